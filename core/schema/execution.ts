@@ -1,0 +1,40 @@
+// What the sandbox was asked and what it answered. Expected values are never part of a job.
+import { z } from 'zod';
+import { valueSchema } from './value.js';
+
+export const limitsSchema = z.strictObject({
+  cpuSeconds: z.number().positive().default(2), // per program, CPU time
+  wallSeconds: z.number().positive().default(10), // per program
+  memoryMb: z.int().positive().default(256),
+  outputBytes: z.int().positive().default(1_000_000),
+});
+export type Limits = z.infer<typeof limitsSchema>;
+
+/** One program and the argument tuples it is called with, in order. */
+export const executionJobSchema = z.strictObject({
+  id: z.string(),
+  code: z.string(),
+  entry: z.string(),
+  inputs: z.array(z.array(valueSchema)),
+  limits: limitsSchema.optional(),
+});
+export type ExecutionJob = z.infer<typeof executionJobSchema>;
+
+/** One call: a value, or the way it failed. `message` is for people; no reward reads it. */
+export const callResultSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('value'), value: valueSchema }),
+  z.strictObject({ kind: z.enum(['error', 'timeout', 'memory', 'output']), message: z.string() }),
+]);
+export type CallResult = z.infer<typeof callResultSchema>;
+
+/** `calls` has exactly one entry per input, also when the program never loaded. */
+export const executionResultSchema = z.strictObject({
+  id: z.string(),
+  calls: z.array(callResultSchema),
+  ms: z.number(),
+});
+export type ExecutionResult = z.infer<typeof executionResultSchema>;
+
+/** A call judged against an expected value; `verdicts` of a program are in the order of its tests. */
+export const verdictSchema = z.enum(['pass', 'fail', 'error', 'timeout', 'memory', 'output']);
+export type Verdict = z.infer<typeof verdictSchema>;

@@ -1,0 +1,28 @@
+// A programming problem and its tests, as the pipeline sees them after loading.
+import { z } from 'zod';
+import { valueSchema } from './value.js';
+
+export const testCaseSchema = z.strictObject({
+  args: z.array(valueSchema), // positional arguments
+  expected: valueSchema,
+});
+export type TestCase = z.infer<typeof testCaseSchema>;
+
+export const problemSchema = z.strictObject({
+  id: z.string().min(1),
+  title: z.string().optional(),
+  description: z.string().min(1),
+  functionSignature: z.string().min(1), // 'def solve(nums, k):'
+  entry: z.string().min(1), // 'solve'
+  baselineTests: z.array(testCaseSchema),
+  hiddenTests: z.array(testCaseSchema).default([]), // judged at evaluation only, never a reward
+  referenceSolution: z.string().min(1),
+  difficulty: z.string().default('unknown'),
+  tags: z.array(z.string()).default([]),
+  source: z.string().optional(),
+  comparison: z.enum(['lenient', 'strict']).default('lenient'),
+});
+export type Problem = z.infer<typeof problemSchema>;
+
+export const SPLITS = ['train', 'validation', 'test'] as const;
+export type Split = (typeof SPLITS)[number];
