@@ -1,0 +1,43 @@
+// What a run says of itself: the answer of the `progress` query while it goes on, and its result at the end.
+import { z } from 'zod';
+import { stageSchema } from './chain.js';
+
+const rate = z.number().min(0).max(1);
+
+export const evaluationRatesSchema = z.strictObject({
+  passRate: rate, // sampled, problems whose hidden tests all pass
+  greedyPassRate: rate,
+  testValidity: rate,
+  bugCatchRate: rate,
+});
+export type EvaluationRates = z.infer<typeof evaluationRatesSchema>;
+
+/** The answer of the query `progress` of trainFullPipeline. */
+export const runProgressSchema = z.strictObject({
+  runId: z.string(),
+  state: z.enum(['preparing', 'training', 'evaluating', 'completed', 'failed']),
+  stage: stageSchema.optional(),
+  phase: z.enum(['discriminator', 'generator', 'alternating']).optional(),
+  epoch: z.int().optional(),
+  step: z.int(), // policy updates done in the whole run
+  totalSteps: z.int(),
+  reward: z.number().optional(), // mean of the last step
+  passRate: rate.optional(), // of the last generator step, on its suites
+  validity: rate.optional(), // of the last step's tests
+  tokensPerSecond: z.number().optional(), // sampled tokens per second of generation in the last step
+  best: z.strictObject({ name: z.string(), score: z.number() }).optional(),
+  validation: evaluationRatesSchema.partial().optional(), // latest
+});
+export type RunProgress = z.infer<typeof runProgressSchema>;
+
+/** The result of trainFullPipeline and the last line of `gauntlet train --json`. Rates on the test split. */
+export const runResultSchema = z.strictObject({
+  runId: z.string(),
+  seed: z.int(),
+  before: evaluationRatesSchema,
+  after: evaluationRatesSchema, // of the best checkpoint
+  trainingSeconds: z.number(),
+  digests: z.strictObject({ generator: z.string(), discriminator: z.string() }), // adapters of the best checkpoint
+  best: z.string(), // its name
+});
+export type RunResult = z.infer<typeof runResultSchema>;
