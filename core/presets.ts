@@ -1,0 +1,105 @@
+// Presets and the one way from untrusted input to a RunConfig: a preset's fields, overridden field by field.
+import { z } from 'zod';
+import { GauntletError } from './errors.js';
+import { type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
+
+/** The embedded model in minutes on a CPU; every figure is measured, see docs/experiments.md. */
+const TINY: RunConfigInput = {
+  model: 'tiny',
+  problems: 'tiny',
+  prompts: 'tiny',
+  schedule: { stages: [1, 2, 3, 4, 5], discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 4 },
+  batch: { generator: { problems: 32, samples: 4 }, discriminator: { problems: 16, samples: 4 } },
+  sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 },
+  testsPerTurn: 2,
+  lora: { rank: 8, alpha: 16 },
+  ppo: {
+    clip: 0.2,
+    epochs: 2,
+    minibatch: 32,
+    learningRate: 1e-3,
+    warmupSteps: 3,
+    betas: [0.9, 0.99],
+    weightDecay: 0,
+    maxGradNorm: 1,
+  },
+  credit: 'stage',
+  reward: { scheme: 'shifted', diversityCredit: true },
+};
+
+export const PRESETS = {
+  tiny: TINY,
+  'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
+  // every field is the schema's default but for the model's name, which --model replaces by a folder
+  'qwen-1.5b': { model: 'Qwen/Qwen2.5-Coder-1.5B-Instruct', prompts: 'instruct' },
+} as const satisfies Record<string, RunConfigInput>;
+
+export type PresetName = keyof typeof PRESETS;
+export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[];
+
+/**
+ * `input`: nothing (the tiny preset), or an object of any RunConfig fields, among them `preset`. Without a preset
+ * named, 'tiny' is the ground; 'custom' starts from the schema's defaults.
+ * @throws GauntletError BAD_CONFIG, one line that names the field and the way out
+ */
+export function resolveConfig(input?: unknown): RunConfig {
+  if (input !== undefined && input !== null && !isPlainObject(input)) {
+    throw new GauntletError('BAD_CONFIG', `the configuration must be an object of fields, not ${kindOf(input)}`);
+  }
+  const given = input ?? {};
+  const preset = given.preset ?? 'tiny';
+  if (typeof preset !== 'string') {
+    throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
+  }
+  const ground = groundOf(preset);
+  const parsed = runConfigSchema.safeParse({ ...merge(ground, given), preset });
+  if (parsed.success) return parsed.data;
+  throw new GauntletError('BAD_CONFIG', describeIssues(parsed.error.issues));
+}
+
+function groundOf(preset: string): Record<string, unknown> {
+  if (preset === 'custom') return {};
+  if (Object.hasOwn(PRESETS, preset)) return PRESETS[preset as PresetName] as Record<string, unknown>;
+  throw new GauntletError('BAD_CONFIG', `preset: unknown '${preset}'; known: ${PRESET_NAMES.join(', ')}, custom`);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const kindOf = (value: unknown): string => (Array.isArray(value) ? 'a list' : `a ${typeof value}`);
+
+/** Objects merge field by field; lists and plain values replace. An undefined field is an absent one. */
+function merge(ground: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
+  const out: Record<string, unknown> = { ...ground };
+  for (const [key, value] of Object.entries(over)) {
+    if (value === undefined || key === '__proto__') continue;
+    const below = out[key];
+    out[key] = isPlainObject(below) && isPlainObject(value) ? merge(below, value) : value;
+  }
+  return out;
+}
+
+/** At most three issues on one line, each with the path of its field. */
+function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
+  const lines = issues.slice(0, 3).map((issue) => {
+    const path = issue.path.join('.');
+    if (issue.code === 'unrecognized_keys') {
+      const known = knownFields(issue.path);
+      const names = issue.keys.map((key) => `${path ? `${path}.` : ''}${key}`).join(', ');
+      return `${names}: no such field${known.length > 0 ? `; known: ${known.join(', ')}` : ''}`;
+    }
+    return `${path || 'configuration'}: ${issue.message.replace(/\s+/g, ' ')}`;
+  });
+  const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
+  return lines.join('; ') + more;
+}
+
+/** Field names of the object at `path` of the schema. */
+function knownFields(path: readonly PropertyKey[]): string[] {
+  let node: unknown = z.toJSONSchema(runConfigSchema, { io: 'input' });
+  for (const part of path) {
+    node = isPlainObject(node) && isPlainObject(node.properties) ? node.properties[String(part)] : undefined;
+  }
+  return isPlainObject(node) && isPlainObject(node.properties) ? Object.keys(node.properties) : [];
+}

@@ -1,0 +1,97 @@
+// What each role is told. The generator never sees a test; the discriminator sees the problem, the signature and the
+// text of one stage. A chain is append-only: one opening, then one continuation per further stage.
+
+import type { Stage } from '../schema/chain.js';
+import type { RunConfig } from '../schema/config.js';
+import type { Problem } from '../schema/problem.js';
+import { STAGE_SPECS } from './stages.js';
+
+export type PromptStyle = RunConfig['prompts'];
+
+export interface Message {
+  role: 'system' | 'user';
+  content: string;
+}
+
+/** The only parts of a problem that a prompt may show. */
+export type PromptProblem = Pick<Problem, 'description' | 'functionSignature'>;
+
+interface PromptRules {
+  opening(problem: PromptProblem, first: Stage): Message[];
+  continuation(problem: PromptProblem, stage: Stage): string;
+  discriminator(problem: PromptProblem, stage: Stage, stageText: string, testsPerTurn: number): Message[];
+}
+
+const GENERATOR_SYSTEM =
+  'You are an expert Python programmer. You solve a problem in stages, each building on the ones before: informal reasoning, structured reasoning, pseudocode, constraints and invariants, and finally executable code. Answer only the stage you are asked for, and be concise.';
+
+const DISCRIMINATOR_SYSTEM =
+  'You are an expert software tester. You read one stage of a programmer’s work and write tests that expose its mistakes. Every test must be correct: work the expected value out from the problem statement, never from the programmer’s work. You are rewarded for correct tests that a faulty solution fails, and lose for wrong ones.';
+
+const statement = (problem: PromptProblem): string =>
+  `Problem:\n${problem.description.trim()}\n\nFunction signature:\n${problem.functionSignature.trim()}`;
+
+const ask = (stage: Stage): string => {
+  const spec = STAGE_SPECS[stage];
+  return `Stage ${spec.number}: ${spec.title}\n${spec.instruction}`;
+};
+
+const instruct: PromptRules = {
+  opening: (problem, first) => [
+    { role: 'system', content: GENERATOR_SYSTEM },
+    { role: 'user', content: `${statement(problem)}\n\n${ask(first)}` },
+  ],
+  continuation: (_problem, stage) => ask(stage),
+  discriminator: (problem, stage, stageText, testsPerTurn) => {
+    const spec = STAGE_SPECS[stage];
+    const work = stage === 5 ? `\`\`\`python\n${stageText.trim()}\n\`\`\`` : stageText.trim();
+    const count = `${testsPerTurn} ${testsPerTurn === 1 ? 'test' : 'tests'}`;
+    return [
+      { role: 'system', content: DISCRIMINATOR_SYSTEM },
+      {
+        role: 'user',
+        content: [
+          statement(problem),
+          `The programmer’s work at stage ${spec.number} (${spec.title.toLowerCase()}):\n${work}`,
+          `Write ${count}. Aim at ${spec.focus}.`,
+          'Answer with a Python list of `((arg, ...), expected)` literals, one test a line, and nothing else. The first part is the tuple of all arguments in order (a single argument keeps its comma), the second is the value the function must return. Use literal values only: no names, no calls.',
+          'The format, shown for a function that adds two numbers:\n[\n    ((1, 2), 3),\n    ((-1, 1), 0),\n]',
+        ].join('\n\n'),
+      },
+    ];
+  },
+};
+
+const tinyStatement = (problem: PromptProblem): string => `${problem.description}\n${problem.functionSignature}`;
+
+/** The embedded model's own markers; its vocabulary holds each as one token. */
+const tiny: PromptRules = {
+  opening: (problem, first) => [{ role: 'user', content: `<gen>${tinyStatement(problem)}<s${first}>` }],
+  continuation: (_problem, stage) => `<s${stage}>`,
+  discriminator: (problem, stage, stageText) => [
+    { role: 'user', content: `<disc>${tinyStatement(problem)}<s${stage}>${stageText}<tests>` },
+  ],
+};
+
+const RULES: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny };
+
+/** The conversation up to where the generator answers its first stage. */
+export function generatorOpening(style: PromptStyle, problem: PromptProblem, first: Stage = 1): Message[] {
+  return RULES[style].opening(problem, first);
+}
+
+/** The user turn that asks for one more stage of an open chain. */
+export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): string {
+  return RULES[style].continuation(problem, stage);
+}
+
+/** A conversation of its own: independent of the other stages' discriminator turns. */
+export function discriminatorPrompt(
+  style: PromptStyle,
+  problem: PromptProblem,
+  stage: Stage,
+  stageText: string,
+  testsPerTurn: number,
+): Message[] {
+  return RULES[style].discriminator(problem, stage, stageText, testsPerTurn);
+}

@@ -1,0 +1,55 @@
+// The plan of a run as data: which policy update comes when. Workflows follow it; nothing else decides the order.
+import type { Role, Stage } from './schema/chain.js';
+import type { RunConfig } from './schema/config.js';
+
+export type Phase = 'discriminator' | 'generator' | 'alternating';
+
+/** One policy update of one role. */
+export interface PlannedStep {
+  epoch: number; // 1-based in its stage; a checkpoint follows the last step of every epoch
+  phase: Phase;
+  step: number; // 1-based in its stage
+  role: Role;
+}
+
+type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator'>;
+
+/**
+ * N discriminator steps (one epoch), N generator steps (one epoch), then K alternating steps (an epoch each, generator
+ * first). Without a discriminator its steps are left out and the generator's stay, so both runs update the generator
+ * equally often; epochs are numbered without gaps.
+ */
+export function planStage(config: ScheduleConfig, _stage?: Stage): PlannedStep[] {
+  const { discriminatorSteps, generatorSteps, alternatingSteps } = config.schedule;
+  const epochs: { phase: Phase; roles: Role[] }[] = [
+    { phase: 'discriminator', roles: new Array<Role>(discriminatorSteps).fill('discriminator') },
+    { phase: 'generator', roles: new Array<Role>(generatorSteps).fill('generator') },
+  ];
+  for (let k = 0; k < alternatingSteps; k++) {
+    epochs.push({ phase: 'alternating', roles: [k % 2 === 0 ? 'generator' : 'discriminator'] });
+  }
+  const plan: PlannedStep[] = [];
+  let epoch = 0;
+  for (const { phase, roles } of epochs) {
+    const live = roles.filter((role) => role === 'generator' || config.discriminator.enabled);
+    if (live.length === 0) continue;
+    epoch++;
+    for (const role of live) plan.push({ epoch, phase, step: plan.length + 1, role });
+  }
+  return plan;
+}
+
+/** True for the last step of an epoch, after which a checkpoint is written. */
+export function endsEpoch(plan: readonly PlannedStep[], index: number): boolean {
+  return plan[index] !== undefined && plan[index + 1]?.epoch !== plan[index]!.epoch;
+}
+
+/** Policy updates of a whole run, of one role or of both. */
+export function countSteps(config: ScheduleConfig, role?: Role): number {
+  const perStage = planStage(config).filter((step) => role === undefined || step.role === role).length;
+  return perStage * config.schedule.stages.length;
+}
+
+export function checkpointName(stage: number, epoch: number): string {
+  return `checkpoint_stage_${stage}_epoch_${epoch}`;
+}
