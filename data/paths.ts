@@ -1,0 +1,19 @@
+// Where shipped data lies: found from this module, so that it holds for the checkout and for dist alike.
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { GauntletError } from '../core/errors.js';
+
+/** The folder that holds package.json. @throws GauntletError NOT_FOUND */
+export function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) {
+    const parent = dirname(folder);
+    if (parent === folder) throw new GauntletError('NOT_FOUND', 'no package.json above the data module');
+    folder = parent;
+  }
+  return folder;
+}
+
+/** The shipped base model, in Hugging Face layout. */
+export const tinyModelPath = (): string => join(packageRoot(), 'data', 'tiny-model');

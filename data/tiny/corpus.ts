@@ -1,0 +1,115 @@
+// The training examples of the embedded model: conversations of both roles, drawn from the train split, each a pure
+// function of (seed, phase, index). What training sees is token for token what inference builds.
+import {
+  discriminatorPrompt,
+  generatorContinuation,
+  generatorOpening,
+  type Message,
+  type PromptProblem,
+} from '../../core/prompts/prompts.js';
+import { RandomStream } from '../../core/random.js';
+import { type Role, STAGES } from '../../core/schema/chain.js';
+import type { Source, TinyProblem } from './family.js';
+import { drawChain } from './flaws.js';
+import { renderDescription, renderSignature } from './render.js';
+import { drawTestTurn, passesHidden } from './tests.js';
+import { EOS, type TinyVocabulary } from './tokenizer.js';
+
+/** A user turn and the answer to it; the answer is followed by the end token, and both are trained. */
+export interface CorpusTurn {
+  user: string;
+  assistant: string;
+}
+
+export interface CorpusExample {
+  role: Role;
+  problemId: string;
+  turns: CorpusTurn[]; // generator: five stages; discriminator: one turn of tests
+  flawedChain: boolean; // the code fails a hidden test
+  tests: number;
+  flawedTests: number;
+}
+
+/** How examples are drawn in one phase of training. */
+export interface CorpusPhase {
+  name: string;
+  discriminatorShare: number;
+  sources?: Readonly<Record<Source, number>>; // absent: problems are drawn evenly
+}
+
+const contentOf = (messages: readonly Message[]): string => messages.map((message) => message.content).join('');
+
+function pickProblem(problems: readonly TinyProblem[], phase: CorpusPhase, random: RandomStream): TinyProblem {
+  if (!phase.sources) return random.choice(problems);
+  let left = random.uniform();
+  let source: Source = 'list';
+  for (const [name, share] of Object.entries(phase.sources) as [Source, number][]) {
+    source = name;
+    left -= share;
+    if (left < 0) break;
+  }
+  return random.choice(bySource(problems, source));
+}
+
+const sourceCache = new WeakMap<readonly TinyProblem[], Map<Source, TinyProblem[]>>();
+function bySource(problems: readonly TinyProblem[], source: Source): TinyProblem[] {
+  let groups = sourceCache.get(problems);
+  if (!groups) {
+    groups = new Map(
+      (['list', 'range', 'str'] as const).map((name) => [name, problems.filter((p) => p.source === name)]),
+    );
+    sourceCache.set(problems, groups);
+  }
+  return groups.get(source)!;
+}
+
+/** Example `index` of a phase. `problems` is the train split. */
+export function corpusExample(
+  problems: readonly TinyProblem[],
+  phase: CorpusPhase,
+  seed: number,
+  index: number,
+): CorpusExample {
+  const random = new RandomStream('tiny-corpus', seed, phase.name, index);
+  const problem = pickProblem(problems, phase, random);
+  const prompt: PromptProblem = {
+    description: renderDescription(problem),
+    functionSignature: renderSignature(problem),
+  };
+  const writesTests = random.uniform() < phase.discriminatorShare;
+  const chain = drawChain(problem, random);
+  const flawedChain = chain.flaws.length > 0 && !passesHidden(problem, chain.reading);
+  const shared = { problemId: problem.id, flawedChain };
+  if (!writesTests) {
+    const turns = STAGES.map((stage) => ({
+      user: stage === 1 ? contentOf(generatorOpening('tiny', prompt)) : generatorContinuation('tiny', prompt, stage),
+      assistant: chain.stages[stage - 1]!,
+    }));
+    return { ...shared, role: 'generator', turns, tests: 0, flawedTests: 0 };
+  }
+  const stage = random.choice(STAGES);
+  const written = drawTestTurn(problem, random);
+  const user = contentOf(discriminatorPrompt('tiny', prompt, stage, chain.stages[stage - 1]!, written.tests));
+  const turns = [{ user, assistant: written.text }];
+  return { ...shared, role: 'discriminator', turns, tests: written.tests, flawedTests: written.flawed };
+}
+
+/** Tokens and loss mask, aligned: 1 on every answer token and on the end token that closes the answer. */
+export function encodeExample(
+  vocabulary: TinyVocabulary,
+  turns: readonly CorpusTurn[],
+): { tokens: number[]; mask: number[] } {
+  const tokens: number[] = [];
+  const mask: number[] = [];
+  const append = (ids: number[], trained: number): void => {
+    for (const id of ids) {
+      tokens.push(id);
+      mask.push(trained);
+    }
+  };
+  for (const turn of turns) {
+    append(vocabulary.encode(turn.user), 0);
+    append([...vocabulary.encode(turn.assistant), vocabulary.idOf(EOS)], 1);
+  }
+  return { tokens, mask };
+}

@@ -1,0 +1,183 @@
+// Inputs and tests of the family: happy-path baseline tests, hidden tests with edges, and the tests that the
+// discriminator learns to write, a share of which is wrong.
+import { RandomStream } from '../../core/random.js';
+import type { TestCase } from '../../core/schema/problem.js';
+import { argumentNames, isGuarded, type Reading, type Spec, type TinyProblem } from './family.js';
+import { drawReading, TEST_FLAWS, withMovedComparison } from './flaws.js';
+import {
+  type Args,
+  type Item,
+  interpret,
+  keptItems,
+  type Output,
+  resultOf,
+  sameOutcome,
+  usedItems,
+} from './interpret.js';
+
+export const BASELINE_TESTS = 3;
+export const HIDDEN_TYPICAL = 8;
+export const HIDDEN_EDGE = 12;
+
+const LETTERS = [...'aabbeeioAEBT12']; // common letters twice
+const TRIES = 400;
+
+/** The value at which the filter turns, for edge inputs; 0 where it has no threshold. */
+const turningPoint = (spec: Spec, k: number): number =>
+  spec.threshold === 'k' ? k : typeof spec.threshold === 'number' ? spec.threshold : 0;
+
+/** Typical inputs are never empty; edge inputs are empty, or hold the value at which the filter turns. */
+export function drawArgs(spec: Spec, kind: 'typical' | 'edge', random: RandomStream): Args {
+  const k = random.int(0, 5);
+  const edge = kind === 'edge';
+  const point = turningPoint(spec, k);
+  let subject: number[] | number | string;
+  if (spec.source === 'range') {
+    subject = edge ? random.choice([0, 1, point, point + 1]) : random.int(1, 8);
+  } else if (spec.source === 'list') {
+    const empty = edge && random.uniform() < 0.4;
+    const numbers = Array.from({ length: empty ? 0 : random.choice([1, 2, 3, 3, 4]) }, () => random.int(-5, 9));
+    if (edge && numbers.length > 0) numbers[random.int(0, numbers.length - 1)] = point;
+    subject = numbers;
+  } else {
+    const empty = edge && random.uniform() < 0.5;
+    subject = Array.from({ length: empty ? 0 : random.int(1, 4) }, () => random.choice(LETTERS)).join('');
+  }
+  return argumentNames(spec).length === 2 ? [subject, k] : [subject];
+}
+
+/** The number whose membership tells '>' from '>=' (0 for signs); undefined where the filter has no such number. */
+export function boundaryValue(spec: Spec, args: Args): number | undefined {
+  if (spec.filter === 'pos' || spec.filter === 'neg') return 0;
+  if (spec.source === 'str' || spec.threshold === null || spec.filter === 'div') return undefined;
+  return spec.threshold === 'k' ? args[1] : (spec.threshold as number);
+}
+
+function visits(spec: Spec, args: Args, value: number): boolean {
+  const [subject] = args;
+  if (spec.source === 'range') return value >= 1 && value <= (subject as number);
+  return (subject as number[]).includes(value);
+}
+
+/**
+ * What people test: something is selected and no element is the boundary value, so that neither a missing guard nor
+ * a comparison off by one shows.
+ */
+export function isHappyPath(spec: Spec, args: Args): boolean {
+  if (keptItems(spec, args).length === 0) return false;
+  const boundary = boundaryValue(spec, args);
+  if (boundary !== undefined && visits(spec, args, boundary)) return false;
+  const truth = interpret(spec, args);
+  const moved = withMovedComparison(spec);
+  const blind = [{ ...spec, noGuard: isGuarded(spec) }, ...(moved ? [moved] : [])];
+  return blind.every((reading) => sameOutcome(truth, interpret(reading, args)));
+}
+
+const toCase = (spec: Spec, args: Args): TestCase => ({ args: [...args], expected: resultOf(spec, args) });
+
+/** Up to `wanted` distinct inputs that `accept` takes. */
+function distinctArgs(wanted: number, draw: () => Args, accept: (args: Args) => boolean = () => true): Args[] {
+  const found = new Map<string, Args>();
+  for (let tries = 0; tries < TRIES && found.size < wanted; tries++) {
+    const args = draw();
+    if (accept(args)) found.set(JSON.stringify(args), args);
+  }
+  return [...found.values()];
+}
+
+/** Three happy-path tests; fewer, at least one, where a range has fewer such inputs. */
+export function baselineTests(problem: TinyProblem): TestCase[] {
+  const random = new RandomStream('tiny', 'baseline', problem.id);
+  return distinctArgs(
+    BASELINE_TESTS,
+    () => drawArgs(problem, 'typical', random),
+    (args) => isHappyPath(problem, args),
+  ).map((args) => toCase(problem, args));
+}
+
+/** 8 typical and 12 edge inputs, distinct as far as the family has enough of them. */
+export function hiddenTests(problem: TinyProblem): TestCase[] {
+  const random = new RandomStream('tiny', 'hidden', problem.id);
+  const take = (count: number, kind: 'typical' | 'edge'): Args[] => {
+    const found = distinctArgs(count, () => drawArgs(problem, kind, random));
+    return Array.from({ length: count }, (_, i) => found[i % found.length]!);
+  };
+  return [...take(HIDDEN_TYPICAL, 'typical'), ...take(HIDDEN_EDGE, 'edge')].map((args) => toCase(problem, args));
+}
+
+/** Whether a reading gives the true value on every hidden test. */
+export function passesHidden(problem: TinyProblem, reading: Reading): boolean {
+  return hiddenTests(problem).every((test) => {
+    const outcome = interpret(reading, test.args as unknown as Args);
+    return sameOutcome(outcome, { value: test.expected as Output });
+  });
+}
+
+/** A Python literal. */
+export function literalOf(value: Output): string {
+  if (typeof value === 'string') return `"${value}"`;
+  if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
+  return `${value}`;
+}
+
+const itemsOf = (spec: Spec, items: Item[]): string => literalOf(spec.source === 'str' ? items.join('') : items);
+
+/** The work-out comment, then the test: '# [5, 0] keep [5] use [6]' and '(([5, 0],), 6)'. */
+export function renderTest(reading: Reading, args: Args, expected: Output): string {
+  const inputs = args.map(literalOf).join(', ');
+  const comment = [`# ${inputs} keep ${itemsOf(reading, keptItems(reading, args))}`];
+  const used = usedItems(reading, args);
+  if (reading.map !== 'id' && reading.reduce !== 'count') comment.push(`use ${itemsOf(reading, used)}`);
+  if (reading.reduce === 'sum') {
+    let total = 0;
+    comment.push(`add ${literalOf((used as number[]).map((x) => (total += x)))}`);
+  }
+  return `${comment.join(' ')}\n((${inputs}${args.length === 1 ? ',' : ''}), ${literalOf(expected)})`;
+}
+
+/** A last value gone wrong: off by one, or one element short. */
+function slip(value: Output, random: RandomStream): Output {
+  const direction = random.choice([-1, 1]);
+  if (typeof value === 'number') return value + direction;
+  if (value.length > 0) return value.slice(0, -1);
+  return typeof value === 'string' ? 'a' : [0];
+}
+
+/** A reading with at least one flaw where a few draws find one. */
+function misread(spec: Spec, random: RandomStream): Reading {
+  let reading: Reading = spec;
+  for (let tries = 0; tries < 6; tries++) {
+    const drawn = drawReading(spec, TEST_FLAWS, random);
+    reading = drawn.reading;
+    if (drawn.flaws.length > 0) break;
+  }
+  return reading;
+}
+
+export interface TestFlawRates {
+  misread: number; // computed from a misread description
+  slip: number; // a slip in the last value
+  edge: number; // share of edge inputs
+}
+export const TEST_TURN: TestFlawRates = { misread: 0.15, slip: 0.08, edge: 0.12 };
+
+/** One discriminator answer: `count` tests. `flawed` counts those whose expected value is wrong. */
+export function drawTestTurn(
+  problem: TinyProblem,
+  random: RandomStream,
+  count = 2,
+  rates: TestFlawRates = TEST_TURN,
+): { text: string; tests: number; flawed: number } {
+  const lines: string[] = [];
+  let flawed = 0;
+  for (let i = 0; i < count; i++) {
+    const args = drawArgs(problem, random.uniform() < rates.edge ? 'edge' : 'typical', random);
+    const fate = random.uniform();
+    const reading = fate < rates.misread ? misread(problem, random) : problem;
+    let expected = resultOf(reading, args);
+    if (fate >= rates.misread && fate < rates.misread + rates.slip) expected = slip(expected, random);
+    lines.push(renderTest(reading, args, expected));
+    if (!sameOutcome({ value: expected }, interpret(problem, args))) flawed++;
+  }
+  return { text: lines.join('\n'), tests: count, flawed };
+}
