@@ -1,0 +1,12 @@
+// Task queues and who serves them: workflows and activities meet on these names.
+
+export const WORKER_ROLES = ['orchestrator', 'gpu', 'sandbox', 'cpu'] as const;
+export type WorkerRole = (typeof WORKER_ROLES)[number];
+
+/** The orchestrator's is the one that people start workflows on. */
+export const TASK_QUEUES: Record<WorkerRole, string> = {
+  orchestrator: 'gauntlet',
+  gpu: 'gauntlet-gpu',
+  sandbox: 'gauntlet-sandbox',
+  cpu: 'gauntlet-cpu',
+};
