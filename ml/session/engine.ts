@@ -74,7 +74,7 @@ export interface Engine {
   readonly info: ModelInfo;
   /** Turns of a conversation as tokens; see ml/hf/chat.ts. @throws BAD_MODEL where the folder has no tokenizer. */
   encode(text: string): number[];
-  decode(tokens: number[]): string;
+  decode(tokens: number[]): string; // lossless: special tokens are kept, drop a final eos before parsing
   /** Tokens of the opening of a conversation up to where the assistant begins to answer. */
   openingTokens(messages: { role: 'system' | 'user'; content: string }[]): number[];
   /** Tokens to append after an answer (which ended with eos, or was cut) for one more user turn. */
@@ -83,11 +83,22 @@ export interface Engine {
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(rows: GenerateRow[], options: GenerateOptions): Promise<Generated[]>;
   /** Log-probs per row, aligned with tokens (entry 0 is 0). temperature divides the logits. */
-  logprobs(rows: { tokens: number[] }[], options: { adapter?: Adapter; temperature: number; signal?: AbortSignal }): Promise<number[][]>;
+  logprobs(
+    rows: { tokens: number[] }[],
+    options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
+  ): Promise<number[][]>;
   /** One minibatch: gradients summed over shards of a fixed size in index order, whatever the number of workers. */
-  gradients(rows: Trajectory[], options: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal }): Promise<GradientSums>;
+  gradients(
+    rows: Trajectory[],
+    options: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
+  ): Promise<GradientSums>;
   /** Divides by tokens, clips by global norm, one AdamW step. Pure: returns new values. */
-  applyUpdate(adapter: Adapter, state: OptimizerState, sums: GradientSums, config: AdamWConfig): Promise<{ adapter: Adapter; state: OptimizerState; stats: PolicyStats }>;
+  applyUpdate(
+    adapter: Adapter,
+    state: OptimizerState,
+    sums: GradientSums,
+    config: AdamWConfig,
+  ): Promise<{ adapter: Adapter; state: OptimizerState; stats: PolicyStats }>;
   /** PEFT's adapter folder as files, and back. @throws BAD_ADAPTER naming the field. */
   exportAdapter(adapter: Adapter): Map<string, Uint8Array>; // adapter_config.json, adapter_model.safetensors
   importAdapter(files: Map<string, Uint8Array>): Adapter;

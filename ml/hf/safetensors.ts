@@ -1,0 +1,212 @@
+// The safetensors container: 8 bytes of header length, a JSON header, then the tensors back to back. Everything is
+// checked before a byte is used, so that a damaged download is named and never becomes a silently wrong model.
+// Format: https://huggingface.co/docs/safetensors/index#format
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { type ErrorCode, GauntletError } from '../../core/errors.js';
+
+/** A tensor in memory, row-major. */
+export interface TensorData {
+  shape: number[];
+  data: Float32Array;
+}
+
+/** Where a tensor lies: `begin` and `end` count bytes from the start of the data section. */
+export interface TensorEntry {
+  dtype: string;
+  shape: number[];
+  begin: number;
+  end: number;
+}
+
+const BYTES: Record<string, number> = {
+  F64: 8,
+  F32: 4,
+  F16: 2,
+  BF16: 2,
+  I64: 8,
+  I32: 4,
+  I16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+};
+const MAX_HEADER = 100_000_000; // the limit of the reference implementation
+
+/**
+ * The tensors that a header declares, checked against the size of the data section: every range matches its dtype and
+ * shape, and the ranges cover the section without overlap, gap or trailing bytes.
+ * @throws {GauntletError} with `code`, naming `where` and the tensor
+ */
+export function parseHeader(
+  header: Uint8Array,
+  dataBytes: number,
+  where: string,
+  code: ErrorCode = 'BAD_MODEL',
+): Map<string, TensorEntry> {
+  const fail = (what: string): never => {
+    throw new GauntletError(code, `${where}: ${what}`);
+  };
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(header));
+  } catch (cause) {
+    throw new GauntletError(code, `${where}: the safetensors header is not JSON`, { cause });
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) fail('the safetensors header is not an object');
+  const entries = new Map<string, TensorEntry>();
+  for (const [name, raw] of Object.entries(json as Record<string, unknown>)) {
+    if (name === '__metadata__') continue;
+    const { dtype, shape, data_offsets: offsets } = (raw ?? {}) as Record<string, unknown>;
+    if (typeof dtype !== 'string' || !(dtype in BYTES))
+      fail(`tensor ${name} has dtype ${String(dtype)}, not supported`);
+    if (!isSizes(shape)) fail(`tensor ${name} has no valid shape`);
+    if (!isSizes(offsets) || offsets.length !== 2) fail(`tensor ${name} has no valid data_offsets`);
+    const [begin, end] = offsets as [number, number];
+    const bytes = (shape as number[]).reduce((a, b) => a * b, 1) * BYTES[dtype as string]!;
+    if (end - begin !== bytes) fail(`tensor ${name} spans ${end - begin} bytes, its shape and dtype need ${bytes}`);
+    if (end > dataBytes) fail(`truncated: tensor ${name} ends at byte ${end} of ${dataBytes}`);
+    entries.set(name, { dtype: dtype as string, shape: shape as number[], begin, end });
+  }
+  let at = 0;
+  let previous = '';
+  for (const [name, { begin, end }] of [...entries].sort((a, b) => a[1].begin - b[1].begin || a[1].end - b[1].end)) {
+    if (begin < at) fail(`tensors ${previous} and ${name} overlap`);
+    if (begin > at) fail(`unused bytes before tensor ${name}`);
+    at = end;
+    previous = name;
+  }
+  if (at !== dataBytes) fail(`${dataBytes - at} bytes after the last tensor`);
+  return entries;
+}
+
+/** @throws {GauntletError} where the first eight bytes do not fit a file of `fileBytes` bytes */
+function headerLength(prefix: Uint8Array, fileBytes: number, where: string, code: ErrorCode): number {
+  if (fileBytes < 8) throw new GauntletError(code, `${where}: truncated, not a safetensors file`);
+  const length = Number(new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true));
+  if (length > MAX_HEADER || length > fileBytes - 8)
+    throw new GauntletError(code, `${where}: truncated or not a safetensors file (header of ${length} bytes)`);
+  return length;
+}
+
+/** A whole file in memory. @throws {GauntletError} with `code`, naming `where` */
+export function parseSafetensors(
+  bytes: Uint8Array,
+  where: string,
+  code: ErrorCode = 'BAD_MODEL',
+): Map<string, TensorData> {
+  const start = 8 + headerLength(bytes, bytes.length, where, code);
+  const entries = parseHeader(bytes.subarray(8, start), bytes.length - start, where, code);
+  const tensors = new Map<string, TensorData>();
+  for (const [name, { dtype, shape, begin, end }] of entries)
+    tensors.set(name, {
+      shape,
+      data: toFloat32(bytes.subarray(start + begin, start + end), dtype, `${where}: ${name}`, code),
+    });
+  return tensors;
+}
+
+/** A file on disk, of which tensors are read one by one. Close it. */
+export class SafetensorsFile {
+  readonly entries: Map<string, TensorEntry>;
+  private readonly fd: number;
+  private readonly start: number;
+
+  constructor(readonly path: string) {
+    try {
+      this.fd = openSync(path, 'r');
+    } catch (cause) {
+      throw new GauntletError('BAD_MODEL', `${path}: cannot be read`, { cause });
+    }
+    try {
+      const size = fstatSync(this.fd).size;
+      this.start = 8 + headerLength(size < 8 ? new Uint8Array(8) : this.bytes(0, 8), size, path, 'BAD_MODEL');
+      this.entries = parseHeader(this.bytes(8, this.start - 8), size - this.start, path);
+    } catch (error) {
+      closeSync(this.fd);
+      throw error;
+    }
+  }
+
+  /** @throws {GauntletError} BAD_MODEL where it is absent or has another shape than `expected` */
+  read(name: string, expected?: readonly number[]): Float32Array {
+    const entry = this.entries.get(name);
+    if (!entry) throw new GauntletError('BAD_MODEL', `${this.path}: no tensor ${name}`);
+    if (expected && entry.shape.join() !== expected.join())
+      throw new GauntletError(
+        'BAD_MODEL',
+        `${this.path}: tensor ${name} has shape [${entry.shape}], config.json needs [${expected}]`,
+      );
+    return toFloat32(
+      this.bytes(this.start + entry.begin, entry.end - entry.begin),
+      entry.dtype,
+      `${this.path}: ${name}`,
+    );
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
+
+  private bytes(position: number, length: number): Uint8Array {
+    const out = new Uint8Array(length);
+    for (let done = 0; done < length; ) {
+      const n = readSync(this.fd, out, done, length - done, position + done);
+      if (n === 0) throw new GauntletError('BAD_MODEL', `${this.path}: truncated`);
+      done += n;
+    }
+    return out;
+  }
+}
+
+/** Deterministic bytes: tensors in order of name, header padded to eight bytes. All F32. */
+export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint8Array {
+  const names = [...tensors.keys()].sort();
+  const header: Record<string, unknown> = { __metadata__: { format: 'pt' } }; // transformers refuses files without it
+  let at = 0;
+  for (const name of names) {
+    const { shape, data } = tensors.get(name)!;
+    if (shape.reduce((a, b) => a * b, 1) !== data.length)
+      throw new RangeError(`${name}: ${data.length} values for [${shape}]`);
+    header[name] = { dtype: 'F32', shape, data_offsets: [at, at + data.length * 4] };
+    at += data.length * 4;
+  }
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const padded = Math.ceil(json.length / 8) * 8;
+  const out = new Uint8Array(8 + padded + at).fill(0x20, 8, 8 + padded);
+  new DataView(out.buffer).setBigUint64(0, BigInt(padded), true);
+  out.set(json, 8);
+  let offset = 8 + padded;
+  for (const name of names) {
+    const { data } = tensors.get(name)!;
+    out.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), offset); // little-endian hosts only
+    offset += data.byteLength;
+  }
+  return out;
+}
+
+/** F32, F16 and BF16 as f32, exactly. @throws {GauntletError} for any other dtype */
+function toFloat32(bytes: Uint8Array, dtype: string, where: string, code: ErrorCode = 'BAD_MODEL'): Float32Array {
+  const copy = bytes.slice(); // own, aligned buffer
+  if (dtype === 'F32') return new Float32Array(copy.buffer);
+  if (dtype !== 'F16' && dtype !== 'BF16')
+    throw new GauntletError(code, `${where} has dtype ${dtype}; F32, F16 or BF16 is needed`);
+  const half = new Uint16Array(copy.buffer);
+  if (dtype === 'F16') return Float32Array.from(half, halfToNumber);
+  const out = new Float32Array(half.length);
+  const bits = new Uint32Array(out.buffer);
+  for (let i = 0; i < half.length; i++) bits[i] = half[i]! << 16;
+  return out;
+}
+
+function halfToNumber(h: number): number {
+  const sign = h & 0x8000 ? -1 : 1;
+  const exponent = (h >> 10) & 31;
+  const fraction = h & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+function isSizes(x: unknown): x is number[] {
+  return Array.isArray(x) && x.every((n) => Number.isSafeInteger(n) && n >= 0);
+}
