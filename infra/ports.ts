@@ -1,0 +1,53 @@
+// Ports for a server on the loopback interface: the one asked for by name, or the next free one.
+import { createServer } from 'node:net';
+import { GauntletError } from '../core/errors.js';
+
+export interface Ports {
+  port: number;
+  uiPort: number;
+}
+
+export const DEFAULT_PORT = 7233; // where every Temporal client looks
+const UI_OFFSET = 1000; // Temporal's own habit
+const TRIES = 100;
+
+/** A port that was asked for and is taken is PORT_TAKEN; one that was not gives way. */
+export async function choosePorts(port: number | undefined, uiPort: number | undefined): Promise<Ports> {
+  const chosen = await choose(port, DEFAULT_PORT, 'port');
+  return { port: chosen, uiPort: await choose(uiPort, chosen + UI_OFFSET, 'Web UI port', chosen) };
+}
+
+async function choose(asked: number | undefined, first: number, what: string, not?: number): Promise<number> {
+  if (asked === 0) return anyFree();
+  if (asked !== undefined) {
+    if (!(Number.isInteger(asked) && asked > 0 && asked < 65536)) {
+      throw new GauntletError('BAD_INPUT', `${what} ${asked} is not a port number (1 to 65535)`);
+    }
+    if (asked !== not && (await isFree(asked))) return asked;
+    throw new GauntletError('PORT_TAKEN', `${what} ${asked} is taken by another program: choose another one`);
+  }
+  for (let port = first; port < Math.min(first + TRIES, 65536); port++)
+    if (port !== not && (await isFree(port))) return port;
+  return anyFree();
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return listen(port).then(
+    () => true,
+    () => false,
+  );
+}
+
+const anyFree = (): Promise<number> => listen(0);
+
+function listen(port: number): Promise<number> {
+  return new Promise((settle, fail) => {
+    const server = createServer();
+    server.once('error', fail);
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      const address = server.address();
+      const got = typeof address === 'object' && address !== null ? address.port : port;
+      server.close(() => settle(got));
+    });
+  });
+}

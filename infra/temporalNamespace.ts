@@ -1,0 +1,75 @@
+// What a namespace must have before a workflow starts: our search attributes, and histories kept longer than a day.
+import { Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import proto from '@temporalio/proto';
+import { GauntletError } from '../core/errors.js';
+
+/** name → type, as the Temporal CLI spells them. */
+export const SEARCH_ATTRIBUTES = {
+  GauntletStage: 'Int',
+  GauntletPhase: 'Keyword',
+  GauntletModel: 'Keyword',
+  GauntletBestScore: 'Double',
+  GauntletState: 'Keyword',
+} as const;
+
+// A dev server forgets after 24 h, and a nightly run's history with it.
+const RETENTION_MS = 90 * 24 * 3600 * 1000;
+
+const { IndexedValueType } = proto.temporal.api.enums.v1;
+const TYPES = {
+  Int: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+  Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  Double: IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
+} as const;
+
+/** Rejects when nobody answers in time. */
+export async function connect(address: string, timeoutMs: number): Promise<Connection> {
+  if (!/^[^:\s]+:\d+$/.test(address)) throw new GauntletError('SERVER_UNAVAILABLE', `${address} is not host:port`);
+  return Connection.connect({ address, connectTimeout: timeoutMs });
+}
+
+export async function prepareNamespace(
+  connection: Connection,
+  namespace: string,
+  options: { retention: boolean; log: (line: string) => void },
+): Promise<void> {
+  const { namespaceInfo, config } = await describe(connection, namespace);
+  const kept = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1000;
+  if (options.retention && kept < RETENTION_MS) {
+    await connection.workflowService.updateNamespace({
+      namespace: namespaceInfo?.name ?? namespace,
+      config: { workflowExecutionRetentionTtl: msToTs(RETENTION_MS) },
+    });
+  }
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  const missing = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => customAttributes?.[name] === undefined);
+  if (missing.length === 0) return;
+  try {
+    const searchAttributes = Object.fromEntries(missing.map(([name, type]) => [name, TYPES[type]]));
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    options.log(`registered the search attributes ${missing.map(([name]) => name).join(', ')}`);
+  } catch (error) {
+    const why = (error as { details?: string }).details ?? String(error);
+    const wanted = missing.map(([name, type]) => `${name}=${type}`).join(', ');
+    throw new GauntletError('SERVER_UNAVAILABLE', `cannot register search attributes (${why}): have ${wanted} added`);
+  }
+}
+
+/** A new dev server answers before its default namespace exists. */
+async function describe(connection: Connection, namespace: string) {
+  const NOT_FOUND = 5; // gRPC
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await connection.workflowService.describeNamespace({ namespace });
+    } catch (error) {
+      if ((error as { code?: number }).code !== NOT_FOUND) throw error;
+      if (attempt === 20) {
+        throw new GauntletError('SERVER_UNAVAILABLE', `the Temporal server has no namespace ${namespace}`, {
+          cause: error,
+        });
+      }
+      await new Promise((settle) => setTimeout(settle, 100));
+    }
+  }
+}
