@@ -1,0 +1,87 @@
+// The closed union of primitive operations. Every table over them (shapes, kernels, gradients, encoding) is a
+// total `Record<Op, …>`, so an operation without a rule does not compile. Names and meaning follow ONNX (opset 21)
+// and the com.microsoft domain; what ONNX takes as a constant input (axes, target shapes, bounds) is an attribute here.
+
+export type DType = 'float32' | 'bfloat16' | 'int64' | 'int32' | 'bool';
+/** A number, or the name of a size known at run time only (decoding: batch, past length). */
+export type Dim = number | string;
+export type Shape = readonly Dim[];
+
+type None = Record<never, never>;
+
+export interface OpAttributes {
+  // elementwise, with NumPy broadcasting where there are two inputs
+  Add: None;
+  Sub: None;
+  Mul: None;
+  Div: None;
+  Min: None;
+  Neg: None;
+  Exp: None;
+  Log: None;
+  Sqrt: None;
+  Sigmoid: None;
+  QuickGelu: { alpha: number }; // x·sigmoid(αx); α = 1 is SiLU
+  Clip: { min: number; max: number };
+  Identity: None;
+  LessOrEqual: None; // → bool
+  Cast: { to: DType };
+  // products
+  MatMul: None; // [..., m, k]·[..., k, n]; a two-dimensional second operand is shared by the batch
+  FusedMatMul: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b), equal leading dims
+  Gemm: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b) + c; c optional, broadcast to [m, n]
+  // over the last axis
+  Softmax: None;
+  LogSoftmax: None;
+  SimplifiedLayerNormalization: { epsilon: number }; // (x, scale) → (RMSNorm, 1/rms [..., 1])
+  RotaryEmbedding: { heads: number }; // (x [B, H, T, hd], positions [1] or [B, T], cos, sin [max, hd/2]) → like x
+  // shape
+  Reshape: { shape: Shape };
+  Transpose: { perm: readonly number[] };
+  Slice: { axis: number; start: number; end: number };
+  Concat: { axis: number };
+  Expand: { shape: Shape };
+  // reductions
+  ReduceSum: { axes: readonly number[]; keepDims: boolean };
+  ReduceMean: { axes: readonly number[]; keepDims: boolean };
+  ArgMax: { axis: number; keepDims: boolean };
+  // indexing
+  Gather: { axis: number }; // (data, indices): data.shape with axis replaced by indices.shape
+  GatherElements: { axis: number };
+  GatherND: None; // (data [V, ...], indices [n, 1]) → [n, ...]
+  ScatterElements: { axis: number }; // (data, indices, updates): data with updates added
+  ScatterND: None; // (data [V, ...], indices [n, 1], updates [n, ...]): data with updates added
+}
+
+export type Op = keyof OpAttributes;
+
+/** One tensor of a graph. Identity is the object itself; `name` is unique within its graph. */
+export interface Value {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+export interface NodeOf<K extends Op> {
+  readonly op: K;
+  readonly attrs: OpAttributes[K];
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly Value[];
+}
+export type Node = { [K in Op]: NodeOf<K> }[Op];
+
+/** Where the bytes of a constant are: in memory, or a range of a file (little endian, row major). */
+export type ConstantData =
+  | { kind: 'inline'; data: Float32Array | BigInt64Array | Int32Array }
+  | { kind: 'external'; location: string; offset: number; length: number };
+
+export const isStatic = (shape: Shape): shape is readonly number[] => shape.every((d) => typeof d === 'number');
+
+/** The sizes of a shape without symbols. @throws RangeError where one is symbolic. */
+export function staticShape(shape: Shape): number[] {
+  if (!isStatic(shape)) throw new RangeError(`[${shape.join(', ')}] has a symbolic size`);
+  return [...shape];
+}
+
+export const sizeOf = (shape: Shape): number => staticShape(shape).reduce((a, b) => a * b, 1);
+export const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((d, i) => d === b[i]);

@@ -1,0 +1,44 @@
+// Re-checks a built graph from its stored nodes alone: every name once, every value defined before use, every
+// recorded shape equal to what the rules infer, every constant as long as its shape says.
+import type { Graph } from './graph.js';
+import type { DType, Value } from './op.js';
+import { isStatic, sameShape, sizeOf } from './op.js';
+import { inferTypes } from './shapes.js';
+
+const BYTES: Record<DType, number> = { float32: 4, bfloat16: 2, int64: 8, int32: 4, bool: 1 };
+
+/** @throws TypeError naming the first value or node that does not hold. */
+export function verify(graph: Graph): void {
+  const defined = new Set<Value>();
+  const names = new Set<string>();
+  const define = (value: Value): void => {
+    if (names.has(value.name)) throw new TypeError(`${value.name} is defined twice`);
+    names.add(value.name);
+    defined.add(value);
+  };
+  graph.inputs.forEach(define);
+  for (const [value, constant] of graph.constants) {
+    define(value);
+    if (!isStatic(value.shape)) throw new TypeError(`the constant ${value.name} has a symbolic size`);
+    const bytes = constant.kind === 'inline' ? constant.data.byteLength : constant.length;
+    if (bytes !== sizeOf(value.shape) * BYTES[value.dtype])
+      throw new TypeError(`the constant ${value.name} has ${bytes} bytes`);
+  }
+  graph.nodes.forEach((node, index) => {
+    for (const input of node.inputs) {
+      if (!defined.has(input))
+        throw new TypeError(`node ${index} (${node.op}) uses ${input.name} before it is defined`);
+    }
+    const types = inferTypes(node.op, node.inputs, node.attrs);
+    node.outputs.forEach((output, i) => {
+      const type = types[i];
+      if (!type || type.dtype !== output.dtype || !sameShape(type.shape, output.shape)) {
+        throw new TypeError(`node ${index} (${node.op}): ${output.name} does not have the inferred type`);
+      }
+      define(output);
+    });
+  });
+  for (const { name, value } of graph.outputs) {
+    if (!defined.has(value)) throw new TypeError(`the output ${name} is not computed`);
+  }
+}
