@@ -50,7 +50,8 @@ const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL'].flatMap((value) => ['
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
 
-// Ends the server when our end of the pipe on its standard input closes: on close(), and on any death of this process.
+// Ends the server at a line on standard input (close), and when the pipe breaks: on any death of this process. Then at
+// once, since the next start must not meet a server that is about to go; its database survives that.
 const GUARD = `
 exec 3<&0
 "$@" </dev/null >&2 3<&- &
@@ -58,9 +59,10 @@ server=$!
 echo "$server"
 exec >&-
 trap '' INT HUP
-( while read -r line <&3; do :; done
-  kill -TERM "$server" 2>/dev/null
-  n=0; while kill -0 "$server" 2>/dev/null && [ $n -lt 80 ]; do sleep 0.1; n=$((n + 1)); done
+( if read -r line <&3; then
+    kill -TERM "$server" 2>/dev/null
+    n=0; while kill -0 "$server" 2>/dev/null && [ $n -lt 80 ]; do sleep 0.1; n=$((n + 1)); done
+  fi
   kill -KILL "$server" 2>/dev/null ) &
 watch=$!
 exec 3<&-
@@ -116,16 +118,16 @@ async function findRunning(storeDir: string, namespace: string): Promise<Tempora
   const state = readState(storeDir);
   if (state === undefined || !isOurs(state)) return undefined;
   const address = `127.0.0.1:${state.port}`;
-  let connection: Connection;
-  try {
-    connection = await connect(address, STOP_MS);
-  } catch (error) {
+  const deadline = Date.now() + STOP_MS;
+  let connection: Connection | undefined;
+  while (connection === undefined) {
+    if (await accepts(address)) connection = await connect(address, 2_000).catch(() => undefined);
     if (!isOurs(state)) return undefined; // it was ending
-    throw new GauntletError(
-      'SERVER_UNAVAILABLE',
-      `the Temporal server of this store (process ${state.pid}, ${address}) does not answer: end that process and try again`,
-      { cause: error },
-    );
+    if (connection === undefined && Date.now() > deadline) {
+      const who = `the Temporal server of this store (process ${state.pid}, ${address})`;
+      throw new GauntletError('SERVER_UNAVAILABLE', `${who} does not answer: end that process and try again`);
+    }
+    if (connection === undefined) await sleep(100);
   }
   await connection.close();
   const uiUrl = `http://127.0.0.1:${state.uiPort}`;
@@ -256,7 +258,7 @@ function accepts(address: string): Promise<boolean> {
 
 async function stop(child: ChildProcess, pid: number, exited: Promise<void>, storeDir: string): Promise<void> {
   child.ref(); // the wait below must keep this program alive
-  if (child.stdin) child.stdin.end();
+  if (child.stdin) child.stdin.end('stop\n');
   else if (isAlive(pid)) process.kill(pid, 'SIGTERM');
   const ended = await Promise.race([exited.then(() => true), sleep(STOP_MS, false)]);
   if (!ended && isAlive(pid)) process.kill(pid, 'SIGKILL');
