@@ -1,0 +1,41 @@
+// The program in a stage-5 answer, and whether it parses.
+import { parser } from '@lezer/python';
+import type { PromptStyle } from '../prompts/prompts.js';
+import { hasError } from './literal.js';
+
+const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|(?![\s\S]))/gm;
+const PROGRAM_START = /^(?:def|class|import|from|async\s+def|@\w)/m;
+
+type Extract = (text: string, entry: string | undefined) => string;
+
+const EXTRACT: Readonly<Record<PromptStyle, Extract>> = {
+  // the embedded model answers with the bare program
+  tiny: (text) => text.replace(/\s+$/, ''),
+  instruct: (text, entry) => {
+    const source = text.replace(/\r\n?/g, '\n');
+    const blocks = [...source.matchAll(FENCE)].map((match) => ({ language: match[1]!.toLowerCase(), code: match[2]! }));
+    const python = blocks.filter(({ language, code }) => /^(?:py|python3?)?$/.test(language) && code.trim() !== '');
+    const defines = (code: string): boolean =>
+      entry === undefined ? /\bdef\s/.test(code) : new RegExp(`\\bdef\\s+${escapeForRegExp(entry)}\\b`).test(code);
+    // the last block that defines the function: earlier ones are drafts, later ones usage
+    const chosen = python.filter(({ code }) => defines(code)).at(-1) ?? python.at(-1);
+    if (chosen) return chosen.code.replace(/\s+$/, '');
+    const start = source.search(PROGRAM_START);
+    return start < 0 ? '' : source.slice(start).replace(/\s+$/, '');
+  },
+};
+
+/** The program, '' where the answer holds none. `entry` prefers the block that defines it. */
+export function extractCode(text: string, style: PromptStyle, entry?: string): string {
+  return EXTRACT[style](text, entry);
+}
+
+/**
+ * Whether the grammar accepts the program. For display and counts only: the grammar is a close relative of CPython's,
+ * not its equal, so verdicts come from running the program.
+ */
+export function checkProgram(code: string): 'ok' | 'syntax' {
+  return code.trim() === '' || /^[ \t]+\S/.test(code) || hasError(parser.parse(code)) ? 'syntax' : 'ok';
+}
+
+const escapeForRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

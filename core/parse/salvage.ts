@@ -1,0 +1,205 @@
+// Tests out of a discriminator's answer, one by one: a malformed test costs that test, not the list. Nothing is run.
+import type { SyntaxNode } from '@lezer/common';
+import type { TestCase } from '../schema/problem.js';
+import { isTuple, LiteralProblem } from './arithmetic.js';
+import { assertedTest, SalvageProblem } from './asserts.js';
+import { Evaluation, parsePython, singleExpression } from './literal.js';
+import { lineEnd, nextSignificant, takePiece } from './scan.js';
+
+/**
+ * Why a test was lost: it does not parse; the text ended in it; it needs evaluation; a cap; it is not of the form
+ * ((args), expected); another number of arguments; another function; an assert of another form; more than was asked.
+ */
+export const LOSS_REASONS = [
+  'syntax',
+  'truncated',
+  'not-literal',
+  'too-large',
+  'shape',
+  'arity',
+  'wrong-function',
+  'unsupported-assert',
+  'over-limit',
+] as const;
+export type LossReason = (typeof LOSS_REASONS)[number];
+
+export interface Loss {
+  reason: LossReason;
+  text: string; // what was lost, at most 200 characters
+}
+
+export interface SalvageOptions {
+  entry: string; // the function under test
+  arity?: number; // number of its positional arguments, where known
+  limit: number; // tests beyond it are lost as 'over-limit'
+}
+
+export interface Salvage {
+  tests: TestCase[]; // in the order written
+  losses: Loss[];
+}
+
+const MAX_TEXT = 100_000;
+const MAX_LOSSES = 64; // what follows so much rubbish is not read
+const BULLET = /^(?:[-*•`>]|\d+[.):])/;
+
+/**
+ * Understands `((arg, …), expected)` literals, one a line or in a list, fenced or in prose, and
+ * `assert f(args) == expected`, bare or in pytest functions. Never throws.
+ */
+export function salvageTests(text: string, options: SalvageOptions): Salvage {
+  return new Salvager(text.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n'), options).run();
+}
+
+/** Lost tests that count as invalid: everything but what was written beyond the number asked for. */
+export function malformedCount(losses: readonly Loss[]): number {
+  return losses.filter((loss) => loss.reason !== 'over-limit').length;
+}
+
+class Salvager {
+  private readonly tests: TestCase[] = [];
+  private readonly losses: Loss[] = [];
+  private listDepth = 0; // open '[' of a list of tests, whose elements are tests whatever they look like
+  private before = '\n'; // the last significant character outside comments; '\n' at the start of a line
+  private lineBlank = true; // nothing but blanks on this line so far
+  private lastEnd = -1; // where the last test ended
+
+  constructor(
+    private readonly text: string,
+    private readonly options: SalvageOptions,
+  ) {}
+
+  run(): Salvage {
+    let at = 0;
+    while (at < this.text.length && this.losses.length < MAX_LOSSES) at = this.step(at);
+    return { tests: this.tests, losses: this.losses };
+  }
+
+  /** Consumes what starts at `at`, at least one character; returns where to go on. */
+  private step(at: number): number {
+    const char = this.text[at]!;
+    if (char === '\n') {
+      this.lineBlank = true;
+      if (this.listDepth === 0) this.before = '\n';
+      return at + 1;
+    }
+    if (/\s/.test(char)) return at + 1;
+    const blank = this.lineBlank;
+    this.lineBlank = false;
+    if (char === '#' && (blank || '\n([{,)]};:'.includes(this.before))) return lineEnd(this.text, at);
+    if (char === 'a' && (blank || ':;'.includes(this.before)) && /^assert\b/.test(this.text.slice(at, at + 7))) {
+      return this.takeAssert(at);
+    }
+    if (char === '(' && this.startsTest(at)) return this.takeTuple(at);
+    const bullet = this.before === '\n' ? BULLET.exec(this.text.slice(at, at + 6)) : null;
+    if (bullet) return at + bullet[0].length; // the line starts after it
+    if (char === '[' && (this.listDepth > 0 ? '[,' : '\n=').includes(this.before)) this.listDepth++;
+    else if (char === ']' && this.listDepth > 0) this.listDepth--;
+    this.before = char;
+    return at + 1;
+  }
+
+  /** '((' that is no call, the first bracket of a line, or an element of a list. */
+  private startsTest(at: number): boolean {
+    if (at !== this.lastEnd && /[\w)\]]/.test(this.text[at - 1] ?? '')) return false;
+    if (nextSignificant(this.text, at + 1) === '(' || this.before === '\n') return true;
+    return this.listDepth > 0 && '[,'.includes(this.before);
+  }
+
+  private takeTuple(at: number): number {
+    const piece = takePiece(this.text, at, false);
+    const source = this.text.slice(at, piece.end);
+    if (!piece.closed) {
+      // a lone '(' of prose is no test
+      if (nextSignificant(this.text, at + 1) === '(' || this.listDepth > 0)
+        this.lose(piece.cut ? 'truncated' : 'syntax', firstLine(source));
+      this.before = ')';
+      const deeper = this.text.slice(at).search(/[^(\s]/);
+      return deeper < 0 ? this.text.length : at + deeper;
+    }
+    const restart = resumeInside(source);
+    const isTest = this.attempt(source, () => tupleTest(source, this.options.arity));
+    this.before = ')';
+    this.lastEnd = piece.end;
+    return !isTest && restart !== undefined ? at + restart : piece.end;
+  }
+
+  private takeAssert(at: number): number {
+    const piece = takePiece(this.text, at, true);
+    const source = this.text.slice(at, piece.end);
+    this.before = '\n';
+    if (!piece.closed) {
+      this.lose(piece.cut ? 'truncated' : 'syntax', firstLine(source));
+      return lineEnd(this.text, at);
+    }
+    // "assert that it returns 3" is prose
+    if (source.includes('==') || source.includes(`${this.options.entry}(`))
+      this.attempt(source, () => assertedTest(source, this.options));
+    return Math.max(piece.end, at + 1);
+  }
+
+  /** True when it was a test, kept or over the limit. */
+  private attempt(source: string, parse: () => TestCase | undefined): boolean {
+    try {
+      const test = parse();
+      if (test === undefined) return false; // prose in brackets
+      if (this.tests.length >= this.options.limit) this.lose('over-limit', source);
+      else this.tests.push(test);
+      return true;
+    } catch (error) {
+      if (error instanceof SalvageProblem || error instanceof LiteralProblem) {
+        this.lose(error.reason, source);
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  private lose(reason: LossReason, source: string): void {
+    this.losses.push({ reason, text: source.length > 200 ? `${source.slice(0, 199)}…` : source });
+  }
+}
+
+const firstLine = (source: string): string => source.slice(0, lineEnd(source, 0));
+
+/** A line inside a failed piece that starts with '((' where no value may go on: a bracket was missing before it. */
+function resumeInside(source: string): number | undefined {
+  for (const match of source.matchAll(/\n[ \t]*(?=\(\s*\()/g)) {
+    const above = source
+      .slice(0, match.index)
+      .replace(/#[^\n'"]*$/gm, '')
+      .trimEnd();
+    if (/[\w)\]}'"]$/.test(above)) return match.index + match[0].length;
+  }
+  return undefined;
+}
+
+/** `((args…), expected)`; undefined for brackets that hold no pair at all. */
+function tupleTest(source: string, arity: number | undefined): TestCase | undefined {
+  const outer = singleExpression(parsePython(source));
+  const elements = elementsOf(outer);
+  if (elements === undefined) {
+    if (nextSignificant(source, 1) === '(') throw new SalvageProblem('shape');
+    return undefined;
+  }
+  if (elements.length !== 2) throw new SalvageProblem('shape');
+  const evaluation = new Evaluation(source);
+  const args = evaluation.value(elements[0]!);
+  const expected = evaluation.value(elements[1]!);
+  if (isTuple(args)) {
+    if (arity !== undefined && args.t.length !== arity) throw new SalvageProblem('arity');
+    return { args: args.t, expected };
+  }
+  // ((5), 6): the comma of a tuple of one is missing, and its brackets show what was meant
+  if (arity === 1 && elements[0]!.name === 'ParenthesizedExpression') return { args: [args], expected };
+  throw new SalvageProblem('shape');
+}
+
+function elementsOf(node: SyntaxNode): SyntaxNode[] | undefined {
+  if (node.name !== 'TupleExpression') return undefined;
+  const out: SyntaxNode[] = [];
+  for (let child = node.firstChild; child; child = child.nextSibling) {
+    if (!['(', ')', ',', 'Comment'].includes(child.name)) out.push(child);
+  }
+  return out;
+}

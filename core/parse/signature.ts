@@ -1,0 +1,28 @@
+// What a function signature says about calls of it.
+import { parser } from '@lezer/python';
+import { parts } from './literal.js';
+
+/**
+ * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', imports before it
+ * allowed), `self` not counted. Undefined where calls may differ in number (defaults, stars) or nothing is found.
+ */
+export function arityOf(signature: string, entry: string): number | undefined {
+  const source = `${signature.trimEnd().replace(/:?$/, ':')} pass`;
+  let found: number | undefined;
+  parser.parse(source).iterate({
+    enter: (node) => {
+      if (node.name !== 'FunctionDefinition') return;
+      const children = parts(node.node);
+      const name = children.find((child) => child.name === 'VariableName');
+      const list = children.find((child) => child.name === 'ParamList');
+      if (!name || !list || source.slice(name.from, name.to) !== entry) return;
+      const shape: string[] = [];
+      for (let child = list.firstChild; child; child = child.nextSibling) shape.push(child.name);
+      if (shape.includes('*') || shape.includes('**') || shape.includes('AssignOp')) return;
+      const names = parts(list).filter((child) => child.name === 'VariableName');
+      const self = names[0] !== undefined && source.slice(names[0].from, names[0].to) === 'self';
+      found = names.length - (self ? 1 : 0);
+    },
+  });
+  return found;
+}
