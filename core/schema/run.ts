@@ -39,5 +39,6 @@ export const runResultSchema = z.strictObject({
   trainingSeconds: z.number(),
   digests: z.strictObject({ generator: z.string(), discriminator: z.string() }), // adapters of the best checkpoint
   best: z.string(), // its name
+  report: z.string().optional(), // path of the HTML report, where one was rendered
 });
 export type RunResult = z.infer<typeof runResultSchema>;

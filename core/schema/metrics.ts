@@ -1,0 +1,55 @@
+// One record per policy update and one per evaluation: what a run writes to metrics/ and its report is drawn from.
+import { z } from 'zod';
+import { roleSchema, stageSchema } from './chain.js';
+import { evaluationRatesSchema } from './run.js';
+import { policyStatsSchema } from './trajectory.js';
+
+const rate = z.number().min(0).max(1);
+
+/** What the rewards of one step say, before the update. */
+export const rewardMetricsSchema = z.strictObject({
+  reward: z.number(), // mean over all samples
+  rewardStd: z.number(),
+  passRate: rate, // mean share of passed tests, baseline and valid generated ones
+  baselinePassRate: rate,
+  generatedPassRate: rate.optional(), // valid generated tests only; absent where there is none
+  validity: rate.optional(), // of generated tests
+  bugCatchRate: rate.optional(), // test turns of which a valid test fails the code
+  uniqueInputs: rate.optional(), // distinct inputs over generated tests
+  emptyOutputs: z.int(), // answers without a program, or without a single test
+  suiteSize: z.number(), // mean tests in a suite
+});
+export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;
+
+/** metrics/<step>.json */
+export const stepMetricsSchema = z.strictObject({
+  kind: z.literal('step'),
+  step: z.int().positive(), // policy updates done in the whole run, this one included
+  stage: stageSchema,
+  phase: z.enum(['discriminator', 'generator', 'alternating']),
+  epoch: z.int(),
+  role: roleSchema,
+  ...rewardMetricsSchema.shape,
+  update: policyStatsSchema,
+  rows: z.int(), // sequences with a non-zero advantage
+  learningRate: z.number(),
+  sampledTokens: z.int(),
+  tokensPerSecond: z.number(), // of generation
+  seconds: z.number(), // of all activities of the step
+});
+export type StepMetrics = z.infer<typeof stepMetricsSchema>;
+
+/** metrics/<step>-validation.json after an epoch (step 0: the base model), metrics/<step>-test.json before and after. */
+export const evaluationMetricsSchema = z.strictObject({
+  kind: z.literal('evaluation'),
+  step: z.int().nonnegative(),
+  split: z.enum(['validation', 'test']),
+  checkpoint: z.string(), // its name, or 'base'
+  rates: evaluationRatesSchema.partial(),
+  score: z.number().optional(), // validation only: 0.7 · generator reward + 0.3 · test validity
+  seconds: z.number(),
+});
+export type EvaluationMetrics = z.infer<typeof evaluationMetricsSchema>;
+
+export const runMetricsSchema = z.discriminatedUnion('kind', [stepMetricsSchema, evaluationMetricsSchema]);
+export type RunMetrics = z.infer<typeof runMetricsSchema>;
