@@ -60,8 +60,8 @@ export class Graph {
     );
   }
   private once(key: string, make: () => Value): Value {
-    let value = this.shared.get(key);
-    if (!value) this.shared.set(key, (value = make()));
+    const value = this.shared.get(key) ?? make();
+    this.shared.set(key, value);
     return value;
   }
   zeros(shape: readonly number[]): Value {

@@ -1,0 +1,217 @@
+// Gradient rules: for each operation, its vector-Jacobian product made of ordinary operations of the same IR, so that
+// a backward pass is just more graph. What has no gradient is listed as such, not left out.
+import type { Graph } from '../ir/graph.js';
+import type { NodeOf, Op, Shape, Value } from '../ir/op.js';
+import { sameShape, staticShape } from '../ir/op.js';
+
+export interface VjpContext<K extends Op> {
+  readonly g: Graph;
+  readonly node: NodeOf<K>;
+  /** Gradient of the first output. */
+  readonly dy: Value;
+  /** Whether anybody asks for the gradient of input i; others may be left undefined. */
+  readonly needs: (i: number) => boolean;
+}
+/** Gradients aligned with the node's inputs. */
+export type VjpRule<K extends Op> = (context: VjpContext<K>) => (Value | undefined)[];
+
+/** Sums a gradient over the axes that broadcasting had added or stretched. */
+export function unbroadcast(g: Graph, dy: Value, shape: Shape): Value {
+  if (sameShape(dy.shape, shape)) return dy;
+  const skip = dy.shape.length - shape.length;
+  const axes = dy.shape.flatMap((d, i) => (i < skip || (shape[i - skip] === 1 && d !== 1) ? [i] : []));
+  return g.reshape(g.reduceSum(dy, axes, true), shape);
+}
+
+/** Reshape to the shape before a reduction that may have dropped axes, then stretch. */
+function spread(g: Graph, dy: Value, shape: Shape, axes: readonly number[]): Value {
+  const reduced = axes.map((a) => (a < 0 ? a + shape.length : a));
+  const kept = shape.map((d, i) => (reduced.includes(i) ? 1 : d));
+  return g.expand(sameShape(dy.shape, kept) ? dy : g.reshape(dy, kept), shape);
+}
+
+function lazily<const T extends readonly ((() => Value) | undefined)[]>(
+  needs: (i: number) => boolean,
+  makers: T,
+): (Value | undefined)[] {
+  return makers.map((make, i) => (make && needs(i) ? make() : undefined));
+}
+
+/** c·x·y of the sides a product rule needs, for C = α·op(A)·op(B): dA and dB by which sides were transposed. */
+function productRule(
+  multiply: (a: Value, b: Value, transA: boolean, transB: boolean) => Value,
+  [a, b]: readonly Value[],
+  dy: Value,
+  transA: boolean,
+  transB: boolean,
+): [() => Value, () => Value] {
+  return [
+    () => (transA ? multiply(b!, dy, transB, true) : multiply(dy, b!, false, !transB)),
+    () => (transB ? multiply(dy, a!, true, transA) : multiply(a!, dy, !transA, false)),
+  ];
+}
+
+const float = (g: Graph, condition: Value): Value => g.cast(condition, 'float32');
+
+export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' } = {
+  Add: ({ g, node: { inputs }, dy, needs }) =>
+    lazily(needs, [() => unbroadcast(g, dy, inputs[0]!.shape), () => unbroadcast(g, dy, inputs[1]!.shape)]),
+  Sub: ({ g, node: { inputs }, dy, needs }) =>
+    lazily(needs, [() => unbroadcast(g, dy, inputs[0]!.shape), () => unbroadcast(g, g.neg(dy), inputs[1]!.shape)]),
+  Mul: ({ g, node: { inputs }, dy, needs }) => {
+    const [a, b] = inputs as [Value, Value];
+    return lazily(needs, [() => unbroadcast(g, g.mul(dy, b), a.shape), () => unbroadcast(g, g.mul(dy, a), b.shape)]);
+  },
+  Div: ({ g, node: { inputs, outputs }, dy, needs }) => {
+    const [a, b] = inputs as [Value, Value];
+    const scaled = g.div(dy, b);
+    return lazily(needs, [
+      () => unbroadcast(g, scaled, a.shape),
+      () => unbroadcast(g, g.neg(g.mul(scaled, outputs[0]!)), b.shape),
+    ]);
+  },
+  // where both are equal the gradient goes to the first alone
+  Min: ({ g, node: { inputs }, dy, needs }) => {
+    const [a, b] = inputs as [Value, Value];
+    const first = float(g, g.lessOrEqual(a, b));
+    return lazily(needs, [
+      () => unbroadcast(g, g.mul(dy, first), a.shape),
+      () => unbroadcast(g, g.mul(dy, g.sub(g.scalar(1), first)), b.shape),
+    ]);
+  },
+  Neg: ({ g, dy }) => [g.neg(dy)],
+  Exp: ({ g, node, dy }) => [g.mul(dy, node.outputs[0]!)],
+  Log: ({ g, node, dy }) => [g.div(dy, node.inputs[0]!)],
+  Sqrt: ({ g, node, dy }) => [g.div(g.scale(dy, 0.5), node.outputs[0]!)],
+  Sigmoid: ({ g, node, dy }) => {
+    const y = node.outputs[0]!;
+    return [g.mul(dy, g.mul(y, g.sub(g.scalar(1), y)))];
+  },
+  // y = x·s with s = sigmoid(αx): dy·(s + α·y·(1 − s))
+  QuickGelu: ({ g, node, dy }) => {
+    const y = node.outputs[0]!;
+    const s = g.sigmoid(g.scale(node.inputs[0]!, node.attrs.alpha));
+    return [g.mul(dy, g.add(s, g.mul(g.scale(y, node.attrs.alpha), g.sub(g.scalar(1), s))))];
+  },
+  // inside the bounds, both included
+  Clip: ({ g, node, dy }) => {
+    const x = node.inputs[0]!;
+    const inside = g.mul(
+      float(g, g.lessOrEqual(g.scalar(node.attrs.min), x)),
+      float(g, g.lessOrEqual(x, g.scalar(node.attrs.max))),
+    );
+    return [g.mul(dy, inside)];
+  },
+  Identity: ({ dy }) => [dy],
+  LessOrEqual: 'nondifferentiable',
+  Cast: 'nondifferentiable',
+  MatMul: ({ g, node, dy, needs }) => {
+    const [a, b] = node.inputs as [Value, Value];
+    if (a.shape.length === 2) {
+      const gemm = (x: Value, y: Value, transA: boolean, transB: boolean): Value => g.gemm(x, y, { transA, transB });
+      return lazily(needs, productRule(gemm, node.inputs, dy, false, false));
+    }
+    const fused = (x: Value, y: Value, transA: boolean, transB: boolean): Value =>
+      g.fusedMatMul(x, y, { transA, transB });
+    if (b.shape.length > 2) return lazily(needs, productRule(fused, node.inputs, dy, false, false));
+    // a shared right side: fold the batch into rows
+    const [k, n] = staticShape(b.shape) as [number, number];
+    const rows = staticShape(a.shape.slice(0, -1)).reduce((x, y) => x * y, 1);
+    const flatDy = g.reshape(dy, [rows, n]);
+    return lazily(needs, [
+      () => g.reshape(g.gemm(flatDy, b, { transB: true }), a.shape),
+      () => g.gemm(g.reshape(a, [rows, k]), flatDy, { transA: true }),
+    ]);
+  },
+  FusedMatMul: ({ g, node, dy, needs }) => {
+    const { transA, transB, alpha } = node.attrs;
+    const fused = (x: Value, y: Value, tA: boolean, tB: boolean): Value =>
+      g.fusedMatMul(x, y, { transA: tA, transB: tB, alpha });
+    return lazily(needs, productRule(fused, node.inputs, dy, transA, transB));
+  },
+  Gemm: ({ g, node, dy, needs }) => {
+    const { transA, transB, alpha } = node.attrs;
+    const c = node.inputs[2];
+    const gemm = (x: Value, y: Value, tA: boolean, tB: boolean): Value =>
+      // a product without transposes and scale reads the weight as it lies, as MatMul
+      !tA && !tB && alpha === 1 ? g.matMul(x, y) : g.gemm(x, y, { transA: tA, transB: tB, alpha });
+    const sides = productRule(gemm, node.inputs, dy, transA, transB);
+    return lazily(needs, c ? [...sides, () => unbroadcast(g, dy, c.shape)] : sides);
+  },
+  // y·(dy − Σ dy·y)
+  Softmax: ({ g, node, dy }) => {
+    const y = node.outputs[0]!;
+    return [g.mul(y, g.sub(dy, g.reduceSum(g.mul(dy, y), [-1], true)))];
+  },
+  LogSoftmax: ({ g, node, dy }) => [g.sub(dy, g.mul(g.exp(node.outputs[0]!), g.reduceSum(dy, [-1], true)))],
+  // r = 1/rms: dx = r·(s·dy − x·r²·mean(s·dy·x)), ds = Σ dy·x·r. The second output is for this rule only.
+  SimplifiedLayerNormalization: ({ g, node, dy, needs }) => {
+    const [x, scale] = node.inputs as [Value, Value];
+    const r = node.outputs[1]!;
+    return lazily(needs, [
+      () => {
+        const scaled = g.mul(dy, scale);
+        const mean = g.reduceMean(g.mul(scaled, x), [-1], true);
+        return g.mul(g.sub(scaled, g.mul(x, g.mul(mean, g.mul(r, r)))), r);
+      },
+      () => unbroadcast(g, g.mul(dy, g.mul(x, r)), scale.shape),
+    ]);
+  },
+  // a rotation: its transpose turns the other way
+  RotaryEmbedding: ({ g, node, dy }) => {
+    const [, positions, cos, sin] = node.inputs as [Value, Value, Value, Value];
+    return [g.rotary(dy, positions, cos, g.neg(sin))];
+  },
+  Reshape: ({ g, node, dy }) => [g.reshape(dy, node.inputs[0]!.shape)],
+  Transpose: ({ g, node, dy }) => [
+    g.transpose(
+      dy,
+      node.attrs.perm.map((_, i) => node.attrs.perm.indexOf(i)),
+    ),
+  ],
+  Slice: ({ g, node, dy }) => {
+    const shape = staticShape(node.inputs[0]!.shape);
+    const { start, end } = node.attrs;
+    const axis = node.attrs.axis < 0 ? node.attrs.axis + shape.length : node.attrs.axis;
+    const padding = (size: number): Value[] =>
+      size === 0 ? [] : [g.zeros(shape.map((d, i) => (i === axis ? size : d)))];
+    return [g.concat([...padding(start), dy, ...padding(shape[axis]! - end)], axis)];
+  },
+  Concat: ({ g, node, dy, needs }) => {
+    const axis = node.attrs.axis < 0 ? node.attrs.axis + dy.shape.length : node.attrs.axis;
+    let at = 0;
+    return node.inputs.map((input, i) => {
+      const start = at;
+      at += staticShape([input.shape[axis]!])[0]!;
+      return needs(i) ? g.slice(dy, axis, start, at) : undefined;
+    });
+  },
+  Expand: ({ g, node, dy }) => [unbroadcast(g, dy, node.inputs[0]!.shape)],
+  ReduceSum: ({ g, node, dy }) => [spread(g, dy, node.inputs[0]!.shape, node.attrs.axes)],
+  ReduceMean: ({ g, node, dy }) => {
+    const { shape } = node.inputs[0]!;
+    const count = node.attrs.axes.reduce((n, a) => n * (shape.at(a) as number), 1);
+    return [spread(g, g.scale(dy, 1 / count), shape, node.attrs.axes)];
+  },
+  ArgMax: 'nondifferentiable',
+  Gather: ({ g, node, dy }) => {
+    const [data, indices] = node.inputs as [Value, Value];
+    if (node.attrs.axis !== 0) throw new TypeError('the gradient of Gather is defined for axis 0');
+    const count = staticShape(indices.shape).reduce((a, b) => a * b, 1);
+    const updates = g.reshape(dy, [count, ...data.shape.slice(1)]);
+    return [g.scatterND(g.zeros(staticShape(data.shape)), g.reshape(indices, [count, 1]), updates)];
+  },
+  GatherElements: ({ g, node, dy }) => {
+    const [data, indices] = node.inputs as [Value, Value];
+    return [g.scatterElements(g.zeros(staticShape(data.shape)), indices, dy, node.attrs.axis)];
+  },
+  GatherND: ({ g, node, dy }) => {
+    const [data, indices] = node.inputs as [Value, Value];
+    return [g.scatterND(g.zeros(staticShape(data.shape)), indices, dy)];
+  },
+  ScatterElements: ({ g, node, dy, needs }) =>
+    lazily(needs, [() => dy, undefined, () => g.gatherElements(dy, node.inputs[1]!, node.attrs.axis)]),
+  ScatterND: ({ g, node, dy, needs }) => lazily(needs, [() => dy, undefined, () => g.gatherND(dy, node.inputs[1]!)]),
+};
+
+export const isDifferentiable = (op: Op): boolean => VJP_RULES[op] !== 'nondifferentiable';

@@ -1,0 +1,183 @@
+// A graph of the IR as an ONNX model (opset 21, com.microsoft 1), through code generated from onnx.proto.
+import type { Graph } from '../ir/graph.js';
+import type { ConstantData, Dim, DType, NodeOf, Op, Shape, Value } from '../ir/op.js';
+import { verify } from '../ir/verify.js';
+import type { onnx as Onnx } from './generated/onnx.js';
+import { onnx } from './generated/onnx.js';
+
+const { AttributeProto, ModelProto, TensorProto } = onnx;
+
+const OPSET = 21;
+const IR_VERSION = 10;
+const MICROSOFT = 'com.microsoft';
+const DATA_TYPE: Record<DType, number> = {
+  float32: TensorProto.DataType.FLOAT,
+  bfloat16: TensorProto.DataType.BFLOAT16,
+  int64: TensorProto.DataType.INT64,
+  int32: TensorProto.DataType.INT32,
+  bool: TensorProto.DataType.BOOL,
+};
+
+const { AttributeType } = AttributeProto;
+const int = (name: string, i: number): Onnx.IAttributeProto => ({ name, type: AttributeType.INT, i });
+const flag = (name: string, on: boolean): Onnx.IAttributeProto => int(name, on ? 1 : 0);
+const float = (name: string, f: number): Onnx.IAttributeProto => ({ name, type: AttributeType.FLOAT, f });
+const ints = (name: string, list: readonly number[]): Onnx.IAttributeProto => ({
+  name,
+  type: AttributeType.INTS,
+  ints: [...list],
+});
+const text = (name: string, s: string): Onnx.IAttributeProto => ({
+  name,
+  type: AttributeType.STRING,
+  s: new TextEncoder().encode(s),
+});
+
+/** How one operation is written: attributes, and constant operands that follow its inputs. */
+interface Encoding {
+  domain?: string;
+  attributes?: Onnx.IAttributeProto[];
+  operands?: (number | readonly number[])[]; // number: a float32 scalar; list: int64
+}
+type EncodeRule<K extends Op> = (node: NodeOf<K>) => Encoding;
+
+const plain: EncodeRule<Op> = () => ({});
+const lastAxis: EncodeRule<Op> = () => ({ attributes: [int('axis', -1)] });
+const reduce: EncodeRule<'ReduceSum' | 'ReduceMean'> = ({ attrs }) => ({
+  attributes: [flag('keepdims', attrs.keepDims)],
+  operands: [attrs.axes],
+});
+
+/** A Reshape operand: sizes that stay in place are copied (0); at most one other may be left to be inferred (−1). */
+function reshapeTarget(from: Shape, to: Shape): number[] {
+  const target = to.map((d, i) => (typeof d === 'number' ? d : from[i] === d ? 0 : -1));
+  if (target.filter((d) => d < 0).length > 1)
+    throw new TypeError(`Reshape to [${to.join(', ')}] has two unknown sizes`);
+  return target;
+}
+
+const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
+  Add: plain,
+  Sub: plain,
+  Mul: plain,
+  Div: plain,
+  Min: plain,
+  Neg: plain,
+  Exp: plain,
+  Log: plain,
+  Sqrt: plain,
+  Sigmoid: plain,
+  Identity: plain,
+  LessOrEqual: plain,
+  MatMul: plain,
+  GatherND: plain,
+  Softmax: lastAxis,
+  LogSoftmax: lastAxis,
+  ReduceSum: reduce,
+  ReduceMean: reduce,
+  QuickGelu: ({ attrs }) => ({ domain: MICROSOFT, attributes: [float('alpha', attrs.alpha)] }),
+  Clip: ({ attrs }) => ({ operands: [attrs.min, attrs.max] }),
+  Cast: ({ attrs }) => ({ attributes: [int('to', DATA_TYPE[attrs.to])] }),
+  FusedMatMul: ({ attrs }) => ({
+    domain: MICROSOFT,
+    attributes: [flag('transA', attrs.transA), flag('transB', attrs.transB), float('alpha', attrs.alpha)],
+  }),
+  Gemm: ({ attrs }) => ({
+    attributes: [flag('transA', attrs.transA), flag('transB', attrs.transB), float('alpha', attrs.alpha)],
+  }),
+  SimplifiedLayerNormalization: ({ attrs }) => ({
+    attributes: [int('axis', -1), float('epsilon', attrs.epsilon), int('stash_type', 1)],
+  }),
+  RotaryEmbedding: ({ attrs }) => ({
+    domain: MICROSOFT,
+    attributes: [int('interleaved', 0), int('num_heads', attrs.heads)],
+  }),
+  Reshape: ({ inputs, attrs }) => ({ operands: [reshapeTarget(inputs[0]!.shape, attrs.shape)] }),
+  Transpose: ({ attrs }) => ({ attributes: [ints('perm', attrs.perm)] }),
+  Slice: ({ attrs }) => ({ operands: [[attrs.start], [attrs.end], [attrs.axis]] }),
+  Concat: ({ attrs }) => ({ attributes: [int('axis', attrs.axis)] }),
+  Expand: ({ attrs }) => ({ operands: [attrs.shape as number[]] }),
+  ArgMax: ({ attrs }) => ({ attributes: [int('axis', attrs.axis), flag('keepdims', attrs.keepDims)] }),
+  Gather: ({ attrs }) => ({ attributes: [int('axis', attrs.axis)] }),
+  GatherElements: ({ attrs }) => ({ attributes: [int('axis', attrs.axis)] }),
+  ScatterElements: ({ attrs }) => ({ attributes: [int('axis', attrs.axis), text('reduction', 'add')] }),
+  ScatterND: () => ({ attributes: [text('reduction', 'add')] }),
+};
+
+const bytesOf = (data: ArrayBufferView): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+const dimension = (d: Dim): Onnx.TensorShapeProto.IDimension =>
+  typeof d === 'string' ? { dimParam: d } : { dimValue: d };
+
+function valueInfo(name: string, { dtype, shape }: Value): Onnx.IValueInfoProto {
+  return { name, type: { tensorType: { elemType: DATA_TYPE[dtype], shape: { dim: shape.map(dimension) } } } };
+}
+
+function initializer({ name, dtype, shape }: Value, constant: ConstantData): Onnx.ITensorProto {
+  const tensor = { name, dataType: DATA_TYPE[dtype], dims: shape as number[] };
+  if (constant.kind === 'inline') return { ...tensor, rawData: bytesOf(constant.data) };
+  const { location, offset, length } = constant;
+  const externalData = Object.entries({ location, offset, length }).map(([key, value]) => ({
+    key,
+    value: String(value),
+  }));
+  return { ...tensor, dataLocation: TensorProto.DataLocation.EXTERNAL, externalData };
+}
+
+/** The operands that ONNX wants as tensors, each distinct one stored once. */
+class Operands {
+  readonly initializers: Onnx.ITensorProto[] = [];
+  private readonly names = new Map<string, string>();
+  name(operand: number | readonly number[]): string {
+    const key = JSON.stringify(operand);
+    const known = this.names.get(key);
+    if (known) return known;
+    const name = `operand_${this.names.size}`;
+    this.names.set(key, name);
+    const scalar = typeof operand === 'number';
+    this.initializers.push({
+      name,
+      dataType: DATA_TYPE[scalar ? 'float32' : 'int64'],
+      dims: scalar ? [] : [operand.length],
+      rawData: bytesOf(scalar ? Float32Array.of(operand) : BigInt64Array.from(operand, BigInt)),
+    });
+    return name;
+  }
+}
+
+/** The model's bytes. Verifies the graph first. Constants of kind `external` stay where they are. */
+export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
+  verify(graph);
+  const operands = new Operands();
+  const nodes = graph.nodes.map((node, i): Onnx.INodeProto => {
+    const rule = ENCODE_RULES[node.op] as EncodeRule<Op>;
+    const encoding = rule(node);
+    return {
+      name: `${node.op}_${i}`,
+      opType: node.op,
+      domain: encoding.domain ?? '',
+      input: [...node.inputs.map((v) => v.name), ...(encoding.operands ?? []).map((o) => operands.name(o))],
+      output: node.outputs.map((v) => v.name),
+      attribute: encoding.attributes ?? [],
+    };
+  });
+  // an output of its own name, so that one value may leave under several names
+  const exits = graph.outputs.map(
+    (o): Onnx.INodeProto => ({ name: `exit_${o.name}`, opType: 'Identity', input: [o.value.name], output: [o.name] }),
+  );
+  const constants = [...graph.constants].map(([value, constant]) => initializer(value, constant));
+  return ModelProto.encode({
+    irVersion: IR_VERSION,
+    producerName: 'gauntlet',
+    opsetImport: [
+      { domain: '', version: OPSET },
+      { domain: MICROSOFT, version: 1 },
+    ],
+    graph: {
+      name,
+      node: [...nodes, ...exits],
+      initializer: [...constants, ...operands.initializers],
+      input: graph.inputs.map((v) => valueInfo(v.name, v)),
+      output: graph.outputs.map((o) => valueInfo(o.name, o.value)),
+    },
+  }).finish();
+}
