@@ -56,6 +56,14 @@ export function malformedCount(losses: readonly Loss[]): number {
   return losses.filter((loss) => loss.reason !== 'over-limit').length;
 }
 
+/**
+ * Tests of a sample that count as invalid without being judged: malformed ones, and those that were asked for and never
+ * came. Without the latter, one safe test would be worth more than an honest attempt at all of them.
+ */
+export function lostTests(salvage: Salvage, requested: number): number {
+  return Math.max(malformedCount(salvage.losses), requested - salvage.tests.length, 0);
+}
+
 class Salvager {
   private readonly tests: TestCase[] = [];
   private readonly losses: Loss[] = [];

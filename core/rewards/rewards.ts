@@ -1,0 +1,82 @@
+// Rewards of both roles, by scheme. docs/method.md states the formulas; this table is what runs.
+
+import type { RunConfig } from '../schema/config.js';
+import type { Verdict } from '../schema/execution.js';
+
+export type Scheme = RunConfig['reward']['scheme'];
+
+/** One test that a discriminator sample wrote, judged by the sandbox. */
+export interface JudgedTest {
+  inputs: string; // inputKey of its arguments
+  valid: boolean; // the reference solution gives the expected value
+  caught: boolean; // valid, and the chain's program does not pass it
+}
+
+/** One discriminator sample. */
+export interface JudgedTurn {
+  tests: readonly JudgedTest[];
+  lost: number; // unreadable or missing tests, see lostTests; they count as invalid
+}
+
+export interface RewardRule {
+  /** `verdicts` of the final program on its suite; a missing program has failed every test. */
+  generator(verdicts: readonly Verdict[]): number;
+  /** Rewards of a group: samples for one problem, chain and stage. */
+  discriminator(group: readonly JudgedTurn[], options: { diversityCredit: boolean }): number[];
+}
+
+export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
+  shifted: {
+    generator: (verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts) - 0.5),
+    discriminator: (group, options) =>
+      fractionsOf(group, options).map((share) =>
+        share === undefined ? -1 : clamp(0.4 * share.credit - 0.6 * share.invalid + 0.6 * share.caught, -1, 1),
+      ),
+  },
+  'zero-sum': {
+    generator: (verdicts) => {
+      if (verdicts.length === 0) return 0.5;
+      return verdicts.includes('timeout') ? 0 : passShare(verdicts);
+    },
+    // (1 − pass rate on its valid tests) · validity; without any valid test there is nothing to win
+    discriminator: (group, options) =>
+      fractionsOf(group, options).map((share) =>
+        share === undefined || share.valid === 0 ? 0 : (share.caught / share.valid) * share.credit,
+      ),
+  },
+};
+
+interface Fractions {
+  valid: number;
+  invalid: number;
+  caught: number;
+  credit: number; // `valid`, or each valid test's share of it when inputs are shared in the group
+}
+
+/** Fractions of all tests of each sample; undefined for a sample without any readable test. */
+function fractionsOf(
+  group: readonly JudgedTurn[],
+  { diversityCredit }: { diversityCredit: boolean },
+): (Fractions | undefined)[] {
+  const users: Record<string, number> = {};
+  for (const turn of group) for (const { inputs } of turn.tests) users[inputs] = (users[inputs] ?? 0) + 1;
+  return group.map(({ tests, lost }) => {
+    const written = tests.length + lost;
+    if (tests.length === 0) return undefined;
+    const valid = tests.filter((test) => test.valid);
+    const caught = valid.filter((test) => test.caught).length;
+    const credit = valid.reduce((sum, test) => sum + (diversityCredit ? 1 / users[test.inputs]! : 1), 0);
+    return {
+      valid: valid.length / written,
+      invalid: 1 - valid.length / written,
+      caught: caught / written,
+      credit: credit / written,
+    };
+  });
+}
+
+export function passShare(verdicts: readonly Verdict[]): number {
+  return verdicts.filter((verdict) => verdict === 'pass').length / verdicts.length;
+}
+
+const clamp = (x: number, low: number, high: number): number => Math.min(high, Math.max(low, x));
