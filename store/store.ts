@@ -17,7 +17,12 @@ export interface Store {
   getMemo(key: string): Promise<Digest | undefined>;
   /** A file of a run (path relative to runs/<runId>/), written to a temporary file, fsynced, renamed. */
   writeRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<void>;
+  /** The same, but only where there is none yet: of several writers exactly one gets true. */
+  createRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<boolean>;
   readRunFile(runId: string, path: string): Promise<Uint8Array | undefined>;
+  /** Does nothing where there is no such file. */
+  removeRunFile(runId: string, path: string): Promise<void>;
+  /** Every file below `folder` ('' for all), as sorted paths relative to runs/<runId>/. */
   listRunFiles(runId: string, folder: string): Promise<string[]>;
   listRuns(): Promise<string[]>;
 }

@@ -1,0 +1,65 @@
+// What may name something in a store, and what a failing file system means. Names come from users and from
+// workflow ids, so nothing passes that could lead out of the store's folder.
+import { GauntletError } from '../core/errors.js';
+
+const RUN_ID = /^[A-Za-z0-9_][A-Za-z0-9_.:@=+-]{0,199}$/;
+const MEMO_KEY = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/** @throws GauntletError BAD_INPUT */
+export function checkRunId(runId: string): void {
+  if (!RUN_ID.test(runId)) {
+    throw new GauntletError('BAD_INPUT', `run id ${JSON.stringify(runId)}: use 1–200 of A–Z a–z 0–9 _ . : @ = + -`);
+  }
+}
+
+/** A relative path with plain segments: no '..', no empty or dotted-away segment, no backslash, no control character. */
+export function checkRunPath(path: string): void {
+  const bad = path.split('/').some((part) => {
+    const odd = [...part].some((char) => char < ' ' || char === '\\' || char === '\u007f');
+    return part === '' || part === '.' || part === '..' || odd || Buffer.byteLength(part) > 255;
+  });
+  if (bad) throw new GauntletError('BAD_INPUT', `path ${JSON.stringify(path)}: not a plain path inside a run`);
+}
+
+export function checkMemoKey(key: string): void {
+  if (!MEMO_KEY.test(key)) throw new GauntletError('BAD_INPUT', `memo key ${JSON.stringify(key)} is not a plain name`);
+}
+
+export function checkDigest(digest: string): void {
+  if (!DIGEST.test(digest)) {
+    throw new GauntletError('BAD_INPUT', `${JSON.stringify(digest)} is not a digest ('sha256:' and 64 hex digits)`);
+  }
+}
+
+export function errnoOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && !(error instanceof GauntletError) ? code : undefined;
+}
+
+/** Names that collide (a folder where a file should be, or the reverse) are the caller's; all else is the machine's. */
+const CALLERS: ReadonlySet<string | undefined> = new Set(['EISDIR', 'ENOTDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG']);
+const WHY: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left',
+  EDQUOT: 'the disk quota is used up',
+  EIO: 'the device failed',
+  EROFS: 'the file system is read-only',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted (the store needs a file system with hard links)',
+  EFBIG: 'the file size limit was hit',
+  EMFILE: 'too many open files',
+};
+
+/** A fault of the file system as a coded error: STORE_FAULT is retried, BAD_INPUT is not. */
+export function faultOf(error: unknown, doing: string, path: string): Error {
+  if (error instanceof GauntletError) return error;
+  const code = errnoOf(error);
+  if (code === undefined) return error as Error;
+  const why = WHY[code] ?? (error as Error).message;
+  if (CALLERS.has(code)) {
+    return new GauntletError('BAD_INPUT', `${doing} ${path}: a file or folder is in the way (${code})`, {
+      cause: error,
+    });
+  }
+  return new GauntletError('STORE_FAULT', `${doing} ${path}: ${why} (${code})`, { cause: error });
+}

@@ -1,0 +1,102 @@
+// What a run leaves for people and for the report: its manifest, and one metrics file a step.
+import { z } from 'zod';
+import { GauntletError } from '../core/errors.js';
+import { runConfigSchema } from '../core/schema/config.js';
+import { canonicalJson, digestJson } from './canonicalJson.js';
+import type { Store } from './store.js';
+
+const MANIFEST = 'manifest.json';
+const METRICS = 'metrics';
+
+export const runManifestSchema = z.strictObject({
+  runId: z.string(),
+  config: runConfigSchema,
+  configDigest: z.string(),
+  modelDigest: z.string(),
+  dataDigest: z.string(),
+  codeVersion: z.string(), // of the code that started the run; a later one may go on with it
+  seed: z.int().nonnegative(),
+});
+export type RunManifest = z.infer<typeof runManifestSchema>;
+export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed'>;
+
+/**
+ * Claims a run id. Where the run exists with the same configuration, model and problems, its manifest comes back, so
+ * a retry or a resumed run passes; of two that claim one id at once, one wins.
+ * @throws GauntletError RUN_EXISTS naming what differs.
+ */
+export async function createRun(store: Store, runId: string, facts: RunFacts): Promise<RunManifest> {
+  const { config } = facts;
+  const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed };
+  if (await store.createRunFile(runId, MANIFEST, `${canonicalJson(manifest, 2)}\n`)) return manifest;
+  const present = await readRun(store, runId);
+  const fields = ['configDigest', 'modelDigest', 'dataDigest'] as const;
+  const other = fields.find((field) => present[field] !== manifest[field]);
+  if (other === undefined) return present;
+  const what = other === 'configDigest' ? `other ${differing(present.config, config)}` : `another ${other}`;
+  throw new GauntletError('RUN_EXISTS', `run ${runId} exists with ${what}`);
+}
+
+/** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
+export async function readRun(store: Store, runId: string): Promise<RunManifest> {
+  const bytes = await store.readRunFile(runId, MANIFEST);
+  if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no run ${runId} in ${store.url}`);
+  const parsed = runManifestSchema.safeParse(parseJson(bytes));
+  if (!parsed.success || parsed.data.configDigest !== digestJson(parsed.data.config)) {
+    throw new GauntletError('CORRUPT_ARTIFACT', `${MANIFEST} of run ${runId} is damaged in ${store.url}`);
+  }
+  return parsed.data;
+}
+
+/** metrics/<step>.json; the same step again (a retry) writes over it. Steps are numbers, or 'number-name'. */
+export async function writeMetrics(
+  store: Store,
+  runId: string,
+  step: number | string,
+  metrics: Record<string, unknown>,
+): Promise<void> {
+  await store.writeRunFile(runId, `${METRICS}/${step}.json`, `${canonicalJson(metrics, 2)}\n`);
+}
+
+/** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+export async function readMetrics<T = Record<string, unknown>>(store: Store, runId: string): Promise<T[]> {
+  const paths = (await store.listRunFiles(runId, METRICS)).filter((path) => path.endsWith('.json'));
+  const all: T[] = [];
+  for (const path of paths.sort(byStep)) {
+    const bytes = await store.readRunFile(runId, path);
+    if (bytes === undefined) continue;
+    const metrics = parseJson(bytes);
+    if (metrics === undefined) throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
+    all.push(metrics as T);
+  }
+  return all;
+}
+
+/** The same as one text, a line a step: derived, never stored. */
+export async function metricsJsonl(store: Store, runId: string): Promise<string> {
+  return (await readMetrics(store, runId)).map((metrics) => `${canonicalJson(metrics)}\n`).join('');
+}
+
+function byStep(a: string, b: string): number {
+  const [left, right] = [Number.parseInt(stepOf(a), 10), Number.parseInt(stepOf(b), 10)];
+  return left - right || (a < b ? -1 : 1);
+}
+
+function stepOf(path: string): string {
+  return path.slice(METRICS.length + 1);
+}
+
+function differing(a: object, b: object): string {
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
+  const other = keys.filter((key) => canonicalJson(left[key] ?? null) !== canonicalJson(right[key] ?? null));
+  return `configuration (${other.join(', ')})`;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
