@@ -1,0 +1,55 @@
+// How many positional arguments a Python signature takes, and its name: enough to read a test list, nothing more.
+
+export interface Signature {
+  entry: string;
+  required: number; // positional arguments without a default; `self` is not counted
+  most: number; // Infinity with *args
+}
+
+const OPEN = '([{';
+const CLOSE = ')]}';
+
+/** Parameter texts between the outer parentheses, split at commas of depth 0; undefined where they do not close. */
+function splitParameters(text: string): string[] | undefined {
+  const out: string[] = [];
+  let depth = 0;
+  let start = 0;
+  let quote = '';
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!;
+    if (quote) {
+      if (char === '\\') i++;
+      else if (char === quote) quote = '';
+    } else if (char === '"' || char === "'") quote = char;
+    else if (OPEN.includes(char)) depth++;
+    else if (CLOSE.includes(char) && depth > 0) depth--;
+    else if (char === ')' || (char === ',' && depth === 0)) {
+      out.push(text.slice(start, i).trim());
+      start = i + 1;
+      if (char === ')') return out.filter((parameter) => parameter !== '');
+    }
+  }
+  return undefined;
+}
+
+/** 'def solve(nums: list[int], k=1) -> int:' → solve, 1 to 2 arguments. Undefined where the text is no signature. */
+export function parseSignature(text: string): Signature | undefined {
+  const head = /(?:^|\n)\s*(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/.exec(text);
+  if (!head) return undefined;
+  const parameters = splitParameters(text.slice(head.index + head[0].length));
+  if (!parameters) return undefined;
+  let required = 0;
+  let most = 0;
+  for (const [index, parameter] of parameters.entries()) {
+    const name = /^[*\w]*/.exec(parameter)![0];
+    if (parameter === '/' || (index === 0 && name === 'self')) continue;
+    if (name.startsWith('**')) break;
+    if (name.startsWith('*')) {
+      if (name.length > 1) most = Infinity;
+      break; // what follows is keyword-only
+    }
+    most++;
+    if (!/=/.test(parameter)) required++;
+  }
+  return { entry: head[1]!, required, most };
+}

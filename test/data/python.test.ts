@@ -1,0 +1,82 @@
+// The interpreter and the renderer against an independent source: CPython itself.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { RandomStream } from '../../core/random.js';
+import { allProblems, type Reading } from '../../data/tiny/family.js';
+import { CHAIN_FLAWS, drawChain } from '../../data/tiny/flaws.js';
+import { type Args, interpret } from '../../data/tiny/interpret.js';
+import { renderCode } from '../../data/tiny/render.js';
+import { drawArgs, drawTestTurn } from '../../data/tiny/tests.js';
+
+const RUNNER = `
+import ast, json, sys
+out = []
+for job in json.load(sys.stdin):
+    scope = {}
+    exec(job["code"], scope)
+    answers = []
+    for args in job["args"]:
+        try:
+            answers.append({"value": scope["solve"](*args)})
+        except Exception as error:
+            answers.append({"error": type(error).__name__})
+    out.append({"answers": answers, "tests": [ast.literal_eval(line) for line in job["tests"]]})
+json.dump(out, sys.stdout)
+`;
+
+const stream = (...path: (string | number)[]): RandomStream => new RandomStream('python-test', ...path);
+
+describe('rendered programs under CPython', () => {
+  before(function () {
+    if (spawnSync('python3', ['--version']).status !== 0) {
+      console.log('      skipped: no python3 on this machine');
+      this.skip();
+    }
+  });
+
+  const run = (jobs: object[]): { answers: object[]; tests: [unknown[], unknown][] }[] =>
+    JSON.parse(execFileSync('python3', ['-I', '-c', RUNNER], { input: JSON.stringify(jobs), encoding: 'utf8' }));
+
+  it('give what the interpreter gives, for true and flawed readings alike', () => {
+    const cases = allProblems().flatMap((problem, i): { reading: Reading; args: Args[]; code: string }[] => {
+      const chain = drawChain(problem, stream('chain', i), {
+        ...CHAIN_FLAWS,
+        skip: 0.3,
+        map: 0.3,
+        reduce: 0.3,
+        parity: 0.3,
+      });
+      const args = [...Array(6).keys()].map((j) => drawArgs(problem, j % 2 ? 'edge' : 'typical', stream('args', i, j)));
+      return [
+        { reading: problem, args, code: renderCode(problem) },
+        { reading: chain.reading, args, code: chain.stages[4]! },
+      ];
+    });
+    const answers = run(cases.map(({ code, args }) => ({ code, args, tests: [] })));
+    for (const [i, { reading, args, code }] of cases.entries()) {
+      const expected = args.map((one) => interpret(reading, one));
+      assert.deepEqual(answers[i]!.answers, expected, `${code}\n${JSON.stringify(args)}`);
+    }
+  });
+
+  it('agree with the tests that the corpus calls right, whose texts are Python literals', () => {
+    const problems = allProblems().filter((_, i) => i % 5 === 0);
+    const turns = problems.map((problem, i) => drawTestTurn(problem, stream('turn', i)));
+    const texts = turns.map(({ text }) => text.split('\n').filter((line) => !line.startsWith('#')));
+    const parsed = run(problems.map((_, i) => ({ code: '', args: [], tests: texts[i] })));
+    const answers = run(
+      problems.map((problem, i) => ({
+        code: renderCode(problem),
+        args: parsed[i]!.tests.map(([args]) => args),
+        tests: [],
+      })),
+    );
+    for (const [i, turn] of turns.entries()) {
+      const wrong = parsed[i]!.tests.filter(([, expected], j) => {
+        const answer = answers[i]!.answers[j] as { value: unknown };
+        return JSON.stringify(answer.value) !== JSON.stringify(expected);
+      });
+      assert.equal(wrong.length, turn.flawed, turn.text);
+    }
+  });
+});
