@@ -1,0 +1,53 @@
+// The only place that opens ONNX Runtime sessions. Options are pinned: everything that may change bits (threads are not
+// among it, prepacking is) is the same in every process. A run blocks its thread, so sessions live in worker threads.
+import ort from 'onnxruntime-node';
+import { GauntletError } from '../../core/errors.js';
+
+export type TensorArray = Float32Array | BigInt64Array | Int32Array;
+export interface Feed {
+  data: TensorArray; // read in place, not copied; must not lie in shared memory
+  dims: readonly number[];
+}
+
+/** A compiled graph. Feeds and results are by name. */
+export class GraphSession {
+  private constructor(private readonly session: ort.InferenceSession) {}
+
+  /** @throws {GauntletError} ENGINE_FAULT where the runtime refuses the model */
+  static async open(model: Uint8Array, threads = 1): Promise<GraphSession> {
+    try {
+      return new GraphSession(
+        await ort.InferenceSession.create(model, {
+          executionProviders: ['cpu'],
+          intraOpNumThreads: threads,
+          interOpNumThreads: 1,
+          executionMode: 'sequential',
+          graphOptimizationLevel: 'all',
+          enableMemPattern: false,
+          logSeverityLevel: 3,
+        }),
+      );
+    } catch (cause) {
+      throw new GauntletError('ENGINE_FAULT', `the model graph does not load: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  /** @throws {GauntletError} ENGINE_FAULT */
+  async run(feeds: Record<string, ort.Tensor>): Promise<Record<string, ort.Tensor>> {
+    try {
+      return (await this.session.run(feeds)) as Record<string, ort.Tensor>;
+    } catch (cause) {
+      throw new GauntletError('ENGINE_FAULT', `the model graph failed: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.session.release();
+  }
+}
+
+/** Wraps an array, without a copy, as a tensor of its own dtype. */
+export function tensor(data: TensorArray, dims: readonly number[]): ort.Tensor {
+  const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
+  return new ort.Tensor(type, data, dims);
+}
