@@ -1,0 +1,73 @@
+// From rewarded chains to what PPO trains on: one sequence each, a mask over the tokens that get credit.
+import { assertNever } from '../errors.js';
+import type { Stage, Turn } from '../schema/chain.js';
+import type { RunConfig } from '../schema/config.js';
+import type { Trajectory } from '../schema/trajectory.js';
+import { groupAdvantages } from './advantages.js';
+
+export type Credit = RunConfig['credit'];
+export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens'>;
+
+/** Advantages smaller than this train nothing and cost a forward and a backward pass. */
+const MIN_ADVANTAGE = 1e-6;
+
+function isTrained(stage: Stage, trained: Stage, credit: Credit): boolean {
+  switch (credit) {
+    case 'stage':
+      return stage === trained;
+    case 'suffix':
+      return stage >= trained;
+    default:
+      return assertNever(credit);
+  }
+}
+
+/** All tokens of a chain in order. */
+export function sequenceOf(turns: readonly TokenTurn[]): number[] {
+  return turns.flatMap((turn) => [...turn.promptTokens, ...turn.answerTokens]);
+}
+
+/**
+ * 1 for every sampled token (the end token included) of the stages that get credit, aligned with sequenceOf(turns) and
+ * cut after the last 1. Instructions are never trained; neither is entry 0, which nothing predicts.
+ */
+export function creditMask(turns: readonly TokenTurn[], trainedStage: Stage, credit: Credit): number[] {
+  const mask = turns.flatMap((turn) => {
+    const trained = isTrained(turn.stage, trainedStage, credit) ? 1 : 0;
+    return [...turn.promptTokens.map(() => 0), ...turn.answerTokens.map(() => trained)];
+  });
+  if (mask.length > 0) mask[0] = 0;
+  return mask.slice(0, mask.lastIndexOf(1) + 1);
+}
+
+/** One rewarded sample: a chain, or a discriminator turn as a chain of that one turn. */
+export interface RewardedSample {
+  turns: readonly TokenTurn[];
+  reward: number;
+}
+
+/**
+ * Groups of rewarded samples → trajectories, in order, without those that train nothing (zero advantage, empty mask).
+ * `oldLogprobs` is all zeros until the policy that sampled has scored the rows.
+ */
+export function toTrajectories(
+  groups: readonly (readonly RewardedSample[])[],
+  options: { trainedStage: Stage; credit: Credit; stdOffset: number },
+): Trajectory[] {
+  const rows: Trajectory[] = [];
+  for (const group of groups) {
+    const advantages = groupAdvantages(
+      group.map((sample) => sample.reward),
+      options,
+    );
+    group.forEach((sample, i) => {
+      const advantage = advantages[i]!;
+      if (Math.abs(advantage) < MIN_ADVANTAGE) return;
+      const mask = creditMask(sample.turns, options.trainedStage, options.credit);
+      if (mask.length === 0) return;
+      const tokens = sequenceOf(sample.turns).slice(0, mask.length);
+      rows.push({ tokens, mask, oldLogprobs: mask.map(() => 0), advantage });
+    });
+  }
+  return rows;
+}
