@@ -1,0 +1,48 @@
+// The directions of dependency of docs/architecture.md as rules. dependency-cruiser 16 reads TypeScript up to 5.9; with
+// a newer one it sees no modules and is content, so infra/check-deps.mjs makes zero modules a failure.
+const layer = (name, from, to, extra = {}) => ({ name, severity: 'error', from: { path: from }, to: { path: to, ...extra } });
+const TOP = '(core|ml|sandbox|store|data|activities|workflows|workers|report|cli|infra|bench|test)';
+const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
+const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
+
+module.exports = {
+  forbidden: [
+    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    layer('core-is-a-leaf', '^core/', except('core')),
+    { name: 'core-is-pure', severity: 'error', from: { path: '^core/' }, to: { dependencyTypes: ['core'] } },
+    {
+      name: 'core-only-zod',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { dependencyTypes: ['npm'], pathNot: 'node_modules/(zod|@lezer)/' },
+    },
+    layer('ml-sees-core', '^ml/', except('ml', 'core')),
+    layer('ml-compiler-is-pure', COMPILER, '^ml/(hf|session)/'),
+    { name: 'ml-compiler-no-io', severity: 'error', from: { path: COMPILER }, to: { dependencyTypes: ['core'] } },
+    { name: 'ort-only-in-session', severity: 'error', from: { pathNot: '^ml/session/' }, to: { path: 'onnxruntime-node' } },
+    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|activities|workflows|workers|report|cli)/'),
+    layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', { pathNot: '^sandbox/($1|guest)/' }),
+    layer('report-sees-core', '^report/', except('report', 'core')),
+    layer('infra-sees-core', '^infra/', except('infra', 'core')),
+    layer('activities-see-ports', '^activities/', '^(workflows|workers|cli|report)/'),
+    layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),
+    layer('workflows-see-core', '^workflows/', except('workflows', 'core', 'activities')),
+    layer('workflows-type-only-activities', '^workflows/', '^activities/', { dependencyTypesNot: ['type-only'] }),
+    { name: 'workflows-deterministic', severity: 'error', from: { path: '^workflows/' }, to: { dependencyTypes: ['core'] } },
+    layer('cli-starts-workflows-by-type', '^cli/', '^workflows/', { dependencyTypesNot: ['type-only'] }),
+    {
+      name: 'nothing-imports-roots',
+      severity: 'error',
+      from: { pathNot: '^(workers|cli|test|bench)/' },
+      to: { path: '^(workers|cli)/' },
+    },
+    { name: 'no-test-in-source', severity: 'error', from: { pathNot: '^(test|bench)/' }, to: { path: '^test/' } },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|generated)/' },
+  },
+};

@@ -1,0 +1,99 @@
+// Set-up of a fresh checkout, run first by every user command: packages, build, Temporal CLI. Says what it does, does
+// only what is missing, and can run twice at once. Standard library only: it runs before any package is installed.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildIsFresh, finishBuild } from './build-stamp.mjs';
+import { withLock } from './lock.mjs';
+import { packagesAreFresh } from './packages.mjs';
+import { ROOT } from './root.mjs';
+import { findTemporalCli, provideTemporalCli } from './temporal-cli.mjs';
+
+const NODE_MINIMUM = [20, 19]; // the test runner and coverage ask for it; the code itself for 20.3
+
+class SetupError extends Error {}
+
+const log = (line) => process.stderr.write(`setup: ${line}\n`);
+
+async function main() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor < NODE_MINIMUM[1])) {
+    throw new SetupError(
+      `Node ${NODE_MINIMUM.join('.')} or newer is needed, this is ${process.version}: install a newer one`,
+    );
+  }
+  await withLock(
+    join(ROOT, '.cache', 'setup.lock'),
+    async () => {
+      await installPackages();
+      await build();
+      await prepareSandbox();
+    },
+    (pid) => log(`another set-up (process ${pid}) works on this checkout: waiting for it`),
+  );
+  await temporalCli();
+}
+
+async function installPackages() {
+  if (packagesAreFresh(ROOT)) return;
+  log('installing packages (npm ci): a minute or two on a first run');
+  // No package of ours needs its install step: native parts are shipped prebuilt, and onnxruntime-node's would download CUDA.
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const code = await inherit('npm', args, { ONNXRUNTIME_NODE_INSTALL: 'skip' });
+  if (code !== 0)
+    throw new SetupError(`npm ci failed (exit ${code}): see its lines above; it needs a package registry in reach`);
+}
+
+async function build() {
+  if (buildIsFresh(ROOT)) return;
+  log('building (tsc)');
+  const code = await inherit(process.execPath, [
+    join(ROOT, 'node_modules/typescript/bin/tsc'),
+    '-p',
+    join(ROOT, 'tsconfig.json'),
+  ]);
+  if (code !== 0) throw new SetupError('the build failed: see the lines above');
+  finishBuild(ROOT);
+}
+
+/** The WebAssembly sandbox starts faster from a memory snapshot; without one it works the same. */
+async function prepareSandbox() {
+  const script = join(ROOT, 'dist/sandbox/wasm/prepare.js');
+  if (!existsSync(script)) return;
+  const { prepareWasm } = await import(script);
+  await prepareWasm?.({ log });
+}
+
+/** No server is needed where one is given, so no program for it either. */
+async function temporalCli() {
+  if (findTemporalCli() !== undefined || process.env.TEMPORAL_ADDRESS) return;
+  try {
+    const { path, source } = await provideTemporalCli({ log });
+    log(`Temporal CLI: ${path} (${source})`);
+  } catch (error) {
+    throw new SetupError(error.message);
+  }
+}
+
+/** Runs a program with our output; npm's own settings of the caller stay out of it. */
+function inherit(command, args, extra = {}) {
+  const env = { ...process.env, ...extra };
+  return new Promise((settle) => {
+    const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] });
+    child.on('error', (error) => {
+      log(error.message);
+      settle(-1);
+    });
+    child.on('close', (code) => settle(code ?? -1));
+  });
+}
+
+try {
+  const started = Date.now();
+  await main();
+  log(`ready (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  log(error.message);
+  process.exitCode = 1;
+}
