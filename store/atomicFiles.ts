@@ -1,0 +1,185 @@
+// Files that are there whole or not at all, whatever is killed and whenever: temporary file → fsync → rename (or
+// link, where the first writer must win) → fsync of the folder. Knows nothing of what the files mean.
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link, mkdir, open, readdir, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { GauntletError } from '../core/errors.js';
+import { errnoOf, faultOf } from './checks.js';
+
+const DAY_MS = 86_400_000;
+const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR']);
+
+export class AtomicFiles {
+  private readonly known = new Set<string>(); // folders that exist and whose entries are on disk
+
+  /** `temporaries`: a folder on the same file system as every target. */
+  constructor(private readonly temporaries: string) {}
+
+  read(target: string): Promise<Uint8Array | undefined> {
+    return guard('reading', target, undefined, async () => {
+      const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW);
+      try {
+        return await file.readFile();
+      } finally {
+        await file.close();
+      }
+    });
+  }
+
+  has(target: string): Promise<boolean> {
+    return guard('looking for', target, false, async () => (await stat(target)).isFile());
+  }
+
+  async remove(target: string): Promise<void> {
+    await guard('removing', target, undefined, async () => {
+      await rm(target, { force: true });
+      await syncFolder(dirname(target));
+    });
+  }
+
+  entries(folder: string) {
+    return guard('listing', folder, [], () => readdir(folder, { withFileTypes: true }));
+  }
+
+  /** Regular files at any depth, relative to `folder`; links are passed over. */
+  async filesBelow(folder: string, prefix = ''): Promise<string[]> {
+    const found: string[] = [];
+    for (const entry of await this.entries(folder)) {
+      const path = prefix + entry.name;
+      if (entry.isDirectory()) found.push(...(await this.filesBelow(join(folder, entry.name), `${path}/`)));
+      else if (entry.isFile()) found.push(path);
+    }
+    return found;
+  }
+
+  /**
+   * True where `target` now holds `bytes`; false in mode 'create' where something was there before.
+   * `within`: the folder that the target must lie in once links are followed.
+   */
+  async write(
+    target: string,
+    bytes: Uint8Array | string,
+    mode: 'replace' | 'create',
+    within?: string,
+  ): Promise<boolean> {
+    try {
+      return await this.writeOnce(target, bytes, mode, within);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw faultOf(error, 'writing', target);
+      this.known.clear(); // a folder was removed under us: make it again, once
+    }
+    return this.writeOnce(target, bytes, mode, within).catch((error: unknown) => {
+      throw faultOf(error, 'writing', target);
+    });
+  }
+
+  /** False where `folder` is not there. @throws BAD_INPUT where a link leads out of `base`. */
+  isInside(base: string, folder: string): Promise<boolean> {
+    return guard('reading', folder, false, async () => {
+      await checkInside(base, folder);
+      return true;
+    });
+  }
+
+  /** Removes what killed writers left behind: files of dead processes of this host, and any older than a day. */
+  async sweepTemporaries(now: number = Date.now()): Promise<number> {
+    let removed = 0;
+    for (const entry of await this.entries(this.temporaries)) {
+      const path = join(this.temporaries, entry.name);
+      const [host, pid] = entry.name.split('~');
+      const left = host === hostKey() && pid !== undefined && !isAlive(Number(pid));
+      const age = await guard('looking at', path, 0, async () => now - (await stat(path)).mtimeMs);
+      if (!left && age < DAY_MS) continue;
+      await guard('removing', path, undefined, () => rm(path, { force: true, recursive: true }));
+      removed++;
+    }
+    return removed;
+  }
+
+  private async writeOnce(
+    target: string,
+    bytes: Uint8Array | string,
+    mode: 'replace' | 'create',
+    within?: string,
+  ): Promise<boolean> {
+    const temporary = join(this.temporaries, `${hostKey()}~${process.pid}~${randomBytes(8).toString('hex')}`);
+    await this.ensureFolder(this.temporaries);
+    await this.ensureFolder(dirname(target));
+    if (within !== undefined) await checkInside(within, dirname(target));
+    try {
+      await writeSynced(temporary, bytes);
+      if (mode === 'replace') await rename(temporary, target);
+      else await link(temporary, target);
+    } catch (error) {
+      if (mode === 'create' && errnoOf(error) === 'EEXIST') return false;
+      throw error;
+    } finally {
+      await unlink(temporary).catch(() => undefined);
+    }
+    await syncFolder(dirname(target));
+    return true;
+  }
+
+  private async ensureFolder(folder: string): Promise<void> {
+    if (this.known.has(folder)) return;
+    const first = await mkdir(folder, { recursive: true });
+    if (first !== undefined) {
+      for (let at = folder; ; at = dirname(at)) {
+        await syncFolder(at);
+        if (at === dirname(first)) break;
+      }
+    }
+    this.known.add(folder);
+  }
+}
+
+/** The boundary: what the file system throws leaves here as a coded error, or as `absent` where nothing is there. */
+async function guard<T>(doing: string, path: string, absent: T, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (ABSENT.has(errnoOf(error))) return absent;
+    throw faultOf(error, doing, path);
+  }
+}
+
+async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
+  const file = await open(path, 'wx', 0o644);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function checkInside(base: string, folder: string): Promise<void> {
+  const [from, to] = [await realpath(base), await realpath(folder)];
+  if (to !== from && !to.startsWith(from + sep)) {
+    throw new GauntletError('BAD_INPUT', `${folder} leads out of its run`);
+  }
+}
+
+function hostKey(): string {
+  return hostname().replace(/[^A-Za-z0-9.-]/g, '-');
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errnoOf(error) === 'EPERM';
+  }
+}

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  bestCheckpoint,
+  CHECKPOINT_FILES,
+  commitCheckpoint,
+  listCheckpoints,
+  loadCheckpoint,
+  readPointer,
+  verifyCheckpoints,
+} from '../../store/checkpoints.js';
+import type { Store } from '../../store/store.js';
+import { refusal, sampleFacts, sampleFiles, withStore } from './support.js';
+
+const NAME = 'checkpoint_stage_1_epoch_1';
+const commit = (store: Store, change: Parameters<typeof sampleFacts>[0] = {}, fill = 1) =>
+  commitCheckpoint(store, 'r', sampleFacts(change), sampleFiles(fill));
+
+describe('checkpoints', () => {
+  it('a checkpoint lies in PEFT’s layout and loads with every byte', () =>
+    withStore(async (store, root) => {
+      const metadata = await commit(store);
+      assert.equal(metadata.name, NAME);
+      const folder = join(root, 'runs', 'r', 'checkpoints', NAME);
+      for (const role of ['generator', 'discriminator']) {
+        for (const file of ['adapter_config.json', 'adapter_model.safetensors'])
+          await readFile(join(folder, role, file));
+      }
+      const loaded = await loadCheckpoint(store, 'r', NAME);
+      assert.deepEqual(loaded.metadata, metadata);
+      assert.deepEqual([...loaded.files.keys()].sort(), Object.values(CHECKPOINT_FILES).sort());
+      for (const [path, bytes] of sampleFiles())
+        assert.deepEqual(Buffer.from(loaded.files.get(path)!), Buffer.from(bytes));
+    }));
+
+  it('writing the same checkpoint twice changes nothing, not even a byte', () =>
+    withStore(async (store) => {
+      const first = await commit(store);
+      const before = await snapshot(store);
+      assert.deepEqual(await commit(store), first);
+      assert.deepEqual(await snapshot(store), before);
+    }));
+
+  it('another checkpoint under the same name takes its place whole, and a damaged one is healed', () =>
+    withStore(async (store, root) => {
+      await commit(store, {}, 1);
+      const second = await commit(store, { score: 0.6 }, 2);
+      assert.deepEqual((await loadCheckpoint(store, 'r', NAME)).metadata, second);
+      assert.deepEqual(await readPointer(store, 'r', 'checkpoint_best'), { name: NAME, score: 0.6 });
+      await truncate(join(root, 'runs/r/checkpoints', NAME, 'archive.json'), 0);
+      await assert.rejects(loadCheckpoint(store, 'r', NAME), refusal('BAD_CHECKPOINT'));
+      await commit(store, { score: 0.6 }, 2);
+      await loadCheckpoint(store, 'r', NAME);
+    }));
+
+  it('best is the highest score, of equal ones the earlier, in whatever order they are written', () =>
+    withStore(async (store) => {
+      const facts = [
+        { stage: 1, epoch: 1, step: 4, score: 0.5 },
+        { stage: 1, epoch: 2, step: 8, score: 0.8 },
+        { stage: 2, epoch: 1, step: 12, score: 0.8 },
+        { stage: 2, epoch: 10, step: 60, score: 0.7 },
+        { stage: 2, epoch: 9, step: 56, score: 0.1 },
+      ];
+      for (const order of [facts, [...facts].reverse()]) {
+        for (const change of order) await commit(store, change);
+        const all = await listCheckpoints(store, 'r');
+        assert.deepEqual(
+          all.map((metadata) => metadata.step),
+          [4, 8, 12, 56, 60],
+        );
+        assert.equal(bestCheckpoint(all)?.name, 'checkpoint_stage_1_epoch_2');
+        assert.equal((await loadCheckpoint(store, 'r', 'best')).metadata.name, 'checkpoint_stage_1_epoch_2');
+        assert.equal((await loadCheckpoint(store, 'r', 'latest')).metadata.name, 'checkpoint_stage_2_epoch_10');
+      }
+      assert.equal(bestCheckpoint([]), undefined);
+    }));
+
+  it('a checkpoint without metadata does not exist', () =>
+    withStore(async (store) => {
+      await store.writeRunFile('r', `checkpoints/${NAME}/generator/adapter_config.json`, '{}');
+      assert.deepEqual(await listCheckpoints(store, 'r'), []);
+      await assert.rejects(loadCheckpoint(store, 'r', NAME), refusal('NOT_FOUND', NAME));
+      await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('NOT_FOUND', 'no checkpoint'));
+      const reports = await verifyCheckpoints(store, 'r');
+      assert.deepEqual(
+        reports.map(({ name, committed }) => ({ name, committed })),
+        [{ name: NAME, committed: false }],
+      );
+      await assert.rejects(loadCheckpoint(store, 'r', '../../../etc'), refusal('BAD_INPUT'));
+    }));
+
+  it('a good run verifies without a problem', () =>
+    withStore(async (store) => {
+      await commit(store);
+      await commit(store, { epoch: 2, step: 8 });
+      const reports = await verifyCheckpoints(store, 'r');
+      assert.deepEqual(
+        reports.map((report) => report.name),
+        [NAME, 'checkpoint_stage_1_epoch_2', 'checkpoint_best', 'checkpoint_latest'],
+      );
+      assert.ok(reports.every((report) => report.committed && report.problems.length === 0));
+      assert.deepEqual(await verifyCheckpoints(store, 'nobody'), []);
+    }));
+
+  for (const file of [...Object.values(CHECKPOINT_FILES), 'metadata.json']) {
+    it(`${file} flipped, cut, grown or deleted: refused and reported by name`, () =>
+      withStore(async (store, root) => {
+        await commit(store);
+        await commit(store, { epoch: 2, step: 8, score: 0.1 });
+        const path = join(root, 'runs/r/checkpoints', NAME, file);
+        const good = await readFile(path);
+        const at = Math.floor(good.length / 2);
+        const flipped = Buffer.from(good);
+        flipped[at] = flipped[at]! ^ 1;
+        const damages = [
+          flipped,
+          good.subarray(0, good.length - 1),
+          good.subarray(0, 0),
+          Buffer.concat([good, Buffer.from(' ')]),
+        ];
+        for (const damage of [...damages, undefined]) {
+          if (damage === undefined) await rm(path);
+          else await writeFile(path, damage);
+          await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('BAD_CHECKPOINT', NAME, file));
+          const bad = (await verifyCheckpoints(store, 'r')).filter((report) => report.name === NAME);
+          assert.equal(bad.length, 1);
+          assert.equal(bad[0]!.problems.length, 1);
+          assert.ok(bad[0]!.problems[0]!.startsWith(file), bad[0]!.problems[0]);
+          await loadCheckpoint(store, 'r', 'checkpoint_stage_1_epoch_2'); // the other one is untouched
+        }
+      }));
+  }
+
+  it('every single flipped byte of metadata.json is seen', () =>
+    withStore(async (store, root) => {
+      await commit(store);
+      const path = join(root, 'runs/r/checkpoints', NAME, 'metadata.json');
+      const good = await readFile(path);
+      for (let at = 0; at < good.length; at += 7) {
+        const bad = Buffer.from(good);
+        bad[at] = bad[at]! ^ 4;
+        await writeFile(path, bad);
+        await assert.rejects(
+          loadCheckpoint(store, 'r', NAME),
+          refusal('BAD_CHECKPOINT', 'metadata.json'),
+          `byte ${at}`,
+        );
+      }
+    }));
+
+  it('a checkpoint of another run or name is refused', () =>
+    withStore(async (store, root) => {
+      await commit(store);
+      const metadata = await readFile(join(root, 'runs/r/checkpoints', NAME, 'metadata.json'));
+      await store.writeRunFile('r', 'checkpoints/checkpoint_stage_1_epoch_2/metadata.json', metadata);
+      await assert.rejects(
+        loadCheckpoint(store, 'r', 'checkpoint_stage_1_epoch_2'),
+        refusal('BAD_CHECKPOINT', 'belongs to checkpoint_stage_1_epoch_1'),
+      );
+    }));
+
+  it('damaged, dangling and missing pointers are named', () =>
+    withStore(async (store, root) => {
+      await commit(store);
+      const problems = async () =>
+        (await verifyCheckpoints(store, 'r'))
+          .filter((r) => r.problems.length > 0)
+          .map((r) => [r.name, ...r.problems].join(' '));
+      const path = join(root, 'runs/r/checkpoints/checkpoint_best');
+      await writeFile(path, '{"name":');
+      await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('BAD_CHECKPOINT', 'checkpoint_best is damaged'));
+      assert.deepEqual(await problems(), ['checkpoint_best is damaged']);
+      await writeFile(path, '{\n  "name": "checkpoint_stage_5_epoch_9",\n  "score": 1\n}\n');
+      await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('BAD_CHECKPOINT', 'checkpoint_stage_5_epoch_9'));
+      assert.match((await problems())[0]!, /^checkpoint_best names checkpoint_stage_5_epoch_9/);
+      await rm(path);
+      assert.deepEqual(await problems(), ['checkpoint_best is missing']);
+      await commit(store); // puts it right
+      assert.deepEqual(await problems(), []);
+    }));
+
+  it('metadata.json is not a file that a caller may give', () =>
+    withStore(async (store) => {
+      const files = new Map([['metadata.json', new Uint8Array(1)]]);
+      await assert.rejects(commitCheckpoint(store, 'r', sampleFacts(), files), refusal('BAD_INPUT', 'metadata.json'));
+      assert.deepEqual(await listCheckpoints(store, 'r'), []);
+    }));
+});
+
+async function snapshot(store: Store): Promise<[string, string][]> {
+  const paths = await store.listRunFiles('r', '');
+  return Promise.all(
+    paths.map(
+      async (path): Promise<[string, string]> => [
+        path,
+        Buffer.from((await store.readRunFile('r', path))!).toString('base64'),
+      ],
+    ),
+  );
+}

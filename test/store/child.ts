@@ -1,0 +1,52 @@
+// A writer in a process of its own, to be killed or raced by the tests: child.js <job> <store> [argument …].
+import { commitCheckpoint } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { memoised } from '../../store/memo.js';
+import { createRun, writeMetrics } from '../../store/runs.js';
+import { DIGEST, sampleConfig, sampleFacts, sampleFiles } from './support.js';
+
+const [job, root, argument = ''] = process.argv.slice(2);
+const store = await openFileStore(root!);
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+if (job === 'everything') {
+  // Writes blobs, memos, metrics and checkpoints until it is killed; says what has returned, after it returned.
+  for (let i = 0; ; i++) {
+    const digest = await store.putBlob(new Uint8Array(200_000).fill((i * 31 + Number(argument)) % 251));
+    say(`blob ${digest}`);
+    await store.putMemo(`key-${argument}-${i}`, digest);
+    say(`memo key-${argument}-${i} ${digest}`);
+    await writeMetrics(store, 'run', i, { step: i, padding: 'x'.repeat(50_000) });
+    say(`metrics ${i}`);
+    const metadata = await commitCheckpoint(
+      store,
+      'run',
+      sampleFacts({ epoch: (i % 3) + 1, step: i }),
+      sampleFiles(i % 200),
+    );
+    say(`checkpoint ${metadata.name} ${metadata.digest}`);
+  }
+} else if (job === 'memos') {
+  // Races for every key with a result of its own; says which digest it was given.
+  for (let i = 0; i < 60; i++) {
+    const result = await memoised({ store, name: 'race', version: 1 }, { i }, async () => ({ i, by: argument }));
+    say(`${i} ${result.by}`);
+  }
+} else if (job === 'claim') {
+  for (let i = 0; i < 30; i++) {
+    const facts = { config: sampleConfig(Number(argument)), modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '1' };
+    const won = await createRun(store, `run-${i}`, facts).then(
+      () => 'won',
+      (error: { code?: string }) => String(error.code),
+    );
+    say(`${i} ${won}`);
+  }
+} else if (job === 'big') {
+  const outcome = await store.putBlob(new Uint8Array(1_000_000)).then(
+    () => 'written',
+    (error: { code?: string; retryable?: boolean }) => `${error.code} ${error.retryable}`,
+  );
+  say(outcome);
+} else {
+  throw new Error(`no such job: ${job}`);
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RandomStream } from '../../core/random.js';
+import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { readMetrics } from '../../store/runs.js';
+import { startChild, withStore } from './support.js';
+
+describe('store: processes that are killed, and processes that race', function () {
+  this.timeout(120_000);
+
+  it('kill −9 at twenty random moments leaves nothing half-written, and keeps all that had returned', () =>
+    withStore(async (_store, root) => {
+      const random = new RandomStream('crash', 1);
+      const said: string[] = [];
+      for (let round = 0; round < 20; round++) {
+        const { child, done, lines } = startChild('everything', root, String(round));
+        while (lines().length < random.int(1, 12)) await sleep(2);
+        await sleep(random.int(0, 12));
+        child.kill('SIGKILL');
+        assert.equal(await done, 'SIGKILL');
+        said.push(...lines());
+
+        const store = await openFileStore(root); // sweeps what the killed writer left
+        assert.deepEqual(await readdir(join(root, 'tmp')), []);
+        const reports = await verifyCheckpoints(store, 'run');
+        assert.deepEqual(
+          reports.filter((report) => report.committed && report.problems.length > 0 && !isPointer(report)),
+          [],
+        );
+        for (const { name } of await listCheckpoints(store, 'run')) await loadCheckpoint(store, 'run', name);
+        await readMetrics(store, 'run'); // every file parses
+      }
+      const store = await openFileStore(root);
+      assert.ok(said.length > 60, `only ${said.length} writes were seen`);
+      const steps = new Set((await readMetrics<{ step: number; padding: string }>(store, 'run')).map((m) => m.step));
+      for (const line of said) {
+        const [kind, name, digest] = line.split(' ');
+        if (kind === 'blob') await store.getBlob(name!);
+        if (kind === 'memo') assert.equal(await store.getMemo(name!), digest);
+        if (kind === 'metrics') assert.ok(steps.has(Number(name)));
+      }
+    }));
+
+  it('two processes that race for sixty memo keys are given the same results', () =>
+    withStore(async (_store, root) => {
+      const twins = [startChild('memos', root, 'a'), startChild('memos', root, 'b')];
+      assert.deepEqual(await Promise.all(twins.map((twin) => twin.done)), [0, 0]);
+      assert.equal(twins[0]!.lines().length, 60);
+      assert.deepEqual(twins[0]!.lines(), twins[1]!.lines());
+    }));
+
+  it('of two processes that claim thirty run ids with other configs exactly one gets each', () =>
+    withStore(async (_store, root) => {
+      const twins = [startChild('claim', root, '1'), startChild('claim', root, '2')];
+      assert.deepEqual(await Promise.all(twins.map((twin) => twin.done)), [0, 0]);
+      const [a, b] = [twins[0]!.lines(), twins[1]!.lines()];
+      assert.equal(a.length, 30);
+      for (let i = 0; i < 30; i++) {
+        assert.deepEqual([a[i], b[i]].sort(), [`${i} RUN_EXISTS`, `${i} won`]);
+      }
+    }));
+});
+
+/** Pointers are moved after a checkpoint is there, so a kill in between leaves the older target, or none. */
+function isPointer(report: { name: string }): boolean {
+  return report.name === 'checkpoint_best' || report.name === 'checkpoint_latest';
+}

@@ -1,0 +1,78 @@
+// Temporary stores, child processes over the compiled store, and a sample checkpoint for the tests of this folder.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ErrorCode, GauntletError } from '../../core/errors.js';
+import { runConfigSchema } from '../../core/schema/config.js';
+import { CHECKPOINT_FILES, type CheckpointFacts } from '../../store/checkpoints.js';
+import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { encodeTensors } from '../../store/tensors.js';
+
+export async function withStore(work: (store: FileStore, root: string) => Promise<void>): Promise<void> {
+  const root = await mkdtemp(join(tmpdir(), 'gauntlet-store-'));
+  try {
+    await work(await openFileStore(root), root);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+export const DIGEST = `sha256:${'0'.repeat(64)}`;
+
+export function refusal(code: ErrorCode, ...parts: (string | RegExp)[]): (error: unknown) => boolean {
+  return (error) =>
+    error instanceof GauntletError &&
+    error.code === code &&
+    !error.message.includes('\n') &&
+    parts.every((part) => (typeof part === 'string' ? error.message.includes(part) : part.test(error.message)));
+}
+
+export function sampleFacts(change: Partial<CheckpointFacts> = {}): CheckpointFacts {
+  return {
+    stage: 1,
+    epoch: 1,
+    step: 4,
+    score: 0.5,
+    validation: { passRate: 0.7, greedyPassRate: 0.65, testValidity: 0.66, bugCatchRate: 0.35 },
+    configDigest: DIGEST,
+    modelDigest: DIGEST,
+    splitDigest: DIGEST,
+    codeVersion: '0.1.0',
+    seed: 7,
+    ...change,
+  };
+}
+
+export function sampleFiles(fill = 1): Map<string, Uint8Array> {
+  const text = (value: unknown) => Buffer.from(JSON.stringify(value));
+  const moments = encodeTensors({ m: new Float32Array(500).fill(fill), v: new Float32Array(500) }, { step: fill });
+  return new Map<string, Uint8Array>([
+    [CHECKPOINT_FILES.generatorConfig, text({ r: 8, lora_alpha: 16 })],
+    [CHECKPOINT_FILES.generatorAdapter, new Uint8Array(4000).fill(fill)],
+    [CHECKPOINT_FILES.discriminatorConfig, text({ r: 8, lora_alpha: 16 })],
+    [CHECKPOINT_FILES.discriminatorAdapter, new Uint8Array(4000).fill(fill + 1)],
+    [CHECKPOINT_FILES.generatorOptimizer, moments],
+    [CHECKPOINT_FILES.discriminatorOptimizer, moments],
+    [CHECKPOINT_FILES.archive, text([])],
+    [CHECKPOINT_FILES.pool, text({ generator: [], discriminator: [] })],
+    [CHECKPOINT_FILES.split, text({ train: ['a'], validation: ['b'], test: ['c'] })],
+  ]);
+}
+
+export const sampleConfig = (seed = 0) => runConfigSchema.parse({ seed });
+
+/** Starts test/store/child.js; `lines` grows while it runs, `done` gives its signal or exit code. */
+export function startChild(...args: string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'child.js'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const output = { text: '' };
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    output.text += part;
+  });
+  const done = new Promise<NodeJS.Signals | number | null>((resolve) => {
+    child.on('close', (code, signal) => resolve(signal ?? code));
+  });
+  return { child, done, lines: () => output.text.split('\n').slice(0, -1) };
+}

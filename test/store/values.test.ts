@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
+import { memoised, memoKey } from '../../store/memo.js';
+import { createRun, metricsJsonl, readMetrics, readRun, writeMetrics } from '../../store/runs.js';
+import { decodeTensors, encodeTensors } from '../../store/tensors.js';
+import { DIGEST, refusal, sampleConfig, withStore } from './support.js';
+
+describe('canonical JSON', () => {
+  it('sorts keys at every depth, drops nothing, and is what JSON.parse reads', () => {
+    assert.equal(
+      canonicalJson({ b: 1, a: [true, null, { z: '"\n', y: -0 }], é: 1e21 }),
+      '{"a":[true,null,{"y":0,"z":"\\"\\n"}],"b":1,"é":1e+21}',
+    );
+    assert.equal(
+      canonicalJson({ b: [], a: { c: [1] } }, 2),
+      '{\n  "a": {\n    "c": [\n      1\n    ]\n  },\n  "b": []\n}',
+    );
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = canonicalJson(value);
+        assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)));
+        assert.equal(canonicalJson(JSON.parse(text)), text);
+        assert.deepEqual(JSON.parse(canonicalJson(value, 2)), JSON.parse(text));
+      }),
+      { seed: 1, numRuns: 200 },
+    );
+  });
+
+  it('refuses what JSON would lose, with its path', () => {
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    const cases: [unknown, string][] = [
+      [{ a: [1, Number.NaN] }, '$.a[1]'],
+      [{ a: Number.POSITIVE_INFINITY }, '$.a'],
+      [{ a: { b: undefined } }, '$.a.b'],
+      [new Array(1), '$[0]'],
+      [{ f: () => 1 }, 'function'],
+      [{ n: 1n }, 'bigint'],
+      [{ m: new Map() }, 'Map'],
+      [{ t: new Float32Array(1) }, 'Float32Array'],
+      [{ d: new Date(0) }, 'Date'],
+      [cycle, 'cycle'],
+    ];
+    for (const [value, part] of cases) assert.throws(() => canonicalJson(value), refusal('BAD_INPUT', part));
+    const shared = { x: 1 };
+    assert.equal(canonicalJson([shared, shared]), '[{"x":1},{"x":1}]'); // shared, not cyclic
+  });
+
+  it('digests are the SHA-256 of the text', () => {
+    // printf '{"a":1}' | sha256sum
+    assert.equal(digestJson({ a: 1 }), 'sha256:015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862');
+    assert.equal(digestBytes(''), 'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+  });
+});
+
+describe('memo', () => {
+  it('the key hangs on name, version and inputs, not on the order of keys', () => {
+    const key = memoKey('generate', 1, { a: 1, b: 2 });
+    assert.match(key, /^[0-9a-f]{64}$/);
+    assert.equal(memoKey('generate', 1, { b: 2, a: 1 }), key);
+    const others = [
+      memoKey('generate', 2, { a: 1, b: 2 }),
+      memoKey('score', 1, { a: 1, b: 2 }),
+      memoKey('generate', 1, { a: 1, b: 3 }),
+    ];
+    assert.equal(new Set([key, ...others]).size, 4);
+  });
+
+  it('computes once; a fast-forward gives an equal value', () =>
+    withStore(async (store) => {
+      let runs = 0;
+      let hits = 0;
+      const context = { store, name: 'sum', version: 1, onHit: () => hits++ };
+      const compute = async () => ({ runs: ++runs, zero: -0 });
+      const first = await memoised(context, { x: 1 }, compute);
+      assert.deepEqual(await memoised(context, { x: 1 }, compute), first);
+      assert.deepEqual([runs, hits], [1, 1]);
+      await memoised(context, { x: 2 }, compute);
+      await memoised({ ...context, version: 2 }, { x: 1 }, compute);
+      assert.deepEqual([runs, hits], [3, 1]);
+    }));
+
+  it('a zombie that finishes late is given the first result, and its own changes nothing', () =>
+    withStore(async (store) => {
+      const context = { store, name: 'slow', version: 1 };
+      let release: () => void = () => undefined;
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const zombie = memoised(context, {}, async () => {
+        await gate;
+        return 'zombie';
+      });
+      assert.equal(await memoised(context, {}, async () => 'twin'), 'twin');
+      release();
+      assert.equal(await zombie, 'twin');
+      assert.equal(await memoised(context, {}, async () => 'third'), 'twin');
+    }));
+
+  it('a failure is not remembered', () =>
+    withStore(async (store) => {
+      const context = { store, name: 'fails', version: 1 };
+      await assert.rejects(
+        memoised(context, {}, () => Promise.reject(new Error('once'))),
+        /once/,
+      );
+      assert.equal(await memoised(context, {}, async () => 'well'), 'well');
+    }));
+
+  it('a deleted result is recomputed; a damaged one, or one that cannot be reproduced, is told', () =>
+    withStore(async (store, root) => {
+      const context = { store, name: 'n', version: 1 };
+      await memoised(context, {}, async () => 'same');
+      const digest = digestJson('same');
+      const path = join(root, 'blobs/sha256', digest.slice(7, 9), digest.slice(9));
+      await rm(path);
+      assert.equal(await memoised(context, {}, async () => 'same'), 'same');
+      await writeFile(path, '"sbme"');
+      await assert.rejects(
+        memoised(context, {}, async () => 'same'),
+        refusal('CORRUPT_ARTIFACT', path),
+      );
+      await rm(path);
+      await assert.rejects(
+        memoised(context, {}, async () => 'other'),
+        refusal('CORRUPT_ARTIFACT', digest),
+      );
+    }));
+});
+
+describe('runs', () => {
+  const facts = (seed: number) => ({
+    config: sampleConfig(seed),
+    modelDigest: DIGEST,
+    dataDigest: DIGEST,
+    codeVersion: '1',
+  });
+
+  it('a run is claimed once; the same configuration passes again, also with newer code', () =>
+    withStore(async (store) => {
+      const manifest = await createRun(store, 'r', facts(3));
+      assert.equal(manifest.seed, 3);
+      assert.equal(manifest.configDigest, digestJson(sampleConfig(3)));
+      assert.deepEqual(await createRun(store, 'r', { ...facts(3), codeVersion: '2' }), manifest);
+      assert.deepEqual(await readRun(store, 'r'), manifest);
+    }));
+
+  it('the same id with another configuration, model or data is RUN_EXISTS, naming what differs', () =>
+    withStore(async (store) => {
+      await createRun(store, 'r', facts(3));
+      await assert.rejects(createRun(store, 'r', facts(4)), refusal('RUN_EXISTS', 'run r', 'seed'));
+      const other = `sha256:${'1'.repeat(64)}`;
+      await assert.rejects(
+        createRun(store, 'r', { ...facts(3), modelDigest: other }),
+        refusal('RUN_EXISTS', 'modelDigest'),
+      );
+      await assert.rejects(
+        createRun(store, 'r', { ...facts(3), dataDigest: other }),
+        refusal('RUN_EXISTS', 'dataDigest'),
+      );
+    }));
+
+  it('an absent run is NOT_FOUND and a damaged manifest is told', () =>
+    withStore(async (store) => {
+      await assert.rejects(readRun(store, 'r'), refusal('NOT_FOUND', 'no run r'));
+      const { configDigest } = await createRun(store, 'r', facts(3));
+      const text = Buffer.from((await store.readRunFile('r', 'manifest.json'))!).toString();
+      for (const bad of ['{', text.replace(configDigest, DIGEST), text.replace('"seed": 3', '"sead": 3')]) {
+        await store.writeRunFile('r', 'manifest.json', bad);
+        await assert.rejects(createRun(store, 'r', facts(3)), refusal('CORRUPT_ARTIFACT', 'manifest.json'));
+      }
+    }));
+
+  it('metrics are kept by step, a repeated step once, and read in the order of steps', () =>
+    withStore(async (store) => {
+      for (const step of [10, 2, 1, 2, 100]) await writeMetrics(store, 'r', step, { step, reward: step / 2 });
+      await writeMetrics(store, 'r', '2-validation', { step: 2, passRate: 0.5 });
+      const all = await readMetrics<{ step: number }>(store, 'r');
+      assert.deepEqual(
+        all.map((metrics) => metrics.step),
+        [1, 2, 2, 10, 100],
+      );
+      const lines = (await metricsJsonl(store, 'r')).trimEnd().split('\n');
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line)),
+        all,
+      );
+      assert.equal(lines[0], '{"reward":0.5,"step":1}');
+      assert.deepEqual(await readMetrics(store, 'nobody'), []);
+      await store.writeRunFile('r', 'metrics/3.json', '{"step":');
+      await assert.rejects(readMetrics(store, 'r'), refusal('CORRUPT_ARTIFACT', 'metrics/3.json'));
+    }));
+});
+
+describe('tensor files', () => {
+  it('tensors come back bit for bit, and equal tensors have equal bytes whatever their order', () => {
+    const odd = new Float32Array([0, -0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 1e-45]);
+    const backing = new Float32Array(10).map((_, i) => i);
+    const tensors = { v: odd, m: backing.subarray(3, 7), empty: new Float32Array(0) };
+    const bytes = encodeTensors(tensors, { step: 3, alpha: 16 });
+    assert.deepEqual(encodeTensors({ empty: tensors.empty, m: tensors.m, v: odd }, { alpha: 16, step: 3 }), bytes);
+    const shifted = new Uint8Array(bytes.length + 1); // decoding must not need alignment
+    shifted.set(bytes, 1);
+    const back = decodeTensors(shifted.subarray(1));
+    assert.deepEqual(Object.keys(back.tensors), ['empty', 'm', 'v']);
+    assert.deepEqual([...back.tensors.m!], [3, 4, 5, 6]);
+    assert.deepEqual(Buffer.from(back.tensors.v!.buffer), Buffer.from(odd.buffer));
+    assert.deepEqual(back.meta, { step: 3, alpha: 16 });
+  });
+
+  it('the bytes are fixed: a golden digest', () => {
+    const bytes = encodeTensors({ a: new Float32Array([1, 2]), b: new Float32Array([-3]) }, { step: 1 });
+    const head = '{"meta":{"step":1},"tensors":[["a",2],["b",1]]}';
+    assert.equal(Buffer.from(bytes).toString('latin1', 0, 8), 'GTNSR1\n\0');
+    assert.equal(Buffer.from(bytes).toString('latin1', 12, 12 + head.length), head);
+    assert.equal(bytes.length, 64 + 12);
+    assert.equal(Buffer.from(bytes).toString('hex', 64), '0000803f00000040000040c0');
+  });
+
+  it('what is cut, grown or no tensor file is refused', () => {
+    const good = Buffer.from(encodeTensors({ a: new Float32Array(4) }));
+    const headless = Buffer.from(good);
+    headless.writeUInt32LE(1e9, 8);
+    const torn = Buffer.from(good);
+    torn[12] = 0x7d;
+    const shape = Buffer.from(good.toString('latin1').replace('["a",4]', '["a",""'), 'latin1');
+    const minus = Buffer.from(good.toString('latin1').replace('["a",4]', '[1,"a"]'), 'latin1');
+    for (const bad of [
+      good.subarray(0, 5),
+      good.subarray(0, -1),
+      Buffer.concat([good, good]),
+      headless,
+      torn,
+      shape,
+      minus,
+      Buffer.alloc(40),
+    ]) {
+      assert.throws(() => decodeTensors(bad), refusal('CORRUPT_ARTIFACT', 'tensor file'));
+    }
+  });
+});
