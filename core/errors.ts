@@ -4,7 +4,10 @@
 export const ERROR_CODES = {
   BAD_CONFIG: { retryable: false, help: 'correct the field that the message names' },
   BAD_INPUT: { retryable: false, help: 'correct the file or argument that the message names' },
-  BAD_MODEL: { retryable: false, help: 'give a folder in Hugging Face layout (config.json, *.safetensors, tokenizer.json)' },
+  BAD_MODEL: {
+    retryable: false,
+    help: 'give a folder in Hugging Face layout (config.json, *.safetensors, tokenizer.json)',
+  },
   BAD_ADAPTER: { retryable: false, help: 'give an adapter made for this model' },
   BAD_CHECKPOINT: { retryable: false, help: 'run `gauntlet checkpoints verify` and resume from another checkpoint' },
   CORRUPT_ARTIFACT: { retryable: false, help: 'delete the damaged blob; it is recomputed when its inputs are there' },

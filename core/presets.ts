@@ -89,10 +89,19 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
       const names = issue.keys.map((key) => `${path ? `${path}.` : ''}${key}`).join(', ');
       return `${names}: no such field${known.length > 0 ? `; known: ${known.join(', ')}` : ''}`;
     }
-    return `${path || 'configuration'}: ${issue.message.replace(/\s+/g, ' ')}`;
+    return `${path || 'configuration'}: ${messageOf(issue)}`;
   });
   const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
   return lines.join('; ') + more;
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  const options =
+    issue.code === 'invalid_union'
+      ? issue.errors.flat().flatMap((e) => (e.code === 'invalid_value' ? e.values : []))
+      : [];
+  const text = options.length > 0 ? `must be one of ${options.join(', ')}` : issue.message;
+  return text.replace(/\s+/g, ' ');
 }
 
 /** Field names of the object at `path` of the schema. */

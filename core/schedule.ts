@@ -49,7 +49,3 @@ export function countSteps(config: ScheduleConfig, role?: Role): number {
   const perStage = planStage(config).filter((step) => role === undefined || step.role === role).length;
   return perStage * config.schedule.stages.length;
 }
-
-export function checkpointName(stage: number, epoch: number): string {
-  return `checkpoint_stage_${stage}_epoch_${epoch}`;
-}

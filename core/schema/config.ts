@@ -45,7 +45,14 @@ export const runConfigSchema = z.strictObject({
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   schedule: z
     .strictObject({
-      stages: z.array(stageSchema).min(1).default([1, 2, 3, 4, 5]),
+      stages: z
+        .array(stageSchema)
+        .min(1)
+        .refine(
+          (stages) => stages.every((stage, i) => i === 0 || stage > stages[i - 1]!),
+          'must be in ascending order, each stage once',
+        )
+        .default([1, 2, 3, 4, 5]),
       discriminatorSteps: z.int().nonnegative().default(10), // N
       generatorSteps: z.int().nonnegative().default(10), // N
       alternatingSteps: z.int().nonnegative().default(5), // K, generator first
