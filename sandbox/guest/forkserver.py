@@ -1,0 +1,333 @@
+# pid 1 of a sandbox container: takes one job at a time on stdin, forks a child for it under a fresh uid, relays what
+# the child answers, then kills whatever is left and wipes /tmp. Needs CAP_SETUID, CAP_SETGID and CAP_KILL, no more.
+# Answers of children are opaque here: they are counted and passed on as text, never parsed.
+import ctypes
+import gc
+import os
+import resource
+import select
+import shutil
+import signal
+import struct
+import time
+
+UID = [int(sys.argv[1])]  # the uid of the latest child; every fork takes the next one
+libc = ctypes.CDLL(None)
+PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
+
+
+def read_exactly(fd, size):
+    data = b''
+    while len(data) < size:
+        part = os.read(fd, size - len(data))
+        if not part:
+            return None
+        data += part
+    return data
+
+
+def read_frame():
+    head = read_exactly(0, 4)
+    body = head and read_exactly(0, struct.unpack('>I', head)[0])
+    return json.loads(body) if body else None
+
+
+def write_all(fd, data):
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest):]
+
+
+def write_frame(message):
+    body = to_json(message).encode()
+    write_all(1, struct.pack('>I', len(body)) + body)
+
+
+class Counter:
+    """One number of this container's cgroup (v1 or v2), read again at every call; None where it is not there."""
+
+    def __init__(self, *places):
+        self.fd, self.key = None, None
+        for path, key in places:
+            try:
+                self.fd, self.key = os.open(path, os.O_RDONLY | os.O_CLOEXEC), key
+                break
+            except OSError:
+                pass
+
+    def read(self):
+        if self.fd is None:
+            return None
+        words = os.pread(self.fd, 4096, 0).split()
+        return int(words[words.index(self.key) + 1] if self.key else words[0])
+
+
+cgroup = '/sys/fs/cgroup/'
+cpu_v2 = Counter((cgroup + 'cpu.stat', b'usage_usec'))
+cpu_v1 = Counter((cgroup + 'cpuacct/cpuacct.usage', None), (cgroup + 'cpu,cpuacct/cpuacct.usage', None))
+oom_kills = Counter((cgroup + 'memory.events', b'oom_kill'), (cgroup + 'memory/memory.oom_control', b'oom_kill'))
+
+
+def cpu_seconds(pid):
+    """CPU time of the whole container, children of children included; of one process where no cgroup is readable."""
+    if cpu_v2.fd is not None:
+        return cpu_v2.read() / 1e6
+    if cpu_v1.fd is not None:
+        return cpu_v1.read() / 1e9
+    if not pid:
+        return 0.0
+    with open(f'/proc/{pid}/stat') as file:
+        fields = file.read().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def become(uid):
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def tmp_is_empty():
+    with os.scandir('/tmp') as entries:
+        return not any(True for _ in entries)
+
+
+def wipe_tmp(uid):
+    """Deletes, as its owner, what a program left behind."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            become(uid)
+            for folder, names, _ in os.walk('/tmp'):
+                for name in names:
+                    try:
+                        os.chmod(os.path.join(folder, name), 0o700, follow_symlinks=True)
+                    except OSError:
+                        pass
+            for entry in os.scandir('/tmp'):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
+        finally:
+            os._exit(0)
+    give_up = time.monotonic() + 5
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if time.monotonic() > give_up:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            break
+        time.sleep(0.002)
+
+
+def sweep(uid):
+    """Kills every other process of this container at once, reaps them, empties /tmp. False: not clean, retire."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except OSError:
+        pass
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+    if not tmp_is_empty():
+        wipe_tmp(uid)
+    return tmp_is_empty()
+
+
+def child(job, inputs, answers, output):
+    """In the forked process: gives up every right, then runs the program. Never returns to the server's loop."""
+    os.setsid()
+    try:
+        with open('/proc/self/oom_score_adj', 'w') as file:
+            file.write('1000')
+    except OSError:
+        pass
+    become(UID[0])
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.dup2(answers, 3)
+    os.closerange(4, 1024)
+    cpu = int(job['cpu']) + 2  # the server's own count comes first; this one holds if the server is starved
+    for what, limit in (
+        (resource.RLIMIT_AS, job['memory']),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 16 << 20),
+    ):
+        resource.setrlimit(what, (limit, limit))
+    for name in list(os.environ):
+        if name not in ('PATH', 'LANG'):
+            del os.environ[name]
+    os.chdir('/tmp')
+    sys.stdin = open(0)
+    sys.stdout = open(1, 'w', encoding='utf-8', errors='backslashreplace', closefd=False)
+    sys.stderr = open(2, 'w', encoding='utf-8', errors='backslashreplace', closefd=False, buffering=1)
+    sys.argv = ['solution.py']
+    pack, write, code, entry = struct.pack, write_all, job['code'], job['entry']
+
+    def send(kind, text):
+        data = kind + text.encode()
+        write(3, pack('>I', len(data)) + data)
+
+    try:
+        function = load(code, entry)
+    except BaseException as error:
+        return send(b'X', failure(error))
+    send(b'L', '')
+    for args in inputs:
+        send(b'A', call(function, args))
+
+
+class Frames:
+    """Splits the child's stream; a frame that breaks the rules ends it."""
+
+    def __init__(self):
+        self.data, self.loaded, self.load_failure, self.answers, self.broken = b'', False, None, [], False
+
+    def feed(self, data):
+        self.data += data
+        while not self.broken and len(self.data) >= 4:
+            size = struct.unpack('>I', self.data[:4])[0]
+            if size < 1 or size > MAX_BYTES + 1024:
+                self.broken = True
+            elif len(self.data) < 4 + size:
+                break
+            else:
+                self.take(self.data[4:5], self.data[5:4 + size])
+                self.data = self.data[4 + size:]
+
+    def take(self, kind, text):
+        if kind == b'L' and not self.loaded:
+            self.loaded = True
+        elif kind == b'X' and not self.loaded and self.load_failure is None:
+            self.load_failure = text.decode('utf-8', 'replace')
+        elif kind == b'A' and self.loaded:
+            self.answers.append(text.decode('utf-8', 'replace'))
+        else:
+            self.broken = True
+
+
+def run_child(job, inputs, cpu_start, wall_end):
+    """Forks one child for `inputs`. Gives its frames, why it ended (None: all answered), its wait status, cleanliness."""
+    UID[0] += 1
+    answers_r, answers_w = os.pipe()
+    output_r, output_w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child(job, inputs, answers_w, output_w)
+        except BaseException:
+            pass
+        finally:
+            os._exit(0)
+    os.close(answers_w)
+    os.close(output_w)
+    os.set_blocking(answers_r, False)
+    poller = select.poll()
+    poller.register(answers_r, select.POLLIN)
+    poller.register(output_r, select.POLLIN)
+    poller.register(0, 0)  # hang-up only: the host went away
+    frames, written, why, status = Frames(), 0, None, None
+    while why is None and frames.load_failure is None and len(frames.answers) < len(inputs):
+        used, left = cpu_seconds(pid) - cpu_start, wall_end - time.monotonic()
+        if used >= job['cpu']:
+            why = 'timeout'
+        elif left <= 0:
+            why = 'wall'
+        elif status is not None:
+            why = 'exit'
+        if why:
+            break
+        for fd, event in poller.poll(1000 * min(left, max(0.005, job['cpu'] - used), 0.05)):
+            if fd == 0:
+                os._exit(0)
+            if fd == output_r:
+                part = os.read(fd, 65536)
+                written += len(part)
+                if not part:
+                    poller.unregister(fd)
+                if written > job['output']:
+                    why = 'output'
+            elif fd == answers_r:
+                part = os.read(fd, 65536)
+                frames.feed(part)
+                if not part:
+                    poller.unregister(fd)
+                if frames.broken or len(frames.answers) > len(inputs):
+                    why = 'protocol'
+        if status is None:
+            ended, code = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                status = code
+                try:
+                    while part := os.read(answers_r, 1 << 20):
+                        frames.feed(part)
+                except BlockingIOError:
+                    pass
+    clean = sweep(UID[0])
+    os.close(answers_r)
+    os.close(output_r)
+    return frames, why, status, clean
+
+
+def describe(status):
+    if status is None:
+        return 'the program ended without an answer'
+    if os.WIFSIGNALED(status):
+        return f'the program was ended by signal {os.WTERMSIG(status)}'
+    return f'the program exited with status {os.WEXITSTATUS(status)} and no answer'
+
+
+def run_job(job):
+    """Runs a whole job; after a crash in one call the remaining ones go to a fresh child, with what is left of the limits.
+    Fewer calls than inputs come back when the container is not clean: the host runs the job again elsewhere."""
+    started, cpu_start = time.monotonic(), cpu_seconds(None)
+    wall_end, inputs, calls, clean, wall = started + job['wall'], job['inputs'], [], True, False
+    while clean and len(calls) < len(inputs):
+        kills = oom_kills.read()
+        frames, why, status, clean = run_child(job, inputs[len(calls):], cpu_start, wall_end)
+        calls += [['answer', text] for text in frames.answers][:len(inputs) - len(calls)]
+        missing = len(inputs) - len(calls)
+        if frames.load_failure is not None:
+            calls += [['load', frames.load_failure]] * missing
+        elif missing and why in ('timeout', 'wall'):
+            wall = why == 'wall'
+            calls += [['timeout', 'no answer within the limit of ' + ('time' if wall else 'CPU time')]] * missing
+        elif missing and why == 'output':
+            calls += [['output', 'the program printed more than the limit']] * missing
+        elif missing and why == 'protocol':
+            calls += [['error', 'the program wrote into the channel of answers']] * missing
+        elif missing:
+            if kills is not None and oom_kills.read() > kills:
+                verdict = ['memory', 'the program was ended for its use of memory']
+            elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+                verdict = ['timeout', 'no answer within the limit of CPU time']
+            else:
+                verdict = ['error', describe(status)]
+            calls += [verdict] * (1 if frames.loaded else missing)
+    return {
+        'id': job['id'],
+        'calls': calls,
+        'ms': round((time.monotonic() - started) * 1000, 3),
+        'cpu': cpu_seconds(None),
+        'wall': wall,
+        'retire': not clean,
+    }
+
+
+libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # without handlers, pid 1 ignores the signals of its own namespace
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+gc.collect()
+gc.freeze()
+write_all(1, b'GAUNTLT1')
+write_frame({'ready': True, 'python': sys.version.split()[0]})
+while True:
+    request = read_frame()
+    if request is None:
+        os._exit(0)
+    write_frame(run_job(request))

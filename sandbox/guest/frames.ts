@@ -1,0 +1,104 @@
+// The wire: 8 magic bytes once, then frames of u32 big-endian length and UTF-8 JSON. Both directions use the frames.
+import type { CallResult } from '../../core/schema/execution.js';
+import { z } from 'zod';
+import { isPlainValue } from './values.js';
+
+export const MAGIC = 'GAUNTLT1';
+const MAX_FRAME = 64 << 20; // bytes; every answer in it is capped at 1 MiB by the guest
+
+export const readyFrameSchema = z.strictObject({ ready: z.literal(true), python: z.string().max(40) });
+
+/** 'answer' and 'load' carry text that the program's own process wrote; the other kinds are the guest's finding. */
+const guestCallSchema = z.tuple([z.enum(['answer', 'load', 'error', 'timeout', 'memory', 'output']), z.string()]);
+export type GuestCall = z.infer<typeof guestCallSchema>;
+
+/** A guest that may be killed in the middle of a job sends each call as it ends; the result then holds the rest. */
+export const callFrameSchema = z.strictObject({ id: z.int(), call: guestCallSchema });
+
+export const resultFrameSchema = z.strictObject({
+  id: z.int(),
+  calls: z.array(guestCallSchema),
+  ms: z.number().nonnegative(), // wall clock
+  cpu: z.number().nonnegative(), // CPU seconds that the guest has used since it started
+  wall: z.boolean(), // the wall clock ended the program: it counts only when it happens again alone
+  retire: z.boolean(), // the guest must not be used again
+});
+export type ResultFrame = z.infer<typeof resultFrameSchema>;
+
+export interface JobFrame {
+  id: number;
+  code: string;
+  entry: string;
+  inputs: unknown[];
+  cpu: number; // seconds
+  wall: number; // seconds
+  memory: number; // bytes
+  output: number; // bytes
+}
+
+export function encodeFrame(message: unknown): Buffer {
+  const body = Buffer.from(JSON.stringify(message));
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(body.length);
+  return Buffer.concat([head, body]);
+}
+
+/** Cuts a byte stream into messages; throws on a wrong greeting, an oversized frame, or what is not JSON. */
+export class FrameReader {
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #greeted = false;
+
+  *feed(chunk: Buffer): Generator<unknown> {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    for (;;) {
+      const need = this.#greeted ? 4 : MAGIC.length;
+      if (this.#size < need) return;
+      const head = this.#peek(need);
+      if (!this.#greeted) {
+        if (head.toString('latin1') !== MAGIC) throw new Error(`the guest did not greet as one: ${JSON.stringify(head.toString('latin1'))}`);
+        this.#take(need);
+        this.#greeted = true;
+        continue;
+      }
+      const length = head.readUInt32BE(0);
+      if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is refused`);
+      if (this.#size < 4 + length) return;
+      yield JSON.parse(this.#take(4 + length).subarray(4).toString('utf8'));
+    }
+  }
+
+  #peek(size: number): Buffer {
+    if ((this.#chunks[0]?.length ?? 0) < size) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0]!.subarray(0, size);
+  }
+
+  #take(size: number): Buffer {
+    const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    this.#chunks = all.length > size ? [all.subarray(size)] : [];
+    this.#size -= size;
+    return all.subarray(0, size);
+  }
+}
+
+const UNREADABLE: CallResult = { kind: 'error', message: 'the answer is not one that the runner writes' };
+
+/** What a program's process wrote is a claim: one of three shapes with plain data, or an error. */
+export function toCallResult([kind, text]: GuestCall): CallResult {
+  if (kind !== 'answer' && kind !== 'load') return { kind, message: text };
+  let claim: unknown;
+  try {
+    claim = JSON.parse(text);
+  } catch {
+    return UNREADABLE;
+  }
+  if (typeof claim !== 'object' || claim === null || Array.isArray(claim)) return UNREADABLE;
+  const entries = Object.entries(claim);
+  const [key, value] = entries[0] ?? [];
+  if (entries.length !== 1) return UNREADABLE;
+  if (key === 'v' && kind === 'answer' && isPlainValue(value)) return { kind: 'value', value };
+  if (key === 'e' && typeof value === 'string') return { kind: 'error', message: value.slice(0, 500) };
+  if (key === 'm' && typeof value === 'string') return { kind: 'memory', message: value.slice(0, 500) };
+  return UNREADABLE;
+}

@@ -1,0 +1,135 @@
+# Runs one program and turns its answers into plain data. Shared by the fork server and the WebAssembly guest.
+# It knows inputs, never an expected value. It executes with a private copy of the builtins, so a program that
+# replaces `len` or `isinstance` breaks itself only.
+import base64
+import json
+import random
+import sys
+import types
+
+MAX_BYTES = 1 << 20  # of one answer, as JSON
+MAX_DEPTH = 64
+MAX_NODES = 200_000
+SAFE = (1 << 53) - 1  # ints beyond it travel as hex
+
+to_json = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
+seed_random = random.seed
+
+
+class Unsendable(Exception):
+    """The value is not plain data, or too large."""
+
+
+def encode(value, depth, budget):
+    """A Python value as tagged JSON. Subclasses are flattened by base-class methods: no method of the program runs."""
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise Unsendable('the value has too many parts')
+    if depth > MAX_DEPTH:
+        raise Unsendable('the value is nested too deeply')
+    if value is None or value is True or value is False:
+        return value
+    kind = type(value)
+    if issubclass(kind, int):
+        plain = int.__index__(value)
+        if -SAFE <= plain <= SAFE:
+            return plain
+        spend(budget, plain.bit_length() // 4)
+        return {'i': hex(plain)}
+    if issubclass(kind, float):
+        return {'f': float.__repr__(value)}
+    if issubclass(kind, str):
+        spend(budget, str.__len__(value))
+        return str.__str__(value)
+    if issubclass(kind, list):
+        return [encode(x, depth + 1, budget) for x in list.__iter__(value)]
+    if issubclass(kind, tuple):
+        return {'t': [encode(x, depth + 1, budget) for x in tuple.__iter__(value)]}
+    if issubclass(kind, dict):
+        return {'d': [[encode(k, depth + 1, budget), encode(x, depth + 1, budget)] for k, x in dict.items(value)]}
+    if issubclass(kind, set):
+        return {'s': [encode(x, depth + 1, budget) for x in set.__iter__(value)]}
+    if issubclass(kind, frozenset):
+        return {'s': [encode(x, depth + 1, budget) for x in frozenset.__iter__(value)]}
+    if issubclass(kind, (bytes, bytearray)):
+        base = bytes if issubclass(kind, bytes) else bytearray
+        spend(budget, base.__len__(value))
+        return {'b': base64.b64encode(base.__getitem__(value, slice(None))).decode()}
+    if issubclass(kind, complex):
+        return {'c': [float.__repr__(complex.real.__get__(value)), float.__repr__(complex.imag.__get__(value))]}
+    raise Unsendable('a value of type ' + type.__repr__(kind)[:100] + ' is not plain data')
+
+
+def spend(budget, size):
+    budget[1] -= size
+    if budget[1] < 0:
+        raise Unsendable('the value is too large')
+
+
+def decode(value):
+    """Tagged JSON as a fresh Python value."""
+    if isinstance(value, list):
+        return [decode(x) for x in value]
+    if isinstance(value, dict):
+        ((tag, x),) = value.items()
+        if tag == 'i':
+            return int(x, 16)
+        if tag == 'f':
+            return float(x)
+        if tag == 't':
+            return tuple([decode(y) for y in x])
+        if tag == 's':
+            return {freeze(decode(y)) for y in x}
+        if tag == 'd':
+            return {freeze(decode(k)): decode(y) for k, y in x}
+        if tag == 'b':
+            return base64.b64decode(x)
+        if tag == 'c':
+            return complex(float(x[0]), float(x[1]))
+    return value
+
+
+def freeze(value):
+    """The hashable form of a set's element or a dict's key (the codec has one tag for set and frozenset)."""
+    if isinstance(value, set):
+        return frozenset(value)
+    return tuple([freeze(x) for x in value]) if isinstance(value, tuple) else value
+
+
+def failure(error):
+    """What a raised exception is reported as. Text is for people; a program's own __str__ may do anything."""
+    try:
+        if isinstance(error, MemoryError):
+            return '{"m":"MemoryError"}'
+        name = type.__getattribute__(type(error), '__name__')[:100]
+        try:
+            text = str.__str__(str(error))[:300]
+        except Exception:
+            text = ''
+        return to_json({'e': name + ': ' + text if text else name})
+    except MemoryError:
+        return '{"m":"MemoryError"}'
+
+
+def load(code, entry):
+    """Executes a program as module `solution` and gives its entry function; raises what the program raised."""
+    seed_random(0)  # the same program gives the same answer in every run
+    module = types.ModuleType('solution')
+    sys.modules['solution'] = sys.modules['__main__'] = module
+    exec(compile(code, 'solution.py', 'exec'), module.__dict__)
+    function = module.__dict__.get(entry)
+    if not callable(function):
+        raise NameError('the program defines no function ' + entry)
+    return function
+
+
+def call(function, args):
+    """One call with fresh arguments, as the text of its answer: {"v": value}, {"e": error} or {"m": out of memory}."""
+    try:
+        value = function(*[decode(x) for x in args])
+        text = to_json({'v': encode(value, 0, [MAX_NODES, MAX_BYTES])})
+        if len(text) > MAX_BYTES:
+            raise Unsendable('the value is too large')
+        return text
+    except BaseException as error:
+        return failure(error)

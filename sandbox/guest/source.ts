@@ -1,0 +1,23 @@
+// The Python that runs inside: read from the files beside this one, also when this module runs from dist/.
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const GUESTS = { forkserver: ['runner.py', 'forkserver.py'], wasm: ['runner.py', 'wasmguest.py'] } as const;
+
+/** The folder of the package: the nearest one above this module that holds package.json and the guest's sources. */
+export function packageRoot(): string {
+  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
+    if (fs.existsSync(path.join(folder, 'package.json')) && fs.existsSync(path.join(folder, 'sandbox/guest/runner.py')))
+      return folder;
+    if (folder === path.dirname(folder)) throw new Error('the sources of the sandbox guest are not in this package');
+  }
+}
+
+/** The whole guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name. */
+export function guestSource(guest: keyof typeof GUESTS): string {
+  const folder = path.join(packageRoot(), 'sandbox/guest');
+  const body = GUESTS[guest].map((file) => fs.readFileSync(path.join(folder, file), 'utf8')).join('\n');
+  // A JSON string of ASCII text is a Python string literal of the same text.
+  return `import builtins\nguest = {'__builtins__': dict(vars(builtins)), '__name__': 'guest'}\nexec(compile(${JSON.stringify(body)}, 'guest', 'exec'), guest)\n`;
+}

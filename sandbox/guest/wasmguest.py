@@ -1,0 +1,19 @@
+# The guest inside CPython-in-WebAssembly: the surrounding JavaScript drives it call by call, so that the clock, the
+# output count and the order of the answers are kept outside the interpreter. State is undone with the heap.
+program = {}
+
+
+def load_job(text):
+    """Loads a program. '' when it is ready, else the text of its failure."""
+    try:
+        job = json.loads(text)
+        program['inputs'] = job['inputs']
+        program['function'] = load(job['code'], job['entry'])
+        return ''
+    except BaseException as error:
+        return failure(error)
+
+
+def call_job(index):
+    """The answer to input `index`."""
+    return call(program['function'], program['inputs'][index])

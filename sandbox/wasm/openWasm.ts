@@ -1,0 +1,38 @@
+// The embedded backend: CPython in WebAssembly, for machines without Docker. Best effort, not a security boundary.
+import fs from 'node:fs';
+import os from 'node:os';
+import type { Sandbox } from '../sandbox.js';
+import { GuestPool } from '../pool.js';
+import { WasmProcess } from './process.js';
+import { ensureSnapshot } from './snapshot.js';
+
+export interface WasmOptions {
+  size?: number; // processes; default: one a core
+  log?: (line: string) => void;
+}
+
+const DEPTH = 4; // jobs ahead: the guest never waits for a busy host
+
+/** Opens the backend. Processes start when the first jobs come. */
+export async function openWasm({ size = os.availableParallelism(), log = () => {} }: WasmOptions = {}): Promise<Sandbox> {
+  let snapshot = await ensureSnapshot(log);
+  const open = async () => {
+    try {
+      return await WasmProcess.start(snapshot);
+    } catch (error) {
+      fs.rmSync(snapshot, { force: true }); // a damaged snapshot: made again
+      snapshot = await ensureSnapshot(log);
+      throw error;
+    }
+  };
+  const pool = new GuestPool({ size, depth: DEPTH, open });
+  return {
+    info: {
+      kind: 'wasm',
+      description: `wasm · CPython in WebAssembly · ${size} ${size === 1 ? 'process' : 'processes'} · best effort, not a security boundary`,
+      boundary: false,
+    },
+    run: (jobs, options) => pool.run(jobs, options),
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,129 @@
+// One locked-down Node process with an interpreter in it, and the watch over it: CPU time is read from the kernel, so
+// that a call which never comes back to the interpreter's loop (one huge power, a sleep) is ended as well.
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Guest, GuestChannel, type GuestRun, type ResolvedJob } from '../guest/channel.js';
+import { encodeFrame } from '../guest/frames.js';
+import { guestSource } from '../guest/source.js';
+import { pyodideFolder, pyodideUrl } from './snapshot.js';
+
+const CHILD = fileURLToPath(new URL('./child.mjs', import.meta.url));
+const CLOCK = '/proc/thread-self/schedstat'; // of the child's main thread; absent beyond Linux
+const MAX_JOBS = 5000;
+const LOOK_EVERY = 50; // ms
+const CPU_GRACE = 0.25; // seconds that the guest's own watch has before this one ends the process
+const WALL_GRACE = 1;
+const CPU_TOTAL = 900; // seconds over the process' life: bounds an orphan that the host could not end
+const START_SECONDS = 60;
+const SWALLOWED = 9; // exit status of a guest whose program catches every interrupt
+
+/** Node's flags for a process that may read the interpreter and nothing else, and start, open or evaluate nothing. */
+export function lockdownFlags(snapshot: string): string[] {
+  const permission = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
+  const readable = [`${pyodideFolder()}/`, CHILD, snapshot, CLOCK];
+  return [
+    '--no-warnings',
+    permission,
+    ...readable.map((path) => `--allow-fs-read=${path}`),
+    '--disallow-code-generation-from-strings',
+    '--max-old-space-size=256',
+    '--stack-size=3900',
+  ];
+}
+
+/** Starts the child; descriptor 0 carries jobs, descriptor 3 answers, nothing else is connected. */
+export function spawnLocked(script: string, snapshot: string, args: string[]): ChildProcess {
+  const command = [process.execPath, ...lockdownFlags(snapshot), script, ...args];
+  const limits = `ulimit -c 0; ulimit -t ${CPU_TOTAL}; exec "$@"`;
+  const [file, argv] = process.platform === 'win32' ? [command[0]!, command.slice(1)] : ['/bin/sh', ['-c', limits, 'sh', ...command]];
+  return spawn(file, argv, { env: {}, stdio: ['pipe', 'ignore', 'pipe', 'pipe'], detached: false });
+}
+
+export class WasmProcess implements Guest {
+  #channel: GuestChannel;
+  #watch?: NodeJS.Timeout;
+  #child: ChildProcess;
+  #exited: Promise<void>;
+  #stderr = '';
+
+  private constructor(snapshot: string) {
+    const child = spawnLocked(CHILD, snapshot, [pyodideUrl(), snapshot]);
+    this.#child = child;
+    const stop = () => void child.kill('SIGKILL');
+    this.#channel = new GuestChannel({ write: (data) => void child.stdin!.write(data), destroy: stop }, MAX_JOBS);
+    child.stdin!.on('error', () => {}); // a dead child is seen by its exit
+    child.stderr!.on('data', (text) => {
+      this.#stderr = (this.#stderr + text).slice(-2000);
+    });
+    (child.stdio[3] as NodeJS.ReadableStream).on('data', (data: Buffer) => this.#channel.feed(data));
+    process.once('exit', stop);
+    this.#exited = new Promise((resolve) => {
+      const gone = (status: unknown) => {
+        process.removeListener('exit', stop);
+        clearInterval(this.#watch);
+        if (status === SWALLOWED) this.#channel.expire('no answer within the limit of CPU time', false);
+        else this.#channel.end(`the interpreter's process ended (${status}) ${this.#stderr.trim().split('\n').pop()}`.trim());
+        resolve();
+      };
+      child.once('error', gone).once('close', gone);
+    });
+  }
+
+  static async start(snapshot: string): Promise<WasmProcess> {
+    const guest = new WasmProcess(snapshot);
+    const timer = setTimeout(() => guest.#channel.end('the interpreter did not start in time'), START_SECONDS * 1000);
+    try {
+      guest.#channel.transport.write(encodeFrame({ guest: guestSource('wasm') }));
+      await guest.#channel.ready;
+      return guest;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  get usable(): boolean {
+    return this.#channel.usable;
+  }
+
+  fits(): boolean {
+    return true; // the memory limit is set anew for every job
+  }
+
+  async run(job: ResolvedJob): Promise<GuestRun> {
+    this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
+    try {
+      return await this.#channel.run(job);
+    } finally {
+      if (!this.#channel.head) {
+        clearInterval(this.#watch);
+        this.#watch = undefined;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#channel.retire('closed');
+    await this.#exited;
+  }
+
+  #look(): void {
+    const limits = this.#channel.head?.limits;
+    if (!limits) return;
+    const cpu = this.#cpuSeconds();
+    if (cpu !== undefined && cpu - this.#channel.cpuAtHead > limits.cpuSeconds + CPU_GRACE)
+      this.#channel.expire('no answer within the limit of CPU time', false);
+    else if (performance.now() - this.#channel.headSince > (limits.wallSeconds + WALL_GRACE) * 1000)
+      this.#channel.expire('no answer within the limit of time', true);
+  }
+
+  /** CPU time of the child's main thread; undefined where the system does not tell. */
+  #cpuSeconds(): number | undefined {
+    try {
+      const { pid } = this.#child;
+      return Number.parseInt(fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1'), 10) / 1e9;
+    } catch {
+      return undefined;
+    }
+  }
+}
