@@ -17,7 +17,11 @@ export function backward(
 ): Map<Value, Value> {
   const nodes = [...g.nodes]; // the forward pass; the rules append behind it
   const active = new Set<Value>(wrt);
-  for (const node of nodes) if (node.inputs.some((v) => active.has(v))) for (const out of node.outputs) active.add(out);
+  const path = nodes.filter((node) => {
+    const leads = node.inputs.some((v) => active.has(v));
+    if (leads) for (const out of node.outputs) active.add(out);
+    return leads;
+  });
 
   const pending = new Map<Value, Value>();
   const accumulate = (value: Value, gradient: Value): void => {
@@ -31,8 +35,7 @@ export function backward(
   };
   for (const { output, seed } of seeds) accumulate(output, seed);
 
-  for (const node of nodes.reverse()) {
-    if (!node.outputs.some((v) => active.has(v))) continue;
+  for (const node of path.reverse()) {
     if (node.outputs.slice(1).some((v) => pending.has(v)))
       throw new TypeError(`${node.op} passes no gradient from its second output`);
     const dy = pending.get(node.outputs[0]!);

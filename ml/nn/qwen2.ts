@@ -1,0 +1,150 @@
+// The Qwen2 decoder over whole sequences: what scoring and training run. It works on rows, [B·T, hidden]; every
+// parameter and every LoRA tensor is a graph input under its Hugging Face name, so one compiled graph serves any
+// weights, any adapter and full-parameter training.
+import type { Graph } from '../ir/graph.js';
+import type { Value } from '../ir/op.js';
+import type { LayoutEntry, Projection } from './lora.js';
+import { layOut, loraName, PROJECTIONS, projectionShape } from './lora.js';
+
+/** Sizes and constants of a Qwen2 decoder. */
+export interface Qwen2Config {
+  hidden: number;
+  layers: number;
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+  ffn: number;
+  vocab: number;
+  normEps: number;
+  ropeTheta: number;
+  tied: boolean; // the output projection is the embedding
+}
+
+const CAUSAL = -1e9; // added to the score of a key in the future: its probability is exactly 0
+
+/** Every parameter with its place in the flat vector of full-parameter training, in the order of the layers. */
+export function parameterLayout(c: Qwen2Config): LayoutEntry[] {
+  const tensors: [string, number[]][] = [['model.embed_tokens.weight', [c.vocab, c.hidden]]];
+  for (let l = 0; l < c.layers; l++) {
+    const layer = `model.layers.${l}.`;
+    tensors.push([`${layer}input_layernorm.weight`, [c.hidden]]);
+    for (const projection of PROJECTIONS) {
+      const shape = projectionShape(c, projection);
+      if (projection === 'mlp.gate_proj') tensors.push([`${layer}post_attention_layernorm.weight`, [c.hidden]]);
+      tensors.push([`${layer}${projection}.weight`, shape]);
+      if (hasBias(projection)) tensors.push([`${layer}${projection}.bias`, [shape[0]]]);
+    }
+  }
+  tensors.push(['model.norm.weight', [c.hidden]]);
+  if (!c.tied) tensors.push(['lm_head.weight', [c.vocab, c.hidden]]);
+  return layOut(tensors);
+}
+
+const hasBias = (projection: Projection): boolean =>
+  ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'].includes(projection);
+
+export interface Qwen2Forward {
+  /** After the last norm, [B·T, hidden]. */
+  hidden: Value;
+  /** [vocab, hidden] */
+  head: Value;
+  parameters: Map<string, Value>;
+  /** LoRA tensors by PEFT name; empty without a LoRA. */
+  adapter: Map<string, Value>;
+}
+
+/**
+ * Appends the forward pass of `rows` sequences of `length` tokens, padded on the right. Input: ids int64 [rows·length].
+ * A LoRA adds (alpha / rank)·(x·Aᵀ)·Bᵀ to all seven projections.
+ */
+export function qwen2Forward(
+  g: Graph,
+  c: Qwen2Config,
+  rows: number,
+  length: number,
+  lora?: { rank: number; alpha: number },
+): Qwen2Forward {
+  const parameters = new Map<string, Value>();
+  const adapter = new Map<string, Value>();
+  const [n, group] = [rows * length, c.heads / c.kvHeads];
+  const ids = g.input('ids', 'int64', [n]);
+  const parameter = (name: string, shape: number[]): Value => {
+    const value = g.input(name, 'float32', shape);
+    parameters.set(name, value);
+    return value;
+  };
+  const norm = (x: Value, name: string): Value => g.rmsNorm(x, parameter(`${name}.weight`, [c.hidden]), c.normEps);
+  const linear = (x: Value, layer: number, projection: Projection): Value => {
+    const name = `model.layers.${layer}.${projection}`;
+    const [out, into] = projectionShape(c, projection);
+    const weight = parameter(`${name}.weight`, [out, into]);
+    const bias = hasBias(projection) ? parameter(`${name}.bias`, [out]) : undefined;
+    const y = g.gemm(x, weight, { transB: true, c: bias });
+    if (!lora) return y;
+    const [nameA, nameB] = [loraName(layer, projection, 'A'), loraName(layer, projection, 'B')];
+    const a = g.input(nameA, 'float32', [lora.rank, into]);
+    const b = g.input(nameB, 'float32', [out, lora.rank]);
+    adapter.set(nameA, a).set(nameB, b);
+    return g.gemm(g.gemm(x, a, { transB: true }), b, { transB: true, alpha: lora.alpha / lora.rank, c: y });
+  };
+
+  const { cos, sin } = ropeTables(length, c.headDim, c.ropeTheta);
+  const cosine = g.constant('rope_cos', [length, c.headDim / 2], cos);
+  const sine = g.constant('rope_sin', [length, c.headDim / 2], sin);
+  const start = g.indices([0]); // positions count from zero in every row
+  const causal = g.constant('causal', [length, length], causalMask(length));
+  const split = (x: Value, heads: number): Value =>
+    g.transpose(g.reshape(x, [rows, length, heads, c.headDim]), [0, 2, 1, 3]);
+
+  const attention = (x: Value, layer: number): Value => {
+    const q = g.rotary(split(linear(x, layer, 'self_attn.q_proj'), c.heads), start, cosine, sine);
+    const k = g.rotary(split(linear(x, layer, 'self_attn.k_proj'), c.kvHeads), start, cosine, sine);
+    const v = split(linear(x, layer, 'self_attn.v_proj'), c.kvHeads);
+    // grouped-query attention: the query heads that share a key become rows of one product
+    const folded = g.reshape(q, [rows, c.kvHeads, group * length, c.headDim]);
+    const scores = g.fusedMatMul(folded, k, { transB: true, alpha: 1 / Math.sqrt(c.headDim) });
+    const p = g.softmax(g.add(g.reshape(scores, [rows, c.heads, length, length]), causal));
+    const mixed = g.fusedMatMul(g.reshape(p, [rows, c.kvHeads, group * length, length]), v);
+    const joined = g.transpose(g.reshape(mixed, [rows, c.heads, length, c.headDim]), [0, 2, 1, 3]);
+    return linear(g.reshape(joined, [n, c.heads * c.headDim]), layer, 'self_attn.o_proj');
+  };
+  const mlp = (x: Value, layer: number): Value => {
+    const gate = g.silu(linear(x, layer, 'mlp.gate_proj'));
+    return linear(g.mul(gate, linear(x, layer, 'mlp.up_proj')), layer, 'mlp.down_proj');
+  };
+
+  const embedding = parameter('model.embed_tokens.weight', [c.vocab, c.hidden]);
+  let x = g.gather(embedding, ids);
+  for (let layer = 0; layer < c.layers; layer++) {
+    x = g.add(x, attention(norm(x, `model.layers.${layer}.input_layernorm`), layer));
+    x = g.add(x, mlp(norm(x, `model.layers.${layer}.post_attention_layernorm`), layer));
+  }
+  const hidden = norm(x, 'model.norm');
+  const head = c.tied ? embedding : parameter('lm_head.weight', [c.vocab, c.hidden]);
+  return { hidden, head, parameters, adapter };
+}
+
+function causalMask(length: number): Float32Array {
+  const mask = new Float32Array(length * length);
+  for (let i = 0; i < length; i++) mask.fill(CAUSAL, i * length + i + 1, (i + 1) * length);
+  return mask;
+}
+
+/** cos and sin of position·θ^(−2i/hd), [positions, hd/2], rounded to f32 where transformers rounds. */
+export function ropeTables(
+  positions: number,
+  headDim: number,
+  theta: number,
+): { cos: Float32Array; sin: Float32Array } {
+  const half = headDim / 2;
+  const cos = new Float32Array(positions * half);
+  const sin = new Float32Array(positions * half);
+  for (let p = 0; p < positions; p++) {
+    for (let i = 0; i < half; i++) {
+      const angle = Math.fround(p * Math.fround(theta ** ((-2 * i) / headDim)));
+      cos[p * half + i] = Math.cos(angle);
+      sin[p * half + i] = Math.sin(angle);
+    }
+  }
+  return { cos, sin };
+}
