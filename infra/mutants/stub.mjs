@@ -1,0 +1,47 @@
+// A stub in the place of one function: code appended to its built module, so that everybody who imports it, and the
+// module itself, gets the stub. Types are kept where that is cheap: a stub that crashes proves little.
+
+/**
+ * The text of the module with `target` replaced.
+ * @param {string} source
+ * @param {import('./targets.mjs').Target} target
+ */
+export function withStub(source, { kind, path: [name, ...keys] }) {
+  const place = [name, ...keys.map((key) => `[${JSON.stringify(key)}]`)].join('');
+  // A function declaration may be assigned to inside its module; a constant becomes a variable first.
+  const open =
+    keys.length === 0
+      ? source.replace(new RegExp(`(^|\\n)(\\s*(?:export )?)const ${name}\\b`), `$1$2let ${name}`)
+      : source;
+  const map = /\n\/\/# sourceMappingURL=.*\s*$/; // the lines above stay where they were, but the last line must be code
+  return `${open.replace(map, '\n')}\n${place} = (${STUBS[kind]})(${place});\n`;
+}
+
+// Each takes the true function and gives the stub.
+const BLANK = `(original) => {
+  const blank = (value) => {
+    if (typeof value === 'number') return 0;
+    if (typeof value === 'bigint') return 0n;
+    if (typeof value === 'string') return '';
+    if (typeof value === 'boolean') return false;
+    if (Array.isArray(value)) return value.map(blank);
+    if (value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, blank(item)]));
+    }
+    return undefined;
+  };
+  return (...inputs) => {
+    try {
+      return blank(original(...inputs));
+    } catch {
+      return undefined;
+    }
+  };
+}`;
+
+const STUBS = {
+  activity: '() => async () => ({})',
+  gradient: '() => ({ node }) => node.inputs.map(() => undefined)', // no gradient flows
+  reward: BLANK,
+  parser: BLANK,
+};

@@ -1,0 +1,63 @@
+// What the mutation check replaces, found in the built code itself, so that a new activity, reward, gradient rule or
+// parser is a target from the day it is written.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/**
+ * @typedef {'activity' | 'reward' | 'gradient' | 'parser'} Kind
+ * @typedef {{ kind: Kind, module: string, path: string[] }} Target module: path below dist; path: export, then keys
+ */
+
+/** @returns {Promise<Target[]>} */
+export async function findTargets(dist) {
+  const found = [
+    ...(await activities(dist)),
+    ...(await functionsIn(dist, 'core/rewards', 'reward', { exported: true, tables: true })),
+    ...(await functionsIn(dist, 'ml/autodiff', 'gradient', { exported: false, tables: true })),
+    ...(await functionsIn(dist, 'core/parse', 'parser', { exported: true, tables: true })),
+  ];
+  return found;
+}
+
+/** Every key of createActivities() is the function of that name in the file of that name. */
+async function activities(dist) {
+  const folder = 'activities';
+  const { createActivities } = await load(dist, `${folder}/index.js`);
+  return Promise.all(
+    Object.keys(createActivities({})).map(async (name) => {
+      const module = `${folder}/${name}.js`;
+      if (!existsSync(join(dist, module))) throw new Error(`activity ${name} has no file ${module}`);
+      if (typeof (await load(dist, module))[name] !== 'function') throw new Error(`${module} does not export ${name}`);
+      return { kind: 'activity', module, path: [name] };
+    }),
+  );
+}
+
+async function functionsIn(dist, folder, kind, { exported, tables }) {
+  const found = [];
+  for (const name of readdirSync(join(dist, folder)).sort()) {
+    if (!name.endsWith('.js')) continue;
+    const module = `${folder}/${name}`;
+    for (const [key, value] of Object.entries(await load(dist, module))) {
+      if (typeof value === 'function' && exported && !isClass(value)) found.push({ kind, module, path: [key] });
+      if (tables && isTable(value))
+        for (const path of functionsOf(value)) found.push({ kind, module, path: [key, ...path] });
+    }
+  }
+  if (found.length === 0) throw new Error(`no ${kind} found in ${folder}`);
+  return found;
+}
+
+const isTable = (value) =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+const isClass = (value) => /^class\b/.test(Function.prototype.toString.call(value));
+
+function functionsOf(table) {
+  return Object.entries(table).flatMap(([key, value]) => {
+    if (typeof value === 'function') return [[key]];
+    return isTable(value) ? functionsOf(value).map((path) => [key, ...path]) : [];
+  });
+}
+
+const load = (dist, module) => import(pathToFileURL(join(dist, module)).href);
