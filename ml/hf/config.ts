@@ -3,22 +3,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { parameterLayout, type Qwen2Config } from '../nn/qwen2.js';
 import { readJson } from './tokenizer.js';
 
-/** Sizes and constants of a Qwen2 decoder. */
-export interface ModelConfig {
+/** What config.json says about a model that these graphs can run. */
+export interface ModelConfig extends Qwen2Config {
   architecture: 'Qwen2ForCausalLM';
-  hidden: number;
-  layers: number;
-  heads: number;
-  kvHeads: number; // grouped-query attention: heads / kvHeads query heads share one
-  headDim: number;
-  ffn: number;
-  vocab: number;
-  contextLength: number;
-  normEps: number;
-  ropeTheta: number;
-  tied: boolean; // the output projection is the embedding
+  contextLength: number; // in tokens
 }
 
 /** @throws {GauntletError} BAD_MODEL naming `where` and the field */
@@ -75,25 +66,8 @@ export function readEosTokens(folder: string, config: Record<string, unknown>): 
 }
 
 /** Names and shapes of all parameters, in the order of the layers. */
-export function parameterShapes(c: ModelConfig): Map<string, number[]> {
-  const shapes = new Map<string, number[]>([['model.embed_tokens.weight', [c.vocab, c.hidden]]]);
-  for (let l = 0; l < c.layers; l++) {
-    const p = `model.layers.${l}.`;
-    const out = { q: c.heads * c.headDim, k: c.kvHeads * c.headDim, v: c.kvHeads * c.headDim };
-    shapes.set(`${p}input_layernorm.weight`, [c.hidden]);
-    for (const x of ['q', 'k', 'v'] as const) {
-      shapes.set(`${p}self_attn.${x}_proj.weight`, [out[x], c.hidden]);
-      shapes.set(`${p}self_attn.${x}_proj.bias`, [out[x]]);
-    }
-    shapes.set(`${p}self_attn.o_proj.weight`, [c.hidden, out.q]);
-    shapes.set(`${p}post_attention_layernorm.weight`, [c.hidden]);
-    shapes.set(`${p}mlp.gate_proj.weight`, [c.ffn, c.hidden]);
-    shapes.set(`${p}mlp.up_proj.weight`, [c.ffn, c.hidden]);
-    shapes.set(`${p}mlp.down_proj.weight`, [c.hidden, c.ffn]);
-  }
-  shapes.set('model.norm.weight', [c.hidden]);
-  if (!c.tied) shapes.set('lm_head.weight', [c.vocab, c.hidden]);
-  return shapes;
+export function parameterShapes(c: Qwen2Config): Map<string, number[]> {
+  return new Map(parameterLayout(c).map(({ name, shape }) => [name, shape]));
 }
 
 /** config.json as transformers writes it for such a model. */

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import { type ModelConfig, parameterShapes, parseModelConfig, readEosTokens } from './config.js';
+import { parameterLayout } from '../nn/qwen2.js';
+import { type ModelConfig, parseModelConfig, readEosTokens } from './config.js';
 import { SafetensorsFile, type TensorData } from './safetensors.js';
 import { readJson } from './tokenizer.js';
 
@@ -13,7 +14,7 @@ export interface LoadedModel {
   path: string;
   config: ModelConfig;
   eosTokens: number[];
-  weights: Weights; // every name of parameterShapes, f32
+  weights: Weights; // every name of parameterLayout, f32
   parameters: number; // scalars; a tied embedding counts once
   digest: string; // sha256 over config.json and the weight files
 }
@@ -30,7 +31,7 @@ export function loadModel(folder: string): LoadedModel {
   const weights = new Map<string, TensorData>();
   const opened = files.map((name) => new SafetensorsFile(join(folder, name)));
   try {
-    for (const [name, shape] of parameterShapes(config)) {
+    for (const { name, shape } of parameterLayout(config)) {
       const file = opened.find((f) => f.entries.has(name));
       if (!file) throw new GauntletError('BAD_MODEL', `${folder}: no tensor ${name} in ${files.join(', ')}`);
       weights.set(name, { shape, data: file.read(name, shape) });

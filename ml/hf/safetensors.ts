@@ -186,7 +186,7 @@ export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint
 
 /** F32, F16 and BF16 as f32, exactly. @throws {GauntletError} for any other dtype */
 function toFloat32(bytes: Uint8Array, dtype: string, where: string, code: ErrorCode = 'BAD_MODEL'): Float32Array {
-  const copy = bytes.slice(); // own, aligned buffer
+  const copy = new Uint8Array(bytes); // own, aligned buffer (slice of a Buffer would share it)
   if (dtype === 'F32') return new Float32Array(copy.buffer);
   if (dtype !== 'F16' && dtype !== 'BF16')
     throw new GauntletError(code, `${where} has dtype ${dtype}; F32, F16 or BF16 is needed`);

@@ -6,20 +6,7 @@
 // exp(−1e9) = 0, and a prompt is padded on the right, where a causal mask already hides it.
 import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-
-/** Sizes that the graphs need; a part of the model's configuration. */
-export interface DecodeShape {
-  hidden: number;
-  layers: number;
-  heads: number;
-  kvHeads: number;
-  headDim: number;
-  ffn: number;
-  vocab: number;
-  normEps: number;
-  ropeTheta: number;
-  tied: boolean;
-}
+import { type Qwen2Config, ropeTables } from './qwen2.js';
 
 export const MASKED = -1e9;
 
@@ -30,7 +17,7 @@ class Decoder {
   private readonly sin: Value;
 
   constructor(
-    readonly c: DecodeShape,
+    readonly c: Qwen2Config,
     positions: number,
   ) {
     const tables = ropeTables(positions, c.headDim, c.ropeTheta);
@@ -77,7 +64,7 @@ class Decoder {
  * a place that is masked must hold finite values in k and zeros in v.
  * → logits [B, vocab], kv [2·layers, B, KV·hd]: key and value of each layer, to be written at `positions`.
  */
-export function buildDecodeGraph(c: DecodeShape, slots: number): Graph {
+export function buildDecodeGraph(c: Qwen2Config, slots: number): Graph {
   const net = new Decoder(c, slots);
   const g = net.graph;
   const { kvHeads: KV, headDim: hd } = c;
@@ -117,7 +104,7 @@ export function buildDecodeGraph(c: DecodeShape, slots: number): Graph {
  * ids int64 [rows·length], last int64 [rows] (index into ids of each prompt's last token)
  * → logits [rows, vocab] after the last token, kv [2·layers·rows, KV, length, hd].
  */
-export function buildPrefillGraph(c: DecodeShape, rows: number, length: number): Graph {
+export function buildPrefillGraph(c: Qwen2Config, rows: number, length: number): Graph {
   const net = new Decoder(c, length);
   const g = net.graph;
   const { kvHeads: KV, headDim: hd, heads: H } = c;
@@ -159,19 +146,4 @@ export function buildPrefillGraph(c: DecodeShape, rows: number, length: number):
   g.output('logits', net.logits(x));
   g.output('kv', g.concat(caches, 0));
   return g;
-}
-
-/** cos and sin of position·θ^(−2i/hd), [positions, hd/2], rounded to f32 where transformers rounds. */
-function ropeTables(positions: number, headDim: number, theta: number): { cos: Float32Array; sin: Float32Array } {
-  const half = headDim / 2;
-  const cos = new Float32Array(positions * half);
-  const sin = new Float32Array(positions * half);
-  for (let p = 0; p < positions; p++) {
-    for (let i = 0; i < half; i++) {
-      const angle = Math.fround(p * Math.fround(theta ** ((-2 * i) / headDim)));
-      cos[p * half + i] = Math.cos(angle);
-      sin[p * half + i] = Math.sin(angle);
-    }
-  }
-  return { cos, sin };
 }

@@ -5,7 +5,8 @@
 import type ort from 'onnxruntime-node';
 import { uniformAt } from '../../core/random.js';
 import type { TensorData } from '../hf/safetensors.js';
-import { buildDecodeGraph, buildPrefillGraph, type DecodeShape, MASKED } from '../nn/decodeGraph.js';
+import { buildDecodeGraph, buildPrefillGraph, MASKED } from '../nn/decodeGraph.js';
+import type { Qwen2Config } from '../nn/qwen2.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { Generated, GenerateRow } from './engine.js';
 import { GraphSession, tensor } from './runtime.js';
@@ -48,7 +49,7 @@ export class DecodeSession {
   private readonly sampler: Sampler;
 
   constructor(
-    private readonly shape: DecodeShape,
+    private readonly shape: Qwen2Config,
     private readonly contextLength: number,
     private readonly threads = 1,
   ) {
@@ -152,7 +153,7 @@ class Chunk {
   private positions = new BigInt64Array(0);
   private cached: Record<string, ort.Tensor> | undefined;
 
-  constructor(private readonly c: DecodeShape) {}
+  constructor(private readonly c: Qwen2Config) {}
 
   /** Makes room; what is there is kept. */
   reserve(rows: number, places: number): void {

@@ -1,0 +1,264 @@
+// The engine over ONNX Runtime. It splits every request into parts that depend on the request alone, lets any worker do
+// any part, and puts the results together in order: the number of workers never shows in a result.
+import { createHash } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { GauntletError } from '../../core/errors.js';
+import { RandomStream } from '../../core/random.js';
+import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
+import { type LoadedModel, loadModel } from '../hf/model.js';
+import { readPeft, writePeft } from '../hf/peft.js';
+import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
+import { layoutSize, loraLayout } from '../nn/lora.js';
+import { parameterLayout } from '../nn/qwen2.js';
+import { adamwStep, newMoments } from '../optim/adamw.js';
+import type { AdamWConfig, Adapter, Engine, Generated, GradientSums, ModelInfo, OptimizerState } from './engine.js';
+import { flattenWeights, type Job, type SharedAdapter, shareVector, type WorkerInit } from './jobs.js';
+import { WorkerPool } from './pool.js';
+
+export const GENERATE_ROWS = 32; // rows that step together; also keeps a chunk's caches in the processor's
+export const SCORE_ROWS = 16;
+export const GRADIENT_ROWS = 8;
+
+/** Worker threads: the option, else GAUNTLET_THREADS, else one per core. */
+export function workerCount(option?: number): number {
+  const wanted =
+    option ?? (process.env.GAUNTLET_THREADS ? Number(process.env.GAUNTLET_THREADS) : availableParallelism());
+  if (!Number.isSafeInteger(wanted) || wanted < 1)
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `GAUNTLET_THREADS must be a positive integer, is ${process.env.GAUNTLET_THREADS ?? option}`,
+    );
+  return wanted;
+}
+
+export function openPool(model: Pick<LoadedModel, 'config'>, weights: Float32Array, workers?: number): WorkerPool {
+  const { config } = model;
+  const init: WorkerInit = { config, contextLength: config.contextLength, weights, threads: 1 };
+  return new WorkerPool(new URL('./worker.js', import.meta.url), init, workerCount(workers));
+}
+
+/** Reads a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
+export async function openEngine(path: string, options: { workers?: number } = {}): Promise<Engine> {
+  const model = loadModel(path);
+  const weights = flattenWeights(parameterLayout(model.config), model.weights);
+  return new OrtEngine(model, openPool(model, weights, options.workers));
+}
+
+class OrtEngine implements Engine {
+  readonly info: ModelInfo;
+  private tokenizer: TextTokenizer | undefined;
+  private chat: ChatFormat | undefined;
+
+  constructor(
+    private readonly model: LoadedModel,
+    private readonly pool: WorkerPool,
+  ) {
+    const { path, digest, parameters, config, eosTokens } = model;
+    const { architecture, vocab: vocabSize, contextLength } = config;
+    this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens };
+  }
+
+  // ---- text
+  encode(text: string): number[] {
+    return this.text().encode(text);
+  }
+  decode(tokens: number[]): string {
+    return this.text().decode(tokens);
+  }
+  openingTokens(messages: { role: 'system' | 'user'; content: string }[]): number[] {
+    return this.format().openingTokens(messages);
+  }
+  continuationTokens(content: string, previousFinished: boolean): number[] {
+    return this.format().continuationTokens(content, previousFinished);
+  }
+  private text(): TextTokenizer {
+    this.tokenizer ??= loadTokenizer(this.model.path);
+    return this.tokenizer;
+  }
+  private format(): ChatFormat {
+    this.chat ??= loadChatFormat(this.model.path, this.text(), this.model.eosTokens);
+    return this.chat;
+  }
+
+  // ---- adapters
+  /** As PEFT starts them: A uniform in ±1/√in, B zero. */
+  initAdapter({ rank, alpha }: { rank: number; alpha: number }, seed: number): Adapter {
+    const layout = loraLayout(this.model.config, rank);
+    const values = new Float32Array(layoutSize(layout));
+    for (const { name, shape, offset } of layout) {
+      if (!name.includes('.lora_A.')) continue;
+      const stream = new RandomStream(seed, 'lora', name);
+      const bound = 1 / Math.sqrt(shape[1]!);
+      for (let i = 0; i < shape[0]! * shape[1]!; i++) values[offset + i] = (2 * stream.uniform() - 1) * bound;
+    }
+    return { rank, alpha, values };
+  }
+  newOptimizerState(adapter: Adapter): OptimizerState {
+    return newMoments(adapter.values.length);
+  }
+  exportAdapter(adapter: Adapter): Map<string, Uint8Array> {
+    this.checkAdapter(adapter);
+    return writePeft(this.model.config, adapter, baseName(this.model.path));
+  }
+  importAdapter(files: Map<string, Uint8Array>): Adapter {
+    return readPeft(this.model.config, files);
+  }
+
+  // ---- computation
+  async generate(
+    rows: Parameters<Engine['generate']>[0],
+    options: Parameters<Engine['generate']>[1],
+  ): Promise<Generated[]> {
+    const { adapter, signal, onProgress, ...decode } = options;
+    for (const { prompt } of rows) this.checkTokens(prompt);
+    if (!(decode.temperature >= 0))
+      throw new GauntletError('BAD_INPUT', `temperature must be at least 0, is ${decode.temperature}`);
+    if (decode.topP !== undefined && !(decode.topP > 0 && decode.topP <= 1))
+      throw new GauntletError('BAD_INPUT', `topP must be in (0, 1], is ${decode.topP}`);
+    const shared = this.share(adapter);
+    return inChunks(
+      rows,
+      (row) => row.prompt.length,
+      GENERATE_ROWS,
+      (parts) =>
+        this.pool.runAll<Generated[]>(
+          parts.map((part): Job => ({ kind: 'generate', adapter: shared, rows: part, options: decode })),
+          { signal, onProgress },
+        ),
+    );
+  }
+
+  async logprobs(rows: { tokens: number[] }[], options: Parameters<Engine['logprobs']>[1]): Promise<number[][]> {
+    const { adapter, temperature, signal } = options;
+    for (const { tokens } of rows) this.checkTokens(tokens);
+    const shared = this.share(adapter);
+    return inChunks(
+      rows,
+      (row) => row.tokens.length,
+      SCORE_ROWS,
+      (parts) =>
+        this.pool.runAll<number[][]>(
+          parts.map((part): Job => ({ kind: 'logprobs', adapter: shared, rows: part, temperature })),
+          { signal },
+        ),
+    );
+  }
+
+  async gradients(
+    rows: Parameters<Engine['gradients']>[0],
+    options: Parameters<Engine['gradients']>[1],
+  ): Promise<GradientSums> {
+    const { adapter, loss, signal } = options;
+    for (const { tokens } of rows) this.checkTokens(tokens);
+    const shared = this.share(adapter)!;
+    const parts = split(
+      byLength(rows, (row) => row.tokens.length),
+      GRADIENT_ROWS,
+    ).map((part) => part.map((i) => rows[i]!));
+    const sums = await this.pool.runAll<GradientSums>(
+      parts.map((part): Job => ({ kind: 'gradients', adapter: shared, rows: part, loss })),
+      { signal },
+    );
+    return addSums(sums, adapter.values.length);
+  }
+
+  async applyUpdate(
+    adapter: Adapter,
+    state: OptimizerState,
+    sums: GradientSums,
+    config: AdamWConfig,
+  ): ReturnType<Engine['applyUpdate']> {
+    this.checkAdapter(adapter);
+    if (!(sums.tokens > 0)) throw new GauntletError('BAD_INPUT', 'an update needs at least one trained token');
+    const mean = sums.gradients.map((g) => g / sums.tokens);
+    const { parameters, state: next, gradNorm } = adamwStep(adapter.values, state, mean, config);
+    const { loss, ratio, approxKl, clipped, entropy, tokens } = sums;
+    return {
+      adapter: { ...adapter, values: parameters },
+      state: next,
+      stats: {
+        loss: loss / tokens,
+        ratio: ratio / tokens,
+        approxKl: approxKl / tokens,
+        clipFraction: clipped / tokens,
+        entropy: entropy / tokens,
+        gradNorm,
+        tokens,
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.pool.close();
+  }
+
+  private share(adapter: Adapter | undefined): SharedAdapter | undefined {
+    if (!adapter) return undefined;
+    this.checkAdapter(adapter);
+    const { rank, alpha, values } = adapter;
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    const digest = createHash('sha256').update(`${rank} ${alpha} `).update(bytes).digest('hex');
+    return { rank, alpha, values: shareVector(values), digest };
+  }
+
+  private checkAdapter({ rank, values }: Adapter): void {
+    const size = layoutSize(loraLayout(this.model.config, rank));
+    if (values.length !== size)
+      throw new GauntletError(
+        'BAD_ADAPTER',
+        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
+      );
+  }
+
+  private checkTokens(tokens: readonly number[]): void {
+    if (tokens.length === 0) throw new GauntletError('BAD_INPUT', 'a row has no tokens');
+    const bad = tokens.find((id) => !(Number.isInteger(id) && id >= 0 && id < this.info.vocabSize));
+    if (bad !== undefined)
+      throw new GauntletError('BAD_INPUT', `token ${bad} is outside 0..${this.info.vocabSize - 1}`);
+  }
+}
+
+/** The name by which others find the base: its folder's, not this machine's path. */
+const baseName = (path: string): string =>
+  path
+    .replace(/[/\\]+$/, '')
+    .split(/[/\\]/)
+    .at(-1)!;
+
+/** Indices in order of length, equal lengths in order of index. */
+function byLength<R>(rows: readonly R[], length: (row: R) => number): number[] {
+  return [...rows.keys()].sort((a, b) => length(rows[a]!) - length(rows[b]!) || a - b);
+}
+
+function split<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}
+
+/** Rows of similar length together (less padding), longest first (no worker is left with the long ones at the end). */
+async function inChunks<R, T>(
+  rows: readonly R[],
+  length: (row: R) => number,
+  size: number,
+  work: (parts: R[][]) => Promise<T[][]>,
+): Promise<T[]> {
+  const order = split(byLength(rows, length), size).reverse();
+  const done = await work(order.map((part) => part.map((i) => rows[i]!)));
+  const results = new Array<T>(rows.length);
+  order.forEach((part, p) => {
+    part.forEach((i, j) => {
+      results[i] = done[p]![j]!;
+    });
+  });
+  return results;
+}
+
+/** In index order, in f64, rounded once. */
+export function addSums(parts: readonly GradientSums[], size: number): GradientSums {
+  const total = new Float64Array(size);
+  const sums = { loss: 0, ratio: 0, approxKl: 0, clipped: 0, entropy: 0, tokens: 0 };
+  for (const part of parts) {
+    for (let i = 0; i < size; i++) total[i]! += part.gradients[i]!;
+    for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += part[key];
+  }
+  return { gradients: new Float32Array(total), ...sums };
+}

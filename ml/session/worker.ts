@@ -1,0 +1,97 @@
+// Entry of a worker thread: one decode session and one training session over its own copy of the weights, and a loop
+// that does one job at a time.
+import { parentPort, workerData } from 'node:worker_threads';
+import { GauntletError } from '../../core/errors.js';
+import { mergeLora } from '../nn/mergeLora.js';
+import { DecodeSession } from './decodeSession.js';
+import type { Adapter } from './engine.js';
+import { copyWeights, type Job, type JobResults, type SharedAdapter, type WorkerInit } from './jobs.js';
+import type { JobMessage, WorkerMessage } from './pool.js';
+import { TrainSession } from './trainSession.js';
+
+const PROGRESS_TOKENS = 256; // at most one message per so many tokens
+
+const init = workerData as WorkerInit;
+const base = copyWeights(init.config, init.weights);
+const decoder = new DecodeSession(init.config, init.contextLength, init.threads);
+const trainer = new TrainSession({ config: init.config, weights: base }, { threads: init.threads });
+let merged: string | undefined; // digest of the adapter in the decoder's weights
+let adapter: { digest: string; local: Adapter } | undefined;
+let parameters = { version: -1, flat: new Float32Array(0) };
+
+/** The adapter in memory of this thread. */
+function localAdapter(shared: SharedAdapter): Adapter {
+  if (adapter?.digest !== shared.digest) {
+    const { rank, alpha, values, digest } = shared;
+    adapter = { digest, local: { rank, alpha, values: new Float32Array(values) } };
+  }
+  return adapter.local;
+}
+
+function useDecoderWeights(shared: SharedAdapter | undefined): void {
+  const wanted = shared?.digest ?? 'base';
+  if (merged === wanted) return;
+  decoder.setWeights(shared ? mergeLora(init.config, base, localAdapter(shared)) : base);
+  merged = wanted;
+}
+
+type Handlers = {
+  [K in Job['kind']]: (job: Extract<Job, { kind: K }>, tools: Tools) => Promise<JobResults[K]>;
+};
+interface Tools {
+  check: () => void; // throws where the job was stopped
+  progress: (amount: number) => void;
+}
+
+const handlers: Handlers = {
+  async generate(job, { check, progress }) {
+    useDecoderWeights(job.adapter);
+    let unsaid = 0;
+    const onTokens = (count: number): void => {
+      unsaid += count;
+      if (unsaid < PROGRESS_TOKENS) return;
+      progress(unsaid);
+      unsaid = 0;
+    };
+    const results = await decoder.generate(job.rows, job.options, { check, onTokens });
+    if (unsaid > 0) progress(unsaid);
+    return results;
+  },
+  logprobs: (job) => trainer.score(job.rows, job.adapter && localAdapter(job.adapter), job.temperature),
+  gradients: (job) => trainer.ppo(job.rows, localAdapter(job.adapter), job.loss),
+  supervised(job) {
+    if (parameters.version !== job.version) parameters = { version: job.version, flat: new Float32Array(init.weights) };
+    return trainer.sft(parameters.flat, job.rows);
+  },
+};
+
+const port = parentPort!;
+const send = (message: WorkerMessage): void => port.postMessage(message);
+
+async function perform({ id, job, stop }: JobMessage): Promise<void> {
+  const tools: Tools = {
+    check: () => {
+      if (Atomics.load(stop, 0) !== 0) throw new GauntletError('ENGINE_FAULT', 'stopped');
+    },
+    progress: (amount) => send({ id, kind: 'progress', amount }),
+  };
+  try {
+    tools.check();
+    const { kind } = job as Job;
+    const result = await (handlers[kind] as (job: unknown, tools: Tools) => Promise<unknown>)(job, tools);
+    send({ id, kind: 'done', result });
+  } catch (error) {
+    const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
+    send({ id, kind: 'failed', code, message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+let last: Promise<void> = Promise.resolve();
+port.on('message', (message: JobMessage | 'close') => {
+  last = last.then(async () => {
+    if (message !== 'close') return perform(message);
+    await decoder.close();
+    await trainer.close();
+    port.close();
+  });
+});
