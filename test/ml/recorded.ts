@@ -1,0 +1,54 @@
+// What torch, transformers and peft computed (parity/record.py), as plain arrays.
+import { fileURLToPath } from 'node:url';
+import { SafetensorsFile } from '../../ml/hf/safetensors.js';
+import type { Qwen2Config } from '../../ml/nn/qwen2.js';
+
+/** The sizes of record.py. */
+export const RECORDED_CONFIG: Qwen2Config = {
+  hidden: 32,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 8,
+  ffn: 48,
+  vocab: 61,
+  normEps: 1e-6,
+  ropeTheta: 10000,
+  tied: true,
+};
+export const RECORDED = { rank: 4, alpha: 8, clip: 0.2, temperature: 0.8, rows: 3, length: 17 };
+
+/** dist/test/ml → the fixture, which the compiler does not copy. */
+const DEFAULT_PATH = fileURLToPath(new URL('../../../test/ml/parity/recorded.safetensors', import.meta.url));
+
+export class Recorded {
+  private readonly file: SafetensorsFile;
+  constructor(path = process.env.GAUNTLET_PARITY ?? DEFAULT_PATH) {
+    this.file = new SafetensorsFile(path);
+  }
+  get(name: string): Float32Array {
+    return this.file.read(name);
+  }
+  shape(name: string): number[] {
+    return this.file.entries.get(name)!.shape;
+  }
+  /** Tensors whose name starts with a prefix, by the rest of their name. */
+  all(prefix: string): Map<string, { shape: number[]; data: Float32Array }> {
+    const names = [...this.file.entries.keys()].filter((name) => name.startsWith(prefix));
+    return new Map(names.map((name) => [name.slice(prefix.length), { shape: this.shape(name), data: this.get(name) }]));
+  }
+  close(): void {
+    this.file.close();
+  }
+}
+
+/** Largest difference, relative to the largest recorded value. */
+export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  if (actual.length !== expected.length) throw new RangeError(`${actual.length} values against ${expected.length}`);
+  let [worst, scale] = [0, 0];
+  for (let i = 0; i < expected.length; i++) {
+    worst = Math.max(worst, Math.abs(actual[i]! - expected[i]!));
+    scale = Math.max(scale, Math.abs(expected[i]!));
+  }
+  return Number.isNaN(worst) ? Number.POSITIVE_INFINITY : worst / scale;
+}
