@@ -55,7 +55,13 @@ export async function judgePrograms(
 ): Promise<ProgramOutcome[]> {
   const programs = rows.map((row, i) => checkRow(row, `program ${i + 1}`));
   const limits = limitsSchema.parse(options.limits ?? {});
-  const jobs = programs.map(({ id, code, entry, tests }) => ({ id, code, entry, inputs: tests.map(([args]) => args), limits }));
+  const jobs = programs.map(({ id, code, entry, tests }) => ({
+    id,
+    code,
+    entry,
+    inputs: tests.map(([args]) => args),
+    limits,
+  }));
   const results = await sandbox.run(jobs, { signal: options.signal, onProgress: options.onProgress });
   return programs.map(({ id, tests, comparison }, i) => {
     const { calls, ms } = results[i]!;

@@ -158,7 +158,8 @@ export class GuestPool {
     if (!(error instanceof GuestLost)) return task.reject(error);
     if (this.#closed) return task.reject(new GauntletError('SANDBOX_FAULT', 'the sandbox was closed'));
     if (task.cancelled) return;
-    if (!error.running && ++task.moves > MAX_MOVES) return task.reject(new GauntletError('SANDBOX_FAULT', error.message));
+    if (!error.running && ++task.moves > MAX_MOVES)
+      return task.reject(new GauntletError('SANDBOX_FAULT', error.message));
     if (error.running && ++task.losses >= 2) {
       try {
         const guest = await this.#ready(slot, task.job);

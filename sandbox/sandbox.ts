@@ -13,6 +13,9 @@ export interface Sandbox {
    * Runs every job; results are in the order of the jobs. A failing program is a result.
    * @throws GauntletError SANDBOX_FAULT when the infrastructure, not the program, failed; nothing is a verdict then.
    */
-  run(jobs: ExecutionJob[], options?: { signal?: AbortSignal; onProgress?: (done: number) => void }): Promise<ExecutionResult[]>;
+  run(
+    jobs: ExecutionJob[],
+    options?: { signal?: AbortSignal; onProgress?: (done: number) => void },
+  ): Promise<ExecutionResult[]>;
   close(): Promise<void>;
 }

@@ -1,7 +1,8 @@
 // One guest as the host sees it: jobs go out in order, results come back in order, and when the guest ends, the host
 // knows which job was running and which were only waiting. Backends own the process or container behind it.
-import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
+
 import type { z } from 'zod';
+import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
 import {
   callFrameSchema,
   encodeFrame,

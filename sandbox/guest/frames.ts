@@ -1,6 +1,7 @@
 // The wire: 8 magic bytes once, then frames of u32 big-endian length and UTF-8 JSON. Both directions use the frames.
-import type { CallResult } from '../../core/schema/execution.js';
+
 import { z } from 'zod';
+import type { CallResult } from '../../core/schema/execution.js';
 import { isPlainValue } from './values.js';
 
 export const MAGIC = 'GAUNTLT1';
@@ -57,7 +58,8 @@ export class FrameReader {
       if (this.#size < need) return;
       const head = this.#peek(need);
       if (!this.#greeted) {
-        if (head.toString('latin1') !== MAGIC) throw new Error(`the guest did not greet as one: ${JSON.stringify(head.toString('latin1'))}`);
+        if (head.toString('latin1') !== MAGIC)
+          throw new Error(`the guest did not greet as one: ${JSON.stringify(head.toString('latin1'))}`);
         this.#take(need);
         this.#greeted = true;
         continue;
@@ -65,7 +67,11 @@ export class FrameReader {
       const length = head.readUInt32BE(0);
       if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is refused`);
       if (this.#size < 4 + length) return;
-      yield JSON.parse(this.#take(4 + length).subarray(4).toString('utf8'));
+      yield JSON.parse(
+        this.#take(4 + length)
+          .subarray(4)
+          .toString('utf8'),
+      );
     }
   }
 

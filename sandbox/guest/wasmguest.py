@@ -1,6 +1,11 @@
 # The guest inside CPython-in-WebAssembly: the surrounding JavaScript drives it call by call, so that the clock, the
 # output count and the order of the answers are kept outside the interpreter. State is undone with the heap.
+import os
+
 program = {}
+for name in list(os.environ):
+    if name not in ('PATH', 'LANG', 'HOME'):
+        del os.environ[name]
 
 
 def load_job(text):

@@ -131,7 +131,12 @@ class Files {
     this.#unlink = fs.unlink.bind(fs);
     this.#rmdir = fs.rmdir.bind(fs);
     this.#seal('/');
-    for (const name of ['chmod', 'lchmod', 'fchmod', 'chown', 'lchown', 'fchown', 'mount', 'unmount', 'mkdev', 'createDevice'])
+    const chmod = fs['chmod'] as (node: unknown, mode: number) => void;
+    fs['chmod'] = (node: unknown, mode: number) => {
+      if (typeof node === 'string') this.#refuse(EPERM); // a program's; the file system itself passes the node it made
+      chmod.call(fs, node, mode);
+    };
+    for (const name of ['lchmod', 'fchmod', 'chown', 'lchown', 'fchown', 'mount', 'unmount', 'mkdev', 'createDevice'])
       fs[name] = () => this.#refuse(EPERM);
     this.#meter('write', (_stream, _buffer, _offset, length) => this.#spend(Number(length), 0));
     this.#meter('truncate', (_path, length) => this.#spend(Number(length), 0));

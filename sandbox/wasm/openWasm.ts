@@ -1,8 +1,8 @@
 // The embedded backend: CPython in WebAssembly, for machines without Docker. Best effort, not a security boundary.
 import fs from 'node:fs';
 import os from 'node:os';
-import type { Sandbox } from '../sandbox.js';
 import { GuestPool } from '../pool.js';
+import type { Sandbox } from '../sandbox.js';
 import { WasmProcess } from './process.js';
 import { ensureSnapshot } from './snapshot.js';
 
@@ -14,7 +14,10 @@ export interface WasmOptions {
 const DEPTH = 4; // jobs ahead: the guest never waits for a busy host
 
 /** Opens the backend. Processes start when the first jobs come. */
-export async function openWasm({ size = os.availableParallelism(), log = () => {} }: WasmOptions = {}): Promise<Sandbox> {
+export async function openWasm({
+  size = os.availableParallelism(),
+  log = () => {},
+}: WasmOptions = {}): Promise<Sandbox> {
   let snapshot = await ensureSnapshot(log);
   const open = async () => {
     try {

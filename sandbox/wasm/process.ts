@@ -20,7 +20,9 @@ const SWALLOWED = 9; // exit status of a guest whose program catches every inter
 
 /** Node's flags for a process that may read the interpreter and nothing else, and start, open or evaluate nothing. */
 export function lockdownFlags(snapshot: string): string[] {
-  const permission = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
+  const permission = process.allowedNodeEnvironmentFlags.has('--permission')
+    ? '--permission'
+    : '--experimental-permission';
   const readable = [`${pyodideFolder()}/`, CHILD, snapshot, CLOCK];
   return [
     '--no-warnings',
@@ -36,7 +38,8 @@ export function lockdownFlags(snapshot: string): string[] {
 export function spawnLocked(script: string, snapshot: string, args: string[]): ChildProcess {
   const command = [process.execPath, ...lockdownFlags(snapshot), script, ...args];
   const limits = `ulimit -c 0; ulimit -t ${CPU_TOTAL}; exec "$@"`;
-  const [file, argv] = process.platform === 'win32' ? [command[0]!, command.slice(1)] : ['/bin/sh', ['-c', limits, 'sh', ...command]];
+  const [file, argv] =
+    process.platform === 'win32' ? [command[0]!, command.slice(1)] : ['/bin/sh', ['-c', limits, 'sh', ...command]];
   return spawn(file, argv, { env: {}, stdio: ['pipe', 'ignore', 'pipe', 'pipe'], detached: false });
 }
 
@@ -63,7 +66,10 @@ export class WasmProcess implements Guest {
         process.removeListener('exit', stop);
         clearInterval(this.#watch);
         if (status === SWALLOWED) this.#channel.expire('no answer within the limit of CPU time', false);
-        else this.#channel.end(`the interpreter's process ended (${status}) ${this.#stderr.trim().split('\n').pop()}`.trim());
+        else
+          this.#channel.end(
+            `the interpreter's process ended (${status}) ${this.#stderr.trim().split('\n').pop()}`.trim(),
+          );
         resolve();
       };
       child.once('error', gone).once('close', gone);
