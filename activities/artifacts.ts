@@ -1,0 +1,155 @@
+// The artifacts that activities exchange through the store, each read and written in one place.
+import { GauntletError } from '../core/errors.js';
+import type { BugArchive } from '../core/rewards/archive.js';
+import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
+import type { Chain, Stage, TestTurn } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { Verdict } from '../core/schema/execution.js';
+import type { Problem } from '../core/schema/problem.js';
+import type { Trajectory } from '../core/schema/trajectory.js';
+import type { Value } from '../core/schema/value.js';
+import type { ProblemSet } from '../data/problems.js';
+import type { Adapter, Engine, OptimizerState } from '../ml/session/engine.js';
+import type { Digest, Store } from '../store/store.js';
+import { decodeTensors, encodeTensors } from '../store/tensors.js';
+import type { Scope } from './scope.js';
+import type { RunRef } from './types.js';
+
+/** Chains of a batch, problem by problem, G samples each. */
+export type ChainList = Chain[];
+
+/** A chain somewhere in the store, and the stage whose output is to be tested. */
+export interface TestTarget {
+  problemId: string;
+  chain: ChainRef;
+  stage: Stage;
+}
+
+/** `turns[t * samples + g]` belongs to `targets[t]`. */
+export interface TestBatch {
+  targets: TestTarget[];
+  samples: number;
+  turns: TestTurn[];
+}
+
+/** A generated test after validation; `suite` is its place in the suite, null where it is invalid. */
+export interface ValidatedTest {
+  args: Value[];
+  expected: Value;
+  suite: number | null;
+}
+
+export interface ValidatedTurn {
+  turn: number; // index in TestBatch.turns
+  tests: ValidatedTest[];
+  lost: number; // tests that could not be read, or were asked for and not written
+}
+
+/** One suite and the candidates judged on it: all samples of a problem, or the one chain of a target. */
+export interface Cell {
+  problemId: string;
+  candidates: { sample: number; empty: boolean }[];
+  suite: SuiteTest[]; // given tests (origin 'baseline', hidden ones too), then valid generated ones
+  verdicts: Verdict[][]; // candidate × suite
+  turns: ValidatedTurn[];
+}
+
+/** Names a chain in the store. */
+export interface ChainRef {
+  chains: Digest;
+  index: number; // in that list
+}
+
+/** Recent valid tests of problems, and chains that fail some: what the discriminator practises on. */
+export interface Memory {
+  pool: TestPool;
+  archive: BugArchive<ChainRef>;
+}
+
+export interface Solution {
+  problemId: string;
+  sample: number;
+  code: string;
+  passed: number;
+  tests: number;
+}
+
+export type TrajectoryList = Trajectory[];
+
+const problemCache = new Map<Digest, { set: ProblemSet; byId: Map<string, Problem> }>();
+
+export async function readProblems(
+  store: Store,
+  digest: Digest,
+): Promise<{ set: ProblemSet; byId: Map<string, Problem> }> {
+  const cached = problemCache.get(digest);
+  if (cached) return cached;
+  const set = await store.getJson<ProblemSet>(digest);
+  const byId = new Map([...set.train, ...set.validation, ...set.test].map((problem) => [problem.id, problem]));
+  const entry = { set, byId };
+  problemCache.clear(); // a worker serves one problem set at a time
+  problemCache.set(digest, entry);
+  return entry;
+}
+
+export function problemOf(byId: Map<string, Problem>, id: string): Problem {
+  const problem = byId.get(id);
+  if (!problem) throw new GauntletError('NOT_FOUND', `problem '${id}' is not in the problem set of this run`);
+  return problem;
+}
+
+/** The configuration and the engine of a run; a worker with another model than the run began with is refused. */
+export async function openRun(scope: Scope, run: RunRef): Promise<{ config: RunConfig; engine: Engine }> {
+  const config = await scope.store.getJson<RunConfig>(run.config);
+  const engine = await scope.deps.engine(run.model);
+  if (engine.info.digest !== run.modelDigest) {
+    throw new GauntletError(
+      'BAD_MODEL',
+      `model '${run.model}' has digest ${engine.info.digest}, but run '${run.runId}' began with ${run.modelDigest}`,
+    );
+  }
+  return { config, engine };
+}
+
+const WEIGHTS_FILE = 'adapter_model.safetensors';
+const CONFIG_FILE = 'adapter_config.json';
+
+export async function writeAdapter(
+  store: Store,
+  engine: Engine,
+  adapter: Adapter,
+): Promise<{ weights: Digest; config: Digest }> {
+  const files = engine.exportAdapter(adapter);
+  const [weights, config] = [files.get(WEIGHTS_FILE), files.get(CONFIG_FILE)];
+  if (!weights || !config) throw new GauntletError('ENGINE_FAULT', 'the engine exported an incomplete adapter');
+  return { weights: await store.putBlob(weights), config: await store.putBlob(config) };
+}
+
+export async function readAdapter(store: Store, engine: Engine, run: RunRef, weights: Digest): Promise<Adapter> {
+  const config = await store.getBlob(run.adapterConfig);
+  return engine.importAdapter(
+    new Map([
+      [CONFIG_FILE, config],
+      [WEIGHTS_FILE, await store.getBlob(weights)],
+    ]),
+  );
+}
+
+export async function readAdapterIf(
+  store: Store,
+  engine: Engine,
+  run: RunRef,
+  weights?: Digest,
+): Promise<{ adapter?: Adapter }> {
+  return weights === undefined ? {} : { adapter: await readAdapter(store, engine, run, weights) };
+}
+
+export const encodeOptimizerState = ({ step, m, v }: OptimizerState): Uint8Array => encodeTensors({ m, v }, { step });
+
+export function decodeOptimizerState(bytes: Uint8Array): OptimizerState {
+  const { tensors, meta } = decodeTensors(bytes);
+  const { m, v } = tensors;
+  if (!m || !v || typeof meta.step !== 'number')
+    throw new GauntletError('BAD_CHECKPOINT', 'optimizer state without m, v and step');
+  return { step: meta.step, m, v };
+}

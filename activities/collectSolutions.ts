@@ -1,0 +1,31 @@
+// Programs with their verdicts, as one artifact for people: what `solveProblems` answers with.
+import type { RunConfig } from '../core/schema/config.js';
+import { type Cell, type ChainList, problemOf, readProblems, type Solution } from './artifacts.js';
+import type { Scope } from './scope.js';
+import { codeOf } from './suites.js';
+import type { CollectSolutionsInput, CollectSolutionsOutput } from './types.js';
+
+export async function collectSolutions(scope: Scope, input: CollectSolutionsInput): Promise<CollectSolutionsOutput> {
+  const { store } = scope;
+  const config = await store.getJson<RunConfig>(input.run.config);
+  const { byId } = await readProblems(store, input.run.problems);
+  const chains = await store.getJson<ChainList>(input.chains);
+  const cells = new Map((await store.getJson<Cell[]>(input.verdicts)).map((cell) => [cell.problemId, cell]));
+  const solutions = chains.map((chain): Solution => {
+    const cell = cells.get(chain.problemId)!;
+    const verdicts = cell.verdicts[cell.candidates.findIndex(({ sample }) => sample === chain.sample)] ?? [];
+    const passed = verdicts.filter((verdict) => verdict === 'pass').length;
+    return {
+      problemId: chain.problemId,
+      sample: chain.sample,
+      code: codeOf(chain, problemOf(byId, chain.problemId), config),
+      passed,
+      tests: verdicts.length,
+    };
+  });
+  return {
+    solutions: await store.putJson(solutions),
+    solved: new Set(solutions.filter((s) => s.tests > 0 && s.passed === s.tests).map((s) => s.problemId)).size,
+    problems: cells.size,
+  };
+}

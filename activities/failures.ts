@@ -1,0 +1,31 @@
+// The one place that decides what Temporal may retry. Infrastructure faults retry without limit; faults of input or
+// logic fail at once, with the line that a person needs; a cancelled attempt reports its cancellation.
+import { ApplicationFailure, CancelledFailure, TemporalFailure } from '@temporalio/common';
+import { ZodError } from 'zod';
+import { GauntletError } from '../core/errors.js';
+
+/** `type` of a failure that is a defect of this program, not of its input or its surroundings. */
+export const LOGIC_FAULT = 'LOGIC_FAULT';
+
+const LOGIC_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+export function toFailure(error: unknown, signal?: AbortSignal): Error {
+  if (error instanceof TemporalFailure) return error;
+  if (signal?.aborted) return new CancelledFailure('activity cancelled');
+  if (error instanceof GauntletError) {
+    return ApplicationFailure.create({ message: error.message, type: error.code, nonRetryable: !error.retryable });
+  }
+  if (error instanceof ZodError) {
+    const issue = error.issues[0];
+    const field = issue?.path.join('.') || 'input';
+    return ApplicationFailure.create({ message: `${field}: ${issue?.message}`, type: 'BAD_INPUT', nonRetryable: true });
+  }
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const nonRetryable = LOGIC_ERRORS.some((kind) => cause instanceof kind);
+  return ApplicationFailure.create({
+    message: cause.message,
+    type: nonRetryable ? LOGIC_FAULT : cause.name,
+    nonRetryable,
+    cause,
+  });
+}

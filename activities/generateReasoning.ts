@@ -1,0 +1,71 @@
+// One more stage of every chain of a batch, sampled with the present policy (or the base model).
+import { generatorContinuation, generatorOpening } from '../core/prompts/prompts.js';
+import { deriveKey, RandomStream } from '../core/random.js';
+import type { Chain, Stage } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { Problem } from '../core/schema/problem.js';
+import type { ProblemSet } from '../data/problems.js';
+import { type ChainList, openRun, problemOf, readAdapterIf, readProblems } from './artifacts.js';
+import { sampleTurns } from './sampling.js';
+import type { Scope } from './scope.js';
+import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
+
+export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
+  const { config, engine } = await openRun(scope, input.run);
+  const { set, byId } = await readProblems(scope.store, input.run.problems);
+  const chains = input.chains
+    ? await scope.store.getJson<ChainList>(input.chains)
+    : openChains(input.batch, config, set);
+  const rows = chains.map((chain) => ({
+    history: chain.turns.flatMap((turn) => [...turn.promptTokens, ...turn.answerTokens]),
+    prompt: promptTokens(problemOf(byId, chain.problemId), chain),
+    key: deriveKey(...batchPath(input.batch, config), chain.problemId, chain.sample, input.stage),
+  }));
+  function promptTokens(problem: Problem, chain: Chain): number[] {
+    const last = chain.turns.at(-1);
+    if (!last) return engine.openingTokens(generatorOpening(config.prompts, problem, input.stage));
+    return engine.continuationTokens(generatorContinuation(config.prompts, problem, input.stage), !last.truncated);
+  }
+  const { turns, tokens } = await sampleTurns(scope, engine, rows, {
+    ...(await readAdapterIf(scope.store, engine, input.run, input.adapter)),
+    temperature: batchTemperature(input.batch, config),
+    maxNewTokens: config.sampling.maxNewTokens,
+  });
+  const extended: ChainList = chains.map((chain, i) => ({
+    ...chain,
+    turns: [...chain.turns, { stage: input.stage as Stage, ...turns[i]! }],
+  }));
+  return {
+    chains: await scope.store.putJson(extended),
+    tokens,
+    truncated: turns.filter((turn) => turn.truncated).length,
+  };
+}
+
+/** Empty chains of the batch: drawn by the run's seed for training, fixed ones of the split for an evaluation. */
+function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet): ChainList {
+  if (batch.kind === 'evaluation') {
+    return groups(new RandomStream('evaluation', batch.split).sample(set[batch.split], batch.problems), 1);
+  }
+  if (batch.kind === 'solve') return groups(set.test, batch.samples);
+  const { problems, samples } = config.batch[batch.role];
+  const { stage, step } = batch.position;
+  return groups(new RandomStream(config.seed, 'problems', stage, step).sample(set.train, problems), samples);
+}
+
+const groups = (problems: Problem[], samples: number): ChainList =>
+  problems.flatMap(({ id }) => Array.from({ length: samples }, (_, sample) => ({ problemId: id, sample, turns: [] })));
+
+/** Evaluation draws do not hang on the run's seed: every policy is measured with the same draws. */
+function batchPath(batch: ChainBatch, config: RunConfig): (string | number)[] {
+  if (batch.kind === 'evaluation') return ['evaluation', 'generator', batch.split];
+  if (batch.kind === 'solve') return [config.seed, 'solve'];
+  const { stage, phase, step } = batch.position;
+  return [config.seed, 'generator', batch.role, stage, phase, step];
+}
+
+function batchTemperature(batch: ChainBatch, config: RunConfig): number {
+  if (batch.kind === 'train') return config.sampling.temperature;
+  if (batch.kind === 'solve') return batch.temperature;
+  return batch.greedy ? 0 : config.evaluation.temperature;
+}

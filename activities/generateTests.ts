@@ -1,0 +1,104 @@
+// Tests by the discriminator. All stages of all targets go through one batch: a bigger batch decodes faster, and the
+// discriminator's turns do not see each other (docs/adr/0004-one-batch-of-tests.md).
+import { discriminatorPrompt } from '../core/prompts/prompts.js';
+import { deriveKey, type KeyPart, RandomStream } from '../core/random.js';
+import type { Chain } from '../core/schema/chain.js';
+import { STAGES } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import {
+  type ChainList,
+  openRun,
+  problemOf,
+  readAdapterIf,
+  readProblems,
+  type TestBatch,
+  type TestTarget,
+} from './artifacts.js';
+import { sampleTurns } from './sampling.js';
+import type { Scope } from './scope.js';
+import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
+
+export async function generateTests(scope: Scope, input: GenerateTestsInput): Promise<GenerateTestsOutput> {
+  const { config, engine } = await openRun(scope, input.run);
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const targets = await resolveTargets(scope, input.targets, config);
+  const chainOf = await chainReader(scope, targets);
+  const path = drawPath(input.targets, config);
+  const jobs = targets.flatMap((target, t) =>
+    Array.from({ length: input.samples }, (_, sample) => ({ target, t, sample, chain: chainOf(target) })),
+  );
+  const prompts = targets.map((target) => {
+    const text = chainOf(target).turns.find((turn) => turn.stage === target.stage)?.text ?? '';
+    const problem = problemOf(byId, target.problemId);
+    return engine.openingTokens(discriminatorPrompt(config.prompts, problem, target.stage, text, config.testsPerTurn));
+  });
+  const { turns, tokens } = await sampleTurns(
+    scope,
+    engine,
+    jobs.map(({ target, t, sample }) => ({
+      history: [],
+      prompt: prompts[t]!,
+      key: deriveKey(...path, t, target.problemId, target.stage, sample),
+    })),
+    {
+      ...(await readAdapterIf(scope.store, engine, input.run, input.adapter)),
+      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : config.sampling.temperature,
+      maxNewTokens: config.sampling.maxTestTokens,
+    },
+  );
+  const batch: TestBatch = {
+    targets,
+    samples: input.samples,
+    turns: jobs.map(({ target, sample, chain }, i) => ({
+      problemId: target.problemId,
+      chainSample: chain.sample,
+      stage: target.stage,
+      sample,
+      ...turns[i]!,
+    })),
+  };
+  return { tests: await scope.store.putJson(batch), tokens };
+}
+
+function drawPath(targets: TestTargets, config: RunConfig): KeyPart[] {
+  if (targets.kind === 'evaluation') return ['evaluation', 'discriminator'];
+  const { position } = targets;
+  return [config.seed, 'discriminator', ...(position ? [position.stage, position.step] : ['solve'])];
+}
+
+async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConfig): Promise<TestTarget[]> {
+  if (wanted.kind === 'selected') return scope.store.getJson<TestTarget[]>(wanted.targets);
+  const chains = await scope.store.getJson<ChainList>(wanted.chains);
+  if (wanted.kind === 'evaluation') {
+    return chains.map((chain, index) => ({
+      problemId: chain.problemId,
+      chain: { chains: wanted.chains, index },
+      stage: new RandomStream('evaluation', 'stage', chain.problemId).choice(STAGES),
+    }));
+  }
+  const groups = new Map<string, number[]>();
+  chains.forEach((chain, index) => {
+    groups.set(chain.problemId, [...(groups.get(chain.problemId) ?? []), index]);
+  });
+  const random = new RandomStream(...drawPath(wanted, config), 'tested-chain');
+  return [...groups].flatMap(([problemId, indices]) => {
+    const index = random.choice(preferComplete(chains, indices));
+    return STAGES.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage }));
+  });
+}
+
+/** Chains without a truncated turn where there are any. */
+export function preferComplete(chains: ChainList, indices: number[]): number[] {
+  const complete = indices.filter((index) => chains[index]!.turns.every((turn) => !turn.truncated));
+  return complete.length > 0 ? complete : indices;
+}
+
+/** Chains of targets may lie in several lists (replayed ones do); each list is read once. */
+export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
+  const lists = new Map<string, ChainList>();
+  for (const {
+    chain: { chains },
+  } of targets)
+    if (!lists.has(chains)) lists.set(chains, await scope.store.getJson<ChainList>(chains));
+  return ({ chain }) => lists.get(chain.chains)![chain.index]!;
+}

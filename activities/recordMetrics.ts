@@ -1,0 +1,22 @@
+// Writes one record of a run: a policy update or an evaluation. The same record again writes the same file.
+import type { RunMetrics } from '../core/schema/metrics.js';
+import { writeMetrics } from '../store/runs.js';
+import type { Scope } from './scope.js';
+import type { RecordMetricsInput } from './types.js';
+
+export async function recordMetrics(scope: Scope, { run, metrics }: RecordMetricsInput): Promise<{ file: string }> {
+  const name = fileName(metrics);
+  await writeMetrics(scope.store, run.runId, name, metrics);
+  scope.deps.log?.info({ run: run.runId, ...brief(metrics) }, metrics.kind);
+  return { file: `metrics/${name}.json` };
+}
+
+function fileName(metrics: RunMetrics): string | number {
+  return metrics.kind === 'step' ? metrics.step : `${metrics.step}-${metrics.split}`;
+}
+
+function brief(metrics: RunMetrics): object {
+  if (metrics.kind === 'evaluation') return { step: metrics.step, split: metrics.split, ...metrics.rates };
+  const { step, stage, phase, role, reward, passRate, validity, tokensPerSecond, seconds } = metrics;
+  return { step, stage, phase, role, reward, passRate, validity, tokensPerSecond, seconds };
+}

@@ -1,0 +1,55 @@
+// What an activity may touch: the ports it was given, and the cancellation and heartbeat of the attempt it runs in.
+// Outside Temporal (a test, a benchmark) there is no attempt: no signal, and heartbeats go nowhere.
+import { Context } from '@temporalio/activity';
+import type { RunConfig } from '../core/schema/config.js';
+import type { RunResult } from '../core/schema/run.js';
+import type { ProblemSet } from '../data/problems.js';
+import type { Engine } from '../ml/session/engine.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+import type { Store } from '../store/store.js';
+
+export interface ActivityLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface ActivityDeps {
+  store: Store;
+  /** Opens (once) the model of that name: 'tiny' or a folder. */
+  engine(model: string): Promise<Engine>;
+  /** Opens (once) the sandbox of that kind. */
+  sandbox(kind: RunConfig['sandbox']): Promise<Sandbox>;
+  /** 'tiny' or a problem file. */
+  loadProblems(source: string): Promise<ProblemSet>;
+  /** Of this program; recorded in manifests and checkpoints. */
+  codeVersion: string;
+  /** One self-contained page from the files of a run; absent where no renderer is installed. */
+  renderReport?(runId: string, result: RunResult): Promise<string>;
+  /** Whether the server knows the search attributes of this project; the workflow asks before it sets them. */
+  searchAttributes?: boolean;
+  log?: ActivityLog;
+}
+
+export interface Scope {
+  deps: ActivityDeps;
+  store: Store;
+  signal?: AbortSignal;
+  /** Identifies what is computed: progress saved under it belongs to any attempt of the same work. */
+  memoKey: string;
+  heartbeat(details?: unknown): void;
+}
+
+function currentContext(): Context | undefined {
+  try {
+    return Context.current();
+  } catch {
+    return undefined;
+  }
+}
+
+export function openScope(deps: ActivityDeps, memoKey: string): Scope {
+  const context = currentContext();
+  const scope: Scope = { deps, store: deps.store, memoKey, heartbeat: (details) => context?.heartbeat(details) };
+  if (context) scope.signal = context.cancellationSignal;
+  return scope;
+}

@@ -1,0 +1,58 @@
+// Which chains the discriminator practises on: of every problem one that fails a known test where there is one, else,
+// mostly, a faulty chain from the archive, so that there is something to catch also when the generator is good.
+import { RandomStream } from '../core/random.js';
+import { chooseSubject } from '../core/rewards/archive.js';
+import { STAGES, type Stage } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import { type ChainList, type Memory, problemOf, readProblems, type TestTarget } from './artifacts.js';
+import { groupByProblem, runQuestions } from './executeSuite.js';
+import { preferComplete } from './generateTests.js';
+import type { Scope } from './scope.js';
+import type { Question } from './suites.js';
+import type { SelectChainsInput, SelectChainsOutput } from './types.js';
+
+export async function selectChains(scope: Scope, input: SelectChainsInput): Promise<SelectChainsOutput> {
+  const config = await scope.store.getJson<RunConfig>(input.run.config);
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const chains = await scope.store.getJson<ChainList>(input.chains);
+  const memory = await scope.store.getJson<Memory>(input.memory);
+  const questions = [...groupByProblem(chains)].map(([problemId, candidates]): Question => {
+    const problem = problemOf(byId, problemId);
+    return { problem, candidates, turns: [], given: [...problem.baselineTests, ...(memory.pool[problemId] ?? [])] };
+  });
+  const cells = await runQuestions(scope, config, questions);
+
+  const { stage, step } = input.position;
+  const random = new RandomStream(config.seed, 'select', stage, step);
+  let { archive } = memory;
+  let faultyTargets = 0;
+  let offset = 0; // of the problem's first chain: the batch is problem-major
+  const targets: TestTarget[] = [];
+  for (const { problemId, candidates, verdicts } of cells) {
+    const first = offset;
+    offset += candidates.length;
+    const indices = preferComplete(
+      chains,
+      candidates.map((_, c) => first + c),
+    );
+    const choices = indices.map((index) => ({
+      chain: { chains: input.chains, index },
+      faulty: verdicts[index - first]!.some((verdict) => verdict !== 'pass'),
+    }));
+    const chosen = chooseSubject(problemId, choices, archive, config.reward.archive, random);
+    archive = chosen.archive;
+    if (choices.some(({ faulty }) => faulty)) faultyTargets++;
+    if (chosen.subject) targets.push({ ...chosen.subject, stage: testedStage(config, stage, random) });
+  }
+  return {
+    targets: await scope.store.putJson(targets),
+    memory: await scope.store.putJson({ ...memory, archive }),
+    faulty: faultyTargets,
+  };
+}
+
+/** Credit 'stage' trains the tests of the stage being trained; 'suffix' those of a drawn stage from there on. */
+function testedStage(config: RunConfig, trained: Stage, random: RandomStream): Stage {
+  if (config.credit === 'stage') return trained;
+  return random.choice(STAGES.filter((stage) => stage >= trained));
+}

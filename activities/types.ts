@@ -1,0 +1,211 @@
+// What passes between workflows and activities: ids, digests and a few numbers, never tensors or texts.
+import type { PlannedStep } from '../core/schedule.js';
+import type { Role, Stage } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
+import type { EvaluationRates, RunResult } from '../core/schema/run.js';
+import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { Digest } from '../store/store.js';
+
+/** `seconds` of the attempt that computed the result; kept beside the memo, never inside a digested artifact. */
+export type Timed<O> = O & { seconds: number };
+
+/** Everything an activity needs to know of its run. */
+export interface RunRef {
+  runId: string;
+  model: string; // name or folder; where it lies is the worker's business
+  modelDigest: Digest;
+  config: Digest;
+  problems: Digest;
+  adapterConfig: Digest; // PEFT's adapter_config.json, the same for both roles
+}
+
+/** Where in the schedule a step is; every random draw of the step is keyed by it. */
+export interface Position extends PlannedStep {
+  stage: Stage;
+}
+
+export interface RoleState {
+  adapter: Digest; // the bytes of adapter_model.safetensors
+  optimizer: Digest;
+}
+
+export type PolicyState = Record<Role, RoleState>;
+
+/** Which chains are sampled: a training batch, an evaluation batch that is the same for every run, or all problems. */
+export type ChainBatch =
+  | { kind: 'train'; role: Role; position: Position }
+  | { kind: 'evaluation'; split: 'validation' | 'test'; problems: number; greedy: boolean }
+  | { kind: 'solve'; samples: number; temperature: number };
+
+/** Which outputs get tests: one drawn chain of each problem at all stages; chosen targets; a drawn stage of each. */
+export type TestTargets =
+  | { kind: 'all-stages'; chains: Digest; position?: Position }
+  | { kind: 'selected'; targets: Digest; position: Position }
+  | { kind: 'evaluation'; chains: Digest };
+
+export interface PrepareRunInput {
+  runId: string;
+  input?: unknown; // a run configuration; absent: the tiny preset
+}
+export interface PrepareRunOutput {
+  run: RunRef;
+  config: RunConfig;
+  state: PolicyState;
+  memory: Digest;
+  searchAttributes: boolean;
+}
+
+export interface GenerateReasoningInput {
+  run: RunRef;
+  batch: ChainBatch;
+  stage: Stage;
+  chains?: Digest; // the batch so far; absent for the first stage
+  adapter?: Digest; // absent: the base model
+}
+export interface GenerateReasoningOutput {
+  chains: Digest;
+  tokens: number; // sampled
+  truncated: number; // answers cut by a length limit
+}
+
+export interface GenerateTestsInput {
+  run: RunRef;
+  targets: TestTargets;
+  samples: number;
+  adapter?: Digest;
+}
+export interface GenerateTestsOutput {
+  tests: Digest;
+  tokens: number;
+}
+
+export interface ExecuteSuiteInput {
+  run: RunRef;
+  /** 'problem': all chains of a problem on one suite. 'target': the chain that a target's tests were written for. */
+  per: 'problem' | 'target';
+  suite: 'baseline' | 'hidden';
+  chains?: Digest; // for 'problem'
+  tests?: Digest;
+}
+export interface ExecuteSuiteOutput {
+  verdicts: Digest;
+  programs: number;
+  allPass: number; // candidates that pass their whole suite
+  passRate: number; // mean share of passed tests of a candidate
+  tests: number; // generated, malformed ones included
+  validTests: number;
+  suiteSize: number; // mean
+}
+
+export interface SelectChainsInput {
+  run: RunRef;
+  chains: Digest;
+  memory: Digest;
+  position: Position;
+}
+export interface SelectChainsOutput {
+  targets: Digest;
+  memory: Digest;
+  faulty: number; // problems with a chain that fails a known test
+}
+
+export interface ComputeRewardsInput {
+  run: RunRef;
+  role: Role;
+  position: Position;
+  verdicts: Digest;
+  chains?: Digest; // generator
+  tests?: Digest; // discriminator
+  memory: Digest;
+}
+export interface ComputeRewardsOutput {
+  trajectories: Digest;
+  memory: Digest;
+  rows: number; // with a non-zero advantage and a trained token
+  metrics: RewardMetrics;
+}
+
+export interface ScoreOldPolicyInput {
+  run: RunRef;
+  trajectories: Digest;
+  adapter: Digest;
+}
+export interface ScoreOldPolicyOutput {
+  trajectories: Digest;
+}
+
+export interface UpdatePolicyInput {
+  run: RunRef;
+  role: Role;
+  position: Position;
+  trajectories: Digest;
+  state: RoleState;
+  learningRate: number;
+}
+export interface UpdatePolicyOutput {
+  state: RoleState;
+  stats: PolicyStats;
+}
+
+export interface SummariseEvaluationInput {
+  run: RunRef;
+  sampled?: Digest; // verdicts on hidden tests
+  greedy?: Digest;
+  tests?: Digest; // verdicts of the frozen chains with the tests of the policy
+}
+/** Of what was given. `reward` is the mean share of hidden tests passed, less one half. */
+export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number };
+
+export interface RecordMetricsInput {
+  run: RunRef;
+  metrics: RunMetrics;
+}
+
+export interface CommitCheckpointInput {
+  run: RunRef;
+  stage: number; // 0 before the first
+  epoch: number;
+  step: number;
+  score: number;
+  validation: Partial<EvaluationRates>;
+  state: PolicyState;
+  memory: Digest;
+}
+
+export interface RenderReportInput {
+  runId: string;
+  result: RunResult;
+}
+
+/** Input of the workflow solveProblems too. */
+export interface SolveProblemsInput {
+  source?: string; // 'tiny' (default) or a problem file
+  split?: 'train' | 'validation' | 'test'; // of the shipped set; a file is taken whole
+  limit?: number;
+  preset?: string; // without a checkpoint
+  model?: string;
+  /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
+  checkpoint?: { runId: string; name: string };
+  samples?: number; // a problem, default 1
+  temperature?: number; // default 0 = greedy
+  tests?: boolean; // let the discriminator write tests for every stage
+  seed?: number;
+}
+export interface PrepareSolvingOutput {
+  run: RunRef;
+  problems: number;
+  generator: { adapter?: Digest };
+  discriminator: { adapter?: Digest };
+}
+
+export interface CollectSolutionsInput {
+  run: RunRef;
+  chains: Digest;
+  verdicts: Digest;
+}
+export interface CollectSolutionsOutput {
+  solutions: Digest; // Solution[]
+  solved: number; // problems with a sample that passes every test
+  problems: number;
+}

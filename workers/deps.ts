@@ -1,0 +1,74 @@
+// What activities run on, opened on first use and closed with the worker: store, engines by model, sandboxes by kind.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ActivityDeps } from '../activities/index.js';
+import type { RunConfig } from '../core/schema/config.js';
+import { packageRoot, tinyModelPath } from '../data/paths.js';
+import { loadProblems } from '../data/problems.js';
+import type { Engine } from '../ml/session/engine.js';
+import { openEngine } from '../ml/session/ortEngine.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+import { openFileStore } from '../store/fileStore.js';
+import type { Logger } from './logger.js';
+import { openSandbox } from './openSandbox.js';
+
+export interface DepsOptions {
+  store: string;
+  /** Overrides what a run's configuration asks for. */
+  sandbox?: RunConfig['sandbox'];
+  /** Engine worker threads; default: one a core, at most 8. */
+  threads?: number;
+  searchAttributes?: boolean;
+  log?: Logger;
+  say?: (line: string) => void;
+}
+
+export interface OpenDeps {
+  deps: ActivityDeps;
+  close(): Promise<void>;
+}
+
+export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
+  const { log } = options;
+  const engines = once((model: string) => {
+    const path = model === 'tiny' ? tinyModelPath() : model;
+    return openEngine(path, options.threads === undefined ? {} : { workers: options.threads });
+  });
+  const sandboxes = once((kind: RunConfig['sandbox']) =>
+    openSandbox(kind, { log: options.say ?? ((line) => log?.warn(line)) }),
+  );
+  const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  return {
+    deps: {
+      store: await openFileStore(options.store),
+      engine: engines.open,
+      sandbox: (kind) => sandboxes.open(options.sandbox ?? kind),
+      loadProblems,
+      codeVersion: version,
+      searchAttributes: options.searchAttributes ?? false,
+      ...(log ? { log } : {}),
+    },
+    close: async () => {
+      await Promise.all([engines.close(), sandboxes.close()]);
+    },
+  };
+}
+
+/** Opens each key once; one that failed to open is tried again by the next caller. */
+function once<K extends string, T extends Engine | Sandbox>(open: (key: K) => Promise<T>) {
+  const opened = new Map<K, Promise<T>>();
+  return {
+    open: (key: K): Promise<T> => {
+      const known = opened.get(key);
+      if (known) return known;
+      const opening = open(key);
+      opened.set(key, opening);
+      opening.catch(() => opened.delete(key));
+      return opening;
+    },
+    close: async (): Promise<void> => {
+      const settled = await Promise.allSettled(opened.values());
+      for (const result of settled) if (result.status === 'fulfilled') await result.value.close();
+    },
+  };
+}

@@ -1,0 +1,29 @@
+// Heartbeats on a timer for every activity that has a heartbeat timeout, re-sending the last details: a long call into
+// the engine or the sandbox says nothing by itself, and cancellation arrives only by way of heartbeats.
+import type { Context } from '@temporalio/activity';
+import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
+
+const SHORTEST_MS = 200;
+
+export class TimedHeartbeat implements ActivityInboundCallsInterceptor {
+  constructor(private readonly context: Context) {}
+
+  async execute(input: ActivityExecuteInput, next: Next<ActivityInboundCallsInterceptor, 'execute'>): Promise<unknown> {
+    const { context } = this;
+    const timeout = context.info.heartbeatTimeoutMs;
+    if (!timeout) return next(input);
+    const send = context.heartbeat.bind(context);
+    let last: unknown = context.info.heartbeatDetails;
+    (context as { heartbeat: (details?: unknown) => void }).heartbeat = (details) => {
+      last = details;
+      send(details);
+    };
+    send(last);
+    const timer = setInterval(() => send(last), Math.max(SHORTEST_MS, timeout / 3));
+    try {
+      return await next(input);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// A worker process of its own, configured by the environment: what an image or a service manager runs.
+
+import { GauntletError } from '../core/errors.js';
+import { WORKER_ROLES, type WorkerRole } from '../core/queues.js';
+import { createLogger } from './logger.js';
+import { type StartOptions, startWorkers } from './start.js';
+
+/** TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_THREADS. */
+export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
+  const options: StartOptions = {
+    address: env.TEMPORAL_ADDRESS ?? '127.0.0.1:7233',
+    namespace: env.TEMPORAL_NAMESPACE ?? 'default',
+    store: env.GAUNTLET_STORE ?? '.gauntlet',
+    roles: rolesFrom(env.GAUNTLET_ROLES),
+  };
+  const kind = env.GAUNTLET_SANDBOX;
+  if (kind !== undefined) {
+    if (kind !== 'auto' && kind !== 'docker' && kind !== 'wasm') {
+      throw new GauntletError('BAD_CONFIG', `GAUNTLET_SANDBOX=${kind}: one of auto, docker, wasm`);
+    }
+    options.sandbox = kind;
+  }
+  if (env.GAUNTLET_THREADS !== undefined) {
+    const threads = Number(env.GAUNTLET_THREADS);
+    if (!Number.isInteger(threads) || threads < 1) {
+      throw new GauntletError('BAD_CONFIG', `GAUNTLET_THREADS=${env.GAUNTLET_THREADS}: a whole number from 1 on`);
+    }
+    options.threads = threads;
+  }
+  return options;
+}
+
+function rolesFrom(text = 'all'): WorkerRole[] {
+  if (text === 'all') return [...WORKER_ROLES];
+  return text.split(',').map((part) => {
+    const role = WORKER_ROLES.find((known) => known === part.trim());
+    if (!role)
+      throw new GauntletError('BAD_CONFIG', `GAUNTLET_ROLES=${text}: any of ${WORKER_ROLES.join(', ')}, or all`);
+    return role;
+  });
+}
+
+async function main(): Promise<void> {
+  const options = optionsFrom(process.env);
+  const log = createLogger(process.env.GAUNTLET_LOG ?? 'info');
+  const workers = await startWorkers({ ...options, log });
+  log.info({ roles: options.roles, address: options.address }, 'serving');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void workers.shutdown());
+  await workers.run;
+}
+
+if (process.argv[1] && import.meta.url === new URL(`file://${process.argv[1]}`).href) {
+  main().catch((error: unknown) => {
+    process.stderr.write(`${error instanceof GauntletError ? error.message : (error as Error).stack}\n`);
+    process.exitCode = 1;
+  });
+}

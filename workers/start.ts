@@ -1,0 +1,131 @@
+// Workers by role in this process: task queues, concurrency, heartbeats, and a clean end.
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { type ActivityDeps, createActivities } from '../activities/index.js';
+import { GauntletError } from '../core/errors.js';
+import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
+import type { RunConfig } from '../core/schema/config.js';
+import { SEARCH_ATTRIBUTES } from '../infra/temporalNamespace.js';
+import { workflowBundle } from './bundle.js';
+import { openDeps } from './deps.js';
+import { TimedHeartbeat } from './heartbeat.js';
+import { createLogger, type Logger } from './logger.js';
+
+export interface StartOptions {
+  address: string;
+  namespace: string;
+  store: string;
+  roles?: readonly WorkerRole[]; // default: all
+  sandbox?: RunConfig['sandbox']; // overrides what runs ask for
+  threads?: number; // of the engine
+  log?: Logger;
+  /** Lines for people (which sandbox was taken); default: the log. */
+  say?: (line: string) => void;
+}
+
+export interface RunningWorkers {
+  /** Settles when the workers have stopped; rejects if one died. */
+  run: Promise<void>;
+  /** Lets running activities hear of it, waits a short grace, and closes engine and sandbox. */
+  shutdown(): Promise<void>;
+}
+
+/** One model call at a time has the whole machine; CPU work is small. */
+const CONCURRENT: Record<WorkerRole, number> = { orchestrator: 1, gpu: 1, sandbox: 1, cpu: 4 };
+
+export async function startWorkers(options: StartOptions): Promise<RunningWorkers> {
+  const { roles = WORKER_ROLES, namespace, log = createLogger() } = options;
+  installRuntime(log);
+  const connection = await connect(options.address);
+  const searchAttributes = await knowsSearchAttributes(connection, namespace);
+  const opened = await openDeps({ ...options, searchAttributes, log });
+  const workers: Worker[] = [];
+  try {
+    // asked for by name: a daemon that is missing should say so now, not at the first test
+    if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox(options.sandbox);
+    for (const role of roles)
+      workers.push(await Worker.create(await workerOptions(role, connection, namespace, opened.deps)));
+  } catch (error) {
+    await opened.close();
+    await connection.close();
+    throw error;
+  }
+  const stop = (): void => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  // one that dies takes the others down: half a set of queues would only look alive
+  const runs = workers.map((worker) => worker.run().finally(stop));
+  const run = Promise.allSettled(runs).then(async (settled) => {
+    await opened.close();
+    await connection.close();
+    for (const result of settled) if (result.status === 'rejected') throw result.reason;
+  });
+  run.catch(() => undefined); // whoever waits for `run` hears of it
+  return {
+    run,
+    shutdown: async () => {
+      stop();
+      await run.catch(() => undefined);
+    },
+  };
+}
+
+async function workerOptions(
+  role: WorkerRole,
+  connection: NativeConnection,
+  namespace: string,
+  deps: ActivityDeps,
+): Promise<WorkerOptions> {
+  const common = { connection, namespace, taskQueue: TASK_QUEUES[role], shutdownGraceTime: '3s' } as const;
+  if (role === 'orchestrator') {
+    // a killed worker's workflow tasks move to another one after so long
+    return { ...common, workflowBundle: { codePath: await workflowBundle() }, stickyQueueScheduleToStartTimeout: '2s' };
+  }
+  return {
+    ...common,
+    activities: createActivities(deps),
+    interceptors: { activity: [(context) => ({ inbound: new TimedHeartbeat(context) })] },
+    maxConcurrentActivityTaskExecutions: CONCURRENT[role],
+    maxHeartbeatThrottleInterval: '1s',
+  };
+}
+
+async function connect(address: string): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect({ address });
+  } catch (error) {
+    throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server answers at ${address}`, { cause: error });
+  }
+}
+
+/** A server of people's own may lack them; runs then go without. */
+async function knowsSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    return Object.keys(SEARCH_ATTRIBUTES).every((name) => customAttributes?.[name] !== undefined);
+  } catch {
+    return false;
+  }
+}
+
+let installed = false;
+
+/** The SDK's runtime is one per process; signals are the caller's business. */
+function installRuntime(log: Logger): void {
+  if (installed) return;
+  installed = true;
+  Runtime.install({
+    shutdownSignals: [],
+    telemetryOptions: { logging: { filter: 'WARN', forward: {} } },
+    logger: {
+      log: (level, message, meta) => log[pinoLevel(level)](meta ?? {}, message),
+      trace: (message, meta) => log.trace(meta ?? {}, message),
+      debug: (message, meta) => log.debug(meta ?? {}, message),
+      info: (message, meta) => log.info(meta ?? {}, message),
+      warn: (message, meta) => log.warn(meta ?? {}, message),
+      error: (message, meta) => log.error(meta ?? {}, message),
+    },
+  });
+}
+
+const pinoLevel = (level: string): 'trace' | 'debug' | 'info' | 'warn' | 'error' =>
+  level.toLowerCase() as 'trace' | 'debug' | 'info' | 'warn' | 'error';

@@ -1,0 +1,4 @@
+// The workflows that an orchestrator serves.
+export { solveProblems } from './solveProblems.js';
+export { trainFullPipeline } from './trainFullPipeline.js';
+export { trainStage } from './trainStage.js';

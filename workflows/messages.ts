@@ -1,0 +1,49 @@
+// Queries and signals of the training workflows, and what they show of themselves to people: search attributes, details.
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineQuery, defineSignal, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import type { RunProgress } from '../core/schema/run.js';
+import type { ProgressUpdate } from './state.js';
+
+export const progressQuery = defineQuery<RunProgress>('progress');
+/** From a stage to its run. */
+export const stageProgressSignal = defineSignal<[ProgressUpdate]>('stageProgress');
+
+const STAGE = defineSearchAttributeKey('GauntletStage', 'INT');
+const PHASE = defineSearchAttributeKey('GauntletPhase', 'KEYWORD');
+const MODEL = defineSearchAttributeKey('GauntletModel', 'KEYWORD');
+const BEST_SCORE = defineSearchAttributeKey('GauntletBestScore', 'DOUBLE');
+const STATE = defineSearchAttributeKey('GauntletState', 'KEYWORD');
+
+export interface Indexed {
+  stage?: number;
+  phase?: string;
+  model?: string;
+  bestScore?: number;
+  state?: string;
+}
+
+/** Does nothing on a server that does not know the attributes: setting one there would fail the workflow task. */
+export function index(enabled: boolean, { stage, phase, model, bestScore, state }: Indexed): void {
+  if (!enabled) return;
+  upsertSearchAttributes([
+    ...(stage === undefined ? [] : [{ key: STAGE, value: stage }]),
+    ...(phase === undefined ? [] : [{ key: PHASE, value: phase }]),
+    ...(model === undefined ? [] : [{ key: MODEL, value: model }]),
+    ...(bestScore === undefined ? [] : [{ key: BEST_SCORE, value: bestScore }]),
+    ...(state === undefined ? [] : [{ key: STATE, value: state }]),
+  ]);
+}
+
+const percent = (rate: number): string => `${(100 * rate).toFixed(1)} %`;
+
+/** Markdown for the Web UI. */
+export function showDetails(progress: RunProgress): void {
+  const lines = [
+    `**${progress.state}** · step ${progress.step} of ${progress.totalSteps}`,
+    progress.stage === undefined ? '' : `stage ${progress.stage} · ${progress.phase} · epoch ${progress.epoch}`,
+    progress.reward === undefined ? '' : `reward ${progress.reward.toFixed(3)}`,
+    progress.validation?.passRate === undefined ? '' : `validation pass rate ${percent(progress.validation.passRate)}`,
+    progress.best === undefined ? '' : `best \`${progress.best.name}\` (${progress.best.score.toFixed(3)})`,
+  ];
+  setCurrentDetails(lines.filter((line) => line !== '').join('\n\n'));
+}

@@ -1,0 +1,75 @@
+// The whole run: prepare, measure the base model, train the stages in order, measure the best checkpoint. Pure
+// orchestration over activities; a workflow gives it children for stages, a test or a benchmark runs it in process.
+import type { PrepareRunOutput } from '../activities/types.js';
+import { countSteps } from '../core/schedule.js';
+import { checkpointName } from '../core/schema/checkpoint.js';
+import type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run.js';
+import type { Acts } from './acts.js';
+import { closeEpoch, runStage, type StageHooks, type StageInput } from './stage.js';
+import type { RunContext, TrainingState } from './state.js';
+import { evaluate } from './steps/evaluation.js';
+
+export interface PipelineHooks extends StageHooks {
+  /** After the configuration is known to be good. */
+  onPrepared?(prepared: PrepareRunOutput): void;
+  /** Runs one stage to its end; by default in this very process. */
+  runStage?(input: StageInput): Promise<TrainingState>;
+}
+
+export async function runPipeline(
+  acts: Acts,
+  runId: string,
+  input: unknown,
+  hooks: PipelineHooks = {},
+): Promise<RunResult> {
+  const prepared = await acts.prepareRun({ runId, input });
+  hooks.onPrepared?.(prepared);
+  const { run, config } = prepared;
+  const context: RunContext = { acts, run, config };
+  const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
+
+  await report('evaluating');
+  const before = await measure(context, 0, 'base', undefined);
+  const initial: TrainingState = {
+    policy: prepared.state,
+    memory: prepared.memory,
+    step: 0,
+    seconds: 0,
+    best: { name: checkpointName(0, 0), score: Number.NEGATIVE_INFINITY, policy: prepared.state },
+    validation: {},
+  };
+  let state = await closeEpoch(context, initial, 0, 0);
+
+  await report('training');
+  const train = hooks.runStage ?? (async (stage) => (await runStage(acts, stage, hooks)).state);
+  for (const stage of config.schedule.stages) state = await train({ run, config, stage, state, next: 0 });
+
+  await report('evaluating');
+  const { best } = state;
+  const after = await measure(context, countSteps(config), best.name, best.policy);
+  const result: RunResult = {
+    runId,
+    seed: config.seed,
+    before,
+    after,
+    trainingSeconds: state.seconds,
+    digests: { generator: best.policy.generator.adapter, discriminator: best.policy.discriminator.adapter },
+    best: best.name,
+  };
+  const { path } = await acts.renderReport({ runId, result });
+  await report('completed');
+  return path === undefined ? result : { ...result, report: path };
+}
+
+/** All four rates on the test split, which nothing else looks at. */
+async function measure(
+  context: RunContext,
+  step: number,
+  checkpoint: string,
+  policy: TrainingState['policy'] | undefined,
+): Promise<EvaluationRates> {
+  const { acts, run } = context;
+  const { rates, seconds } = await evaluate(context, 'test', policy, { greedy: true });
+  await acts.recordMetrics({ run, metrics: { kind: 'evaluation', step, split: 'test', checkpoint, rates, seconds } });
+  return rates as EvaluationRates;
+}

@@ -1,0 +1,46 @@
+// Solves problems with the base model or a checkpoint: the stage chain, optionally tests for every stage, and verdicts.
+import type { SolveProblemsInput } from '../activities/types.js';
+import type { Acts } from './acts.js';
+import { plainFailure } from './failures.js';
+import { temporalActs } from './proxies.js';
+import { sampleChains } from './steps/sampling.js';
+
+export interface SolveProblemsResult {
+  solved: number; // problems with a sample that passes all its tests
+  problems: number;
+  solutions: string; // digest of Solution[]: programs and how many tests they pass
+  chains: string; // digest of Chain[]
+  verdicts: string; // digest of Cell[]
+  tests?: string; // digest of TestBatch
+}
+
+export async function solveProblems(input: SolveProblemsInput = {}): Promise<SolveProblemsResult> {
+  try {
+    return await solve(temporalActs(), input);
+  } catch (error) {
+    throw plainFailure(error);
+  }
+}
+
+export async function solve(acts: Acts, input: SolveProblemsInput): Promise<SolveProblemsResult> {
+  const { run, generator, discriminator } = await acts.prepareSolving(input);
+  const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
+  const { chains } = await sampleChains({ acts, run }, batch, generator.adapter);
+  const written = input.tests
+    ? await acts.generateTests({
+        run,
+        targets: { kind: 'all-stages', chains },
+        samples: 1,
+        adapter: discriminator.adapter,
+      })
+    : undefined;
+  const { verdicts } = await acts.executeSuite({
+    run,
+    per: 'problem',
+    suite: 'baseline',
+    chains,
+    tests: written?.tests,
+  });
+  const { solutions, solved, problems } = await acts.collectSolutions({ run, chains, verdicts });
+  return { solved, problems, solutions, chains, verdicts, ...(written ? { tests: written.tests } : {}) };
+}

@@ -1,0 +1,27 @@
+// The stage chain: five resumable activities, each appending one turn to every chain of a batch.
+import type { ChainBatch } from '../../activities/types.js';
+import { STAGES } from '../../core/schema/chain.js';
+import type { RunContext } from '../state.js';
+
+export interface Sampled {
+  chains: string;
+  tokens: number;
+  seconds: number;
+}
+
+export async function sampleChains(
+  { acts, run }: Pick<RunContext, 'acts' | 'run'>,
+  batch: ChainBatch,
+  adapter?: string,
+): Promise<Sampled> {
+  let chains: string | undefined;
+  let tokens = 0;
+  let seconds = 0;
+  for (const stage of STAGES) {
+    const turn = await acts.generateReasoning({ run, batch, stage, chains, adapter });
+    chains = turn.chains;
+    tokens += turn.tokens;
+    seconds += turn.seconds;
+  }
+  return { chains: chains!, tokens, seconds };
+}

@@ -1,0 +1,52 @@
+// What both kinds of step end with: rewards, old log-probs, the policy update, and the record of it.
+import type { Role } from '../../core/schema/chain.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
+import type { StepContext, StepOutcome, TrainingState } from '../state.js';
+
+export interface Rollout {
+  verdicts: string;
+  chains?: string;
+  tests?: string;
+  memory: string;
+  sampledTokens: number;
+  generationSeconds: number;
+  seconds: number; // generation included
+}
+
+export async function updateRole(
+  context: StepContext,
+  state: TrainingState,
+  role: Role,
+  rollout: Rollout,
+): Promise<StepOutcome> {
+  const { acts, run, position, learningRate } = context;
+  const { verdicts, chains, tests, memory } = rollout;
+  const rewarded = await acts.computeRewards({ run, role, position, verdicts, chains, tests, memory });
+  const before = state.policy[role];
+  const scored = await acts.scoreOldPolicy({ run, trajectories: rewarded.trajectories, adapter: before.adapter });
+  const updated = await acts.updatePolicy({
+    run,
+    role,
+    position,
+    trajectories: scored.trajectories,
+    state: before,
+    learningRate,
+  });
+  const metrics: StepMetrics = {
+    kind: 'step',
+    step: state.step + 1,
+    stage: position.stage,
+    phase: position.phase,
+    epoch: position.epoch,
+    role,
+    ...rewarded.metrics,
+    update: updated.stats,
+    rows: rewarded.rows,
+    learningRate,
+    sampledTokens: rollout.sampledTokens,
+    tokensPerSecond: rollout.sampledTokens / Math.max(rollout.generationSeconds, 1e-9),
+    seconds: rollout.seconds + rewarded.seconds + scored.seconds + updated.seconds,
+  };
+  await acts.recordMetrics({ run, metrics });
+  return { policy: { ...state.policy, [role]: updated.state }, memory: rewarded.memory, metrics };
+}
