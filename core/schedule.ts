@@ -49,3 +49,5 @@ export function countSteps(config: ScheduleConfig, role?: Role): number {
   const perStage = planStage(config).filter((step) => role === undefined || step.role === role).length;
   return perStage * config.schedule.stages.length;
 }
+
+export { checkpointName } from './schema/checkpoint.js';

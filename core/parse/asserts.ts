@@ -2,7 +2,8 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { LiteralReason } from './arithmetic.js';
-import { Evaluation, parsePython } from './literal.js';
+import { Evaluation } from './evaluation.js';
+import { children, parsePython } from './tree.js';
 
 export type SalvageReason = LiteralReason | 'shape' | 'arity' | 'wrong-function' | 'unsupported-assert';
 
@@ -23,14 +24,14 @@ interface AssertOptions {
  * @throws SalvageProblem, LiteralProblem
  */
 export function assertedTest(source: string, options: AssertOptions): TestCase {
-  const statement = parsePython(source.trim()).topNode.firstChild;
-  const claim = statement?.name === 'AssertStatement' ? inner(statement)[1] : undefined;
+  const { text, top } = parsePython(source.trim());
+  const statement = top.firstChild;
+  const claim = statement?.name === 'AssertStatement' ? children(statement)[1] : undefined;
   if (!claim) throw new SalvageProblem('syntax');
-  const text = source.trim();
   const { call, expected } = readClaim(unwrap(claim), text);
-  const [callee, list] = inner(call);
+  const [callee, list] = children(call);
   if (calledName(callee!, text) !== options.entry) throw new SalvageProblem('wrong-function');
-  const given = inner(list!)
+  const given = children(list!)
     .slice(1, -1)
     .filter((node) => node.name !== ',');
   if (given.some((node) => node.name === 'AssignOp' || node.name === '*' || node.name === '**')) {
@@ -44,7 +45,7 @@ export function assertedTest(source: string, options: AssertOptions): TestCase {
 
 function readClaim(claim: SyntaxNode, text: string): { call: SyntaxNode; expected: SyntaxNode | boolean } {
   if (claim.name === 'CallExpression') return { call: claim, expected: true };
-  const [first, second, third, ...rest] = inner(claim);
+  const [first, second, third, ...rest] = children(claim);
   if (claim.name === 'UnaryExpression' && first!.name === 'not') {
     const operand = unwrap(second!);
     if (operand.name === 'CallExpression') return { call: operand, expected: false };
@@ -61,17 +62,11 @@ function readClaim(claim: SyntaxNode, text: string): { call: SyntaxNode; expecte
 /** Brackets around a single expression mean nothing. */
 function unwrap(node: SyntaxNode): SyntaxNode {
   let at = node;
-  for (let depth = 0; at.name === 'ParenthesizedExpression' && depth < 64; depth++) at = inner(at)[1]!;
+  for (let depth = 0; at.name === 'ParenthesizedExpression' && depth < 64; depth++) at = children(at)[1]!;
   return at;
 }
 
 function calledName(callee: SyntaxNode, text: string): string {
   const named = callee.name === 'MemberExpression' ? callee.lastChild! : callee;
   return text.slice(named.from, named.to);
-}
-
-function inner(node: SyntaxNode): SyntaxNode[] {
-  const out: SyntaxNode[] = [];
-  for (let child = node.firstChild; child; child = child.nextSibling) if (child.name !== 'Comment') out.push(child);
-  return out;
 }

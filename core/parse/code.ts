@@ -1,7 +1,7 @@
 // The program in a stage-5 answer, and whether it parses.
 import { parser } from '@lezer/python';
 import type { PromptStyle } from '../prompts/prompts.js';
-import { hasError } from './literal.js';
+import { hasError, spellFloats } from './tree.js';
 
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|(?![\s\S]))/gm;
 const PROGRAM_START = /^(?:def|class|import|from|async\s+def|@\w)/m;
@@ -35,7 +35,7 @@ export function extractCode(text: string, style: PromptStyle, entry?: string): s
  * not its equal, so verdicts come from running the program.
  */
 export function checkProgram(code: string): 'ok' | 'syntax' {
-  return code.trim() === '' || /^[ \t]+\S/.test(code) || hasError(parser.parse(code)) ? 'syntax' : 'ok';
+  return code.trim() === '' || /^[ \t]+\S/.test(code) || hasError(parser.parse(spellFloats(code))) ? 'syntax' : 'ok';
 }
 
 const escapeForRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -3,8 +3,9 @@ import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
 import { assertedTest, SalvageProblem } from './asserts.js';
-import { Evaluation, parsePython, singleExpression } from './literal.js';
+import { Evaluation } from './evaluation.js';
 import { lineEnd, nextSignificant, takePiece } from './scan.js';
+import { children, parsePython, singleExpression } from './tree.js';
 
 /**
  * Why a test was lost: it does not parse; the text ended in it; it needs evaluation; a cap; it is not of the form
@@ -117,16 +118,16 @@ class Salvager {
   private takeTuple(at: number): number {
     const piece = takePiece(this.text, at, false);
     const source = this.text.slice(at, piece.end);
+    // elsewhere brackets that cannot be read are prose
+    const meantAsTest = nextSignificant(this.text, at + 1) === '(' || this.listDepth > 0;
     if (!piece.closed) {
-      // a lone '(' of prose is no test
-      if (nextSignificant(this.text, at + 1) === '(' || this.listDepth > 0)
-        this.lose(piece.cut ? 'truncated' : 'syntax', firstLine(source));
+      if (meantAsTest) this.lose(piece.cut ? 'truncated' : 'syntax', firstLine(source));
       this.before = ')';
       const deeper = this.text.slice(at).search(/[^(\s]/);
       return deeper < 0 ? this.text.length : at + deeper;
     }
     const restart = resumeInside(source);
-    const isTest = this.attempt(source, () => tupleTest(source, this.options.arity));
+    const isTest = this.attempt(source, meantAsTest, () => tupleTest(source, this.options.arity));
     this.before = ')';
     this.lastEnd = piece.end;
     return !isTest && restart !== undefined ? at + restart : piece.end;
@@ -142,12 +143,12 @@ class Salvager {
     }
     // "assert that it returns 3" is prose
     if (source.includes('==') || source.includes(`${this.options.entry}(`))
-      this.attempt(source, () => assertedTest(source, this.options));
+      this.attempt(source, true, () => assertedTest(source, this.options));
     return Math.max(piece.end, at + 1);
   }
 
   /** True when it was a test, kept or over the limit. */
-  private attempt(source: string, parse: () => TestCase | undefined): boolean {
+  private attempt(source: string, meantAsTest: boolean, parse: () => TestCase | undefined): boolean {
     try {
       const test = parse();
       if (test === undefined) return false; // prose in brackets
@@ -156,7 +157,7 @@ class Salvager {
       return true;
     } catch (error) {
       if (error instanceof SalvageProblem || error instanceof LiteralProblem) {
-        this.lose(error.reason, source);
+        if (meantAsTest || error.reason === 'shape') this.lose(error.reason, source);
         return false;
       }
       throw error;
@@ -184,14 +185,15 @@ function resumeInside(source: string): number | undefined {
 
 /** `((args…), expected)`; undefined for brackets that hold no pair at all. */
 function tupleTest(source: string, arity: number | undefined): TestCase | undefined {
-  const outer = singleExpression(parsePython(source));
+  const parsed = parsePython(source);
+  const outer = singleExpression(parsed);
   const elements = elementsOf(outer);
   if (elements === undefined) {
     if (nextSignificant(source, 1) === '(') throw new SalvageProblem('shape');
     return undefined;
   }
   if (elements.length !== 2) throw new SalvageProblem('shape');
-  const evaluation = new Evaluation(source);
+  const evaluation = new Evaluation(parsed.text);
   const args = evaluation.value(elements[0]!);
   const expected = evaluation.value(elements[1]!);
   if (isTuple(args)) {
@@ -205,9 +207,7 @@ function tupleTest(source: string, arity: number | undefined): TestCase | undefi
 
 function elementsOf(node: SyntaxNode): SyntaxNode[] | undefined {
   if (node.name !== 'TupleExpression') return undefined;
-  const out: SyntaxNode[] = [];
-  for (let child = node.firstChild; child; child = child.nextSibling) {
-    if (!['(', ')', ',', 'Comment'].includes(child.name)) out.push(child);
-  }
-  return out;
+  return children(node)
+    .slice(1, -1)
+    .filter((child) => child.name !== ',');
 }

@@ -1,6 +1,6 @@
 // What a function signature says about calls of it.
 import { parser } from '@lezer/python';
-import { parts } from './literal.js';
+import { parts } from './tree.js';
 
 /**
  * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', imports before it
