@@ -158,7 +158,8 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     ]);
   },
   // a rotation: its transpose turns the other way
-  RotaryEmbedding: ({ g, node, dy }) => {
+  RotaryEmbedding: ({ g, node, dy, needs }) => {
+    if (needs(2) || needs(3)) throw new TypeError('RotaryEmbedding has no gradient for its tables');
     const [, positions, cos, sin] = node.inputs as [Value, Value, Value, Value];
     return [g.rotary(dy, positions, cos, g.neg(sin))];
   },

@@ -1,0 +1,155 @@
+// One or more calls of every operation: the input of the gradient check and of the comparison of ONNX Runtime with the
+// reference interpreter. A total table, so that an operation without a case does not compile.
+import { RandomStream } from '../../core/random.js';
+import { Graph } from '../../ml/ir/graph.js';
+import type { NdArray } from '../../ml/ir/interpret.js';
+import { ndarray } from '../../ml/ir/interpret.js';
+import type { DType, Op, OpAttributes } from '../../ml/ir/op.js';
+import { sizeOf } from '../../ml/ir/op.js';
+
+export interface CaseInput {
+  shape: number[];
+  dtype?: DType;
+  data?: number[]; // absent: random in ±1, or in 0.5..1.5 where `positive`
+  positive?: boolean;
+  constant?: boolean; // not differentiated
+}
+export interface OpCase<K extends Op> {
+  inputs: CaseInput[];
+  attrs: OpAttributes[K];
+}
+
+const f = (...shape: number[]): CaseInput => ({ shape });
+const positive = (...shape: number[]): CaseInput => ({ shape, positive: true });
+const table = (...shape: number[]): CaseInput => ({ shape, constant: true });
+const i = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int64', data });
+
+const sides = [false, true].flatMap((transA) => [false, true].map((transB) => ({ transA, transB })));
+const left = (transposed: boolean, ...lead: number[]): CaseInput => f(...lead, ...(transposed ? [4, 3] : [3, 4]));
+const right = (transposed: boolean, ...lead: number[]): CaseInput => f(...lead, ...(transposed ? [5, 4] : [4, 5]));
+
+const broadcasts = (
+  b: (...shape: number[]) => CaseInput = f,
+): { inputs: CaseInput[]; attrs: Record<never, never> }[] => [
+  { inputs: [f(2, 3), b(2, 3)], attrs: {} },
+  { inputs: [f(2, 3, 4), b(3, 1)], attrs: {} },
+  { inputs: [f(1, 4), b(3, 1)], attrs: {} },
+  { inputs: [f(2, 2), b()], attrs: {} },
+];
+const unary = (input: CaseInput = f(2, 3)): { inputs: CaseInput[]; attrs: Record<never, never> }[] => [
+  { inputs: [input], attrs: {} },
+];
+
+export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
+  Add: broadcasts(),
+  Sub: broadcasts(),
+  Mul: broadcasts(),
+  Div: broadcasts(positive),
+  Min: broadcasts(),
+  LessOrEqual: broadcasts(),
+  Neg: unary(),
+  Exp: unary(),
+  Log: unary(positive(2, 3)),
+  Sqrt: unary(positive(2, 3)),
+  Sigmoid: unary(),
+  QuickGelu: [1, 1.702].map((alpha) => ({ inputs: [f(2, 3)], attrs: { alpha } })),
+  Clip: [{ inputs: [f(3, 4)], attrs: { min: -0.3, max: 0.4 } }],
+  Identity: unary(),
+  Cast: [
+    { inputs: [i([3], [1, 0, 4])], attrs: { to: 'float32' } },
+    { inputs: [{ shape: [3], data: [1.7, -1.7, 0] }], attrs: { to: 'int64' } },
+    { inputs: [{ shape: [3], data: [1.7, -1.7, 0] }], attrs: { to: 'int32' } },
+    { inputs: [{ shape: [3], data: [1.7, -1.7, 0] }], attrs: { to: 'bool' } },
+  ],
+  MatMul: [
+    { inputs: [f(3, 4), f(4, 5)], attrs: {} },
+    { inputs: [f(2, 3, 4), f(4, 5)], attrs: {} },
+    { inputs: [f(2, 3, 4), f(2, 4, 5)], attrs: {} },
+  ],
+  FusedMatMul: sides.map((t) => ({
+    inputs: [left(t.transA, 2, 2), right(t.transB, 2, 2)],
+    attrs: { ...t, alpha: 0.5 },
+  })),
+  Gemm: [
+    ...sides.map((t) => ({ inputs: [left(t.transA), right(t.transB)], attrs: { ...t, alpha: 1 } })),
+    ...sides.map((t) => ({ inputs: [left(t.transA), right(t.transB), f(3, 5)], attrs: { ...t, alpha: 0.5 } })),
+    { inputs: [f(3, 4), f(4, 5), f(5)], attrs: { transA: false, transB: false, alpha: 2 } },
+  ],
+  Softmax: unary(f(2, 3, 4)),
+  LogSoftmax: unary(f(3, 4)),
+  SimplifiedLayerNormalization: [{ inputs: [f(3, 6), f(6)], attrs: { epsilon: 1e-2 } }],
+  RotaryEmbedding: [
+    { inputs: [f(2, 3, 4, 6), i([1], [0]), table(9, 3), table(9, 3)], attrs: { heads: 3 } },
+    { inputs: [f(2, 3, 2, 6), i([2, 2], [3, 4, 0, 8]), table(9, 3), table(9, 3)], attrs: { heads: 3 } },
+  ],
+  Reshape: [{ inputs: [f(2, 6)], attrs: { shape: [3, 4] } }],
+  Transpose: [{ inputs: [f(2, 3, 4)], attrs: { perm: [2, 0, 1] } }],
+  Slice: [
+    { inputs: [f(2, 5)], attrs: { axis: 1, start: 1, end: 4 } },
+    { inputs: [f(4, 2)], attrs: { axis: -2, start: 0, end: 3 } },
+  ],
+  Concat: [
+    { inputs: [f(2, 3), f(2, 1), f(2, 2)], attrs: { axis: 1 } },
+    { inputs: [f(1, 3), f(2, 3)], attrs: { axis: -2 } },
+  ],
+  Expand: [
+    { inputs: [f(3, 1)], attrs: { shape: [2, 3, 4] } },
+    { inputs: [f()], attrs: { shape: [2, 2] } },
+  ],
+  ReduceSum: [
+    { inputs: [f(2, 3, 4)], attrs: { axes: [1], keepDims: false } },
+    { inputs: [f(2, 3, 4)], attrs: { axes: [0, -1], keepDims: true } },
+  ],
+  ReduceMean: [
+    { inputs: [f(2, 3, 4)], attrs: { axes: [-1], keepDims: false } },
+    { inputs: [f(2, 3, 4)], attrs: { axes: [0, 1], keepDims: true } },
+  ],
+  ArgMax: [
+    { inputs: [f(3, 5)], attrs: { axis: -1, keepDims: false } },
+    { inputs: [f(3, 5)], attrs: { axis: 0, keepDims: true } },
+  ],
+  Gather: [
+    { inputs: [f(4, 3), i([2, 2], [3, 0, 3, 1])], attrs: { axis: 0 } },
+    { inputs: [f(4, 3), i([2], [2, 2])], attrs: { axis: 0 } },
+  ],
+  GatherElements: [
+    { inputs: [f(3, 4), i([3, 1], [3, 0, 2])], attrs: { axis: 1 } },
+    { inputs: [f(3, 4), i([2, 4], [2, 0, 0, 1, 2, 0, 1, 1])], attrs: { axis: 0 } },
+  ],
+  GatherND: [{ inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3])], attrs: {} }],
+  ScatterElements: [{ inputs: [f(3, 4), i([3, 2], [3, 3, 0, 1, 2, 2]), f(3, 2)], attrs: { axis: 1 } }],
+  ScatterND: [{ inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3]), f(5, 3)], attrs: {} }],
+};
+
+export const OPS = Object.keys(OP_CASES) as Op[];
+
+export interface BuiltCase {
+  title: string;
+  op: Op;
+  graph: Graph;
+  feeds: Record<string, NdArray>;
+  /** Inputs to differentiate by. */
+  floats: string[];
+}
+
+/** Each case as a graph whose outputs y0, y1, … are those of the operation. */
+export function buildCases(op: Op): BuiltCase[] {
+  const cases = OP_CASES[op] as readonly OpCase<Op>[];
+  return cases.map(({ inputs, attrs }, n) => {
+    const graph = new Graph();
+    const random = new RandomStream(op, n);
+    const feeds: Record<string, NdArray> = {};
+    const values = inputs.map(({ shape, dtype = 'float32', data, positive: above }, k) => {
+      const draw = (): number => Math.fround(above ? 0.5 + random.uniform() : 2 * random.uniform() - 1);
+      feeds[`x${k}`] = ndarray(shape, data ?? Array.from({ length: sizeOf(shape) }, draw));
+      return graph.input(`x${k}`, dtype, shape);
+    });
+    const outputs = graph.apply(op, values, attrs);
+    outputs.forEach((value, k) => {
+      graph.output(`y${k}`, value);
+    });
+    const floats = values.filter((v, k) => v.dtype === 'float32' && !inputs[k]!.constant).map((v) => v.name);
+    const title = `${op}(${inputs.map((x) => `[${x.shape}]`).join(', ')}${Object.keys(attrs).length ? `, ${JSON.stringify(attrs)}` : ''})`;
+    return { title, op, graph, feeds, floats };
+  });
+}
