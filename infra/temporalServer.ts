@@ -91,7 +91,8 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
 }
 
 async function external(address: string, namespace: string, log: (line: string) => void): Promise<TemporalServer> {
-  const connection = await connect(address, 5_000).catch((error: unknown) => {
+  const answer = (await accepts(address)) ? connect(address, 5_000) : Promise.reject(new Error('connection refused'));
+  const connection = await answer.catch((error: unknown) => {
     throw new GauntletError(
       'SERVER_UNAVAILABLE',
       `no Temporal server answers at TEMPORAL_ADDRESS=${address}: start it, or unset TEMPORAL_ADDRESS to use the embedded one`,
@@ -243,7 +244,8 @@ async function untilReady(address: string, exited: Promise<void>, logFile: strin
 }
 
 function accepts(address: string): Promise<boolean> {
-  const [host, port] = address.split(':');
+  const [, host, port] = /^([^:\s]+):(\d{1,5})$/.exec(address) ?? [];
+  if (host === undefined || Number(port) > 65535) return Promise.resolve(false);
   return new Promise((settle) => {
     const socket = createConnection({ host, port: Number(port) });
     const answer = (value: boolean) => {
@@ -260,7 +262,7 @@ async function stop(child: ChildProcess, pid: number, exited: Promise<void>, sto
   child.ref(); // the wait below must keep this program alive
   if (child.stdin) child.stdin.end('stop\n');
   else if (isAlive(pid)) process.kill(pid, 'SIGTERM');
-  const ended = await Promise.race([exited.then(() => true), sleep(STOP_MS, false)]);
+  const ended = await Promise.race([exited.then(() => true), sleep(STOP_MS, false, { ref: false })]);
   if (!ended && isAlive(pid)) process.kill(pid, 'SIGKILL');
   if (readState(storeDir)?.pid === pid) rmSync(stateFile(storeDir), { force: true });
 }

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive, withLock } from '../../infra/lock.mjs';
+import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
+
+describe('the lock of set-up', () => {
+  afterEach(removeTemporaryFolders);
+
+  it('lets one in at a time, says who waits, and leaves nothing behind', async () => {
+    const path = join(temporaryFolder(), 'deep', 'lock');
+    let inside = 0;
+    const waits: number[] = [];
+    const work = async () => {
+      assert.equal(++inside, 1);
+      await sleep(30);
+      inside--;
+      return 'done';
+    };
+    const results = await Promise.all([1, 2, 3].map(() => withLock(path, work, (pid) => waits.push(pid))));
+    assert.deepEqual(results, ['done', 'done', 'done']);
+    assert.deepEqual(new Set(waits), new Set([process.pid]));
+    assert.equal(existsSync(path), false);
+  });
+
+  it('is opened by an error inside', async () => {
+    const path = join(temporaryFolder(), 'lock');
+    await assert.rejects(
+      withLock(path, async () => {
+        throw new Error('inside');
+      }),
+      /inside/,
+    );
+    assert.equal(existsSync(path), false);
+  });
+
+  it('is taken over from a process that died', async () => {
+    const path = join(temporaryFolder(), 'lock');
+    const { code } = await runNode([
+      '--input-type=module',
+      '-e',
+      `const { withLock } = await import(${JSON.stringify(import.meta.resolve('../../infra/lock.mjs'))});
+       await withLock(${JSON.stringify(path)}, async () => process.kill(process.pid, 'SIGKILL') && new Promise(() => {}));`,
+    ]);
+    assert.equal(code, null);
+    assert.equal(existsSync(path), true);
+    assert.equal(await withLock(path, async () => 'mine'), 'mine');
+  });
+
+  it('is taken over from a pid that lives but no longer beats, even past a take-over that died', async () => {
+    const path = join(temporaryFolder(), 'lock');
+    writeFileSync(path, `${process.ppid}\n`);
+    mkdirSync(`${path}.takeover`);
+    const past = new Date(Date.now() - 120_000);
+    for (const file of [path, `${path}.takeover`]) utimesSync(file, past, past);
+    assert.equal(await withLock(path, async () => 'mine'), 'mine');
+  });
+
+  it('knows the living from the dead', () => {
+    assert.equal(isAlive(process.pid), true);
+    assert.equal(isAlive(2 ** 22 + 1), false); // above the largest pid of Linux
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheDir, findTemporalCli, provideTemporalCli, TEMPORAL_CLI_VERSION } from '../../infra/temporal-cli.mjs';
+import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
+
+// A proxy where nobody listens: the download fails at once, on a machine with a way out too.
+const NO_WAY_OUT = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '' };
+
+const FAKE_GO = `
+echo "$@" >> "$FAKE_GO_CALLS"
+case "$1" in
+  version) echo "go version go1.26.1 linux/amd64" ;;
+  build) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\\n' > "$2"; chmod 755 "$2" ;;
+esac`;
+
+describe('the Temporal CLI', () => {
+  afterEach(removeTemporaryFolders);
+
+  const caseOf = () => {
+    const folder = temporaryFolder();
+    const env: Record<string, string> = {
+      PATH: join(folder, 'bin'),
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      ...NO_WAY_OUT,
+    };
+    return { folder, env, cached: join(folder, 'cache/gauntlet/temporal-cli', `temporal-${TEMPORAL_CLI_VERSION}`) };
+  };
+
+  it('is taken from TEMPORAL_CLI, then PATH, then the cache', async () => {
+    const { folder, env, cached } = caseOf();
+    assert.equal(findTemporalCli(env), undefined);
+    program(folder, cached.slice(folder.length), '');
+    assert.equal(findTemporalCli(env), cached);
+    const onPath = program(folder, 'bin/temporal', '');
+    assert.equal(findTemporalCli(env), onPath);
+    const named = program(folder, 'elsewhere/my-temporal', '');
+    assert.equal(findTemporalCli({ ...env, TEMPORAL_CLI: named }), named);
+    assert.deepEqual(await provideTemporalCli({ env }), { path: onPath, source: 'PATH' });
+  });
+
+  it('is refused by name where TEMPORAL_CLI is no program', () => {
+    const { folder, env } = caseOf();
+    const file = writeInto(folder, 'notes.txt', '');
+    assert.throws(
+      () => findTemporalCli({ ...env, TEMPORAL_CLI: file }),
+      /TEMPORAL_CLI names .*notes\.txt, which is not an exec/,
+    );
+  });
+
+  it('falls through to one line that names the ways out', async () => {
+    const { env } = caseOf();
+    await assert.rejects(provideTemporalCli({ env }), (error: Error) => {
+      assert.match(error.message, /download failed .*no Go .*Install it .*TEMPORAL_CLI.*Go 1\.25.*TEMPORAL_ADDRESS/);
+      assert.equal(error.message.includes('\n'), false);
+      return true;
+    });
+  });
+
+  it('does not try a Go that is too old', async () => {
+    const { folder, env } = caseOf();
+    program(folder, 'bin/go', 'echo "go version go1.19.8 linux/amd64"');
+    await assert.rejects(provideTemporalCli({ env }), /Go 1\.19 is too old to build it \(1\.25\+\)/);
+  });
+
+  it('tells what failed in a build', async () => {
+    const { folder, env } = caseOf();
+    program(
+      folder,
+      'bin/go',
+      '[ "$1" = version ] && echo "go version go2.0 x" || { echo "dial tcp: lookup failed" >&2; exit 1; }',
+    );
+    await assert.rejects(provideTemporalCli({ env }), /`go mod init` failed \(dial tcp: lookup failed\)/);
+  });
+
+  it('is built once with Go for all who ask at the same time, and only whole programs reach the cache', async () => {
+    const { folder, env, cached } = caseOf();
+    program(folder, 'bin/go', FAKE_GO);
+    const calls = writeInto(folder, 'calls', '');
+    const withGo = { ...env, PATH: `${env.PATH}:/usr/bin:/bin`, FAKE_GO_CALLS: calls };
+    const lines: string[] = [];
+    const found = await Promise.all(
+      [1, 2].map(() => provideTemporalCli({ env: withGo, log: (line) => lines.push(line) })),
+    );
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      [cached, cached],
+    );
+    const steps = readFileSync(calls, 'utf8').trim().split('\n');
+    assert.equal(steps.filter((step) => step.startsWith('build')).length, 1);
+    assert.ok(
+      steps.some((step) => step === `get -tool github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`),
+    );
+    assert.ok(lines.some((line) => line.startsWith('building the Temporal CLI')));
+    assert.deepEqual(readdirSync(join(cached, '..')), [`temporal-${TEMPORAL_CLI_VERSION}`]);
+  });
+
+  it('is cached under the home folder where no cache folder is named', () => {
+    assert.equal(cacheDir({ HOME: '/home/ada' }), '/home/ada/.cache/gauntlet');
+  });
+});

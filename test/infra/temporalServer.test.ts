@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GauntletError } from '../../core/errors.js';
+import { isAlive } from '../../infra/lock.mjs';
+import { choosePorts, isFree } from '../../infra/ports.js';
+import { findTemporalCli } from '../../infra/temporal-cli.mjs';
+import { connect, SEARCH_ATTRIBUTES } from '../../infra/temporalNamespace.js';
+import { ensureServer, stopServer, type TemporalServer } from '../../infra/temporalServer.js';
+import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
+
+const env = { ...process.env, TEMPORAL_ADDRESS: undefined, TEMPORAL_NAMESPACE: undefined };
+
+const coded = (code: string, message: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof GauntletError, String(error));
+  assert.equal(error.code, code);
+  assert.match(error.message, message);
+  assert.equal(error.message.includes('\n'), false);
+  return true;
+};
+
+async function occupied(): Promise<{ port: number; listener: Server }> {
+  const listener = createServer();
+  await new Promise<void>((settle) => listener.listen(0, '127.0.0.1', settle));
+  return { port: (listener.address() as { port: number }).port, listener };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(20);
+}
+
+describe('a Temporal server', () => {
+  const owned: TemporalServer[] = [];
+  const start = async (options: Parameters<typeof ensureServer>[0]) => {
+    const server = await ensureServer({ env, ...options });
+    owned.push(server);
+    return server;
+  };
+
+  before(function () {
+    if (findTemporalCli() !== undefined) return;
+    if (process.env.GAUNTLET_REQUIRE_TEMPORAL)
+      throw new Error('GAUNTLET_REQUIRE_TEMPORAL is set and there is no Temporal CLI');
+    this.skip(); // no Temporal CLI on this machine
+  });
+  afterEach(async () => {
+    for (const server of owned.splice(0)) await server.close();
+  });
+  after(removeTemporaryFolders);
+
+  it('starts with our search attributes, 90 days of history and a Web UI, and a second command uses the same one', async () => {
+    const storeDir = join(temporaryFolder(), 'store');
+    const lines: string[] = [];
+    const [one, two] = await Promise.all(
+      [1, 2].map(() => start({ storeDir, port: 0, uiPort: 0, log: (line) => lines.push(line) })),
+    );
+    assert.equal(one!.address, two!.address);
+    assert.equal(one!.pid, two!.pid);
+    assert.deepEqual([one!.owned, two!.owned].sort(), [false, true]);
+    assert.ok(lines.some((line) => line.startsWith(`started a Temporal server at ${one!.address}`)));
+
+    const connection = await connect(one!.address, 5_000);
+    try {
+      const { config } = await connection.workflowService.describeNamespace({ namespace: 'default' });
+      assert.equal(Number(config?.workflowExecutionRetentionTtl?.seconds), 90 * 24 * 3600);
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
+      for (const name of Object.keys(SEARCH_ATTRIBUTES)) assert.ok(customAttributes?.[name], name);
+    } finally {
+      await connection.close();
+    }
+    assert.equal((await fetch(one!.uiUrl!)).status, 200);
+    assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // another port asked: still that one
+
+    const owner = one!.owned ? one! : two!;
+    await owner.close();
+    await owner.exited;
+    assert.equal(isAlive(owner.pid!), false);
+    assert.equal(existsSync(join(storeDir, 'temporal.json')), false);
+
+    const again = await start({ storeDir, port: 0, uiPort: 0 }); // on the database that is there
+    assert.equal(again.owned, true);
+  });
+
+  it('at TEMPORAL_ADDRESS is used as it is, and given what it lacks', async () => {
+    const bare = await start({ storeDir: temporaryFolder(), port: 0, uiPort: 0 });
+    const connection = await connect(bare.address, 5_000);
+    await connection.operatorService.removeSearchAttributes({
+      namespace: 'default',
+      searchAttributes: ['GauntletState'],
+    });
+    const lines: string[] = [];
+    const storeDir = join(temporaryFolder(), 'untouched');
+    const server = await ensureServer({
+      storeDir,
+      env: { ...env, TEMPORAL_ADDRESS: bare.address },
+      log: (line) => lines.push(line),
+    });
+    assert.deepEqual(
+      { ...server, close: 0, uiUrl: 0 },
+      { address: bare.address, namespace: 'default', owned: false, close: 0, uiUrl: 0 },
+    );
+    assert.ok(lines.includes('registered the search attributes GauntletState'), lines.join('; '));
+    assert.equal(existsSync(storeDir), false);
+    await server.close();
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
+    assert.ok(customAttributes?.GauntletState);
+    await connection.close();
+    assert.equal(isAlive(bare.pid!), true);
+    const elsewhere = { ...env, TEMPORAL_ADDRESS: bare.address, TEMPORAL_NAMESPACE: 'nowhere' };
+    await assert.rejects(
+      ensureServer({ storeDir, env: elsewhere }),
+      coded('SERVER_UNAVAILABLE', /no namespace nowhere/),
+    );
+  });
+
+  it('that does not answer at TEMPORAL_ADDRESS is one clear line', async () => {
+    const { port, listener } = await occupied();
+    listener.close();
+    for (const address of [`127.0.0.1:${port}`, 'localhost', 'a b:1']) {
+      const unreachable = { ...env, TEMPORAL_ADDRESS: address };
+      const line = new RegExp(`no Temporal server answers at TEMPORAL_ADDRESS=${address}: .* unset TEMPORAL_ADDRESS`);
+      await assert.rejects(
+        ensureServer({ storeDir: temporaryFolder(), env: unreachable }),
+        coded('SERVER_UNAVAILABLE', line),
+      );
+    }
+  });
+
+  it('is refused a port that is taken when that port was asked for', async () => {
+    const { port, listener } = await occupied();
+    try {
+      const storeDir = temporaryFolder();
+      const line = new RegExp(`port ${port} is taken`);
+      await assert.rejects(ensureServer({ storeDir, port, env }), coded('PORT_TAKEN', line));
+      await assert.rejects(ensureServer({ storeDir, port: 0, uiPort: port, env }), coded('PORT_TAKEN', line));
+      await assert.rejects(choosePorts(99_999, undefined), coded('BAD_INPUT', /99999 is not a port number/));
+      assert.equal(await isFree(port), false);
+    } finally {
+      listener.close();
+    }
+  });
+
+  it('takes the next free port when none was asked for', async () => {
+    const first = await choosePorts(undefined, undefined);
+    const listener = createServer();
+    await new Promise<void>((settle) => listener.listen(first.port, '127.0.0.1', settle));
+    const second = await choosePorts(undefined, undefined);
+    assert.ok(second.port > first.port);
+    assert.equal(second.uiPort >= second.port + 1000, true);
+    listener.close();
+  });
+
+  it('ends with a parent that was killed, and the next start does not mistake its traces for a server', async () => {
+    const storeDir = temporaryFolder();
+    const script = `
+      const { ensureServer } = await import(${JSON.stringify(import.meta.resolve('../../infra/temporalServer.js'))});
+      const { pid } = await ensureServer({ storeDir: process.argv[1], port: 0, uiPort: 0 });
+      process.stdout.write(String(pid));
+      setInterval(() => {}, 1000);`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script, storeDir], {
+      env: env as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const pid = Number(
+      await new Promise<string>((settle) => parent.stdout.once('data', (data) => settle(String(data)))),
+    );
+    assert.equal(isAlive(pid), true);
+    parent.kill('SIGKILL');
+    await until(() => !isAlive(pid));
+    assert.equal(existsSync(join(storeDir, 'temporal.json')), true);
+    const next = await start({ storeDir, port: 0, uiPort: 0 });
+    assert.equal(next.owned, true);
+    assert.notEqual(next.pid, pid);
+  });
+
+  it('tells its owner when it was killed', async () => {
+    const storeDir = temporaryFolder();
+    const server = await start({ storeDir, port: 0, uiPort: 0 });
+    process.kill(server.pid!, 'SIGKILL');
+    await server.exited;
+    const next = await start({ storeDir, port: 0, uiPort: 0 });
+    assert.notEqual(next.pid, server.pid);
+  });
+
+  it('stays when asked to, until it is stopped', async () => {
+    const storeDir = temporaryFolder();
+    assert.equal(await stopServer(storeDir), false);
+    const server = await start({ storeDir, port: 0, uiPort: 0, stay: true });
+    assert.equal(server.owned, false);
+    await server.close();
+    assert.equal(isAlive(server.pid!), true);
+    assert.equal(await stopServer(storeDir), true);
+    assert.equal(isAlive(server.pid!), false);
+  });
+
+  it('that fails to start shows the last line of its log', async () => {
+    const folder = temporaryFolder();
+    const broken = program(folder, 'temporal', 'echo "disk is full" >&2; exit 1');
+    const line = /ended at once: disk is full \(see .*temporal\.log\)/;
+    await assert.rejects(
+      ensureServer({ storeDir: folder, port: 0, uiPort: 0, env: { ...env, TEMPORAL_CLI: broken } }),
+      coded('SERVER_UNAVAILABLE', line),
+    );
+    const missing = { ...env, TEMPORAL_CLI: join(folder, 'none') };
+    await assert.rejects(
+      ensureServer({ storeDir: folder, env: missing }),
+      coded('SERVER_UNAVAILABLE', /TEMPORAL_CLI names/),
+    );
+  });
+
+  it('is not sought at the pid of another program', async () => {
+    const storeDir = temporaryFolder();
+    const state = { pid: process.pid, port: 1, uiPort: 2, database: join(storeDir, 'temporal.db') };
+    writeInto(storeDir, 'temporal.json', JSON.stringify(state));
+    assert.equal(await stopServer(storeDir), false);
+    const server = await start({ storeDir, port: 0, uiPort: 0 });
+    assert.equal(JSON.parse(readFileSync(join(storeDir, 'temporal.json'), 'utf8')).pid, server.pid);
+  });
+});
