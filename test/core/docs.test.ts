@@ -1,0 +1,97 @@
+// Pages that list what the code defines are compared with it, both ways.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { LOSS_REASONS } from '../../core/parse/salvage.js';
+import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
+import { runConfigSchema } from '../../core/schema/config.js';
+
+const page = (name: string): string => readFileSync(`docs/${name}`, 'utf8');
+
+/** Rows of the first table after a heading, as cells without backticks. */
+function table(text: string, heading?: string): string[][] {
+  const from = heading === undefined ? 0 : text.indexOf(`\n${heading}\n`);
+  assert.ok(from >= 0, `no heading ${heading}`);
+  const lines = text.slice(from).split('\n');
+  const start = lines.findIndex((line) => /^\|(?:-+\|)+$/.test(line));
+  const rows: string[][] = [];
+  for (const line of lines.slice(start + 1)) {
+    if (!line.startsWith('| ')) break;
+    rows.push(
+      line
+        .slice(2, -2)
+        .split(' | ')
+        .map((cell) => cell.replace(/^`(.*)`$/, '$1')),
+    );
+  }
+  return rows;
+}
+
+function leaves(value: unknown, path = ''): [string, string][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[path, JSON.stringify(value)]];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path ? `${path}.${key}` : key));
+}
+
+describe('docs', () => {
+  it('errors.md is the table of error codes', () => {
+    const documented = table(page('errors.md'));
+    const defined = Object.entries(ERROR_CODES).map(([code, { retryable, help }]) => [
+      code,
+      retryable ? 'yes' : 'no',
+      help,
+    ]);
+    assert.deepEqual(documented, defined);
+  });
+
+  it('configuration.md lists every field with its default', () => {
+    const documented = table(page('configuration.md'), '## Fields').map(([field, value]) => [field, value]);
+    assert.deepEqual(documented, leaves(runConfigSchema.parse({})));
+  });
+
+  it('configuration.md lists what each preset changes', () => {
+    const defaults = new Map(leaves(runConfigSchema.parse({})));
+    for (const preset of PRESET_NAMES) {
+      const ground = preset === 'tiny-no-discriminator' ? new Map(leaves(resolveConfig({ preset: 'tiny' }))) : defaults;
+      const changed = leaves(resolveConfig({ preset })).filter(
+        ([field, value]) => field !== 'preset' && ground.get(field) !== value,
+      );
+      assert.deepEqual(table(page('configuration.md'), `## Preset \`${preset}\``), changed);
+    }
+  });
+
+  it('the example of configuration.md is a configuration', () => {
+    const example = /```json\n([\s\S]*?)```/.exec(page('configuration.md'))![1]!;
+    assert.equal(resolveConfig(JSON.parse(example)).ppo.learningRate, 0.0005);
+  });
+
+  it('method.md names every reward scheme and every reason of a loss', () => {
+    const text = page('method.md');
+    assert.deepEqual(
+      table(text, '## Tests').map(([reason]) => reason),
+      [...LOSS_REASONS],
+    );
+    assert.deepEqual(
+      table(text, '## Rewards').map(([scheme]) => scheme),
+      Object.keys(REWARD_RULES),
+    );
+  });
+});
+
+describe('GauntletError', () => {
+  it('knows from its code whether it may be retried', () => {
+    for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
+      const error = new GauntletError(code, 'line');
+      assert.deepEqual(
+        [error.retryable, error.name, error.message],
+        [ERROR_CODES[code].retryable, 'GauntletError', 'line'],
+      );
+    }
+    assert.equal(new GauntletError('SANDBOX_FAULT', 'x').retryable, true);
+    assert.equal(new GauntletError('BAD_INPUT', 'x').retryable, false);
+  });
+
+  it('assertNever names the value that was not handled', () => {
+    assert.throws(() => assertNever('odd' as never), /unhandled case: "odd"/);
+  });
+});

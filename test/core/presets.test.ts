@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { GauntletError } from '../../core/errors.js';
+import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
+
+function refusal(input: unknown): string {
+  try {
+    resolveConfig(input);
+  } catch (error) {
+    assert.ok(error instanceof GauntletError);
+    assert.equal(error.code, 'BAD_CONFIG');
+    assert.ok(!error.message.includes('\n'));
+    return error.message;
+  }
+  return assert.fail(`accepted ${JSON.stringify(input)}`);
+}
+
+describe('presets', () => {
+  it('no input at all is the tiny preset, as it was measured', () => {
+    const config = resolveConfig();
+    assert.deepEqual(config, resolveConfig({ preset: 'tiny' }));
+    assert.deepEqual(config, resolveConfig(null));
+    assert.deepEqual(config, resolveConfig({}));
+    assert.equal(config.preset, 'tiny');
+    assert.deepEqual(config.schedule, {
+      stages: [1, 2, 3, 4, 5],
+      discriminatorSteps: 4,
+      generatorSteps: 4,
+      alternatingSteps: 4,
+    });
+    assert.deepEqual(config.batch, {
+      generator: { problems: 32, samples: 4 },
+      discriminator: { problems: 16, samples: 4 },
+    });
+    assert.deepEqual(config.sampling, { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 });
+    assert.deepEqual(config.lora, { rank: 8, alpha: 16, dropout: 0 });
+    assert.deepEqual(
+      [
+        config.ppo.learningRate,
+        config.ppo.betas,
+        config.ppo.weightDecay,
+        config.ppo.clip,
+        config.ppo.epochs,
+        config.ppo.minibatch,
+        config.ppo.maxGradNorm,
+        config.ppo.warmupSteps,
+      ],
+      [1e-3, [0.9, 0.99], 0, 0.2, 2, 32, 1, 3],
+    );
+    assert.deepEqual(
+      [
+        config.testsPerTurn,
+        config.prompts,
+        config.credit,
+        config.reward.scheme,
+        config.reward.diversityCredit,
+        config.advantage.stdOffset,
+      ],
+      [2, 'tiny', 'stage', 'shifted', true, 0.05],
+    );
+    assert.deepEqual(config.reward.archive, { enabled: true, size: 400, replay: 0.7 });
+  });
+
+  it('the control without a discriminator differs in that alone', () => {
+    const { preset, discriminator, ...rest } = resolveConfig({ preset: 'tiny-no-discriminator' });
+    const { preset: _preset, discriminator: with_, ...same } = resolveConfig({ preset: 'tiny' });
+    assert.deepEqual(rest, same);
+    assert.deepEqual([discriminator.enabled, with_.enabled, preset], [false, true, 'tiny-no-discriminator']);
+  });
+
+  it('qwen-1.5b has the defaults of the method', () => {
+    const config = resolveConfig({ preset: 'qwen-1.5b' });
+    assert.deepEqual(
+      [config.schedule.discriminatorSteps, config.schedule.generatorSteps, config.schedule.alternatingSteps],
+      [10, 10, 5],
+    );
+    assert.deepEqual(
+      [config.ppo.learningRate, config.ppo.weightDecay, config.lora.rank, config.lora.alpha],
+      [1e-5, 0.01, 16, 32],
+    );
+    assert.deepEqual(
+      [config.sampling.temperature, config.sampling.maxNewTokens, config.prompts],
+      [0.7, 512, 'instruct'],
+    );
+  });
+
+  it('fields override a preset one by one, and lists as a whole', () => {
+    const config = resolveConfig({ preset: 'tiny', seed: 3, ppo: { learningRate: 0.5 }, schedule: { stages: [5] } });
+    assert.equal(config.seed, 3);
+    assert.deepEqual([config.ppo.learningRate, config.ppo.minibatch], [0.5, 32]);
+    assert.deepEqual([config.schedule.stages, config.schedule.generatorSteps], [[5], 4]);
+    assert.equal(resolveConfig({ seed: 3, model: undefined }).model, 'tiny');
+  });
+
+  it('a resolved configuration resolves to itself', () => {
+    for (const preset of [...PRESET_NAMES, 'custom']) {
+      const config = resolveConfig({ preset });
+      assert.deepEqual(resolveConfig(JSON.parse(JSON.stringify(config))), config);
+    }
+  });
+
+  it('bad input is refused with a line that names the field and the way out', () => {
+    const cases: [unknown, RegExp][] = [
+      [{ preset: 'huge' }, /^preset: unknown 'huge'; known: tiny, tiny-no-discriminator, qwen-1\.5b, custom$/],
+      [{ preset: 'toString' }, /^preset: unknown/],
+      [{ preset: 7 }, /^preset: must be a name/],
+      [{ sed: 1 }, /^sed: no such field; known: preset, seed, /],
+      [{ ppo: { lr: 1 } }, /^ppo\.lr: no such field; known: clip, epochs, .*learningRate/],
+      [{ reward: { archive: { p: 1 } } }, /^reward\.archive\.p: no such field; known: enabled, size, replay$/],
+      [{ seed: -1 }, /^seed: .*>=0/],
+      [{ seed: '1' }, /^seed: .*number/],
+      [{ ppo: 3 }, /^ppo: .*object/],
+      [{ schedule: { stages: [] } }, /^schedule\.stages: /],
+      [{ schedule: { stages: [7] } }, /^schedule\.stages\.0: must be one of 1, 2, 3, 4, 5$/],
+      [{ schedule: { stages: [2, 1] } }, /^schedule\.stages: must be in ascending order/],
+      [{ reward: { scheme: 'x' } }, /^reward\.scheme: .*shifted.*zero-sum/],
+      [{ sandbox: 'vm' }, /^sandbox: .*auto.*docker.*wasm/],
+      [{ seed: -1, credit: 0, sandbox: 0, prompts: 0 }, /\(and 1 more\)$/],
+      ['tiny', /must be an object of fields, not a string/],
+      [[1], /must be an object of fields, not a list/],
+    ];
+    for (const [input, line] of cases) assert.match(refusal(input), line);
+  });
+
+  it('a key named __proto__ changes nothing', () => {
+    const input = JSON.parse('{"__proto__": {"seed": 9}, "ppo": {"__proto__": {"clip": 9}}}');
+    assert.equal(resolveConfig(input).seed, 0);
+    assert.equal(resolveConfig(input).ppo.clip, 0.2);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../../core/prompts/prompts.js';
+import { STAGE_SPECS, stageSpec } from '../../core/prompts/stages.js';
+import { STAGES } from '../../core/schema/chain.js';
+import { problemSchema } from '../../core/schema/problem.js';
+
+const problem = problemSchema.parse({
+  id: 'p',
+  description: 'Return the sum of the numbers in nums.',
+  functionSignature: 'def solve(nums):',
+  entry: 'solve',
+  baselineTests: [{ args: [[11, 22]], expected: 33 }],
+  hiddenTests: [{ args: [[44]], expected: 44 }],
+  referenceSolution: 'def solve(nums):\n    return sum(nums)',
+});
+
+describe('stages', () => {
+  it('are five, numbered in order, each with its own name, instruction and focus', () => {
+    assert.deepEqual(
+      STAGES.map((stage) => stageSpec(stage).number),
+      [1, 2, 3, 4, 5],
+    );
+    for (const field of ['name', 'title', 'instruction', 'focus'] as const) {
+      assert.equal(new Set(STAGES.map((stage) => STAGE_SPECS[stage][field])).size, 5, field);
+    }
+  });
+});
+
+describe('instruct prompts', () => {
+  it('the generator sees problem and signature, and is asked for one stage at a time', () => {
+    const opening = generatorOpening('instruct', problem);
+    assert.deepEqual(
+      opening.map((message) => message.role),
+      ['system', 'user'],
+    );
+    const user = opening[1]!.content;
+    for (const part of [problem.description, problem.functionSignature, STAGE_SPECS[1].instruction])
+      assert.ok(user.includes(part));
+    assert.ok(!user.includes(STAGE_SPECS[2].instruction));
+    assert.ok(generatorContinuation('instruct', problem, 5).includes('```python'));
+    assert.ok(generatorOpening('instruct', problem, 5)[1]!.content.includes(STAGE_SPECS[5].instruction));
+  });
+
+  it('no generator prompt holds a test or the reference', () => {
+    const prompts = [
+      ...generatorOpening('instruct', problem).map((message) => message.content),
+      ...STAGES.map((stage) => generatorContinuation('instruct', problem, stage)),
+      ...generatorOpening('tiny', problem).map((message) => message.content),
+    ].join('\n');
+    for (const secret of ['11', '22', '33', '44', 'sum(nums)', 'assert']) assert.ok(!prompts.includes(secret), secret);
+  });
+
+  it('the discriminator sees problem, signature and that stage only, and is told count, focus and format', () => {
+    for (const stage of STAGES) {
+      const [system, user] = discriminatorPrompt('instruct', problem, stage, 'THE OUTPUT', 3);
+      assert.equal(system!.role, 'system');
+      for (const part of [
+        problem.description,
+        problem.functionSignature,
+        'THE OUTPUT',
+        '3 tests',
+        STAGE_SPECS[stage].focus,
+        '((arg, ...), expected)',
+      ]) {
+        assert.ok(user!.content.includes(part), `${stage}: ${part}`);
+      }
+      assert.ok(!user!.content.includes('sum(nums)'));
+    }
+    assert.ok(discriminatorPrompt('instruct', problem, 5, 'x = 1', 1)[1]!.content.includes('```python\nx = 1\n```'));
+    assert.ok(discriminatorPrompt('instruct', problem, 1, '', 1)[1]!.content.includes('1 test.'));
+  });
+});
+
+describe('tiny prompts', () => {
+  it('are the markers that the embedded model was made with', () => {
+    const head = 'Return the sum of the numbers in nums.\ndef solve(nums):';
+    assert.deepEqual(generatorOpening('tiny', problem), [{ role: 'user', content: `<gen>${head}<s1>` }]);
+    assert.equal(generatorContinuation('tiny', problem, 4), '<s4>');
+    assert.deepEqual(discriminatorPrompt('tiny', problem, 3, 'for x in nums', 2), [
+      { role: 'user', content: `<disc>${head}<s3>for x in nums<tests>` },
+    ]);
+  });
+});

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { type JudgedTest, type JudgedTurn, passShare, REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
+import type { Verdict } from '../../core/schema/execution.js';
+
+const close = (actual: readonly number[], expected: readonly number[]): void => {
+  assert.equal(actual.length, expected.length);
+  actual.forEach((value, i) => {
+    assert.ok(Math.abs(value - expected[i]!) < 1e-12, `${actual} against ${expected}`);
+  });
+};
+
+/** 'v' valid, 'c' valid and catching, 'i' invalid; inputs are the place unless named. */
+const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
+  tests: [...tests].map(
+    (kind, i): JudgedTest => ({ inputs: inputs[i] ?? `${tests}${i}`, valid: kind !== 'i', caught: kind === 'c' }),
+  ),
+  lost,
+});
+
+const plain = { diversityCredit: false };
+const shared = { diversityCredit: true };
+
+describe('shifted', () => {
+  const { generator, discriminator } = REWARD_RULES.shifted;
+
+  it('pays the generator its pass rate less a half', () => {
+    assert.equal(generator(['pass', 'pass', 'fail', 'pass']), 0.25);
+    assert.equal(generator(['pass']), 0.5);
+    assert.equal(generator(['error', 'timeout', 'memory', 'output']), -0.5);
+  });
+
+  it('pays nothing where there is no test', () => assert.equal(generator([]), 0));
+
+  it('pays the discriminator 0.4 valid − 0.6 invalid + 0.6 caught, as fractions of all its tests', () => {
+    close(discriminator([turn('vv')], plain), [0.4]);
+    close(discriminator([turn('cc')], plain), [1]);
+    close(discriminator([turn('ii')], plain), [-0.6]);
+    close(discriminator([turn('cvii')], plain), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
+    close(discriminator([turn('cv', 2)], plain), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
+  });
+
+  it('gives least of all for no test at all', () => {
+    close(discriminator([turn(''), turn('', 2), turn('ii')], plain), [-1, -1, -0.6]);
+  });
+
+  it('divides the validity of a test by how many in the group use its inputs', () => {
+    // 'a' is used three times, once by an invalid test; 'b' once; 'c' twice in one sample
+    const group = [turn('vv', 0, ['a', 'b']), turn('vi', 0, ['a', 'a']), turn('cc', 0, ['c', 'c'])];
+    close(discriminator(group, shared), [
+      0.4 * ((1 / 3 + 1) / 2),
+      0.4 * (1 / 3 / 2) - 0.6 * 0.5,
+      0.4 * ((0.5 + 0.5) / 2) + 0.6,
+    ]);
+    close(discriminator(group, plain), [0.4, 0.4 * 0.5 - 0.6 * 0.5, 1]);
+  });
+
+  it('a sample that repeats what all others test earns less than one that does not', () => {
+    const rewards = discriminator([turn('v', 0, ['[]']), turn('v', 0, ['[]']), turn('v', 0, ['[1]'])], shared);
+    assert.ok(rewards[2]! > rewards[0]!);
+    assert.equal(rewards[0], rewards[1]);
+  });
+});
+
+describe('zero-sum', () => {
+  const { generator, discriminator } = REWARD_RULES['zero-sum'];
+
+  it('pays the generator its pass rate, nothing after a timeout, a half without tests', () => {
+    assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
+    assert.equal(generator(['pass', 'timeout', 'pass', 'pass']), 0);
+    assert.equal(generator(['error']), 0);
+    assert.equal(generator([]), 0.5);
+  });
+
+  it('pays the discriminator (1 − pass rate) · validity', () => {
+    // of 4 tests 3 are valid, of which the program passes 2
+    close(discriminator([turn('cvvi')], plain), [(1 - 2 / 3) * (3 / 4)]);
+    close(discriminator([turn('c', 1), turn('vv'), turn('ii'), turn('')], plain), [0.5, 0, 0, 0]);
+  });
+
+  it('shares validity between equal inputs too, where asked', () => {
+    close(discriminator([turn('c', 0, ['a']), turn('c', 0, ['a'])], shared), [0.5, 0.5]);
+  });
+});
+
+describe('every scheme', () => {
+  const verdicts = fc.array(fc.constantFrom<Verdict>('pass', 'fail', 'error', 'timeout', 'memory', 'output'), {
+    maxLength: 8,
+  });
+  const group = fc.array(
+    fc.record({
+      tests: fc.array(
+        fc
+          .record({ inputs: fc.constantFrom('a', 'b', 'c'), valid: fc.boolean(), caught: fc.boolean() })
+          .map((test) => ({ ...test, caught: test.caught && test.valid })),
+        { maxLength: 5 },
+      ),
+      lost: fc.nat({ max: 3 }),
+    }),
+    { maxLength: 6 },
+  );
+  for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
+    it(`${scheme}: rewards are in −1..1, one more pass never pays less, credit sharing never pays more`, () => {
+      const rule = REWARD_RULES[scheme];
+      fc.assert(
+        fc.property(verdicts, group, (list, turns) => {
+          assert.ok(Math.abs(rule.generator(list)) <= 1);
+          const better = list.map((verdict, i) => (i === 0 ? 'pass' : verdict));
+          assert.ok(rule.generator(better) >= rule.generator(list));
+          const [alone, together] = [rule.discriminator(turns, plain), rule.discriminator(turns, shared)];
+          assert.equal(alone.length, turns.length);
+          alone.forEach((reward, i) => {
+            assert.ok(reward >= -1 && reward <= 1 && together[i]! <= reward + 1e-12);
+          });
+        }),
+      );
+    });
+  }
+
+  it('passShare counts passes only', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));
+});

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { groupAdvantages } from '../../core/rl/advantages.js';
+import { learningRateFactor, planMinibatches } from '../../core/rl/schedules.js';
+import { checkpointScore, passAtK } from '../../core/rl/scores.js';
+import { creditMask, sequenceOf, type TokenTurn, toTrajectories } from '../../core/rl/trajectories.js';
+import { STAGES, type Stage } from '../../core/schema/chain.js';
+import { trajectorySchema } from '../../core/schema/trajectory.js';
+
+const turns: TokenTurn[] = [
+  { stage: 1, promptTokens: [10, 11], answerTokens: [1, 2, 0] },
+  { stage: 2, promptTokens: [12], answerTokens: [3, 0] },
+  { stage: 3, promptTokens: [13], answerTokens: [4, 0] },
+];
+
+describe('groupAdvantages', () => {
+  it('is (r − mean) / (population std + offset)', () => {
+    // mean 0, population std sqrt(0.125) of ±0.5, 0, 0
+    const scale = Math.sqrt(0.125) + 0.05;
+    const actual = groupAdvantages([0.5, -0.5, 0, 0], { stdOffset: 0.05 });
+    [0.5, -0.5, 0, 0].forEach((reward, i) => {
+      assert.ok(Math.abs(actual[i]! - reward / scale) < 1e-12);
+    });
+  });
+
+  it('equal rewards give zero, also without an offset and with rounding', () => {
+    assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], { stdOffset: 0 }), [0, 0, 0]);
+    assert.deepEqual(groupAdvantages([0.7], { stdOffset: 0.05 }), [0]);
+    assert.deepEqual(groupAdvantages([], { stdOffset: 0.05 }), []);
+  });
+
+  it('sums to zero, keeps the order of rewards, and ignores a shift of all', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -8, max: 8 }), { minLength: 2, maxLength: 8 }), (eighths) => {
+        const rewards = eighths.map((n) => n / 8);
+        const advantages = groupAdvantages(rewards, { stdOffset: 0.05 });
+        assert.ok(Math.abs(advantages.reduce((sum, a) => sum + a, 0)) < 1e-9);
+        const shifted = groupAdvantages(
+          rewards.map((r) => r + 3),
+          { stdOffset: 0.05 },
+        );
+        rewards.forEach((r, i) => {
+          assert.ok(Math.abs(shifted[i]! - advantages[i]!) < 1e-9);
+          rewards.forEach((s, j) => {
+            assert.ok(r <= s || advantages[i]! > advantages[j]!);
+          });
+        });
+      }),
+    );
+  });
+});
+
+describe('creditMask', () => {
+  it("credit 'stage' trains the answer of that stage, end token included, and cuts after it", () => {
+    assert.deepEqual(creditMask(turns, 2, 'stage'), [0, 0, 0, 0, 0, 0, 1, 1]);
+    assert.deepEqual(creditMask(turns, 1, 'stage'), [0, 0, 1, 1, 1]);
+  });
+
+  it("credit 'suffix' trains that stage and all later ones, never an instruction", () => {
+    assert.deepEqual(creditMask(turns, 2, 'suffix'), [0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1]);
+  });
+
+  it('is empty where no trained token exists', () => {
+    assert.deepEqual(creditMask(turns, 5, 'stage'), []);
+    assert.deepEqual(creditMask([], 1, 'suffix'), []);
+    assert.deepEqual(creditMask([{ stage: 1, promptTokens: [1], answerTokens: [] }], 1, 'stage'), []);
+  });
+
+  it('never trains entry 0', () => {
+    assert.deepEqual(creditMask([{ stage: 1, promptTokens: [], answerTokens: [5, 6] }], 1, 'stage'), [0, 1]);
+  });
+
+  it('its length is that of the sequence up to the last trained token, and it marks sampled tokens only', () => {
+    const chain = fc.array(
+      fc.tuple(fc.array(fc.nat(9), { minLength: 1, maxLength: 4 }), fc.array(fc.nat(9), { maxLength: 6 })),
+      { minLength: 1, maxLength: 5 },
+    );
+    fc.assert(
+      fc.property(
+        chain,
+        fc.constantFrom(...STAGES),
+        fc.constantFrom('stage' as const, 'suffix' as const),
+        (pairs, trained, credit) => {
+          const list = pairs.map(
+            ([promptTokens, answerTokens], i): TokenTurn => ({ stage: (i + 1) as Stage, promptTokens, answerTokens }),
+          );
+          const mask = creditMask(list, trained, credit);
+          const owner = list.flatMap((t) => [
+            ...t.promptTokens.map(() => 0),
+            ...t.answerTokens.map(() => t.stage as number),
+          ]);
+          const wanted = owner.map((stage) => Number(credit === 'stage' ? stage === trained : stage >= trained));
+          assert.ok(mask.length <= sequenceOf(list).length);
+          assert.deepEqual(mask, wanted.slice(0, mask.length));
+          assert.ok(mask.length === 0 || mask.at(-1) === 1);
+          assert.ok(wanted.slice(mask.length).every((bit) => bit === 0));
+        },
+      ),
+    );
+  });
+});
+
+describe('toTrajectories', () => {
+  const options = { trainedStage: 2 as Stage, credit: 'stage' as const, stdOffset: 0.05 };
+
+  it('makes rows of tokens, mask and advantage, cut to the same length', () => {
+    const rows = toTrajectories(
+      [
+        [
+          { turns, reward: 0.5 },
+          { turns, reward: -0.5 },
+        ],
+      ],
+      options,
+    );
+    const advantage = 0.5 / 0.55;
+    assert.deepEqual(rows, [
+      {
+        tokens: [10, 11, 1, 2, 0, 12, 3, 0],
+        mask: [0, 0, 0, 0, 0, 0, 1, 1],
+        oldLogprobs: [0, 0, 0, 0, 0, 0, 0, 0],
+        advantage,
+      },
+      {
+        tokens: [10, 11, 1, 2, 0, 12, 3, 0],
+        mask: [0, 0, 0, 0, 0, 0, 1, 1],
+        oldLogprobs: [0, 0, 0, 0, 0, 0, 0, 0],
+        advantage: -advantage,
+      },
+    ]);
+    for (const row of rows) assert.ok(trajectorySchema.safeParse(row).success);
+  });
+
+  it('drops groups without a difference, samples at the mean, and samples without a trained token', () => {
+    assert.deepEqual(
+      toTrajectories(
+        [
+          [
+            { turns, reward: 1 },
+            { turns, reward: 1 },
+          ],
+        ],
+        options,
+      ),
+      [],
+    );
+    const group = [
+      { turns, reward: 1 },
+      { turns, reward: 0 },
+      { turns: turns.slice(0, 1), reward: -1 },
+    ];
+    const rows = toTrajectories([group], options);
+    assert.equal(rows.length, 1);
+    assert.ok(rows[0]!.advantage > 1);
+  });
+});
+
+describe('planMinibatches', () => {
+  const rows = Array.from({ length: 10 }, (_, i) => i);
+  it('shows every row once an epoch, in an order of its own, in pieces of the wanted size', () => {
+    const plan = planMinibatches(rows, 2, 4, [1, 'x']);
+    assert.deepEqual(
+      plan.map((batch) => batch.length),
+      [4, 4, 2, 4, 4, 2],
+    );
+    const [first, second] = [plan.slice(0, 3).flat(), plan.slice(3).flat()];
+    for (const order of [first, second])
+      assert.deepEqual(
+        [...order].sort((a, b) => a - b),
+        rows,
+      );
+    assert.notDeepEqual(first, second);
+    assert.deepEqual(plan, planMinibatches(rows, 2, 4, [1, 'x']));
+    assert.notDeepEqual(plan, planMinibatches(rows, 2, 4, [2, 'x']));
+  });
+});
+
+describe('learningRateFactor', () => {
+  it('rises over the warm-up and stays', () => {
+    const factors = [1, 2, 3, 4, 60].map((step) => learningRateFactor(step, 60, { warmupSteps: 3, decay: 0 }));
+    assert.deepEqual(factors, [1 / 3, 2 / 3, 1, 1, 1]);
+    assert.equal(learningRateFactor(1, 60, { warmupSteps: 0, decay: 0 }), 1);
+  });
+  it('has fallen by the decay at the last update', () => {
+    const factors = [1, 6, 11, 12].map((step) => learningRateFactor(step, 11, { warmupSteps: 0, decay: 0.8 }));
+    [1, 0.6, 0.2, 0.2].forEach((factor, i) => {
+      assert.ok(Math.abs(factors[i]! - factor) < 1e-12);
+    });
+    assert.equal(learningRateFactor(1, 1, { warmupSteps: 0, decay: 1 }), 1);
+  });
+});
+
+describe('scores', () => {
+  it('the best checkpoint weighs the generator 0.7 and the tests 0.3', () => {
+    assert.ok(Math.abs(checkpointScore(0.5, 0.8) - 0.59) < 1e-12);
+    assert.equal(checkpointScore(1, undefined), 0.7);
+  });
+
+  it('pass@k is the share of k-subsets with a pass', () => {
+    // counted over all subsets of n samples, of which the first c pass
+    for (let n = 1; n <= 7; n++) {
+      for (let c = 0; c <= n; c++) {
+        for (let k = 1; k <= n; k++) {
+          let passing = 0;
+          let all = 0;
+          for (let subset = 0; subset < 1 << n; subset++) {
+            const size = subset.toString(2).replaceAll('0', '').length;
+            if (size !== k) continue;
+            all++;
+            if ((subset & ((1 << c) - 1)) !== 0) passing++;
+          }
+          assert.ok(Math.abs(passAtK(n, c, k) - passing / all) < 1e-12, `n=${n} c=${c} k=${k}`);
+        }
+      }
+    }
+    assert.ok(passAtK(10_000, 1, 5_000) > 0.49);
+  });
+
+  it('pass@k refuses what has no meaning', () => {
+    for (const [n, c, k] of [
+      [3, 4, 1],
+      [3, -1, 1],
+      [3, 1, 4],
+      [3, 1, 0],
+      [3, 1.5, 1],
+    ] as const) {
+      assert.throws(() => passAtK(n, c, k), RangeError);
+    }
+  });
+});
