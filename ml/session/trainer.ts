@@ -55,7 +55,8 @@ export async function openTrainer(options: {
         loss += part.lossSum;
         tokens += part.tokens;
       }
-      const mean = Float32Array.from(total, (g) => g / tokens);
+      const mean = new Float32Array(total.length);
+      for (let i = 0; i < mean.length; i++) mean[i] = total[i]! / tokens;
       const result = adamwStep(parameters, state, mean, { ...DEFAULTS, ...config }, (i) => decays[i] === 1);
       ({ parameters, state } = result);
       shared.set(parameters);
