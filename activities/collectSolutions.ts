@@ -1,6 +1,7 @@
 // Programs with their verdicts, as one artifact for people: what `solveProblems` answers with.
 import type { RunConfig } from '../core/schema/config.js';
-import { type Cell, type ChainList, problemOf, readProblems, type Solution } from './artifacts.js';
+import { type Cell, type ChainList, problemOf, readProblems, type Solution, type TestBatch } from './artifacts.js';
+import { chainViews } from './chainViews.js';
 import type { Scope } from './scope.js';
 import { codeOf } from './suites.js';
 import type { CollectSolutionsInput, CollectSolutionsOutput } from './types.js';
@@ -23,8 +24,10 @@ export async function collectSolutions(scope: Scope, input: CollectSolutionsInpu
       tests: verdicts.length,
     };
   });
+  const batch = input.tests === undefined ? undefined : await store.getJson<TestBatch>(input.tests);
   return {
     solutions: await store.putJson(solutions),
+    views: await store.putJson(chainViews(chains, [...cells.values()], byId, config, batch)),
     solved: new Set(solutions.filter((s) => s.tests > 0 && s.passed === s.tests).map((s) => s.problemId)).size,
     problems: cells.size,
   };

@@ -203,9 +203,11 @@ export interface CollectSolutionsInput {
   run: RunRef;
   chains: Digest;
   verdicts: Digest;
+  tests?: Digest;
 }
 export interface CollectSolutionsOutput {
   solutions: Digest; // Solution[]
+  views: Digest; // ChainView[]
   solved: number; // problems with a sample that passes every test
   problems: number;
 }

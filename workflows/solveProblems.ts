@@ -11,6 +11,7 @@ export interface SolveProblemsResult {
   solutions: string; // digest of Solution[]: programs and how many tests they pass
   chains: string; // digest of Chain[]
   verdicts: string; // digest of Cell[]
+  views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
   tests?: string; // digest of TestBatch
 }
 
@@ -41,6 +42,11 @@ export async function solve(acts: Acts, input: SolveProblemsInput): Promise<Solv
     chains,
     tests: written?.tests,
   });
-  const { solutions, solved, problems } = await acts.collectSolutions({ run, chains, verdicts });
-  return { solved, problems, solutions, chains, verdicts, ...(written ? { tests: written.tests } : {}) };
+  const { solutions, views, solved, problems } = await acts.collectSolutions({
+    run,
+    chains,
+    verdicts,
+    ...(written ? { tests: written.tests } : {}),
+  });
+  return { solved, problems, solutions, views, chains, verdicts, ...(written ? { tests: written.tests } : {}) };
 }

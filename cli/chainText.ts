@@ -1,0 +1,37 @@
+// A chain in full, for a terminal.
+import chalk from 'chalk';
+import type { ChainView, ShownTest } from '../core/schema/chainView.js';
+
+const STAGE_NAMES = ['informal reasoning', 'structured reasoning', 'pseudocode', 'constraints', 'code'] as const;
+
+export function chainText(view: ChainView): string {
+  const lines = [chalk.bold(`problem ${view.problemId}`), view.description, view.signature, ''];
+  for (const [index, { stage, text, tests, lost }] of view.stages.entries()) {
+    lines.push(chalk.cyan(`stage ${stage} · ${STAGE_NAMES[stage - 1]}`), indent(text));
+    if (tests.length + lost > 0) {
+      const reward = view.rewards.discriminator[index];
+      lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.toFixed(2)})`}:`);
+      lines.push(...tests.map(testLine));
+      if (lost > 0) lines.push(`    ${lost} unreadable`);
+    }
+    lines.push('');
+  }
+  lines.push(chalk.cyan('baseline tests'), ...view.baseline.map(testLine));
+  lines.push(`generator reward ${view.rewards.generator.toFixed(2)}`);
+  return lines.join('\n');
+}
+
+const indent = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+
+function testLine({ call, expected, valid, verdict }: ShownTest): string {
+  const said = !valid
+    ? chalk.yellow('invalid: the reference disagrees')
+    : verdict === 'pass'
+      ? chalk.green('pass')
+      : chalk.red(verdict ?? 'not run');
+  return `    ${call} == ${expected}  ${said}`;
+}

@@ -1,0 +1,97 @@
+// `gauntlet checkpoints`: what a run has saved, whether every byte of it is whole, and where best and latest lie.
+import { resolve } from 'node:path';
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { GauntletError } from '../../core/errors.js';
+import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import type { Store } from '../../store/store.js';
+import { createOutput, percent } from '../output.js';
+
+interface Flags {
+  store: string;
+  run?: string;
+  json?: boolean;
+}
+
+/** The run that was named, or the only one there is. */
+export async function chooseRun(store: Store, asked: string | undefined): Promise<string> {
+  const runs = await store.listRuns();
+  if (asked !== undefined) {
+    if (runs.includes(asked)) return asked;
+    throw new GauntletError('NOT_FOUND', `no run '${asked}' in ${store.url}; there are: ${runs.join(', ') || 'none'}`);
+  }
+  if (runs.length === 1) return runs[0]!;
+  const way =
+    runs.length === 0 ? 'train one first: gauntlet train --watch' : `choose one with --run: ${runs.join(', ')}`;
+  throw new GauntletError('NOT_FOUND', `${runs.length} runs in ${store.url}; ${way}`);
+}
+
+export function addCheckpoints(program: Command): void {
+  const group = program.command('checkpoints').description('list, verify or find the checkpoints of a run');
+  const add = (
+    name: string,
+    description: string,
+    action: (store: Store, run: string, json: boolean) => Promise<void>,
+  ): void => {
+    group
+      .command(name)
+      .description(description)
+      .option('--run <id>', 'run id; needed where the store holds several')
+      .option('--store <folder>', 'where runs lie', process.env.GAUNTLET_STORE ?? '.gauntlet')
+      .option('--json', 'one line of JSON')
+      .action(async (flags: Flags) => {
+        const store = await openFileStore(flags.store);
+        await action(store, await chooseRun(store, flags.run), flags.json === true);
+      });
+  };
+  add('list', 'all checkpoints with their scores', async (store, run, json) => {
+    const list = await listCheckpoints(store, run);
+    createOutput(json).result(list, () => {
+      const table = new Table({ head: ['checkpoint', 'step', 'score', 'pass rate', 'greedy', 'valid tests'] });
+      for (const { name, step, score, validation } of list) {
+        table.push([
+          name,
+          step,
+          score.toFixed(3),
+          percent(validation.passRate),
+          percent(validation.greedyPassRate),
+          percent(validation.testValidity),
+        ]);
+      }
+      return list.length === 0 ? `run ${run} has no checkpoint yet` : table.toString();
+    });
+  });
+  add(
+    'verify',
+    'read every byte and compare every digest; exit code 1 where anything is wrong',
+    async (store, run, json) => {
+      const reports = await verifyCheckpoints(store, run);
+      const bad = reports.filter((report) => report.committed && report.problems.length > 0);
+      createOutput(json).result(reports, () =>
+        [
+          ...reports.map(
+            ({ name, problems }) =>
+              `${problems.length === 0 ? '✓' : '✗'} ${name}${problems.map((problem) => `\n    ${problem}`).join('')}`,
+          ),
+          bad.length === 0 ? 'all checkpoints are whole' : `${bad.length} damaged`,
+        ].join('\n'),
+      );
+      if (bad.length > 0) process.exitCode = 1;
+    },
+  );
+  for (const which of ['best', 'latest'] as const) {
+    add(which, `the ${which} checkpoint, verified, and its folder`, async (store, run, json) => {
+      const { metadata } = await loadCheckpoint(store, run, which);
+      const folder = checkpointFolder(store, run, metadata.name);
+      createOutput(json).result(
+        { ...metadata, folder },
+        () => `${metadata.name}  score ${metadata.score.toFixed(3)}\n${folder}`,
+      );
+    });
+  }
+}
+
+export function checkpointFolder(store: Store, run: string, name: string): string {
+  return resolve(store.url.replace(/^file:(\/\/)?/, ''), 'runs', run, 'checkpoints', name);
+}

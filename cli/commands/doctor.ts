@@ -1,0 +1,110 @@
+// `gauntlet doctor`: what this machine has, and what to do about what it lacks.
+import { access, constants, mkdir, statfs } from 'node:fs/promises';
+import { availableParallelism, freemem, totalmem } from 'node:os';
+import chalk from 'chalk';
+import type { Command } from 'commander';
+import { tinyModelPath } from '../../data/paths.js';
+import { findTemporalCli } from '../../infra/temporal-cli.mjs';
+import { openEngine } from '../../ml/session/ortEngine.js';
+import { listProviders } from '../../ml/session/providers.js';
+import { openSandbox } from '../../workers/openSandbox.js';
+import { createOutput, describeError } from '../output.js';
+
+interface Finding {
+  name: string;
+  ok: boolean;
+  required: boolean;
+  detail: string;
+}
+
+type Check = () => Promise<Omit<Finding, 'name' | 'ok'> & { ok?: boolean }>;
+
+function checks(store: string): Record<string, Check> {
+  return {
+    node: async () => ({
+      required: true,
+      ok: Number(process.versions.node.split('.')[0]) >= 20,
+      detail: `${process.version}, 20 or newer is needed`,
+    }),
+    machine: async () => ({
+      required: false,
+      detail: `${availableParallelism()} cores, ${gib(freemem())} of ${gib(totalmem())} GiB memory free`,
+    }),
+    store: async () => {
+      await mkdir(store, { recursive: true });
+      await access(store, constants.W_OK);
+      const disk = await statfs(store);
+      return { required: true, detail: `${store}, ${gib(disk.bavail * disk.bsize)} GiB free` };
+    },
+    'onnx runtime': async () => ({
+      required: true,
+      detail: `providers: ${listProviders().join(', ')}; CUDA comes with onnxruntime-node's own install step`,
+    }),
+    'tiny model': async () => {
+      const engine = await openEngine(tinyModelPath(), { workers: 1 });
+      const { architecture, parameters } = engine.info;
+      await engine.close();
+      return { required: true, detail: `${architecture}, ${(parameters / 1e6).toFixed(2)} M parameters` };
+    },
+    'sandbox docker': () => sandboxCheck('docker', false),
+    'sandbox wasm': () => sandboxCheck('wasm', true),
+    'temporal cli': async () => {
+      const path = await findTemporalCli();
+      return {
+        required: false,
+        ok: path !== undefined,
+        detail: path ?? 'none: node infra/setup.mjs builds or downloads it',
+      };
+    },
+    'temporal server': async () => ({
+      required: false,
+      detail: process.env.TEMPORAL_ADDRESS
+        ? `TEMPORAL_ADDRESS=${process.env.TEMPORAL_ADDRESS}`
+        : 'embedded, started on demand',
+    }),
+  };
+}
+
+const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
+
+async function sandboxCheck(kind: 'docker' | 'wasm', required: boolean): Promise<Omit<Finding, 'name' | 'ok'>> {
+  const sandbox = await openSandbox(kind, { log: () => undefined });
+  const note = sandbox.info.boundary ? '' : ' · best effort, not a security boundary';
+  await sandbox.close();
+  return { required, detail: `${sandbox.info.description}${note}` };
+}
+
+export async function examine(store: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [name, check] of Object.entries(checks(store))) {
+    try {
+      const { ok = true, ...rest } = await check();
+      findings.push({ name, ok, ...rest });
+    } catch (error) {
+      findings.push({ name, ok: false, required: name !== 'sandbox docker', detail: describeError(error) });
+    }
+  }
+  return findings;
+}
+
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('check what this machine has')
+    .option('--store <folder>', 'the store to check', process.env.GAUNTLET_STORE ?? '.gauntlet')
+    .option('--json', 'one line of JSON')
+    .action(async (flags: { store: string; json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const findings = await examine(flags.store);
+      const healthy = findings.every((finding) => finding.ok || !finding.required);
+      output.result({ healthy, findings }, () =>
+        findings
+          .map(({ name, ok, required, detail }) => {
+            const mark = ok ? chalk.green('✓') : required ? chalk.red('✗') : chalk.yellow('–');
+            return `${mark} ${name.padEnd(16)} ${detail}`;
+          })
+          .join('\n'),
+      );
+      if (!healthy) process.exitCode = 1;
+    });
+}

@@ -1,0 +1,160 @@
+// `gauntlet make-tiny`: trains the embedded base model from nothing and writes it in Hugging Face layout.
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { GauntletError } from '../core/errors.js';
+import { tinyModelPath } from '../data/paths.js';
+import { allProblems } from '../data/tiny/family.js';
+import { tinyConfig, tinyModelFiles } from '../data/tiny/modelFiles.js';
+import { loadTinyProblems } from '../data/tiny/problems.js';
+import { tinyVocabulary } from '../data/tiny/vocabulary.js';
+import { parseModelConfig } from '../ml/hf/config.js';
+import { writeSafetensors } from '../ml/hf/safetensors.js';
+import { openEngine } from '../ml/session/ortEngine.js';
+import { openSandbox } from '../workers/openSandbox.js';
+import { createOutput, duration, type Output, percent } from './output.js';
+import { type CardFacts, modelCard } from './tiny/card.js';
+import { type BaseRates, evaluateBase } from './tiny/evaluateBase.js';
+import { checkTarget, writeFolder } from './tiny/folder.js';
+import { initialWeights } from './tiny/initialWeights.js';
+import { tinyRecipe, totalTokens } from './tiny/recipe.js';
+import { type TrainingProgress, trainTiny } from './tiny/train.js';
+
+export interface MakeTinyOptions {
+  seed: number;
+  tokens: number; // total; the recipe's 9.5 M shortened or lengthened, phase by phase
+  out: string;
+  evaluate: boolean;
+  sandbox: 'auto' | 'docker' | 'wasm';
+}
+
+export interface MakeTinyResult {
+  folder: string;
+  seed: number;
+  tokens: number;
+  seconds: number;
+  loss: number;
+  digest: string; // sha256 of model.safetensors
+  rates: CardFacts['rates'] | null;
+}
+
+const FULL_TOKENS = totalTokens(tinyRecipe(0));
+const TEMPERATURE = 0.8;
+const REPORT_STEPS = 20;
+
+/** Trains, measures, and only then replaces `out`. @throws GauntletError BAD_INPUT */
+export async function makeTiny(options: MakeTinyOptions, output: Output): Promise<MakeTinyResult> {
+  checkTarget(options.out);
+  const recipe = tinyRecipe(options.seed, options.tokens / FULL_TOKENS);
+  const vocabulary = tinyVocabulary();
+  const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
+  const problems = allProblems().filter((problem) => problem.split === 'train');
+  const weights = initialWeights(config, options.seed);
+  const onStep = (progress: TrainingProgress): void => {
+    if (progress.step % REPORT_STEPS === 0) output.note(progressLine(progress, options.tokens));
+  };
+  const trained = await trainTiny({ config, weights, problems, vocabulary }, recipe, { onStep });
+  const { weights: final, ...training } = trained;
+  const bytes = writeSafetensors(final);
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const files = new Map<string, string | Uint8Array>([...tinyModelFiles(vocabulary), ['model.safetensors', bytes]]);
+  const rates = options.evaluate ? await measure(files, options.sandbox, output) : undefined;
+  const parameters = [...final.values()].reduce((sum, { data }) => sum + data.length, 0);
+  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;
+  const facts = { recipe, parameters, vocabulary: vocabulary.tokens.length, training, digest, machine };
+  files.set('README.md', modelCard({ ...facts, temperature: TEMPERATURE, rates }));
+  await writeFolder(options.out, files);
+  const { tokens, seconds, loss } = training;
+  return { folder: options.out, seed: options.seed, tokens, seconds, loss, digest, rates: rates ?? null };
+}
+
+/** Rates of the finished weights, from a folder of their own. */
+async function measure(
+  files: ReadonlyMap<string, string | Uint8Array>,
+  kind: MakeTinyOptions['sandbox'],
+  output: Output,
+): Promise<Record<'validation' | 'test', BaseRates>> {
+  const parent = await mkdtemp(join(tmpdir(), 'gauntlet-tiny-'));
+  try {
+    const folder = join(parent, 'model');
+    await writeFolder(folder, files);
+    return await measureFolder(folder, kind, output);
+  } finally {
+    await rm(parent, { recursive: true, force: true });
+  }
+}
+
+/** Rates of a model folder on the held-out splits of the family. */
+export async function measureFolder(
+  folder: string,
+  kind: MakeTinyOptions['sandbox'],
+  output: Output,
+): Promise<Record<'validation' | 'test', BaseRates>> {
+  const engine = await openEngine(folder);
+  try {
+    const sandbox = await openSandbox(kind, { log: (line) => output.note(line) });
+    try {
+      const { validation, test } = loadTinyProblems();
+      const rates = async (name: string, set: typeof test): Promise<BaseRates> => {
+        const found = await evaluateBase(engine, sandbox, set, TEMPERATURE);
+        output.note(`${name}: ${percent(found.passRate)} pass, ${percent(found.greedyPassRate)} greedy`);
+        return found;
+      };
+      return { validation: await rates('validation', validation), test: await rates('test', test) };
+    } finally {
+      await sandbox.close();
+    }
+  } finally {
+    await engine.close();
+  }
+}
+
+function progressLine(progress: TrainingProgress, total: number): string {
+  const { phase, step, tokens, loss, seconds } = progress;
+  const left = (seconds * Math.max(0, total - tokens)) / tokens;
+  const speed = Math.round(tokens / seconds);
+  return `${phase} · step ${step} · ${percent(tokens / total)} · loss ${loss.toFixed(3)} · ${speed} tokens/s · ${duration(left)} left`;
+}
+
+function positive(name: string, text: string, least: number): number {
+  const value = Number(text.replaceAll('_', ''));
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new GauntletError('BAD_INPUT', `--${name} ${text}: a whole number of at least ${least} is needed`);
+}
+
+interface Flags {
+  seed: string;
+  tokens: string;
+  out: string;
+  evaluate: boolean;
+  sandbox: MakeTinyOptions['sandbox'];
+  json?: boolean;
+}
+
+export function addMakeTiny(program: Command): void {
+  program
+    .command('make-tiny')
+    .description('train the embedded base model from a random start and write it in Hugging Face layout')
+    .option('--seed <n>', 'of the start, the corpus and its order', '0')
+    .option('--tokens <n>', 'tokens to train on; fewer make a quick, weaker model', `${FULL_TOKENS}`)
+    .option('--out <folder>', 'where the model goes', tinyModelPath())
+    .option('--no-evaluate', 'leave pass rates out of the model card')
+    .option('--sandbox <kind>', 'auto, docker or wasm', 'auto')
+    .option('--json', 'one line of JSON at the end')
+    .action(async (flags: Flags) => {
+      const output = createOutput(flags.json === true);
+      if (!['auto', 'docker', 'wasm'].includes(flags.sandbox)) {
+        throw new GauntletError('BAD_INPUT', `--sandbox ${flags.sandbox}: one of auto, docker, wasm is needed`);
+      }
+      const seed = positive('seed', flags.seed, 0);
+      const tokens = positive('tokens', flags.tokens, 1000);
+      const { out, evaluate, sandbox } = flags;
+      const result = await makeTiny({ seed, tokens, out, evaluate, sandbox }, output);
+      output.result(
+        result,
+        () => `${result.folder}: ${result.tokens} tokens in ${duration(result.seconds)}, sha256 ${result.digest}`,
+      );
+    });
+}

@@ -1,0 +1,59 @@
+// What a command prints: people read lines on stderr and results on stdout; with --json stdout holds JSON only.
+import chalk from 'chalk';
+import { GauntletError } from '../core/errors.js';
+
+export interface Output {
+  readonly json: boolean;
+  /** A line for people; silent with --json. */
+  say(line?: string): void;
+  /** A remark on the way (progress, warnings); always on standard error. */
+  note(line: string): void;
+  /** The result: with --json one line of JSON, else `human()`. */
+  result(value: unknown, human: () => string): void;
+}
+
+export function createOutput(json: boolean): Output {
+  return {
+    json,
+    say: (line = '') => {
+      if (!json) process.stdout.write(`${line}\n`);
+    },
+    note: (line) => process.stderr.write(`${line}\n`),
+    result: (value, human) => {
+      process.stdout.write(`${json ? JSON.stringify(value) : human()}\n`);
+    },
+  };
+}
+
+/** One clear line for any failure; the stack only with GAUNTLET_DEBUG=1. */
+export function describeError(error: unknown): string {
+  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
+  const root = deepestCause(error);
+  const text = root instanceof Error ? root.message : String(root);
+  const code = root instanceof GauntletError ? root.code : (root as { type?: string } | null)?.type;
+  const line = text.split('\n').find((part) => part.trim() !== '') ?? 'unknown failure';
+  return typeof code === 'string' && code !== '' ? `${line} [${code}]` : line;
+}
+
+/** Temporal wraps an activity's failure several times; the innermost says what went wrong. */
+function deepestCause(error: unknown): unknown {
+  let current = error;
+  while (current instanceof Error && !(current instanceof GauntletError) && current.cause instanceof Error) {
+    current = current.cause;
+  }
+  return current;
+}
+
+export function printError(error: unknown): void {
+  process.stderr.write(`${chalk.red('error')}: ${describeError(error)}\n`);
+}
+
+export const percent = (rate: number | undefined): string =>
+  rate === undefined ? '–' : `${(100 * rate).toFixed(1)} %`;
+
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return '–';
+  const whole = Math.max(0, Math.round(seconds));
+  const minutes = Math.floor(whole / 60);
+  return minutes > 0 ? `${minutes} min ${String(whole % 60).padStart(2, '0')} s` : `${whole} s`;
+}

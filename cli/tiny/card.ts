@@ -1,0 +1,74 @@
+// The model card of the embedded model: what it is, how it was made, what it was measured to do.
+import type { BaseRates } from './evaluateBase.js';
+import type { Recipe } from './recipe.js';
+import type { TrainingResult } from './train.js';
+
+export interface CardFacts {
+  recipe: Recipe;
+  parameters: number;
+  vocabulary: number;
+  training: Omit<TrainingResult, 'weights'>;
+  digest: string; // sha256 of model.safetensors
+  machine: string;
+  temperature: number;
+  rates: Record<'validation' | 'test', BaseRates> | undefined; // undefined: the evaluation was left out
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+const thousands = (n: number): string => n.toLocaleString('en-US');
+
+function ratesTable(facts: CardFacts): string {
+  if (!facts.rates) return 'Not measured in this run (`--no-evaluate`).';
+  const { validation, test } = facts.rates;
+  const row = (name: string, rate: (rates: BaseRates) => number): string =>
+    `| ${name} | ${percent(rate(validation))} | ${percent(rate(test))} |`;
+  return [
+    `| one sample a problem, temperature ${facts.temperature} | validation (${validation.problems} problems) | test (${test.problems} problems) |`,
+    '|---|---|---|',
+    row('programs that pass all 20 hidden tests', (rates) => rates.passRate),
+    row('the same, greedy', (rates) => rates.greedyPassRate),
+    row('valid tests, of the two asked for in a turn', (rates) => rates.testValidity),
+    row('wrong programs that a valid test of one turn fails', (rates) => rates.bugCatchRate),
+  ].join('\n');
+}
+
+/** README.md of the model folder. */
+export function modelCard(facts: CardFacts): string {
+  const { recipe, training } = facts;
+  const { count } = training;
+  const phases = recipe.phases
+    .map(
+      (phase) => `${thousands(Math.round(phase.tokens))} tokens (\`${phase.name}\`, peak rate ${phase.learningRate})`,
+    )
+    .join(', then ');
+  return `---
+license: mit
+library_name: transformers
+pipeline_tag: text-generation
+---
+# tiny: the embedded base model
+
+A Qwen2 decoder of ${thousands(facts.parameters)} parameters (hidden 128, 4 layers, 4 heads over 2 key/value heads, feed-forward 352, tied embeddings, ${facts.vocabulary} tokens, context 512). It reasons through five stages to a small Python function, and writes tests for such a function. It knows the problem family of \`data/tiny\` and nothing else. It is the *start* of training, flawed on purpose: reinforcement has something to unlearn.
+
+## How it was made
+\`npm run make:tiny\` (seed ${recipe.seed}), by this project's own engine on ONNX Runtime, from a random start, on a synthetic corpus that \`data/tiny/corpus.ts\` draws from the train split. No third-party data.
+
+- ${phases}; ${percent(recipe.phases[0]!.discriminatorShare)} of the examples write tests
+- AdamW, β ${recipe.betas.join(', ')}, weight decay ${recipe.weightDecay} on matrices, warm-up ${recipe.warmupSteps} steps, linear decay, batch ${recipe.batch}, gradient clip ${recipe.maxGradNorm}; loss on answers only
+- ${thousands(training.tokens)} tokens seen, ${thousands(count.trainedTokens)} of the drawn ones trained, ${thousands(training.steps)} steps, ${thousands(Math.round(training.seconds))} s on ${facts.machine}; last loss ${training.loss.toFixed(3)} nats a token
+- **flawed chains in the corpus: ${percent(count.flawedChains / Math.max(1, count.chains))}** of ${thousands(count.chains)} (their code fails a hidden test)
+- **flawed tests in the corpus: ${percent(count.flawedTests / Math.max(1, count.tests))}** of ${thousands(count.tests)} (their expected value is wrong)
+
+The misconceptions: "at least" read as "greater than" (62 % of such chains, from stage 1 on), no guard for an empty selection before \`max\` (62 %, at stage 5), a range that ends below n (60 %, at stage 5), and rarer ones that enter at a drawn stage.
+
+## What it does before reinforcement
+Held-out problems join a source, a filter, a map and a reduction that training never saw together.
+
+${ratesTable(facts)}
+
+## Format
+The chat template joins contents and closes each answer with \`<eos>\`. Generator: \`<gen>description⏎signature<s1>\`, then \`<s2>\` … \`<s5>\` after each answer. Discriminator: \`<disc>description⏎signature<sK>text of stage K<tests>\`.
+
+Weights: \`model.safetensors\`, f32, sha256 \`${facts.digest}\`.
+`;
+}

@@ -1,0 +1,24 @@
+// One chain as a person reads it: every stage's answer, the tests written against it, and how the program fared.
+import { z } from 'zod';
+import { stageSchema } from './chain.js';
+import { verdictSchema } from './execution.js';
+
+export const shownTestSchema = z.strictObject({
+  call: z.string(), // 'solve([1, 2], 3)'
+  expected: z.string(), // a Python literal
+  valid: z.boolean(), // the reference solution agrees
+  verdict: verdictSchema.optional(), // of the program; only valid tests are run on it
+});
+export type ShownTest = z.infer<typeof shownTestSchema>;
+
+export const chainViewSchema = z.strictObject({
+  problemId: z.string(),
+  description: z.string(),
+  signature: z.string(),
+  stages: z.array(
+    z.strictObject({ stage: stageSchema, text: z.string(), tests: z.array(shownTestSchema), lost: z.int() }),
+  ),
+  baseline: z.array(shownTestSchema),
+  rewards: z.strictObject({ generator: z.number(), discriminator: z.array(z.number()) }), // one per stage with tests
+});
+export type ChainView = z.infer<typeof chainViewSchema>;
