@@ -5,6 +5,9 @@ import { LiteralProblem } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
 import { parsePython, singleExpression } from './tree.js';
 
+/** Values in one literal; more than in one test, since data sets hold long ones. */
+const MAX_LITERAL_NODES = 200_000;
+
 /**
  * One literal: numbers, strings and bytes in every spelling, None/True/False and JSON's null/true/false, tuples, lists,
  * dicts, sets, constant arithmetic, and the few calls that tests write for values without a literal: set(), list(range(n)),
@@ -14,7 +17,7 @@ import { parsePython, singleExpression } from './tree.js';
 export function parsePythonLiteral(text: string): Value {
   try {
     const source = parsePython(text);
-    return new Evaluation(source.text).value(singleExpression(source));
+    return new Evaluation(source.text, MAX_LITERAL_NODES).value(singleExpression(source));
   } catch (error) {
     if (!(error instanceof LiteralProblem)) throw error;
     const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;

@@ -56,6 +56,7 @@ const CASES: [string, string, string[]][] = [
   ['names a pair whose arguments are no tuple', '[(1, 2), ([1], 2), ((3,), 4)]', ['(3,)→4', 'shape', 'shape']],
   ['takes ((5), 6) for one argument', '((5), 6)', ['(5,)→6']],
   ['names a test with another number of arguments', '((1, 2), 3)', ['arity']],
+  ['names double brackets without a pair', '((1))', ['shape']],
   ['names three parts', '((1,), 2, 3)', ['shape']],
   ['names a value beyond the caps', '((1,), 10**9999)', ['too-large']],
   [
