@@ -124,7 +124,7 @@ export class GuestChannel {
     this.#usable = false;
     this.#failed(new Error(reason));
     const queue = this.#queue.splice(0);
-    queue.forEach((pending, i) => pending.reject(new GuestLost(reason, i === 0)));
+    for (const [i, pending] of queue.entries()) pending.reject(new GuestLost(reason, i === 0));
     this.transport.destroy();
   }
 

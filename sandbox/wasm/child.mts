@@ -161,7 +161,7 @@ class Files {
       const path = `${folder === '/' ? '' : folder}/${name}`;
       if (path === '/tmp' || path === '/proc/self/fd') continue;
       const { mode } = this.fs.lstat(path);
-      if (this.fs.isLink(mode) || path.startsWith('/dev/')) continue;
+      if (this.fs.isLink(mode) || (path.startsWith("/dev/") && !this.fs.isDir(mode))) continue;
       if (this.fs.isDir(mode)) this.#seal(path);
       (this.fs['chmod'] as (path: string, mode: number) => void)(path, this.fs.isDir(mode) ? 0o555 : 0o444);
     }

@@ -15,7 +15,7 @@ export const pyodideUrl = (): string => pathToFileURL(path.join(pyodideFolder(),
 
 /** The first folder that can be written: the package's .cache, the user's cache folder, the system's temporary one. */
 function cacheFolder(): string {
-  const user = process.env['XDG_CACHE_HOME'] ?? path.join(os.homedir(), '.cache');
+  const user = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache');
   for (const folder of [
     path.join(packageRoot(), '.cache'),
     path.join(user, 'gauntlet'),

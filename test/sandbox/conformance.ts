@@ -1,0 +1,237 @@
+// One suite for every backend of the port: what a program may do, and what its answers become.
+import assert from 'node:assert/strict';
+import { equalValues } from '../../core/compare.js';
+import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
+import type { Value } from '../../core/schema/value.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+
+export const TEST_LIMITS: Limits = { cpuSeconds: 3, wallSeconds: 20, memoryMb: 256, outputBytes: 1_000_000 };
+let jobs = 0;
+export const job = (code: string, inputs: Value[][], limits: Partial<Limits> = {}): ExecutionJob => ({
+  id: `job-${++jobs}`,
+  code,
+  entry: 'f',
+  inputs,
+  limits: { ...TEST_LIMITS, ...limits },
+});
+const kinds = (calls: CallResult[]) => calls.map((call) => call.kind);
+
+/** Adds the suite for the sandbox that `get` gives once it is open. */
+export function conformance(get: () => Sandbox): void {
+  const run = async (code: string, inputs: Value[][], limits: Partial<Limits> = {}) =>
+    (await get().run([job(code, inputs, limits)]))[0]!.calls;
+
+  it('values of every kind come back as they went in', async () => {
+    const values: Value[] = [
+      null,
+      true,
+      -7,
+      2 ** 53 - 1,
+      { i: '0x1fffffffffffffffffffffff' },
+      { i: '-0x1fffffffffffffffffffffff' },
+      { f: '2.5' },
+      { f: '1e+300' },
+      { f: 'inf' },
+      { f: 'nan' },
+      'naïve "quoted" \u{1f40d} \ud800',
+      [1, [2, []]],
+      { t: [1, { t: [] }] },
+      { s: [1, 'a', { t: [1, 2] }] },
+      {
+        d: [
+          ['k', [1]],
+          [2, null],
+        ],
+      },
+      { b: 'AP8=' },
+      { c: ['1.5', '-2.0'] },
+    ];
+    const calls = await run(
+      'def f(x):\n  return x',
+      values.map((value) => [value]),
+    );
+    for (const [i, call] of calls.entries()) {
+      assert.equal(call.kind, 'value');
+      assert.ok(
+        call.kind === 'value' && equalValues(call.value, values[i]!, 'strict'),
+        JSON.stringify([call, values[i]]),
+      );
+    }
+  });
+
+  it('every call gets fresh arguments, module state stays within a program and never reaches the next', async () => {
+    const mutating = 'seen = []\ndef f(xs):\n  xs.append(9)\n  seen.append(len(xs))\n  return [len(xs), len(seen)]';
+    assert.deepEqual(await run(mutating, [[[1]], [[1]]]), [
+      { kind: 'value', value: [2, 1] },
+      { kind: 'value', value: [2, 2] },
+    ]);
+    await run('import builtins, json\nbuiltins.len = lambda x: 99\njson.leak = 1\ndef f(x): return 1', [[1]]);
+    const after = await run('import json\ndef f(x): return [len(x), hasattr(json, "leak")]', [[[1, 2]]]);
+    assert.deepEqual(after, [{ kind: 'value', value: [2, false] }]);
+  });
+
+  it('subclasses are flattened without running a method of theirs', async () => {
+    const code = `
+class I(int):
+  def __eq__(s, o): return True
+  def __index__(s): return 42
+  __hash__ = int.__hash__
+class L(list):
+  def __iter__(s): return iter([7])
+class D(dict):
+  def items(s): return [(1, 1)]
+class S(str):
+  def __str__(s): return "forged"
+class B(bytes):
+  def __bytes__(s): return b"forged"
+class X:
+  __class__ = int
+def f(k):
+  return [I(5), L([1, 2]), D(a=3), S("own"), B(b"own"), X()][k]
+`;
+    const calls = await run(code, [[0], [1], [2], [3], [4], [5]]);
+    assert.deepEqual(calls.slice(0, 5), [
+      { kind: 'value', value: 5 },
+      { kind: 'value', value: [1, 2] },
+      { kind: 'value', value: { d: [['a', 3]] } },
+      { kind: 'value', value: 'own' },
+      { kind: 'value', value: { b: 'b3du' } },
+    ]);
+    assert.equal(calls[5]!.kind, 'error');
+  });
+
+  it('what is not plain data, too deep, too large or cyclic is an error', async () => {
+    const code = `
+def f(k):
+  if k == 0: return object()
+  if k == 1: return (x for x in [1])
+  x = []
+  if k == 2: x.append(x)
+  if k == 3:
+    for _ in range(100): x = [x]
+  if k == 4: return "x" * 2000000
+  if k == 5: return [0] * 300000
+  if k == 6: return 1 << 10000000
+  return x
+`;
+    const calls = await run(
+      code,
+      [0, 1, 2, 3, 4, 5, 6].map((k) => [k]),
+    );
+    assert.deepEqual(kinds(calls), Array(7).fill('error'));
+  });
+
+  it('an exception, an exit and a missing entry are errors; later calls are still answered after an exception', async () => {
+    const calls = await run(
+      'import sys\ndef f(k):\n  if k == 1: raise ValueError("no")\n  if k == 2: sys.exit(0)\n  return k',
+      [[0], [1], [2], [3]],
+    );
+    assert.deepEqual(kinds(calls), ['value', 'error', 'error', 'value']);
+    assert.match((calls[1] as { message: string }).message, /ValueError: no/);
+    assert.deepEqual(kinds(await run('def g(x): return x', [[1], [2]])), ['error', 'error']);
+    assert.deepEqual(kinds(await run('def f(x) return x', [[1]])), ['error']);
+  });
+
+  it('a program whose process ends at once is an error, and the next program is not affected', async () => {
+    const [died, next] = await get().run([
+      job('import os\nos._exit(0)\ndef f(x): return x', [[1], [2]]),
+      job('def f(x): return x', [[5]]),
+    ]);
+    assert.deepEqual(kinds(died!.calls), ['error', 'error']);
+    assert.deepEqual(next!.calls, [{ kind: 'value', value: 5 }]);
+  });
+
+  it('an endless loop is a timeout from that call on; answers before it stay', async () => {
+    const calls = await run('def f(x):\n  while x: pass\n  return x', [[0], [1], [0]], { cpuSeconds: 0.3 });
+    assert.deepEqual(kinds(calls), ['value', 'timeout', 'timeout']);
+  });
+
+  it('an endless loop that swallows every exception is a timeout', async () => {
+    const code = 'def f(x):\n  while True:\n    try:\n      while True: pass\n    except BaseException: pass';
+    assert.deepEqual(kinds(await run(code, [[1]], { cpuSeconds: 0.3 })), ['timeout']);
+  });
+
+  it('one call that never returns to the interpreter is a timeout; answers before it stay', async () => {
+    const calls = await run('def f(x):\n  return len(str(7 ** (10 ** x)))', [[1], [8]], { cpuSeconds: 0.3 });
+    assert.deepEqual(kinds(calls), ['value', 'timeout']);
+  });
+
+  it('sleeping past the wall clock is a timeout, found again alone', async () => {
+    const [slow, quick] = await get().run([
+      job('import time\ndef f(x):\n  time.sleep(1000)', [[1]], { wallSeconds: 0.4, cpuSeconds: 30 }),
+      job('def f(x): return x', [[3]]),
+    ]);
+    assert.deepEqual(kinds(slow!.calls), ['timeout']);
+    assert.deepEqual(quick!.calls, [{ kind: 'value', value: 3 }]);
+  });
+
+  it('printing past the limit is output, printing below it is nothing', async () => {
+    assert.deepEqual(kinds(await run('def f(x):\n  while True: print("x" * 1000)', [[1]], { outputBytes: 10_000 })), [
+      'output',
+    ]);
+    const calls = await run('import sys\ndef f(x):\n  print("1 passed")\n  print("ok", file=sys.stderr)\n  return x', [
+      [4],
+    ]);
+    assert.deepEqual(calls, [{ kind: 'value', value: 4 }]);
+  });
+
+  it('memory past the limit is memory, and a program may recover from it', async () => {
+    assert.deepEqual(kinds(await run('def f(x):\n  a = []\n  while True: a.append(bytearray(10 ** 6))', [[1]])), [
+      'memory',
+    ]);
+    const recovering = 'def f(x):\n  try:\n    return len(bytearray(10 ** 9))\n  except MemoryError:\n    return x';
+    assert.deepEqual(await run(recovering, [[6]]), [{ kind: 'value', value: 6 }]);
+  });
+
+  it('randomness is seeded: a program gives the same answer in every run', async () => {
+    const code = 'import random\ndef f(x): return [random.random(), hash("a"), list({"x", "y", "z"})]';
+    const [first, second] = [await run(code, [[1]]), await run(code, [[1]])];
+    assert.equal(first[0]!.kind, 'value');
+    assert.deepEqual(first, second);
+  });
+
+  it('files a program leaves are not there for the next one', async () => {
+    const [left, seen] = await get().run([
+      job(
+        'import os\ndef f(x):\n  os.makedirs("/tmp/a/b")\n  open("/tmp/a/b/c", "w").write("secret")\n  return os.path.exists("/tmp/a/b/c")',
+        [[1]],
+      ),
+      job('import os\ndef f(x): return os.path.exists("/tmp/a")', [[1]]),
+    ]);
+    assert.deepEqual(left!.calls, [{ kind: 'value', value: true }]);
+    assert.deepEqual(seen!.calls, [{ kind: 'value', value: false }]);
+  });
+
+  it('answers are in the order of the jobs, however many there are, and progress counts each once', async () => {
+    const many = Array.from({ length: 60 }, (_, i) => job('def f(x): return x * 2', [[i]]));
+    const seen: number[] = [];
+    const results = await get().run(many, { onProgress: (done) => seen.push(done) });
+    assert.deepEqual(
+      results.map((result) => result.id),
+      many.map((one) => one.id),
+    );
+    assert.deepEqual(
+      results.map(({ calls }) => calls[0]),
+      many.map((_, i) => ({ kind: 'value', value: i * 2 })),
+    );
+    assert.deepEqual(
+      seen,
+      many.map((_, i) => i + 1),
+    );
+  });
+
+  it('a cancelled run rejects with the reason, and the sandbox goes on working', async () => {
+    const controller = new AbortController();
+    const running = get().run(
+      Array.from({ length: 20 }, () => job('def f(x):\n  while True: pass', [[1]], { cpuSeconds: 0.2 })),
+      { signal: controller.signal },
+    );
+    controller.abort(new Error('enough'));
+    await assert.rejects(running, /enough/);
+    assert.deepEqual(await run('def f(x): return x', [[1]]), [{ kind: 'value', value: 1 }]);
+  });
+
+  it('a job without inputs has no calls', async () => {
+    assert.deepEqual((await get().run([job('def f(): return 1', [])]))[0]!.calls, []);
+  });
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import type Docker from 'dockerode';
+import { IMAGE } from '../../sandbox/docker/image.js';
+import { connectDocker, openDocker } from '../../sandbox/docker/openDocker.js';
+import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { conformance, job } from './conformance.js';
+import { hostileRows, judgeHostile } from './hostile.js';
+
+describe('the Docker sandbox', function () {
+  this.timeout(180_000); // the first use makes the image
+  let sandbox: Sandbox;
+  let docker: Docker;
+
+  before(async function () {
+    try {
+      docker = (await connectDocker()).docker;
+    } catch (error) {
+      if (process.env.GAUNTLET_REQUIRE_DOCKER === '1') throw error;
+      console.log('      skipped: no Docker daemon answers (GAUNTLET_REQUIRE_DOCKER=1 makes that a failure)');
+      return this.skip();
+    }
+    sandbox = await openDocker({ size: 1 });
+  });
+  after(() => sandbox?.close());
+
+  const own = () =>
+    docker.listContainers({
+      all: true,
+      filters: { label: [`gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`] },
+    });
+
+  it('says that it is a boundary', () => {
+    assert.equal(sandbox.info.kind, 'docker');
+    assert.equal(sandbox.info.boundary, true);
+  });
+
+  conformance(() => sandbox);
+
+  it('every hostile program ends as the catalogue expects, and a known program passes after each', async function () {
+    const rows = hostileRows();
+    if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+    await judgeHostile(rows, sandbox, (row, { outcome, messages }, canary) => {
+      assert.ok(row.expect.split('|').includes(outcome), `${row.id}: ${outcome}, expected ${row.expect}: ${messages}`);
+      assert.equal(canary.outcome, 'pass', `canary after ${row.id}: ${canary.messages}`);
+    });
+  });
+
+  it('a crash in one call leaves the other calls their answers', async () => {
+    const code = 'import os\ndef f(x):\n  if x == 1: os.abort()\n  if x == 2: os._exit(0)\n  return x';
+    const [result] = await sandbox.run([job(code, [[0], [1], [2], [3]])]);
+    assert.deepEqual(
+      result!.calls.map((call) => call.kind),
+      ['value', 'error', 'error', 'value'],
+    );
+  });
+
+  it('CPU time of children counts, and memory beyond the container is memory', async () => {
+    const forking = 'import os\ndef f(x):\n  if os.fork() == 0:\n    while True: pass\n  os.wait()';
+    const mapping = `
+import os
+def f(x):
+  for _ in range(3):
+    if os.fork() == 0:
+      keep = bytearray(180 << 20)
+      for i in range(0, len(keep), 4096): keep[i] = 1
+      while True: pass
+  os.wait()
+  os.kill(os.getpid(), 9)
+`;
+    const results = await sandbox.run([
+      job(forking, [[1]], { cpuSeconds: 0.5 }),
+      job(mapping, [[1]], { cpuSeconds: 20, wallSeconds: 60 }),
+    ]);
+    assert.deepEqual(
+      results.map(({ calls }) => calls[0]!.kind),
+      ['timeout', 'memory'],
+    );
+  });
+
+  it('writing into the channel of answers forges nothing: wrong answers stay wrong, broken frames are errors', async () => {
+    const frame = (kind: string, text: string) =>
+      `os.write(3, struct.pack(">I", ${text.length + 1}) + b'${kind}' + b'${text}')`;
+    const [own, load, broken] = await sandbox.run([
+      job(`import os, struct\n${frame('L', '')}\n${frame('A', '{"v":7,"pass":true}')}\ndef f(x): return x`, [[1]]),
+      job(`import os, struct\n${frame('X', '{"v":7}')}\ndef f(x): return x`, [[1]]),
+      job('import os\nos.write(3, b"\\xff" * 100)\ndef f(x): return x', [[1]]),
+    ]);
+    assert.deepEqual(
+      [own, load, broken].map((result) => result!.calls[0]!.kind),
+      ['error', 'error', 'error'],
+    );
+  });
+
+  it('programs run without capabilities under ever new uids', async () => {
+    const code = 'import os\ndef f(x): return [os.getuid(), os.geteuid(), os.getgroups()]';
+    const [first, second] = await sandbox.run([job(code, [[1]]), job(code, [[1]])]);
+    const uid = (result: typeof first) => (result!.calls[0] as { value: number[] }).value[0]!;
+    assert.ok(uid(first) >= 1_000_000 && uid(second) > uid(first));
+  });
+
+  it('a job that asks for more memory gets a larger container', async () => {
+    const [result] = await sandbox.run([job('def f(x): return len(bytearray(300 << 20))', [[1]], { memoryMb: 400 })]);
+    assert.deepEqual(result!.calls, [{ kind: 'value', value: 300 << 20 }]);
+  });
+
+  it('a container that is killed from outside is replaced, and its job runs again', async () => {
+    const running = sandbox.run([
+      job('def f(x):\n  t = 0\n  for i in range(6_000_000): t += i\n  return x', [[9]], { cpuSeconds: 30 }),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const { Id } of await own())
+      await docker
+        .getContainer(Id)
+        .kill()
+        .catch(() => {});
+    assert.deepEqual((await running)[0]!.calls, [{ kind: 'value', value: 9 }]);
+  });
+
+  it('a worker killed with a program in flight leaves no container after the next start', async () => {
+    const script = `
+      import { openDocker } from ${JSON.stringify(new URL('../../sandbox/docker/openDocker.js', import.meta.url).href)};
+      const sandbox = await openDocker({ size: 1 });
+      await sandbox.run([{ id: 'a', code: 'def f(x): return x', entry: 'f', inputs: [[1]] }]);
+      void sandbox.run([{ id: 'b', code: 'def f(x):\\n  while True: pass', entry: 'f', inputs: [[1]], limits: { cpuSeconds: 600, wallSeconds: 600, memoryMb: 256, outputBytes: 1000 } }]);
+      console.log('running');
+    `;
+    const before = new Set((await docker.listContainers({ all: true })).map(({ Id }) => Id));
+    const worker = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await new Promise((resolve) => worker.stdout.once('data', resolve));
+    const left = async () => (await docker.listContainers({ all: true })).filter(({ Id }) => !before.has(Id));
+    assert.equal((await left()).length, 1);
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
+    worker.kill('SIGKILL');
+    await exited;
+    const next = await openDocker({ size: 1 });
+    assert.equal((await left()).length, 0);
+    await next.close();
+  });
+
+  it('the reaper removes containers of dead workers and no others', async () => {
+    const make = (labels: Record<string, string>) =>
+      docker.createContainer({
+        Image: IMAGE,
+        Cmd: ['python3', '-c', 'pass'],
+        Labels: labels,
+        HostConfig: { NetworkMode: 'none' },
+      });
+    const [host] = JSON.parse(ownLabels()['gauntlet.sandbox.owner']!);
+    const dead = await make({ 'gauntlet.sandbox.owner': JSON.stringify([host, 2 ** 22 - 1, '1']) });
+    const reused = await make({ 'gauntlet.sandbox.owner': JSON.stringify([host, process.pid, 'another start']) });
+    const stranger = await make({ 'gauntlet.sandbox.owner': JSON.stringify(['elsewhere', 1, '1']) });
+    const alive = await make(ownLabels());
+    try {
+      assert.equal(await reapContainers(docker), 2);
+      await assert.rejects(dead.inspect(), /no such container/i);
+      await assert.rejects(reused.inspect(), /no such container/i);
+      await stranger.inspect();
+      await alive.inspect();
+    } finally {
+      await stranger.remove({ force: true });
+      await alive.remove({ force: true });
+    }
+  });
+
+  it('closing removes every container', async () => {
+    const other = await openDocker({ size: 2 });
+    const before = new Set((await own()).map(({ Id }) => Id));
+    await other.run([job('def f(x): return x', [[1]]), job('def f(x): return x', [[1]])]);
+    const opened = (await own()).filter(({ Id }) => !before.has(Id));
+    assert.ok(opened.length > 0);
+    await other.close();
+    assert.equal((await own()).filter(({ Id }) => !before.has(Id)).length, 0);
+    await assert.rejects(other.run([job('def f(x): return x', [[1]])]), /closed/);
+  });
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { openWasm } from '../../sandbox/wasm/openWasm.js';
+import { lockdownFlags } from '../../sandbox/wasm/process.js';
+import { snapshotFile } from '../../sandbox/wasm/snapshot.js';
+import { conformance, job } from './conformance.js';
+import { hostileRows, judgeHostile } from './hostile.js';
+
+/** Where the interpreter in WebAssembly answers otherwise than the catalogue expects, and why that is no false pass. */
+const DIFFERENCES: Record<string, { outcome: string; why: string }> = {
+  segv: { outcome: 'fail', why: 'address 0 is readable in linear memory: the call answers, wrongly' },
+  passwd: { outcome: 'error', why: 'there is no /etc/passwd' },
+  caps: { outcome: 'error', why: 'there is no /proc' },
+  mount: { outcome: 'error', why: 'there is no mount to call' },
+  thread_left: { outcome: 'error', why: 'threads cannot be started' },
+};
+
+describe('the WebAssembly sandbox', function () {
+  this.timeout(60_000);
+  let sandbox: Sandbox;
+  before(async () => {
+    sandbox = await openWasm({ size: 1 });
+  });
+  after(() => sandbox.close());
+
+  it('says that it is no boundary', () => {
+    assert.equal(sandbox.info.boundary, false);
+    assert.equal(sandbox.info.kind, 'wasm');
+    assert.match(sandbox.info.description, /not a security boundary/);
+  });
+
+  conformance(() => sandbox);
+
+  it('no hostile program passes falsely, differences are known ones, and a known program passes after each', async function () {
+    const rows = hostileRows();
+    if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+    await judgeHostile(rows, sandbox, (row, { outcome, messages }, canary) => {
+      const expected = DIFFERENCES[row.id]?.outcome ?? row.expect;
+      if (!row.expect.split('|').includes('pass')) assert.notEqual(outcome, 'pass', row.id);
+      assert.ok(expected.split('|').includes(outcome), `${row.id}: ${outcome}, expected ${expected}: ${messages}`);
+      assert.equal(canary.outcome, 'pass', `canary after ${row.id}: ${canary.messages}`);
+    });
+  });
+
+  it('a heap that a program grew, corrupted or exhausted is not the next program’s', async () => {
+    const corrupting = `
+import ctypes, sys, gc
+def f(x):
+  sys.setrecursionlimit(50)
+  gc.disable()
+  sys.modules.clear()
+  ctypes.memset(id(0.5) + 8, 255, 64)
+  return x
+`;
+    const growing = 'keep = bytearray(150_000_000)\ndef f(x): return len(keep)';
+    const [, grown, after] = await sandbox.run([
+      job(corrupting, [[1]]),
+      job(growing, [[1]]),
+      job('import sys\ndef f(x): return [sys.getrecursionlimit() > 500, 0.5 + x == 1.5]', [[1]]),
+    ]);
+    assert.deepEqual(grown!.calls, [{ kind: 'value', value: 150_000_000 }]);
+    assert.deepEqual(after!.calls, [{ kind: 'value', value: [true, true] }]);
+  });
+
+  it('a damaged snapshot is made again', async () => {
+    const file = snapshotFile();
+    const good = fs.readFileSync(file);
+    fs.writeFileSync(file, good.subarray(0, 1000));
+    const other = await openWasm({ size: 1 });
+    try {
+      const [result] = await other.run([job('def f(x): return x', [[8]])]);
+      assert.deepEqual(result!.calls, [{ kind: 'value', value: 8 }]);
+      assert.ok(fs.statSync(file).size > 1e6);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('the lock around the WebAssembly interpreter', function () {
+  this.timeout(60_000);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-escape-'));
+  const marker = path.join(folder, 'touched');
+  const secretFile = path.join(folder, 'secret');
+  const secret = randomBytes(16).toString('hex');
+  let sandbox: Sandbox;
+  let server: net.Server;
+  let connections = 0;
+  let port = 0;
+
+  before(async () => {
+    fs.writeFileSync(secretFile, secret);
+    process.env.GAUNTLET_TEST_SECRET = secret;
+    server = net.createServer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as net.AddressInfo).port;
+    sandbox = await openWasm({ size: 1 });
+  });
+  after(async () => {
+    delete process.env.GAUNTLET_TEST_SECRET;
+    fs.rmSync(folder, { recursive: true });
+    server.close();
+    await sandbox.close();
+  });
+
+  const touch = `process.getBuiltinModule ? process.getBuiltinModule("fs").writeFileSync("${marker}", "1") : require("fs").writeFileSync("${marker}", "1")`;
+  const unhide = 'import sys\nfor k in [k for k in sys.modules if sys.modules[k] is None]: del sys.modules[k]\n';
+  const probes: Record<string, () => string> = {
+    'a shell command': () => `import os\ndef f(x): return os.system("touch ${marker}; cat ${secretFile}")`,
+    popen: () => `import os\ndef f(x): return os.popen("touch ${marker}; cat ${secretFile}").read()`,
+    subprocess: () => `import subprocess\ndef f(x): return subprocess.check_output(["touch", "${marker}"]).decode()`,
+    'fork and exec': () => `import os\ndef f(x):\n  if os.fork() == 0: os.execv("/bin/touch", ["touch", "${marker}"])`,
+    'a script of Emscripten through ctypes': () =>
+      `import ctypes\ndef f(x): return ctypes.CDLL(None).emscripten_run_script(b'${touch}')`,
+    'JavaScript by import': () =>
+      `${unhide}def f(x):\n  import js\n  js.eval('${touch}')\n  return str(js.process.env)`,
+    'JavaScript by run_js': () =>
+      `${unhide}def f(x):\n  from pyodide.code import run_js\n  return str(run_js('${touch}'))`,
+    'the constructor of a constructor': () =>
+      `${unhide}def f(x):\n  import pyodide_js\n  return str(pyodide_js.constructor.constructor('${touch}; return process.env')())`,
+    'a constructor reached through a proxy of a Python function': () =>
+      `${unhide}def f(x):\n  from pyodide.ffi import create_proxy\n  p = create_proxy(lambda: 1)\n  return str(p.constructor.constructor('${touch}; return JSON.stringify(process.env)')())`,
+    'the core module': () =>
+      `${unhide}def f(x):\n  import _pyodide_core as c\n  return str(c.raw_call('${touch}')) if hasattr(c, "raw_call") else str(dir(c))`,
+    'a mount of the host': () =>
+      `${unhide}def f(x):\n  import pyodide_js\n  pyodide_js.mountNodeFS("/tmp/h", "${folder}")\n  return open("/tmp/h/secret").read()`,
+    'any JavaScript object the collector knows': () => `
+import gc
+def f(x):
+  out = []
+  for o in gc.get_objects():
+    if 'Js' in type(o).__name__:
+      for path in (("constructor", "constructor"), ("_module", "FS", "constructor", "constructor")):
+        try:
+          p = o
+          for name in path: p = getattr(p, name)
+          out.append(str(p('${touch}; return JSON.stringify(process.env)')()))
+        except Exception as e: out.append(type(e).__name__)
+  return out
+`,
+    'a file of the host': () => `def f(x): return open("${secretFile}").read()`,
+    'the environment': () => `import os\ndef f(x): return [dict(os.environ), open("/proc/self/environ").read()]`,
+    'a socket': () => `import socket\ndef f(x):\n  socket.create_connection(("127.0.0.1", ${port}), 1)\n  return 1`,
+    'a raw socket call through ctypes': () => `
+import ctypes, struct
+def f(x):
+  l = ctypes.CDLL(None)
+  s = l.socket(2, 1, 0)
+  return l.connect(s, struct.pack(">HHI8x", 0x0200, ${port}, 0x7f000001), 16)
+`,
+    'an HTTP request': () =>
+      `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${port}/").read().decode()`,
+    'a fetch of Pyodide': () =>
+      `${unhide}def f(x):\n  from pyodide.http import open_url\n  return open_url("http://127.0.0.1:${port}/").read()`,
+    'a library from the host': () =>
+      `import ctypes\ndef f(x): return str(ctypes.CDLL("/lib/x86_64-linux-gnu/libc.so.6").getpid())`,
+    'a write outside /tmp': () => `
+import os
+def f(x):
+  done = []
+  for where in ("/lib/x", "/home/x", "/x", "/dev/x", "/proc/x"):
+    try: open(where, "w").write("1"); done.append(where)
+    except OSError: pass
+    try: os.chmod(os.path.dirname(where) or "/", 0o777); done.append(where)
+    except OSError: pass
+  assert not done, done
+  raise OSError
+`,
+  };
+  for (const [name, code] of Object.entries(probes))
+    it(`${name} reaches nothing`, async () => {
+      const [result] = await sandbox.run([job(code(), [[1]])]);
+      const seen = JSON.stringify(result);
+      assert.ok(!seen.includes(secret), `the secret came back: ${seen.slice(0, 300)}`);
+      assert.ok(!fs.existsSync(marker), 'a file was written on the host');
+      assert.equal(connections, 0, 'a connection was made');
+      if (name === 'a write outside /tmp') assert.match(seen, /OSError/);
+      const [canary] = await sandbox.run([job('def f(x): return x + 1', [[1]])]);
+      assert.deepEqual(canary!.calls, [{ kind: 'value', value: 2 }]);
+    });
+
+  const outside: Record<string, string> = {
+    'read a file': `require('fs').readFileSync('${secretFile}')`,
+    'write a file': `require('fs').writeFileSync('${marker}', '1')`,
+    'start a process': `require('child_process').execFileSync('/bin/true')`,
+    'start a thread': `new (require('worker_threads').Worker)('1', { eval: true })`,
+    'evaluate a string': `(0, eval)('1')`,
+    'make a function from a string': `Function('return 1')()`,
+  };
+  for (const [name, code] of Object.entries(outside))
+    it(`beyond the interpreter the process cannot ${name}`, () => {
+      const flags = lockdownFlags(snapshotFile()).filter((flag) => !flag.startsWith('--max-old'));
+      const script = `try { ${code}; console.log('DONE') } catch (error) { console.log('REFUSED', error.code ?? error.name) }`;
+      const { stdout } = spawnSync(process.execPath, [...flags, '-e', script], { env: {}, encoding: 'utf8' });
+      assert.match(stdout, /^REFUSED/);
+    });
+});
