@@ -13,6 +13,12 @@ export interface ActivitySpec<I, O extends object> {
   run(scope: Scope, input: I): Promise<O>;
 }
 
+/** What the memo table holds. The time is beside the output: no artifact ever names this record by its digest. */
+interface MemoRecord<O> {
+  output: O;
+  seconds: number;
+}
+
 /** An activity as Temporal and the in-process driver call it: coded failures out, seconds beside the result. */
 export function memoised<I, O extends object>(deps: ActivityDeps, { name, version, run }: ActivitySpec<I, O>) {
   return async (given: I): Promise<Timed<O>> => {
@@ -20,19 +26,19 @@ export function memoised<I, O extends object>(deps: ActivityDeps, { name, versio
     const input = asJson(given);
     const inputs = keyInputs(input);
     const scope = openScope(deps, memoKey(name, version, inputs));
-    const timing = memoKey(`${name}:seconds`, version, inputs);
-    const compute = async (): Promise<O> => {
+    const compute = async (): Promise<MemoRecord<O>> => {
       const started = performance.now();
       const output = await run(scope, input);
-      await store.putMemo(timing, await store.putJson({ seconds: (performance.now() - started) / 1000 }));
-      return output;
+      return { output, seconds: (performance.now() - started) / 1000 };
     };
     try {
       let hit = false;
-      const context = { store, name, version, onHit: () => (hit = true) };
-      const output = await storeMemoised(context, inputs, compute);
-      if (hit && !(await allPresent(store, output))) await compute(); // puts the missing artifacts back
-      return { ...output, seconds: await readSeconds(store, timing) };
+      const onHit = (): void => {
+        hit = true;
+      };
+      const record = await storeMemoised({ store, name, version, onHit }, inputs, compute);
+      if (hit && !(await allPresent(store, record.output))) await compute(); // puts the missing artifacts back
+      return { ...record.output, seconds: record.seconds };
     } catch (error) {
       throw toFailure(error, scope.signal);
     }
@@ -59,12 +65,6 @@ function keyInputs(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || !('run' in input)) return input;
   const { modelDigest, config, problems, adapterConfig } = input.run as RunRef;
   return { ...input, run: { modelDigest, config, problems, adapterConfig } };
-}
-
-async function readSeconds(store: Store, timing: string): Promise<number> {
-  const digest = await store.getMemo(timing);
-  if (digest === undefined || !(await store.hasBlob(digest))) return 0;
-  return (await store.getJson<{ seconds: number }>(digest)).seconds;
 }
 
 async function allPresent(store: Store, output: unknown): Promise<boolean> {

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { type Activities, createActivities } from '../../activities/index.js';
+import type { RunMetrics } from '../../core/schema/metrics.js';
+import { runMetricsSchema } from '../../core/schema/metrics.js';
+import { runResultSchema } from '../../core/schema/run.js';
+import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { readMetrics } from '../../store/runs.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+const withoutTime = <T extends object>(record: T): T => ({
+  ...record,
+  seconds: 0,
+  tokensPerSecond: 0,
+  trainingSeconds: 0,
+});
+
+describe('the pipeline in process', () => {
+  let world: Doubles;
+  let acts: Activities;
+  let reports: string[];
+
+  beforeEach(async () => {
+    reports = [];
+    world = await doubles({
+      renderReport: async (runId) => {
+        reports.push(runId);
+        return '<html></html>';
+      },
+    });
+    acts = createActivities(world.deps);
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('trains both roles, and the rates on the test split rise', async () => {
+    const result = await runPipeline(acts, 'run', {
+      ...SMALL_RUN,
+      schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 },
+    });
+    runResultSchema.parse(result);
+    assert.ok(result.after.passRate > result.before.passRate, `${result.after.passRate} > ${result.before.passRate}`);
+    assert.ok(result.trainingSeconds > 0);
+    assert.match(result.report ?? '', /runs\/run\/report\.html$/);
+    assert.deepEqual(reports, ['run']);
+  });
+
+  it('records every update and every evaluation', async () => {
+    await runPipeline(acts, 'run', SMALL_RUN);
+    const records = (await readMetrics<RunMetrics>(world.deps.store, 'run')).map((record) =>
+      runMetricsSchema.parse(record),
+    );
+    const steps = records.filter((record) => record.kind === 'step');
+    assert.deepEqual(
+      steps.map((s) => [s.step, s.stage, s.phase, s.epoch, s.role]),
+      [
+        [1, 1, 'discriminator', 1, 'discriminator'],
+        [2, 1, 'generator', 2, 'generator'],
+        [3, 1, 'alternating', 3, 'generator'],
+        [4, 5, 'discriminator', 1, 'discriminator'],
+        [5, 5, 'generator', 2, 'generator'],
+        [6, 5, 'alternating', 3, 'generator'],
+      ],
+    );
+    const evaluations = records.filter((record) => record.kind === 'evaluation');
+    assert.equal(evaluations.filter((e) => e.split === 'test').length, 2);
+    assert.equal(evaluations.filter((e) => e.split === 'validation').length, 7); // before training, and after each epoch
+    assert.ok(steps.every((s) => s.validity !== undefined && s.sampledTokens > 0));
+    assert.ok(steps.some((s) => s.rows > 0 && s.update.tokens > 0));
+  });
+
+  it('commits a checkpoint after every epoch, and answers with the best of them', async () => {
+    const result = await runPipeline(acts, 'run', SMALL_RUN);
+    const { store } = world.deps;
+    const checkpoints = await listCheckpoints(store, 'run');
+    assert.equal(checkpoints.length, 7);
+    assert.ok((await verifyCheckpoints(store, 'run')).every((report) => report.problems.length === 0));
+    const best = await loadCheckpoint(store, 'run', 'best');
+    assert.equal(best.metadata.name, result.best);
+    assert.equal(best.metadata.files['generator/adapter_model.safetensors'], result.digests.generator);
+    assert.equal(best.metadata.files['discriminator/adapter_model.safetensors'], result.digests.discriminator);
+    assert.equal(best.metadata.score, Math.max(...checkpoints.map((checkpoint) => checkpoint.score)));
+  });
+
+  it('gives the same bytes in another store', async () => {
+    const first = await runPipeline(acts, 'run', SMALL_RUN);
+    const other = await doubles();
+    const second = await runPipeline(createActivities(other.deps), 'other', SMALL_RUN);
+    assert.deepEqual(second.digests, first.digests);
+    assert.deepEqual(second.after, first.after);
+    const records = async ({ deps }: Doubles, id: string) =>
+      (await readMetrics<RunMetrics>(deps.store, id)).map(withoutTime);
+    assert.deepEqual(await records(other, 'other'), await records(world, 'run'));
+    await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('gives other bytes for another seed', async () => {
+    const first = await runPipeline(acts, 'run', SMALL_RUN);
+    const second = await runPipeline(acts, 'other', { ...SMALL_RUN, seed: 4 });
+    assert.notDeepEqual(second.digests, first.digests);
+  });
+
+  it('cut off at any call and run again, ends with the same bytes', async () => {
+    const undisturbed = await runPipeline(acts, 'run', SMALL_RUN);
+    const other = await doubles();
+    const whole = createActivities(other.deps);
+    for (let allowed = 7; ; allowed += 11) {
+      let calls = 0;
+      const cut = Object.fromEntries(
+        Object.entries(whole).map(([name, act]) => [
+          name,
+          (input: never) => {
+            if (++calls > allowed) throw new Error('killed');
+            return (act as (input: never) => Promise<unknown>)(input);
+          },
+        ]),
+      ) as unknown as Activities;
+      const result = await runPipeline(cut, 'run', SMALL_RUN).catch((error: Error) => error.message);
+      if (result === 'killed') continue;
+      assert.ok(typeof result === 'object');
+      assert.deepEqual(result.digests, undisturbed.digests);
+      break;
+    }
+    await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('a second run of the same configuration computes nothing again', async () => {
+    await runPipeline(acts, 'run', SMALL_RUN);
+    const before = world.engine.calls.length;
+    const jobs = world.sandbox.jobs.length;
+    const again = await runPipeline(acts, 'again', SMALL_RUN);
+    assert.equal(world.engine.calls.length, before);
+    assert.equal(world.sandbox.jobs.length, jobs);
+    assert.ok(again.trainingSeconds > 0); // the time it took when it was computed
+  });
+
+  it('without a discriminator only the generator is trained, on baseline tests alone', async () => {
+    const result = await runPipeline(acts, 'run', { ...SMALL_RUN, discriminator: { enabled: false } });
+    const steps = (await readMetrics<RunMetrics>(world.deps.store, 'run')).filter((record) => record.kind === 'step');
+    assert.ok(
+      steps.length > 0 && steps.every((s) => s.role === 'generator' && s.suiteSize === 2 && s.validity === undefined),
+    );
+    assert.equal(result.digests.discriminator.length, 71);
+  });
+
+  it('no input of a training step holds a hidden test', async () => {
+    const hidden = 7;
+    const seen: unknown[] = [];
+    const run = world.sandbox.run.bind(world.sandbox);
+    world.engine.generate = async (rows) => rows.map(() => ({ tokens: [0], finished: true })); // silent models
+    world.sandbox.run = async (jobs) => {
+      seen.push(...jobs.flatMap((job) => job.inputs.flat()));
+      return run(jobs);
+    };
+    const prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
+    const position = { stage: 1, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
+    let chains: string | undefined;
+    for (const stage of [1, 2, 3, 4, 5] as const) {
+      const batch = { kind: 'train', role: 'generator', position } as const;
+      chains = (await acts.generateReasoning({ run: prepared.run, batch, stage, chains })).chains;
+    }
+    await acts.executeSuite({ run: prepared.run, per: 'problem', suite: 'baseline', chains });
+    assert.ok(!seen.includes(hidden));
+  });
+
+  it('refuses the id of a run with another configuration', async () => {
+    await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
+    await assert.rejects(acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, seed: 9 } }), {
+      type: 'RUN_EXISTS',
+      nonRetryable: true,
+    });
+  });
+
+  it('refuses a bad configuration with one line that no retry would help', async () => {
+    const bad = acts.prepareRun({ runId: 'run', input: { preset: 'huge' } });
+    await assert.rejects(bad, { type: 'BAD_CONFIG', nonRetryable: true, message: /unknown 'huge'/ });
+  });
+});

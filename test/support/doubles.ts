@@ -1,0 +1,198 @@
+// Doubles for what activities run on, exact and instant: an engine whose "policy" is one number, and a sandbox that
+// knows one kind of program. For tests of what lies around them; the real ones have tests of their own.
+import { existsSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ActivityDeps } from '../../activities/index.js';
+import { uniformAt } from '../../core/random.js';
+import type { CallResult, ExecutionJob, ExecutionResult } from '../../core/schema/execution.js';
+import type { Problem } from '../../core/schema/problem.js';
+import type { ProblemSet } from '../../data/problems.js';
+import type { Adapter, Engine, GenerateRow } from '../../ml/session/engine.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { openFileStore } from '../../store/fileStore.js';
+
+const EOS = 0;
+const MEMORY = '/dev/shm'; // where fsync costs nothing
+const SIZE = 4; // adapter values; the first is the log-odds of a good answer
+
+/** solve(x) = x + n. Baseline inputs are small; hidden ones also show a program that is right for small x only. */
+export function addProblem(n: number): Problem {
+  const test = (x: number) => ({ args: [x], expected: x + n });
+  return {
+    id: `add-${n}`,
+    description: `add ${n}`,
+    functionSignature: 'def solve(x):',
+    entry: 'solve',
+    baselineTests: [test(0), test(1)],
+    hiddenTests: [test(0), test(2), test(7)],
+    referenceSolution: `def solve(x):\n    return x + ${n}`,
+    difficulty: 'easy',
+    tags: [],
+    comparison: 'lenient',
+  };
+}
+
+export const addProblems = (from: number, count: number): Problem[] =>
+  Array.from({ length: count }, (_, i) => addProblem(from + i));
+
+export const problemSet = (): ProblemSet => ({
+  train: addProblems(1, 12),
+  validation: addProblems(20, 4),
+  test: addProblems(30, 6),
+});
+
+const PROGRAM = /return x \+ (\d+)( if x < 3 else 0)?$/;
+
+/** Programs: `x + n`, `x + n if x < 3 else 0`, `while True`; anything else does not parse. */
+export function runAddProgram(code: string, x: unknown): CallResult {
+  if (code.includes('while True')) return { kind: 'timeout', message: 'endless' };
+  const match = PROGRAM.exec(code);
+  if (!match || typeof x !== 'number') return { kind: 'error', message: 'SyntaxError' };
+  return { kind: 'value', value: match[2] && x >= 3 ? 0 : x + Number(match[1]) };
+}
+
+export class FakeSandbox implements Sandbox {
+  readonly info = { kind: 'wasm', description: 'double', boundary: false } as const;
+  readonly jobs: ExecutionJob[] = [];
+  async run(jobs: ExecutionJob[]): Promise<ExecutionResult[]> {
+    this.jobs.push(...jobs);
+    return jobs.map(({ id, code, inputs }) => ({ id, ms: 1, calls: inputs.map(([x]) => runAddProgram(code, x)) }));
+  }
+  async close(): Promise<void> {}
+}
+
+/** Characters are tokens. A better adapter writes better programs and better tests. */
+export class FakeEngine implements Engine {
+  readonly info = {
+    path: 'double',
+    architecture: 'Double',
+    digest: `sha256:${'d'.repeat(64)}`,
+    parameters: 0,
+    vocabSize: 256,
+    contextLength: 1000,
+    eosTokens: [EOS],
+  };
+  calls: string[] = [];
+  encode = (text: string): number[] => [...text].map((char) => char.charCodeAt(0));
+  decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
+  openingTokens = (messages: { content: string }[]): number[] => this.encode(messages.map((m) => m.content).join('\n'));
+  continuationTokens = (content: string, finished: boolean): number[] =>
+    this.encode(finished ? content : `!${content}`);
+
+  initAdapter({ rank, alpha }: { rank: number; alpha: number }, seed: number): Adapter {
+    return { rank, alpha, values: Float32Array.from({ length: SIZE }, (_, i) => (i === 0 ? 0 : (seed % 97) / 97 + i)) };
+  }
+  newOptimizerState = () => ({ step: 0, m: new Float32Array(SIZE), v: new Float32Array(SIZE) });
+
+  async generate(rows: GenerateRow[], options: Parameters<Engine['generate']>[1]) {
+    this.calls.push('generate');
+    options.signal?.throwIfAborted();
+    const skill = 1 / (1 + Math.exp(-(options.adapter?.values[0] ?? 0)));
+    return rows.map(({ prompt, key }) => {
+      const draw = options.temperature === 0 ? 0.4 : uniformAt(key, 0);
+      const tokens = [...this.encode(answer(this.decode(prompt), draw, skill)), EOS];
+      const finished = tokens.length <= options.maxNewTokens;
+      return { tokens: finished ? tokens : tokens.slice(0, options.maxNewTokens), finished };
+    });
+  }
+
+  async logprobs(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['logprobs']>[1]) {
+    this.calls.push('logprobs');
+    const shift = adapter?.values[0] ?? 0;
+    return rows.map(({ tokens }) => tokens.map((token, t) => (t === 0 ? 0 : -((token % 7) + 1) / 10 + shift / 100)));
+  }
+
+  /** Rows with a positive advantage pull the first value up; the second counts trained tokens. */
+  async gradients(rows: Parameters<Engine['gradients']>[0]) {
+    this.calls.push('gradients');
+    const gradients = new Float32Array(SIZE);
+    let tokens = 0;
+    for (const row of rows) {
+      const trained = row.mask.reduce((sum, m) => sum + m, 0);
+      tokens += trained;
+      const good = /x \+ (\d+)$|\), /.test(this.decode(row.tokens).trim()) ? 1 : -1;
+      gradients[0]! -= row.advantage * trained * good;
+      gradients[1]! += row.oldLogprobs.reduce((sum, p) => sum + p, 0);
+    }
+    return { gradients, loss: -1, ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens, tokens };
+  }
+
+  async applyUpdate(
+    adapter: Adapter,
+    state: ReturnType<FakeEngine['newOptimizerState']>,
+    sums: Awaited<ReturnType<FakeEngine['gradients']>>,
+    config: { learningRate: number },
+  ) {
+    this.calls.push('applyUpdate');
+    const values = adapter.values.map(
+      (value, i) => value - (1000 * config.learningRate * sums.gradients[i]!) / sums.tokens,
+    );
+    return {
+      adapter: { ...adapter, values },
+      state: { step: state.step + 1, m: sums.gradients, v: state.v },
+      stats: { loss: -1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 1, gradNorm: 1, tokens: sums.tokens },
+    };
+  }
+
+  exportAdapter({ rank, alpha, values }: Adapter) {
+    const config = new TextEncoder().encode(JSON.stringify({ rank, alpha }));
+    return new Map([
+      ['adapter_config.json', config],
+      ['adapter_model.safetensors', new Uint8Array(values.slice().buffer)],
+    ]);
+  }
+  importAdapter(files: Map<string, Uint8Array>): Adapter {
+    const { rank, alpha } = JSON.parse(new TextDecoder().decode(files.get('adapter_config.json'))) as Adapter;
+    const bytes = files.get('adapter_model.safetensors')!;
+    return { rank, alpha, values: new Float32Array(bytes.slice().buffer) };
+  }
+  async close(): Promise<void> {}
+}
+
+/** What the double answers to a prompt of the 'tiny' style. */
+function answer(prompt: string, draw: number, skill: number): string {
+  const n = Number(/add (\d+)/.exec(prompt)?.[1]);
+  if (prompt.startsWith('<disc>')) {
+    if (draw < skill / 2) return `((7,), ${7 + n})\n((4,), ${4 + n})`;
+    return draw < 0.8 ? `((2,), ${2 + n})\n((3,), ${n})` : 'no tests';
+  }
+  const stage = /<s(\d)>(?![\s\S]*<s\d>)/.exec(prompt)?.[1];
+  if (stage !== '5') return `stage ${stage} of ${n}`;
+  const body =
+    draw < skill ? `x + ${n}` : draw < 0.8 ? `x + ${n} if x < 3 else 0` : draw < 0.95 ? `x + ${n + 1}` : null;
+  return body === null ? 'def solve(x):\n    while True: pass' : `def solve(x):\n    return ${body}`;
+}
+
+export interface Doubles {
+  deps: ActivityDeps;
+  engine: FakeEngine;
+  sandbox: FakeSandbox;
+  folder: string;
+}
+
+/** Dependencies over a fresh store in a temporary folder. */
+export async function doubles(over: Partial<ActivityDeps> = {}): Promise<Doubles> {
+  const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'gauntlet-activities-'));
+  const engine = new FakeEngine();
+  const sandbox = new FakeSandbox();
+  const deps: ActivityDeps = {
+    store: await openFileStore(folder),
+    engine: async () => engine,
+    sandbox: async () => sandbox,
+    loadProblems: async () => problemSet(),
+    codeVersion: 'test',
+    ...over,
+  };
+  return { deps, engine, sandbox, folder };
+}
+
+/** Two stages of one step of each kind: small enough to run in a moment. */
+export const SMALL_RUN = {
+  preset: 'tiny',
+  seed: 3,
+  schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
+  batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 3, samples: 4 } },
+  evaluation: { problems: 4, testProblems: 6 },
+} as const;
