@@ -1,0 +1,177 @@
+// Building and verifying graphs, and what the encoder and the interpreter refuse.
+import assert from 'node:assert/strict';
+import { Graph } from '../../ml/ir/graph.js';
+import { interpret, ndarray } from '../../ml/ir/interpret.js';
+import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';
+import { sizeOf, staticShape } from '../../ml/ir/op.js';
+import { verify } from '../../ml/ir/verify.js';
+import { encodeModel } from '../../ml/onnx/encode.js';
+import { onnx } from '../../ml/onnx/generated/onnx.js';
+
+type Type = [dtype: Value['dtype'], shape: Shape];
+const f = (...shape: (number | string)[]): Type => ['float32', shape];
+const i = (...shape: number[]): Type => ['int64', shape];
+
+function apply<K extends Op>(op: K, inputs: Type[], attrs: OpAttributes[K]): readonly Value[] {
+  const g = new Graph();
+  return g.apply(
+    op,
+    inputs.map(([dtype, shape], k) => g.input(`x${k}`, dtype, shape)),
+    attrs,
+  );
+}
+
+/** Calls that must not build, and a part of the reason given. */
+const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] = [
+  [/cannot broadcast \[2, 3\] with \[2\]/, 'Add', [f(2, 3), f(2)], {}],
+  [/takes 2 inputs, got 1/, 'Mul', [f(2)], {}],
+  [/takes float32, got int64\[2\]/, 'Exp', [i(2)], {}],
+  [/inner sizes 3 and 4 differ/, 'MatMul', [f(2, 3), f(4, 5)], {}],
+  [/leading sizes differ/, 'MatMul', [f(2, 2, 3), f(3, 3, 4)], {}],
+  [/takes matrices/, 'MatMul', [f(3), f(3, 2)], {}],
+  [/leading sizes differ/, 'FusedMatMul', [f(2, 2, 3), f(3, 4)], { transA: false, transB: false, alpha: 1 }],
+  [/two-dimensional/, 'Gemm', [f(2, 2, 3), f(3, 4)], { transA: false, transB: false, alpha: 1 }],
+  [/c float32\[3\] does not fit/, 'Gemm', [f(2, 3), f(3, 1), f(3)], { transA: false, transB: false, alpha: 1 }],
+  [/takes 2–3 inputs/, 'Gemm', [f(2, 3)], { transA: false, transB: false, alpha: 1 }],
+  [/scale \[4\] does not fit/, 'SimplifiedLayerNormalization', [f(2, 3), f(4)], { epsilon: 1 }],
+  [/takes \[B, 3, T, hd\]/, 'RotaryEmbedding', [f(1, 2, 4, 6), i(1), f(9, 3), f(9, 3)], { heads: 3 }],
+  [/even head size/, 'RotaryEmbedding', [f(1, 2, 4, 5), i(1), f(9, 3), f(9, 3)], { heads: 2 }],
+  [/must be \[max, hd\/2\]/, 'RotaryEmbedding', [f(1, 2, 4, 6), i(1), f(9, 6), f(9, 6)], { heads: 2 }],
+  [/neither \[1\] nor \[B, T\]/, 'RotaryEmbedding', [f(1, 2, 4, 6), i(4), f(9, 3), f(9, 3)], { heads: 2 }],
+  [/does not fill \[4\]/, 'Reshape', [f(2, 3)], { shape: [4] }],
+  [/does not fill/, 'Reshape', [f('B', 6)], { shape: ['P', 6] }],
+  [/does not permute/, 'Transpose', [f(2, 3)], { perm: [0, 0] }],
+  [/2\.\.9 is not inside 3/, 'Slice', [f(2, 3)], { axis: 1, start: 2, end: 9 }],
+  [/is not inside B/, 'Slice', [f('B', 3)], { axis: 0, start: 0, end: 1 }],
+  [/axis 2 is outside a rank of 2/, 'Concat', [f(2, 3)], { axis: 2 }],
+  [/does not join/, 'Concat', [f(2, 3), f(3, 4)], { axis: 1 }],
+  [/at least one input/, 'Concat', [], { axis: 0 }],
+  [/does not expand/, 'Expand', [f(2)], { shape: [3, 1] }],
+  [/must be static/, 'Expand', [f(1)], { shape: ['B'] }],
+  [/integer indices/, 'Gather', [f(2), f(1)], { axis: 0 }],
+  [/do not fit/, 'GatherElements', [f(2, 3), i(3, 1)], { axis: 1 }],
+  [/must be \[n, 1\]/, 'GatherND', [f(2, 3), i(2)], {}],
+  [/do not fit/, 'ScatterElements', [f(2, 3), i(2, 1), f(2, 2)], { axis: 1 }],
+  [/must be \[n, 1\]/, 'ScatterND', [f(2, 3), i(2), f(2, 3)], {}],
+  [/updates float32\[1, 3\] do not fit/, 'ScatterND', [f(2, 3), i(2, 1), f(1, 3)], {}],
+];
+
+describe('shape rules', () => {
+  for (const [why, op, inputs, attrs] of REFUSED) {
+    it(`${op} refuses ${inputs.map(([, s]) => `[${s}]`).join(', ')}: ${why.source}`, () => {
+      assert.throws(() => apply(op, inputs, attrs), why);
+    });
+  }
+
+  it('carry symbolic sizes through', () => {
+    assert.deepEqual(apply('Gather', [f(9, 4), ['int64', ['B']]], { axis: 0 })[0]!.shape, ['B', 4]);
+    assert.deepEqual(apply('Add', [f('B', 1), f(1, 3)], {})[0]!.shape, ['B', 3]);
+    assert.deepEqual(apply('Concat', [f('B', 'P'), f('B', 1)], { axis: 1 })[0]!.shape, ['B', 'P+1']);
+    assert.deepEqual(apply('ArgMax', [f('B', 5)], { axis: -1, keepDims: false })[0], {
+      name: 'ArgMax_0',
+      dtype: 'int64',
+      shape: ['B'],
+    });
+    assert.throws(() => sizeOf(['B', 2]), /symbolic/);
+    assert.deepEqual(staticShape([2, 3]), [2, 3]);
+  });
+});
+
+describe('a graph', () => {
+  const small = (): { g: Graph; x: Value; y: Value } => {
+    const g = new Graph();
+    const x = g.input('x', 'float32', [2, 3]);
+    const y = g.add(x, g.scalar(1));
+    g.output('y', y);
+    return { g, x, y };
+  };
+
+  it('that was built verifies', () => verify(small().g));
+
+  it('shares equal constants', () => {
+    const g = new Graph();
+    assert.equal(g.scalar(2), g.scalar(2));
+    assert.equal(g.indices([1, 2]), g.indices([1, 2]));
+    assert.notEqual(g.scalar(2), g.scalar(3));
+    const x = g.input('x', 'float32', [1]);
+    assert.equal(g.cast(x, 'float32'), x);
+    assert.equal(g.scale(x, 1), x);
+  });
+
+  it('refuses a name twice, a constant of the wrong size and two outputs of one name', () => {
+    const { g, y } = small();
+    assert.throws(() => g.input('x', 'float32', [1]), /the name x is taken/);
+    assert.throws(() => g.constant('c', [3], new Float32Array(2)), /2 values do not fill \[3\]/);
+    assert.throws(() => g.output('y', y), /two outputs y/);
+  });
+
+  it('verification finds a shape that was tampered with', () => {
+    const { g } = small();
+    const node = g.nodes[0]!;
+    g.nodes[0] = { ...node, outputs: [{ ...node.outputs[0]!, shape: [3, 2] }] } as Node;
+    assert.throws(() => verify(g), /Add_\d does not have the inferred type/);
+  });
+
+  it('verification finds a use before definition, a double definition and an output that is not computed', () => {
+    const early = small();
+    early.g.nodes.reverse().unshift(...new Graph().nodes);
+    early.g.output('z', early.g.exp(early.y));
+    early.g.nodes.reverse();
+    assert.throws(() => verify(early.g), /node 0 \(Exp\) uses Add_\d before it is defined/);
+    const twice = small();
+    twice.g.nodes.push(twice.g.nodes[0]!);
+    assert.throws(() => verify(twice.g), /Add_\d is defined twice/);
+    const foreign = small();
+    foreign.g.output('z', small().y);
+    assert.throws(() => verify(foreign.g), /the output z is not computed/);
+  });
+
+  it('verification finds a constant in a file whose length does not match its shape', () => {
+    const g = new Graph();
+    g.external('w', 'bfloat16', [2, 3], 'model.safetensors', 100, 12);
+    verify(g);
+    g.external('v', 'float32', [2, 3], 'model.safetensors', 112, 12);
+    assert.throws(() => verify(g), /the constant v has 12 bytes/);
+  });
+
+  it('encodes constants in a file as a reference, and no bytes', () => {
+    const g = new Graph();
+    g.output('y', g.cast(g.external('w', 'bfloat16', [2, 3], 'model.safetensors', 100, 12), 'float32'));
+    const { graph, irVersion, opsetImport } = onnx.ModelProto.decode(encodeModel(g));
+    const [tensor] = graph!.initializer!;
+    assert.deepEqual(
+      tensor!.externalData!.map((e) => [e.key, e.value]),
+      [
+        ['location', 'model.safetensors'],
+        ['offset', '100'],
+        ['length', '12'],
+      ],
+    );
+    assert.equal(tensor!.dataLocation, onnx.TensorProto.DataLocation.EXTERNAL);
+    assert.equal(tensor!.rawData?.length ?? 0, 0);
+    assert.deepEqual([irVersion, opsetImport!.map((o) => [o.domain, o.version])].map(String), [
+      '10',
+      ',21,com.microsoft,1',
+    ]);
+  });
+
+  it('with two unknown sizes in a Reshape is not encoded', () => {
+    const g = new Graph();
+    g.output('y', g.reshape(g.input('x', 'float32', ['B', 2, 'P']), ['P', 2, 'B']));
+    assert.throws(() => encodeModel(g), /two unknown sizes/);
+    assert.throws(() => interpret(g, { x: ndarray([2, 2, 1], [1, 2, 3, 4]) }), /one symbolic size/);
+  });
+});
+
+describe('the interpreter', () => {
+  it('refuses feeds that are missing or misshapen, and constants that it cannot read', () => {
+    const g = new Graph();
+    g.output('y', g.exp(g.input('x', 'float32', ['B', 2])));
+    assert.throws(() => interpret(g, {}), /no feed for the input x/);
+    assert.throws(() => interpret(g, { x: ndarray([3], [1, 2, 3]) }), /x is \[3\], not \[B, 2\]/);
+    assert.throws(() => ndarray([2], [1]), /1 values do not fill \[2\]/);
+    const external = new Graph();
+    external.output('y', external.exp(external.external('w', 'float32', [1], 'file', 0, 4)));
+    assert.throws(() => interpret(external, {}), /w has no value here/);
+  });
+});

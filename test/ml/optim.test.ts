@@ -1,0 +1,77 @@
+// AdamW and schedules by hand-computed values; parity.test.ts holds AdamW against torch.
+import assert from 'node:assert/strict';
+import { adamwStep, clipFactor, globalNorm, newMoments } from '../../ml/optim/adamw.js';
+import { learningRateFactor } from '../../ml/optim/schedule.js';
+
+const CONFIG = { learningRate: 0.1, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.5, maxGradNorm: 1 };
+const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
+
+describe('AdamW', () => {
+  it('first moves every parameter by the learning rate against its gradient, after decaying it', () => {
+    const { parameters, gradNorm, state } = adamwStep(
+      Float32Array.of(1, -2),
+      newMoments(2),
+      Float32Array.of(3, -4),
+      CONFIG,
+    );
+    near(parameters[0]!, 1 * 0.95 - 0.1);
+    near(parameters[1]!, -2 * 0.95 + 0.1);
+    assert.equal(gradNorm, 5);
+    assert.equal(state.step, 1);
+    near(state.m[0]!, 0.1 * 0.6); // 3 clipped by a norm of 5
+    near(state.v[1]!, 0.001 * 0.64);
+  });
+
+  it('decays only what it is told to', () => {
+    const config = { ...CONFIG, learningRate: 1, maxGradNorm: Number.POSITIVE_INFINITY };
+    const { parameters } = adamwStep(Float32Array.of(1, 1), newMoments(2), new Float32Array(2), config, (k) => k === 1);
+    assert.deepEqual([...parameters], [1, 0.5]);
+  });
+
+  it('changes nothing that it was given, and repeats itself bit for bit', () => {
+    const [p, g, s] = [Float32Array.of(1, -2), Float32Array.of(3, -4), newMoments(2)];
+    const [first, second] = [adamwStep(p, s, g, CONFIG), adamwStep(p, s, g, CONFIG)];
+    assert.deepEqual([[...p], [...g], s], [[1, -2], [3, -4], newMoments(2)]);
+    assert.deepEqual(first, second);
+  });
+
+  it('refuses vectors of other lengths and gradients that are not finite', () => {
+    const [p, s] = [Float32Array.of(1, 2), newMoments(2)];
+    assert.throws(() => adamwStep(p, s, Float32Array.of(1), CONFIG), /2 parameters, 1 gradients, 2 moments/);
+    assert.throws(() => adamwStep(p, newMoments(1), Float32Array.of(1, 2), CONFIG), RangeError);
+    assert.throws(() => adamwStep(p, s, Float32Array.of(1, Number.NaN), CONFIG), /not finite/);
+  });
+
+  it('clips by the global norm and leaves short gradients alone', () => {
+    assert.equal(globalNorm(Float32Array.of(3, 4)), 5);
+    near(clipFactor(5, 1), 0.2);
+    assert.equal(clipFactor(0.5, 1), 1);
+    assert.equal(clipFactor(1e9, Number.POSITIVE_INFINITY), 1);
+  });
+});
+
+describe('learning-rate schedules', () => {
+  it('rise linearly, then hold, fall linearly or along a cosine', () => {
+    const at = (kind: 'constant' | 'linear' | 'cosine', step: number): number =>
+      learningRateFactor(step, { kind, warmup: 4, total: 12, floor: 0.1 });
+    assert.deepEqual(
+      [0, 1, 3].map((s) => at('linear', s)),
+      [0.25, 0.5, 1],
+    );
+    assert.deepEqual(
+      [4, 8, 12, 99].map((s) => at('constant', s)),
+      [1, 1, 1, 1],
+    );
+    [4, 8, 12, 99].forEach((s, k) => {
+      near(at('linear', s), [1, 0.55, 0.1, 0.1][k]!);
+      near(at('cosine', s), [1, 0.55, 0.1, 0.1][k]!);
+    });
+    near(at('cosine', 6), 0.1 + 0.9 * ((1 + Math.SQRT1_2) / 2));
+  });
+
+  it('without a warm-up or a floor start at 1 and end at 0', () => {
+    const config = { kind: 'linear', warmup: 0, total: 10 } as const;
+    assert.equal(learningRateFactor(0, config), 1);
+    assert.equal(learningRateFactor(10, config), 0);
+  });
+});
