@@ -3,7 +3,7 @@ import { commitCheckpoint } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { memoised } from '../../store/memo.js';
 import { createRun, writeMetrics } from '../../store/runs.js';
-import { DIGEST, sampleConfig, sampleFacts, sampleFiles } from './support.js';
+import { DIGEST, LARGE, sampleConfig, sampleFacts, sampleFiles } from './support.js';
 
 const [job, root, argument = ''] = process.argv.slice(2);
 const store = await openFileStore(root!);
@@ -14,6 +14,10 @@ if (job === 'everything') {
   for (let i = 0; ; i++) {
     const digest = await store.putBlob(new Uint8Array(200_000).fill((i * 31 + Number(argument)) % 251));
     say(`blob ${digest}`);
+    // Many large files at once, so that most moments are in the middle of some write.
+    const large = new Uint8Array(LARGE).fill(i % 250);
+    await Promise.all(Array.from({ length: 12 }, (_, k) => store.writeRunFile('run', `large/${k}`, large)));
+    say(`large ${i}`);
     await store.putMemo(`key-${argument}-${i}`, digest);
     say(`memo key-${argument}-${i} ${digest}`);
     await writeMetrics(store, 'run', i, { step: i, padding: 'x'.repeat(50_000) });

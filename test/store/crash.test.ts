@@ -6,7 +6,7 @@ import { RandomStream } from '../../core/random.js';
 import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readMetrics } from '../../store/runs.js';
-import { startChild, withStore } from './support.js';
+import { LARGE, startChild, withStore } from './support.js';
 
 describe('store: processes that are killed, and processes that race', function () {
   this.timeout(120_000);
@@ -18,7 +18,7 @@ describe('store: processes that are killed, and processes that race', function (
       for (let round = 0; round < 20; round++) {
         const { child, done, lines } = startChild('everything', root, String(round));
         while (lines().length < random.int(1, 12)) await sleep(2);
-        await sleep(random.int(0, 12));
+        await sleep(random.int(0, 20));
         child.kill('SIGKILL');
         assert.equal(await done, 'SIGKILL');
         said.push(...lines());
@@ -32,9 +32,15 @@ describe('store: processes that are killed, and processes that race', function (
         );
         for (const { name } of await listCheckpoints(store, 'run')) await loadCheckpoint(store, 'run', name);
         await readMetrics(store, 'run'); // every file parses
+        for (const path of await store.listRunFiles('run', 'large')) {
+          const bytes = Buffer.from((await store.readRunFile('run', path))!);
+          assert.equal(bytes.length, LARGE, path);
+          assert.ok(bytes.equals(Buffer.alloc(LARGE, bytes[0])), path);
+        }
+        for (const blob of await blobs(root)) await store.getBlob(blob); // every blob is whole
       }
       const store = await openFileStore(root);
-      assert.ok(said.length > 60, `only ${said.length} writes were seen`);
+      assert.ok(said.length > 40, `only ${said.length} writes were seen`);
       const steps = new Set((await readMetrics<{ step: number; padding: string }>(store, 'run')).map((m) => m.step));
       for (const line of said) {
         const [kind, name, digest] = line.split(' ');
@@ -63,6 +69,11 @@ describe('store: processes that are killed, and processes that race', function (
       }
     }));
 });
+
+async function blobs(root: string): Promise<string[]> {
+  const paths = await readdir(join(root, 'blobs/sha256'), { recursive: true });
+  return paths.filter((path) => path.includes('/')).map((path) => `sha256:${path.replace('/', '')}`);
+}
 
 /** Pointers are moved after a checkpoint is there, so a kill in between leaves the older target, or none. */
 function isPointer(report: { name: string }): boolean {

@@ -18,6 +18,8 @@ export async function withStore(work: (store: FileStore, root: string) => Promis
   }
 }
 
+/** Bytes of each file under large/ that the child writes, all equal within a file. */
+export const LARGE = 1_000_000;
 export const DIGEST = `sha256:${'0'.repeat(64)}`;
 
 export function refusal(code: ErrorCode, ...parts: (string | RegExp)[]): (error: unknown) => boolean {
