@@ -43,6 +43,13 @@ interface Row {
   limit: number; // most tokens it may sample
 }
 
+interface Prefilled {
+  logits: Float32Array; // [rows, vocab]
+  kv: Float32Array; // [2·layers·rows, KV, length, hd]
+  rows: number;
+  length: number;
+}
+
 export class DecodeSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
   private weights: Record<string, ort.Tensor> = {};
@@ -76,7 +83,7 @@ export class DecodeSession {
     chunk.reserve(able.length, Math.max(1, ...able.map((row) => row.prompt.length)) + 1);
     for (const group of groupByPrompt(able)) {
       hooks.check?.();
-      const { logits, kv, length } = await this.prefill(group.map((same) => same[0]!.prompt));
+      const prefilled = await this.prefill(group.map((same) => same[0]!.prompt));
       let sampled = 0;
       group.forEach((same, g) => {
         for (const { index, key, prompt } of same) {
@@ -84,7 +91,7 @@ export class DecodeSession {
           const row: Row = { index, key, tokens: [], length: prompt.length, limit };
           if (limit < 1) continue;
           sampled++;
-          if (!sampleInto(row, logits, g * this.shape.vocab)) chunk.add(row, kv, g, PREFILL_ROWS, length);
+          if (!sampleInto(row, prefilled.logits, g * this.shape.vocab)) chunk.add(row, prefilled, g);
         }
       });
       hooks.onTokens?.(sampled);
@@ -105,22 +112,21 @@ export class DecodeSession {
     for (const session of open) await session.close();
   }
 
-  private async prefill(prompts: number[][]): Promise<{ logits: Float32Array; kv: Float32Array; length: number }> {
+  /** Up to PREFILL_ROWS prompts: logits [rows, vocab] and kv [2·layers·rows, KV, length, hd]. */
+  private async prefill(prompts: number[][]): Promise<Prefilled> {
+    const rows = prompts.length <= MIN_BATCH ? MIN_BATCH : PREFILL_ROWS;
     const longest = Math.max(...prompts.map((p) => p.length));
     const length = Math.ceil(longest / PREFILL_STEP) * PREFILL_STEP;
-    const ids = new BigInt64Array(PREFILL_ROWS * length);
-    const last = new BigInt64Array(PREFILL_ROWS);
+    const ids = new BigInt64Array(rows * length);
+    const last = new BigInt64Array(rows);
     prompts.forEach((prompt, b) => {
       for (let t = 0; t < prompt.length; t++) ids[b * length + t] = BigInt(prompt[t]!);
       last[b] = BigInt(b * length + prompt.length - 1);
     });
-    const session = await this.session(`prefill ${length}`, () => buildPrefillGraph(this.shape, PREFILL_ROWS, length));
-    const out = await session.run({
-      ...this.weights,
-      ids: tensor(ids, [ids.length]),
-      last: tensor(last, [PREFILL_ROWS]),
-    });
-    return { logits: out.logits!.data as Float32Array, kv: out.kv!.data as Float32Array, length };
+    const session = await this.session(`prefill ${rows} ${length}`, () => buildPrefillGraph(this.shape, rows, length));
+    const feeds = { ids: tensor(ids, [ids.length]), last: tensor(last, [rows]) };
+    const out = await session.run({ ...this.weights, ...feeds });
+    return { logits: out.logits!.data as Float32Array, kv: out.kv!.data as Float32Array, rows, length };
   }
 
   /** Feeds each row's latest token, writes its keys and values into the caches, returns the next logits. */
@@ -178,13 +184,13 @@ class Chunk {
     this.cached = undefined;
   }
 
-  /** Copies a prompt's keys and values from row `from` of a prefill result [2·layers·rows, KV, length, hd]. */
-  add(row: Row, kv: Float32Array, from: number, prefillRows: number, length: number): void {
+  /** Takes a row in, with its prompt's keys and values: those of row `from` of a prefill. */
+  add(row: Row, { kv, rows, length }: Prefilled, from: number): void {
     const { kvHeads: KV, headDim: hd } = this.c;
     const b = this.rows.length;
     this.caches.forEach((cache, i) => {
       for (let h = 0; h < KV; h++) {
-        const source = ((i * prefillRows + from) * KV + h) * length * hd;
+        const source = ((i * rows + from) * KV + h) * length * hd;
         cache.set(kv.subarray(source, source + row.length * hd), (b * KV + h) * this.slots * hd);
       }
     });

@@ -1,5 +1,6 @@
 // Worker threads that run jobs one at a time each. Which worker takes a job never matters to its result. A worker that
 // dies fails its job with ENGINE_FAULT and is replaced; an aborted job stops at its next check.
+import { setMaxListeners } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 
@@ -82,6 +83,7 @@ export class WorkerPool {
   async runAll<T>(jobs: readonly unknown[], options: RunOptions = {}): Promise<T[]> {
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+    setMaxListeners(jobs.length + 1, signal); // one per job
     const runs = jobs.map((job) => this.run<T>(job, { ...options, signal }));
     try {
       return await Promise.all(runs);

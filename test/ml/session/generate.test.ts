@@ -107,6 +107,44 @@ describe('generation', () => {
     await session.close();
   });
 
+  it('the bits of a row of logits are the same for every batch of two or more and every cache size', async () => {
+    const { config: c, weights } = loadModel(fixture);
+    const fixed = Object.fromEntries([...weights].map(([n, t]) => [n, tensor(t.data, t.shape)]));
+    const stream = new RandomStream('bits');
+    const past = Array.from({ length: 2 * c.layers * c.kvHeads }, () =>
+      Float32Array.from({ length: 30 * c.headDim }, () => stream.uniform() - 0.5),
+    );
+    const seen = new Set<string>();
+    for (const [B, slots] of [
+      [2, 64],
+      [9, 64],
+      [3, 128],
+      [32, 192],
+      [2, 512],
+    ] as const) {
+      const mask = new Float32Array(B * slots).fill(MASKED);
+      for (let b = 0; b < B; b++) mask.fill(0, b * slots, b * slots + (b === 0 ? 30 : stream.int(0, slots - 1)));
+      const feeds: typeof fixed = { ...fixed, mask: tensor(mask, [B, 1, 1, slots]) };
+      for (let i = 0; i < 2 * c.layers; i++) {
+        const size = c.kvHeads * slots * c.headDim;
+        const data = Float32Array.from({ length: B * size }, () => stream.uniform() - 0.5).fill(0, 0, size);
+        for (let h = 0; h < c.kvHeads; h++) data.set(past[i * c.kvHeads + h]!, h * slots * c.headDim);
+        feeds[`${i % 2 ? 'v' : 'k'}${i >> 1}`] = tensor(data, [B, c.kvHeads, slots, c.headDim]);
+      }
+      const of = (first: number, last: number) =>
+        BigInt64Array.from({ length: B }, (_, b) => BigInt(b === 0 ? first : stream.int(0, last)));
+      const session = await GraphSession.open(encodeModel(buildDecodeGraph(c, slots)));
+      const out = await session.run({
+        ...feeds,
+        ids: tensor(of(9, 66), [B]),
+        positions: tensor(of(30, slots - 1), [B, 1]),
+      });
+      seen.add((out.logits!.data as Float32Array).subarray(0, c.vocab).join());
+      await session.close();
+    }
+    assert.equal(seen.size, 1);
+  });
+
   it('decoding steps give the log-probs of the scoring graph, with a merged adapter too', async () => {
     const model = loadModel(fixture);
     const { config: c } = model;
