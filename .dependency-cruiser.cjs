@@ -43,6 +43,6 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)(dist|generated)/' },
+    exclude: { path: '^(dist/|(?!node_modules/).*/generated/)' },
   },
 };

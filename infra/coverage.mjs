@@ -36,7 +36,7 @@ export function keepOurs(from, to) {
  */
 export async function lineCoverage(folder, reports, html) {
   const include = ['dist/**', 'infra/*.mjs', 'bin/*.mjs'];
-  const exclude = ['dist/test/**', '**/generated/**'];
+  const exclude = ['dist/test/**', '**/generated/**', 'dist/workflow-bundle-*'];
   const args = [
     ...['report', '--all', '--src', '.', '--temp-directory', folder, '--reports-dir', reports, '--merge-async'],
     ...include.flatMap((glob) => ['--include', glob]),

@@ -113,7 +113,7 @@ function run(args, cwd, limitMs) {
 
 /** The title of the failed test, without the trace. */
 function firstFailure(output) {
-  const start = output.search(/\n\s+1\) /);
+  const start = output.search(/\n {2}1\) /);
   if (start < 0) return 'the process failed or ran out of time';
   const lines = output.slice(start + 1).split('\n');
   const end = lines.findIndex((line) => line.trimEnd().endsWith(':'));

@@ -1,0 +1,103 @@
+// The mutation check on a toy project: it finds every target by itself, and tells the noticed from the unnoticed.
+import assert from 'node:assert/strict';
+import { readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { withStub } from '../../infra/mutants/stub.mjs';
+import { findTargets } from '../../infra/mutants/targets.mjs';
+import { mutateStubs } from '../../infra/mutate-stubs.mjs';
+import { ROOT } from '../../infra/root.mjs';
+import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
+
+const TOY = {
+  'package.json': '{"type":"module"}',
+  'dist/activities/index.js':
+    "import { count } from './count.js';\nexport const createActivities = (deps) => ({ count: (input) => count(deps, input) });\n",
+  'dist/activities/count.js':
+    'export async function count(deps, input) { return { length: input.length }; }\n//# sourceMappingURL=count.js.map',
+  'dist/core/rewards/rewards.js':
+    "export const RULES = { plain: { role: 'both', generator: (x) => x / 2, discriminator: (xs) => xs.map((x) => -x) } };\nexport const share = (x) => x / 4;\n",
+  'dist/ml/autodiff/rules.js':
+    "export const VJP = { Mul: ({ node: { inputs }, dy }) => [dy * inputs[1], dy * inputs[0]], Floor: 'nondifferentiable' };\nexport const helper = () => 1;\n",
+  'dist/core/parse/words.js':
+    "export class Problem extends Error {}\nexport const LIMIT = 3;\nexport const words = (text) => { if (text === '') throw new Problem('empty'); return { words: text.split(' '), big: 2n, ok: true, f: () => 1 }; };\nexport function untested(text) { return text; }\n",
+  'dist/test/all.test.js': `import assert from 'node:assert/strict';
+import { createActivities } from '../activities/index.js';
+import { RULES, share } from '../core/rewards/rewards.js';
+import { VJP } from '../ml/autodiff/rules.js';
+import { untested, words } from '../core/parse/words.js';
+it('counts', async () => assert.deepEqual(await createActivities({}).count('abc'), { length: 3 }));
+it('rewards', () => assert.deepEqual([RULES.plain.generator(3), RULES.plain.discriminator([1]), share(4)], [1.5, [-1], 1]));
+it('differentiates', () => assert.deepEqual(VJP.Mul({ node: { inputs: [2, 3] }, dy: 1 }), [3, 2]));
+it('parses', () => { assert.deepEqual(words('a b').words, ['a', 'b']); untested('a'); });
+`,
+  'dist/test/far.test.js': "it('imports nothing', () => {});\n",
+};
+const NAMES = [
+  'activity activities/count:count',
+  'gradient ml/autodiff/rules:VJP.Mul',
+  'parser core/parse/words:untested',
+  'parser core/parse/words:words',
+  'reward core/rewards/rewards:RULES.plain.discriminator',
+  'reward core/rewards/rewards:RULES.plain.generator',
+  'reward core/rewards/rewards:share',
+];
+
+describe('the mutation check', function () {
+  this.timeout(120_000);
+  afterEach(removeTemporaryFolders);
+
+  const toy = (files: Record<string, string> = {}) => {
+    const folder = temporaryFolder({ ...TOY, ...files });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    return folder;
+  };
+
+  it('finds targets by itself, sees each tested one noticed and each untested one survive, and leaves dist alone', async () => {
+    const root = toy();
+    const lines: string[] = [];
+    const results = await mutateStubs({ root, jobs: 2, log: (line) => lines.push(line) });
+    assert.deepEqual(results.map(({ target }) => target).sort(), NAMES);
+    const survivors = results.filter(({ killedBy }) => killedBy === undefined);
+    assert.deepEqual(
+      survivors.map(({ target }) => target),
+      ['parser core/parse/words:untested'],
+    );
+    assert.equal(results.find(({ target }) => target.endsWith('Mul'))?.killedBy, 'test/all.test: differentiates');
+    assert.equal(lines.length, NAMES.length);
+    for (const [name, text] of Object.entries(TOY)) assert.equal(readFileSync(join(root, name), 'utf8'), text, name);
+  });
+
+  it('exits non-zero with a line for each survivor, zero without one', async () => {
+    const root = toy();
+    const tool = join(ROOT, 'infra/mutate-stubs.mjs');
+    const all = await runNode([tool, '--root', root, '--only', 'parser', '--jobs', '1']);
+    assert.equal(all.code, 1);
+    assert.match(
+      all.text,
+      /no test notices a stub in the place of parser core\/parse\/words:untested .*\n2 stubs, 1 noticed, 1 survived\n$/,
+    );
+    const one = await runNode([tool, '--root', root, '--only', 'activity']);
+    assert.deepEqual([one.code, one.text.trim().split('\n').at(-1)], [0, '1 stubs, 1 noticed, 0 survived']);
+    assert.equal((await runNode([tool, '--root', root, '--only', 'no such target'])).code, 1);
+  });
+
+  it('does not take tests that fail anyway for tests that notice', async () => {
+    const root = toy({ 'dist/test/all.test.js': `${TOY['dist/test/all.test.js']}it('fails', () => assert.fail());` });
+    await assert.rejects(mutateStubs({ root, only: 'share' }), /test\/all\.test\.js fails without any change/);
+  });
+
+  it('says that no test imports a module, and refuses an activity without its file', async () => {
+    const lonely = toy({ 'dist/test/all.test.js': '' });
+    assert.equal((await mutateStubs({ root: lonely, only: 'share' }))[0]?.why, 'no test imports it');
+    const homeless = toy({ 'dist/activities/index.js': 'export const createActivities = () => ({ nowhere() {} });' });
+    await assert.rejects(findTargets(join(homeless, 'dist')), /activity nowhere has no file activities\/nowhere\.js/);
+  });
+
+  it('puts a stub where the module itself meets it too', async () => {
+    const source =
+      'export const half = (x) => x / 2;\nexport const quarter = (x) => half(half(x)) + 1;\n//# sourceMappingURL=a.js.map';
+    const folder = temporaryFolder({ 'a.mjs': withStub(source, { kind: 'reward', module: 'a.mjs', path: ['half'] }) });
+    const { quarter } = await import(join(folder, 'a.mjs'));
+    assert.equal(quarter(8), 1);
+  });
+});

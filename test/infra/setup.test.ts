@@ -1,0 +1,149 @@
+// Set-up on a toy checkout: the true script, compiler and lock, with an npm that only pretends.
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../infra/root.mjs';
+import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from './support.js';
+
+const LOCK = JSON.stringify({
+  packages: {
+    '': { version: '1.0.0' },
+    'node_modules/a': { version: '2.0.0' },
+    'node_modules/b': { version: '1.0.0', optional: true },
+  },
+});
+const TSCONFIG = JSON.stringify({
+  compilerOptions: { rootDir: '.', outDir: 'dist', module: 'NodeNext', target: 'ES2022', types: [], lib: ['ES2023'] },
+  include: ['core'],
+});
+
+/** An `npm ci` that counts its calls and leaves what the true one leaves. */
+const FAKE_NPM = `
+echo "$@ ONNX=$ONNXRUNTIME_NODE_INSTALL" >> npm-calls
+[ -n "$FAKE_NPM_FAILS" ] && { echo "npm error network" >&2; exit 7; }
+sleep 0.3
+mkdir -p node_modules && ln -s "$TYPESCRIPT" node_modules/typescript
+printf '{"packages":{"node_modules/a":{"version":"2.0.0"}}}' > node_modules/.package-lock.json`;
+
+describe('set-up', () => {
+  afterEach(removeTemporaryFolders);
+
+  const checkout = () => {
+    const folder = temporaryFolder({
+      'package.json': '{"type":"module"}',
+      'package-lock.json': LOCK,
+      'tsconfig.json': TSCONFIG,
+      'core/a.ts': 'export const a: number = 1;\n',
+    });
+    cpSync(join(ROOT, 'infra'), join(folder, 'infra'), { recursive: true, filter: (file) => !/\.ts$/.test(file) });
+    cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true });
+    program(folder, 'tools/npm', FAKE_NPM);
+    program(folder, 'tools/temporal', '');
+    const env = {
+      PATH: `${join(folder, 'tools')}:/usr/bin:/bin`,
+      TYPESCRIPT: join(ROOT, 'node_modules/typescript'),
+      TEMPORAL_CLI: undefined,
+      TEMPORAL_ADDRESS: undefined,
+      ONNXRUNTIME_NODE_INSTALL: undefined,
+      FAKE_NPM_FAILS: undefined,
+    };
+    const setup = (extra: Record<string, string> = {}) =>
+      runNode([join(folder, 'infra/setup.mjs')], { cwd: '/', env: { ...env, ...extra } });
+    const npmCalls = () =>
+      existsSync(join(folder, 'npm-calls')) ? readFileSync(join(folder, 'npm-calls'), 'utf8') : '';
+    return { folder, setup, npmCalls };
+  };
+
+  it('installs and builds what is missing, says so, and has nothing to do the second time', async () => {
+    const { folder, setup, npmCalls } = checkout();
+    const first = await setup();
+    assert.equal(first.code, 0, first.text);
+    assert.match(first.text, /setup: installing packages.*\nsetup: building \(tsc\)\nsetup: ready/);
+    assert.equal(npmCalls(), 'ci --ignore-scripts --no-audit --no-fund --loglevel=error ONNX=skip\n');
+    assert.equal(existsSync(join(folder, 'dist/core/a.js')), true);
+    const second = await setup();
+    assert.match(second.text, /^setup: ready \([01]\.\d s\)\n$/);
+    assert.deepEqual(readdirSync(join(folder, '.cache')), []);
+  });
+
+  it('twice at once does the work once', async () => {
+    const { setup, npmCalls } = checkout();
+    const [one, two] = await Promise.all([setup(), setup()]);
+    assert.deepEqual([one!.code, two!.code], [0, 0], one!.text + two!.text);
+    assert.equal(npmCalls().trim().split('\n').length, 1);
+    assert.match(one!.text + two!.text, /another set-up \(process \d+\) works on this checkout: waiting for it/);
+  });
+
+  it('builds again when a source changed or its result is gone, and drops what has no source', async () => {
+    const { folder, setup } = checkout();
+    writeInto(folder, 'core/b.mts', 'export const b = 2;\n');
+    await setup();
+    assert.equal(existsSync(join(folder, 'dist/core/b.mjs')), true);
+    unlinkSync(join(folder, 'core/b.mts'));
+    assert.match((await setup()).text, /building/);
+    assert.equal(existsSync(join(folder, 'dist/core/b.mjs')), false);
+    rmSync(join(folder, 'dist'), { recursive: true });
+    assert.match((await setup()).text, /building/);
+    assert.equal(existsSync(join(folder, 'dist/core/a.js')), true);
+  });
+
+  it('installs again when the lock asks for another version, or an installation was cut off', async () => {
+    const { folder, setup, npmCalls } = checkout();
+    await setup();
+    unlinkSync(join(folder, 'node_modules/typescript'));
+    rmSync(join(folder, 'node_modules/.package-lock.json'));
+    await setup();
+    assert.equal(npmCalls().trim().split('\n').length, 2);
+    unlinkSync(join(folder, 'node_modules/typescript'));
+    writeInto(folder, 'package-lock.json', LOCK.replace('2.0.0', '3.0.0'));
+    await setup();
+    assert.equal(npmCalls().trim().split('\n').length, 3);
+  });
+
+  it('ends with one line and a failure when npm or the build fails, and goes on from there', async () => {
+    const { folder, setup } = checkout();
+    const offline = await setup({ FAKE_NPM_FAILS: '1' });
+    assert.equal(offline.code, 1);
+    assert.match(offline.text, /npm error network\nsetup: npm ci failed \(exit 7\): see its lines above; .*\n$/);
+    writeInto(folder, 'core/a.ts', 'export const a: number = "one";\n');
+    const broken = await setup();
+    assert.equal(broken.code, 1);
+    assert.match(broken.text, /core\/a\.ts.*TS2322.*\nsetup: the build failed: see the lines above\n$/s);
+    writeInto(folder, 'core/a.ts', 'export const a = 1;\n');
+    assert.equal((await setup()).code, 0);
+  });
+
+  it('asks for a newer Node in one line', async () => {
+    const { folder, setup } = checkout();
+    const shim = writeInto(folder, 'old.cjs', "Object.defineProperty(process.versions, 'node', { value: '18.20.0' });");
+    const old = await setup({ NODE_OPTIONS: `--require ${shim}` });
+    assert.equal(old.code, 1);
+    assert.match(old.text, /^setup: Node 20\.19 or newer is needed, this is v\S+: install a newer one\n$/);
+  });
+
+  it('without a Temporal CLI and a way to one names the ways out; with TEMPORAL_ADDRESS it needs none', async () => {
+    const { folder, setup } = checkout();
+    await setup();
+    unlinkSync(join(folder, 'tools/temporal'));
+    const alone = { PATH: join(folder, 'tools'), XDG_CACHE_HOME: join(folder, 'cache') };
+    symlinkSync(join(ROOT, 'node_modules/@temporalio'), join(folder, 'node_modules/@temporalio'));
+    const proxy = { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '' };
+    const none = await setup({ ...alone, ...proxy });
+    assert.equal(none.code, 1, none.text);
+    assert.match(none.text, /setup: no Temporal CLI: .*TEMPORAL_ADDRESS\n$/);
+    assert.equal((await setup({ ...alone, TEMPORAL_ADDRESS: '127.0.0.1:1' })).code, 0);
+  });
+
+  it('leaves a command that says so where nothing is built, and runs what is', async () => {
+    const { folder } = checkout();
+    const command = join(folder, 'bin/gauntlet.mjs');
+    const unbuilt = await runNode([command, 'train']);
+    assert.deepEqual(unbuilt, {
+      code: 1,
+      text: 'gauntlet is not built yet: run `node infra/setup.mjs` in the checkout first\n',
+    });
+    mkdirSync(join(folder, 'dist/cli'), { recursive: true });
+    writeInto(folder, 'dist/cli/main.js', "console.log('arguments', process.argv.slice(2).join(' '));");
+    assert.deepEqual(await runNode([command, 'train', '--watch']), { code: 0, text: 'arguments train --watch\n' });
+  });
+});
