@@ -11,7 +11,7 @@ export interface HostileRow extends ProgramRow {
 
 /** The rows, or undefined where GAUNTLET_SHARED is not set. */
 export function hostileRows(): HostileRow[] | undefined {
-  const shared = process.env['GAUNTLET_SHARED'];
+  const shared = process.env.GAUNTLET_SHARED;
   if (!shared) return undefined;
   const text = fs.readFileSync(path.join(shared, 'data/hostile.jsonl'), 'utf8');
   const raw = text.split('\n').filter((line) => line.trim() !== '');

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { GauntletError } from '../../core/errors.js';
+import type { CallResult, ExecutionJob } from '../../core/schema/execution.js';
+import { type Guest, GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/channel.js';
+import { judgePrograms, parseProgramRows } from '../../sandbox/judgePrograms.js';
+import { GuestPool } from '../../sandbox/pool.js';
+import { openSandbox } from '../../workers/openSandbox.js';
+
+const value = (value: number): CallResult => ({ kind: 'value', value });
+const done = (job: ResolvedJob, wallHit = false): GuestRun => ({
+  calls: job.entry === 'canary' ? [value(42)] : job.inputs.map(() => value(1)),
+  ms: 1,
+  wallHit,
+});
+const jobs = (...codes: string[]): ExecutionJob[] =>
+  codes.map((code, i) => ({ id: `${i}`, code, entry: 'f', inputs: [[1]] }));
+const fault = (error: unknown) => error instanceof GauntletError && error.code === 'SANDBOX_FAULT' && error.retryable;
+
+/** A guest whose behaviour is `act`; it counts what is in flight over all guests of its pool. */
+function pool(act: (job: ResolvedJob, inFlight: () => number) => Promise<GuestRun>, size = 2, depth = 2) {
+  const state = { opened: 0, closed: 0, inFlight: 0, most: 0 };
+  const open = async (): Promise<Guest> => {
+    state.opened++;
+    let usable = true;
+    return {
+      get usable() {
+        return usable;
+      },
+      fits: (job) => job.limits.memoryMb <= 256 || state.opened > 2,
+      run: async (job) => {
+        state.most = Math.max(state.most, ++state.inFlight);
+        try {
+          return await act(job, () => state.inFlight);
+        } catch (error) {
+          usable = false;
+          throw error;
+        } finally {
+          state.inFlight--;
+        }
+      },
+      close: async () => {
+        state.closed++;
+      },
+    };
+  };
+  return { pool: new GuestPool({ size, depth, open }), state };
+}
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('the pool of guests', () => {
+  it('spreads jobs over guests up to its depth, and answers in order', async () => {
+    const { pool: it, state } = pool(async (job) => {
+      await tick();
+      return { calls: [value(Number(job.id))], ms: 0, wallHit: false };
+    });
+    const results = await it.run(jobs(...Array(20).fill('')));
+    assert.deepEqual(
+      results.map(({ calls }) => calls[0]),
+      Array.from({ length: 20 }, (_, i) => value(i)),
+    );
+    assert.equal(state.opened, 2);
+    assert.equal(state.most, 4);
+  });
+
+  it('one job opens one guest', async () => {
+    const { pool: it, state } = pool(async (job) => done(job));
+    await it.run(jobs('a'));
+    await it.run(jobs('b'));
+    assert.equal(state.opened, 1);
+    await it.close();
+    assert.equal(state.closed, 1);
+    await assert.rejects(it.run(jobs('c')), fault);
+  });
+
+  it('what the wall clock ended runs again with nothing beside it, and only that counts', async () => {
+    const beside: number[] = [];
+    let slow = 0;
+    const { pool: it } = pool(async (job, inFlight) => {
+      if (job.code !== 'slow') {
+        await tick();
+        return done(job);
+      }
+      slow++;
+      if (slow === 1) return done(job, true);
+      beside.push(inFlight());
+      await tick();
+      beside.push(inFlight());
+      return { calls: [{ kind: 'timeout', message: 'again' }], ms: 0, wallHit: true };
+    });
+    const results = await it.run(jobs('slow', ...Array(20).fill('quick')));
+    assert.equal(results[0]!.calls[0]!.kind, 'timeout');
+    assert.equal(slow, 2);
+    assert.deepEqual(beside, [1, 1]);
+  });
+
+  it('a guest that ended under a job is replaced and the job runs again', async () => {
+    let runs = 0;
+    const { pool: it, state } = pool(async (job) => {
+      if (runs++ === 0) throw new GuestLost('gone', true);
+      return done(job);
+    });
+    assert.deepEqual((await it.run(jobs('a')))[0]!.calls, [value(1)]);
+    assert.equal(state.opened, 2);
+  });
+
+  it('a program that ends two guests is an error when a known program still runs', async () => {
+    const { pool: it } = pool(async (job) => {
+      if (job.code === 'deadly') throw new GuestLost('gone', true);
+      return done(job);
+    });
+    const [deadly, other] = await it.run(jobs('deadly', 'fine'));
+    assert.equal(deadly!.calls[0]!.kind, 'error');
+    assert.deepEqual(other!.calls, [value(1)]);
+  });
+
+  it('when no program runs any more it is a fault of the infrastructure, never a verdict', async () => {
+    const { pool: it } = pool(async () => {
+      throw new GuestLost('gone', true);
+    });
+    await assert.rejects(it.run(jobs('a')), fault);
+    const waiting = pool(async () => {
+      throw new GuestLost('gone', false);
+    });
+    await assert.rejects(waiting.pool.run(jobs('a')), fault);
+    const wrong = pool(async (job) => {
+      if (job.entry !== 'canary') throw new GuestLost('gone', true);
+      return { calls: [value(41)], ms: 0, wallHit: false };
+    });
+    await assert.rejects(wrong.pool.run(jobs('a')), fault);
+  });
+
+  it('a sandbox that cannot be started is a fault after three attempts; what cannot be retried is passed on', async () => {
+    let opened = 0;
+    const failing = new GuestPool({
+      size: 1,
+      depth: 1,
+      open: async () => {
+        opened++;
+        throw new Error('no space');
+      },
+    });
+    await assert.rejects(failing.run(jobs('a')), (error) => fault(error) && /no space/.test((error as Error).message));
+    assert.equal(opened, 3);
+    const refused = new GauntletError('SANDBOX_UNAVAILABLE', 'no daemon');
+    const unavailable = new GuestPool({ size: 1, depth: 1, open: () => Promise.reject(refused) });
+    await assert.rejects(unavailable.run(jobs('a')), refused);
+  });
+
+  it('a job that does not fit its guest gets another one', async () => {
+    const { pool: it, state } = pool(async (job) => done(job), 1);
+    const large = { ...jobs('b')[0]!, limits: { cpuSeconds: 1, wallSeconds: 1, memoryMb: 512, outputBytes: 1 } };
+    await it.run(jobs('a'));
+    await it.run([large]);
+    assert.ok(state.opened > 1);
+  });
+
+  it('a run that is cancelled before it starts, or whose pool closes, rejects', async () => {
+    const { pool: it } = pool(async (job) => done(job));
+    await assert.rejects(it.run(jobs('a'), { signal: AbortSignal.abort(new Error('early')) }), /early/);
+    const hanging = pool(() => new Promise(() => {}), 1, 1);
+    const running = hanging.pool.run(jobs('a', 'b'));
+    await tick();
+    await hanging.pool.close();
+    await assert.rejects(running, fault);
+  });
+});
+
+describe('programs with tests', () => {
+  const row = '{"id":"p","code":"def f(x): return x","entry":"f","tests":[[[1],1],[[2],3]]}';
+
+  it('are read from JSON Lines, and bad lines are named with their field', () => {
+    assert.deepEqual(parseProgramRows(`\n${row}\n`)[0]!.tests, [
+      [[1], 1],
+      [[2], 3],
+    ]);
+    const bad = (text: string, message: RegExp) =>
+      assert.throws(
+        () => parseProgramRows(text),
+        (error) => error instanceof GauntletError && error.code === 'BAD_INPUT' && message.test(error.message),
+      );
+    bad(`${row}\n{`, /line 2 is not JSON/);
+    bad('{"id":"p","entry":"f","tests":[[[1],1]]}', /line 1: code/);
+    bad('{"id":"p","code":"","entry":"f","tests":[]}', /line 1: tests/);
+    bad('{"id":"p","code":"","entry":"f","tests":[[[1.5],1]]}', /line 1: tests/);
+    bad('', /no program/);
+  });
+
+  it('are judged outside: expected values are not in the jobs, each test has a verdict, the worst is the outcome', async () => {
+    let seen: ExecutionJob[] = [];
+    const sandbox = {
+      info: { kind: 'wasm' as const, description: '', boundary: false },
+      run: async (given: ExecutionJob[]) => {
+        seen = given;
+        return given.map(({ id }) => ({ id, calls: [value(1), value(2)], ms: 5 }));
+      },
+      close: async () => {},
+    };
+    const outcomes = await judgePrograms(parseProgramRows(row.replace('[[2],3]', '[[2],"EXPECTED"]')), sandbox);
+    assert.ok(!JSON.stringify(seen).includes('EXPECTED'));
+    assert.deepEqual(outcomes, [{ id: 'p', outcome: 'fail', tests: ['pass', 'fail'], messages: [null, null], ms: 5 }]);
+  });
+});
+
+describe('the choice of a sandbox', () => {
+  const host = process.env.DOCKER_HOST;
+  before(() => {
+    process.env.DOCKER_HOST = 'unix:///nonexistent/docker.sock';
+  });
+  after(() => {
+    if (host === undefined) delete process.env.DOCKER_HOST;
+    else process.env.DOCKER_HOST = host;
+  });
+
+  it('auto takes WebAssembly where no daemon answers, and says so', async function () {
+    this.timeout(60_000);
+    const lines: string[] = [];
+    const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
+    try {
+      assert.equal(sandbox.info.kind, 'wasm');
+      assert.match(lines.join('\n'), /Docker does not answer.*\n(.*\n)*.*wasm/);
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  it('docker without a daemon is unavailable, in one line', async () => {
+    await assert.rejects(openSandbox('docker'), (error) => {
+      return error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE' && !error.message.includes('\n');
+    });
+  });
+});

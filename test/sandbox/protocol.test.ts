@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import type { CallResult } from '../../core/schema/execution.js';
+import { GuestChannel, GuestLost, type ResolvedJob } from '../../sandbox/guest/channel.js';
+import { encodeFrame, FrameReader, MAGIC, toCallResult } from '../../sandbox/guest/frames.js';
+import { isPlainValue } from '../../sandbox/guest/values.js';
+
+const greeting = () => Buffer.concat([Buffer.from(MAGIC, 'latin1'), encodeFrame({ ready: true, python: '3.12' })]);
+const limits = { cpuSeconds: 1, wallSeconds: 1, memoryMb: 256, outputBytes: 100 };
+const job: ResolvedJob = { id: 'a', code: '', entry: 'f', inputs: [[1], [2]], limits };
+const result = (id: number, calls: unknown[], more = {}) =>
+  encodeFrame({ id, calls, ms: 1, cpu: 2, wall: false, retire: false, ...more });
+
+function open(maxJobs = 100) {
+  const written: Buffer[] = [];
+  const state = { destroyed: 0 };
+  const channel = new GuestChannel({ write: (data) => written.push(data), destroy: () => state.destroyed++ }, maxJobs);
+  channel.feed(greeting());
+  return { channel, written, state };
+}
+const lost = (running: boolean) => (error: unknown) => error instanceof GuestLost && error.running === running;
+
+describe('the protocol of guests', () => {
+  it('frames survive any cut of the stream', () => {
+    const messages = [{ a: 1 }, { b: 'ü'.repeat(1000) }, []];
+    const bytes = Buffer.concat([Buffer.from(MAGIC), ...messages.map(encodeFrame)]);
+    for (const size of [1, 3, 7, 1000, bytes.length]) {
+      const reader = new FrameReader();
+      const seen: unknown[] = [];
+      for (let at = 0; at < bytes.length; at += size) seen.push(...reader.feed(bytes.subarray(at, at + size)));
+      assert.deepEqual(seen, messages);
+    }
+  });
+
+  it('a wrong greeting, an oversized frame and a body that is not JSON are refused', () => {
+    assert.throws(() => [...new FrameReader().feed(Buffer.from('Welcome to Debian'))], /did not greet/);
+    assert.throws(() => [...new FrameReader().feed(Buffer.from(`${MAGIC}\xff\xff\xff\xff`, 'latin1'))], /refused/);
+    assert.throws(() => [...new FrameReader().feed(Buffer.from(`${MAGIC}\0\0\0\x02{]`, 'latin1'))], SyntaxError);
+  });
+
+  it('only plain values of the codec are values, within the caps', () => {
+    const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+    for (const good of [
+      null,
+      1,
+      'x',
+      [[]],
+      { t: [1] },
+      { f: '1e-07' },
+      { f: '-inf' },
+      { i: '-0xff' },
+      { d: [[1, 2]] },
+      nested(60),
+    ])
+      assert.ok(isPlainValue(good), JSON.stringify(good));
+    const bad = [
+      undefined,
+      1.5,
+      2 ** 60,
+      {},
+      { t: 1 },
+      { f: '' },
+      { f: '0x10' },
+      { f: 1 },
+      { i: '12' },
+      { i: 5 },
+      { d: [[1]] },
+      { d: [[1, 2, 3]] },
+      { b: 'é' },
+      { c: ['1'] },
+      { z: 1 },
+      { t: [], s: [] },
+      JSON.parse('{"__proto__": []}'),
+      nested(100),
+      Array(500_000).fill(0),
+    ];
+    for (const one of bad) assert.ok(!isPlainValue(one), JSON.stringify(one)?.slice(0, 50));
+  });
+
+  it('what a program’s process wrote is an answer of one known shape, or an error', () => {
+    const read = (text: string, kind: 'answer' | 'load' = 'answer'): CallResult => toCallResult([kind, text]);
+    assert.deepEqual(read('{"v":{"t":[1]}}'), { kind: 'value', value: { t: [1] } });
+    assert.deepEqual(read('{"e":"ValueError: x"}'), { kind: 'error', message: 'ValueError: x' });
+    assert.deepEqual(read('{"m":"MemoryError"}'), { kind: 'memory', message: 'MemoryError' });
+    for (const text of [
+      'true',
+      'null',
+      '[]',
+      '{}',
+      '{"v":1.5}',
+      '{"v":1,"pass":true}',
+      '{"k":"ok","v":3}',
+      'x',
+      '{"e":1}',
+    ])
+      assert.equal(read(text).kind, 'error', text);
+    assert.equal(read('{"v":1}', 'load').kind, 'error');
+    assert.deepEqual(toCallResult(['timeout', 'late']), { kind: 'timeout', message: 'late' });
+    assert.ok(JSON.stringify(read(`{"e":"${'x'.repeat(10_000)}"}`)).length < 1000);
+  });
+
+  it('streamed calls and those of the result are put together in order', async () => {
+    const { channel, written } = open();
+    const run = channel.run(job);
+    assert.equal(JSON.parse(written[0]!.subarray(4).toString()).memory, 256 * 2 ** 20);
+    channel.feed(encodeFrame({ id: 1, call: ['answer', '{"v":1}'] }));
+    channel.feed(result(1, [['answer', '{"v":2}']]));
+    assert.deepEqual(await run, {
+      calls: [
+        { kind: 'value', value: 1 },
+        { kind: 'value', value: 2 },
+      ],
+      ms: 1,
+      wallHit: false,
+    });
+    assert.equal(channel.cpuAtHead, 2);
+  });
+
+  const answers = [
+    ['answer', '1'],
+    ['answer', '2'],
+  ];
+  for (const [name, bytes] of Object.entries({
+    'another id': result(9, answers),
+    'too few calls': result(1, answers.slice(1)),
+    'an unknown field': result(1, answers, { verdict: 'pass' }),
+    'an unknown kind of call': result(1, [answers[0], ['pass', '']]),
+    'no frame': Buffer.from('\xff\xff\xff\xff', 'latin1'),
+  }))
+    it(`a result with ${name} ends the guest: the running job may be the cause, the waiting one is not`, async () => {
+      const { channel, state } = open();
+      const runs = [channel.run(job), channel.run(job)];
+      channel.feed(bytes);
+      await assert.rejects(runs[0]!, lost(true));
+      await assert.rejects(runs[1]!, lost(false));
+      assert.ok(!channel.usable && state.destroyed > 0);
+      await assert.rejects(channel.run(job), lost(false));
+    });
+
+  it('an expired job keeps the answers it gave, its guest ends, and waiting jobs go elsewhere', async () => {
+    const { channel } = open();
+    const runs = [channel.run(job), channel.run(job)];
+    channel.feed(encodeFrame({ id: 1, call: ['answer', '{"v":1}'] }));
+    channel.expire('too late', true);
+    const { calls, wallHit } = await runs[0]!;
+    assert.deepEqual(calls, [
+      { kind: 'value', value: 1 },
+      { kind: 'timeout', message: 'too late' },
+    ]);
+    assert.ok(wallHit);
+    await assert.rejects(runs[1]!, lost(false));
+  });
+
+  it('a guest is not used beyond its number of jobs, nor after it asked to be replaced', async () => {
+    const first = open(1);
+    const run = first.channel.run(job);
+    first.channel.feed(result(1, answers));
+    await run;
+    assert.ok(!first.channel.usable);
+    const second = open();
+    const other = second.channel.run(job);
+    second.channel.feed(result(1, answers, { retire: true }));
+    await other;
+    assert.ok(!second.channel.usable);
+  });
+
+  it('a guest that ends before it is ready says why', async () => {
+    const channel = new GuestChannel({ write: () => {}, destroy: () => {} }, 1);
+    channel.end('no such image');
+    await assert.rejects(channel.ready, /no such image/);
+  });
+});
