@@ -6,7 +6,7 @@ import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { SEARCH_ATTRIBUTES } from '../infra/temporalNamespace.js';
 import { workflowBundle } from './bundle.js';
-import { openDeps } from './deps.js';
+import { type OpenDeps, openDeps } from './deps.js';
 import { TimedHeartbeat } from './heartbeat.js';
 import { createLogger, type Logger } from './logger.js';
 
@@ -18,6 +18,8 @@ export interface StartOptions {
   sandbox?: RunConfig['sandbox']; // overrides what runs ask for
   threads?: number; // of the engine
   log?: Logger;
+  /** What activities run on; default: opened from the options above. */
+  deps?: (searchAttributes: boolean) => Promise<OpenDeps>;
   /** Lines for people (which sandbox was taken); default: the log. */
   say?: (line: string) => void;
 }
@@ -37,7 +39,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   installRuntime(log);
   const connection = await connect(options.address);
   const searchAttributes = await knowsSearchAttributes(connection, namespace);
-  const opened = await openDeps({ ...options, searchAttributes, log });
+  const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
   const workers: Worker[] = [];
   try {
     // asked for by name: a daemon that is missing should say so now, not at the first test
@@ -121,7 +123,8 @@ function installRuntime(log: Logger): void {
       trace: (message, meta) => log.trace(meta ?? {}, message),
       debug: (message, meta) => log.debug(meta ?? {}, message),
       info: (message, meta) => log.info(meta ?? {}, message),
-      warn: (message, meta) => log.warn(meta ?? {}, message),
+      // that a queue serves one kind of task only is what roles are about
+      warn: (message, meta) => (/^No .* registered/.test(message) ? undefined : log.warn(meta ?? {}, message)),
       error: (message, meta) => log.error(meta ?? {}, message),
     },
   });

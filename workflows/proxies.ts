@@ -1,6 +1,8 @@
 // The activities over Temporal: which queue serves which, how long an attempt may take, and what the history says of it.
 import { type ActivityInterfaceFor, type ActivityOptions, proxyActivities } from '@temporalio/workflow';
+import type { ChainBatch, Position, TestTargets } from '../activities/types.js';
 import { TASK_QUEUES } from '../core/queues.js';
+import type { RunMetrics } from '../core/schema/metrics.js';
 import type { Acts } from './acts.js';
 
 // An infrastructure fault is retried for as long as it lasts; faults of input or logic are marked non-retryable.
@@ -32,18 +34,34 @@ const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   renderReport: cpu,
 };
 
+/** The fields of activity inputs that tell a person where in a run an activity is. */
+interface Described {
+  stage?: number;
+  epoch?: number;
+  role?: string;
+  per?: string;
+  suite?: string;
+  position?: Position;
+  batch?: ChainBatch;
+  targets?: TestTargets;
+  metrics?: RunMetrics;
+}
+
 /** One line in the Web UI for each activity of a history. */
 export function summaryOf(name: keyof Acts, input: object): string {
-  const { stage, batch, role, position, per, suite, targets, metrics } = input as Record<string, any>;
-  const at = position ?? batch?.position ?? targets?.position;
-  const parts: (string | undefined)[] = [
+  const { stage, epoch, role, per, suite, position, batch, targets, metrics } = input as Described;
+  const trained = batch?.kind === 'train' ? batch : undefined;
+  const evaluated = batch?.kind === 'evaluation' ? batch : undefined;
+  const at = position ?? trained?.position ?? (targets?.kind === 'evaluation' ? undefined : targets?.position);
+  const parts = [
     at && `stage ${at.stage} · step ${at.step} · ${at.phase}`,
-    role ?? batch?.role ?? batch?.split,
-    name === 'generateReasoning' ? `reasoning ${stage}${batch.greedy ? ' greedy' : ''}` : undefined,
-    name === 'generateTests' ? `tests, ${targets.kind}` : undefined,
-    name === 'executeSuite' ? `${suite} suite by ${per}` : undefined,
-    metrics && `${metrics.kind} ${metrics.step}`,
-    name === 'commitCheckpoint' ? `stage ${stage} epoch ${(input as { epoch: number }).epoch}` : undefined,
+    role ?? trained?.role,
+    evaluated && `${evaluated.split}${evaluated.greedy ? ' greedy' : ''}`,
+    name === 'generateReasoning' && `reasoning ${stage}`,
+    targets && `tests (${targets.kind})`,
+    suite && `${suite} suite by ${per}`,
+    metrics && `${metrics.kind} at step ${metrics.step}`,
+    epoch !== undefined && `checkpoint of stage ${stage}, epoch ${epoch}`,
   ];
   return parts.filter(Boolean).join(' · ') || name;
 }

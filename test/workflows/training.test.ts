@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { createActivities } from '../../activities/index.js';
+import { GauntletError } from '../../core/errors.js';
+import { TASK_QUEUES } from '../../core/queues.js';
+import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
+import { packageRoot } from '../../data/paths.js';
+import { workflowBundle } from '../../workers/bundle.js';
+import type { RunningWorkers } from '../../workers/start.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import type { SolveProblemsResult } from '../../workflows/solveProblems.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
+
+const HISTORIES = `${packageRoot()}/test/workflows/histories`;
+const ONE_STAGE = {
+  ...SMALL_RUN,
+  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 0 },
+};
+/** Recorded histories and the ids of their workflows. */
+const RECORDED = { trainFullPipeline: 'whole', trainStage: 'whole/stage-1', solveProblems: 'solve' };
+
+describe('training as a workflow', function () {
+  this.timeout(60_000);
+  let host: TestServer;
+  let world: Doubles;
+  let workers: RunningWorkers;
+
+  before(async function () {
+    needTemporal(this);
+    host = await startServer();
+  });
+  after(async () => host?.close());
+  beforeEach(async () => {
+    world = await doubles();
+    workers = await workersOver(host.server, world);
+  });
+  afterEach(async () => {
+    await workers?.shutdown();
+    await rm(world.folder, { recursive: true, force: true });
+  });
+
+  it('ends with the digests and rates of the driver in process, and says where it stands on the way', async () => {
+    const handle = await startRun(host.client, 'whole', SMALL_RUN);
+    const result = runResultSchema.parse(await handle.result());
+    assert.equal(result.runId, 'whole');
+    const other = await doubles();
+    const expected = await runPipeline(createActivities(other.deps), 'whole', SMALL_RUN);
+    assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected, trainingSeconds: 0 });
+    await rm(other.folder, { recursive: true, force: true });
+    await saysWhereItStands(handle);
+    await record('trainFullPipeline', handle);
+    await record('trainStage', host.client.workflow.getHandle('whole/stage-1'));
+  });
+
+  async function saysWhereItStands(handle: WorkflowHandle): Promise<void> {
+    const progress = runProgressSchema.parse(await handle.query<RunProgress>('progress'));
+    assert.equal(progress.state, 'completed');
+    assert.deepEqual([progress.step, progress.totalSteps, progress.stage], [6, 6, 5]);
+    const { searchAttributes } = await handle.describe();
+    assert.deepEqual(searchAttributes.GauntletState, ['completed']);
+    assert.deepEqual(searchAttributes.GauntletModel, ['tiny']);
+    assert.deepEqual(searchAttributes.GauntletStage, [5]);
+    const { events } = await host.client.workflow.getHandle(`${handle.workflowId}/stage-5`).fetchHistory();
+    const summaries = (events ?? []).map((event) => String(event.userMetadata?.summary?.data ?? ''));
+    assert.ok(summaries.some((summary) => summary.includes('stage 5 · step 2 · generator · generator · reasoning 3')));
+  }
+
+  it('a stage of many steps continues as new and loses nothing', async () => {
+    const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 11, alternatingSteps: 0 };
+    const result = (await (await startRun(host.client, 'long', { ...SMALL_RUN, schedule })).result()) as RunResult;
+    const { events } = await host.client.workflow.getHandle('long/stage-5').fetchHistory();
+    assert.ok(events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId);
+    const other = await doubles();
+    const expected = await runPipeline(createActivities(other.deps), 'long', { ...SMALL_RUN, schedule });
+    assert.deepEqual(result.digests, expected.digests);
+    await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('a bad configuration fails it at once, with one clear line', async () => {
+    const handle = await startRun(host.client, 'bad', { ...SMALL_RUN, ppo: { clip: -1 } });
+    await assert.rejects(handle.result(), (error: unknown) => {
+      assert.ok(error instanceof WorkflowFailedError);
+      const { message, type, nonRetryable } = error.cause as unknown as Record<string, unknown>;
+      assert.match(String(message), /^ppo\.clip: [^\n]*$/);
+      assert.deepEqual([type, nonRetryable], ['BAD_CONFIG', true]);
+      return true;
+    });
+    assert.equal((await handle.query<RunProgress>('progress')).state, 'failed');
+  });
+
+  it('a fault of the sandbox is retried and changes nothing', async () => {
+    const run = world.sandbox.run.bind(world.sandbox);
+    let faults = 0;
+    world.sandbox.run = async (jobs) => {
+      if (faults++ === 1) throw new GauntletError('SANDBOX_FAULT', 'the daemon went away');
+      return run(jobs);
+    };
+    const result = (await (await startRun(host.client, 'faulty', ONE_STAGE)).result()) as RunResult;
+    const other = await doubles();
+    const expected = await runPipeline(createActivities(other.deps), 'faulty', ONE_STAGE);
+    assert.deepEqual(result.digests, expected.digests);
+    await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('cancelling it reaches the engine and ends run and stage', async () => {
+    let asked = false;
+    const { generate } = world.engine;
+    let calls = 0;
+    let blocked = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      blocked = resolve;
+    });
+    world.engine.generate = (rows, options) => {
+      if (++calls < 30) return generate.call(world.engine, rows, options);
+      blocked();
+      return new Promise((_, reject) => {
+        options.signal?.addEventListener('abort', () => {
+          asked = true;
+          reject(new Error('aborted'));
+        });
+      });
+    };
+    const handle = await startRun(host.client, 'cancelled', ONE_STAGE);
+    await waiting;
+    await handle.cancel();
+    await assert.rejects(handle.result());
+    assert.equal((await handle.describe()).status.name, 'CANCELLED');
+    for (let i = 0; i < 100 && !asked; i++) await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(asked, 'the engine heard of it');
+  });
+
+  it('problems are solved by a checkpoint, with the discriminator’s tests', async () => {
+    await (await startRun(host.client, 'teacher', ONE_STAGE)).result();
+    const input = { checkpoint: { runId: 'teacher', name: 'best' }, split: 'validation', tests: true };
+    const options = { taskQueue: TASK_QUEUES.orchestrator, workflowId: 'solve', args: [input] };
+    const handle = await host.client.workflow.start('solveProblems', options);
+    const result = (await handle.result()) as SolveProblemsResult;
+    assert.equal(result.problems, 4);
+    const solutions = await world.deps.store.getJson<{ code: string; passed: number; tests: number }[]>(
+      result.solutions,
+    );
+    assert.equal(solutions.length, 4);
+    assert.ok(solutions.every(({ code }) => code.startsWith('def solve(x):')));
+    await record('solveProblems', handle);
+  });
+
+  it('the histories recorded when the workflows were written still replay', async () => {
+    const workflowBundleOption = { codePath: await workflowBundle() };
+    for (const [name, workflowId] of Object.entries(RECORDED)) {
+      const history = JSON.parse(await readFile(`${HISTORIES}/${name}.json`, 'utf8')) as unknown;
+      await Worker.runReplayHistory({ workflowBundle: workflowBundleOption }, history, workflowId);
+    }
+  });
+
+  it('a history in which another activity ran does not replay', async () => {
+    const text = await readFile(`${HISTORIES}/trainStage.json`, 'utf8');
+    const history = JSON.parse(text.replace('"executeSuite"', '"summariseEvaluation"')) as unknown;
+    const replay = Worker.runReplayHistory(
+      { workflowBundle: { codePath: await workflowBundle() } },
+      history,
+      'trainStage',
+    );
+    await assert.rejects(replay, { name: 'DeterminismViolationError' });
+  });
+
+  /** With GAUNTLET_RECORD_HISTORIES set, today's histories become the recorded ones. */
+  async function record(name: keyof typeof RECORDED, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
+    if (!process.env.GAUNTLET_RECORD_HISTORIES) return;
+    await writeFile(`${HISTORIES}/${name}.json`, `${historyToJSON(await handle.fetchHistory())}\n`);
+  }
+});
