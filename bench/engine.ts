@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../core/random.js';
-import { type ModelConfig, parameterShapes, writeModelConfig } from '../ml/hf/config.js';
+import { type ModelConfig, writeModelConfig } from '../ml/hf/config.js';
 import { writeSafetensors } from '../ml/hf/safetensors.js';
+import { parameterLayout } from '../ml/nn/qwen2.js';
 import type { Adapter, Engine } from '../ml/session/engine.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 
@@ -26,7 +27,7 @@ const config: ModelConfig = {
 
 function randomModel(folder: string): void {
   const random = new RandomStream('bench');
-  const weights = [...parameterShapes(config)].map(([name, shape]) => {
+  const weights = parameterLayout(config).map(({ name, shape }) => {
     const size = shape.reduce((a, b) => a * b, 1);
     const std = name.includes('norm') ? 0 : 1 / Math.sqrt(shape.at(-1)!);
     const data = Float32Array.from({ length: size }, () => (name.includes('norm') ? 1 : std * random.normal()));

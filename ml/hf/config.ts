@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import { parameterLayout, type Qwen2Config } from '../nn/qwen2.js';
+import type { Qwen2Config } from '../nn/qwen2.js';
 import { readJson } from './tokenizer.js';
 
 /** What config.json says about a model that these graphs can run. */
@@ -63,11 +63,6 @@ export function readEosTokens(folder: string, config: Record<string, unknown>): 
   const path = join(folder, 'generation_config.json');
   const value = (existsSync(path) ? readJson(path).eos_token_id : undefined) ?? config.eos_token_id ?? [];
   return (Array.isArray(value) ? value : [value]).filter((id): id is number => Number.isSafeInteger(id));
-}
-
-/** Names and shapes of all parameters, in the order of the layers. */
-export function parameterShapes(c: Qwen2Config): Map<string, number[]> {
-  return new Map(parameterLayout(c).map(({ name, shape }) => [name, shape]));
 }
 
 /** config.json as transformers writes it for such a model. */

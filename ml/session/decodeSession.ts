@@ -25,7 +25,7 @@ export interface DecodeHooks {
 }
 
 const PREFILL_ROWS = 8;
-const PREFILL_STEP = 32; // prompts are padded to a multiple of this
+const PREFILL_STEP = 32; // short prompts are padded to a multiple of this, long ones to a cache size
 const MIN_BATCH = 2;
 
 /** Cache sizes: few, so that few graphs are compiled; all multiples of 64, which keeps sums in the same order. */
@@ -116,7 +116,7 @@ export class DecodeSession {
   private async prefill(prompts: number[][]): Promise<Prefilled> {
     const rows = prompts.length <= MIN_BATCH ? MIN_BATCH : PREFILL_ROWS;
     const longest = Math.max(...prompts.map((p) => p.length));
-    const length = Math.ceil(longest / PREFILL_STEP) * PREFILL_STEP;
+    const length = longest <= 256 ? Math.ceil(longest / PREFILL_STEP) * PREFILL_STEP : cacheSlots(longest);
     const ids = new BigInt64Array(rows * length);
     const last = new BigInt64Array(rows);
     prompts.forEach((prompt, b) => {

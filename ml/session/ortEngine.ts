@@ -119,7 +119,7 @@ class OrtEngine implements Engine {
     return inChunks(
       rows,
       (row) => row.prompt.length,
-      GENERATE_ROWS,
+      generateChunk(rows.length),
       (parts) =>
         this.pool.runAll<Generated[]>(
           parts.map((part): Job => ({ kind: 'generate', adapter: shared, rows: part, options: decode })),
@@ -216,6 +216,12 @@ class OrtEngine implements Engine {
     if (bad !== undefined)
       throw new GauntletError('BAD_INPUT', `token ${bad} is outside 0..${this.info.vocabSize - 1}`);
   }
+}
+
+/** Rows of a chunk for a request of `count`: at most GENERATE_ROWS, an even number of chunks where it pays. */
+function generateChunk(count: number): number {
+  const chunks = Math.max(1, Math.ceil(count / GENERATE_ROWS));
+  return Math.max(1, Math.ceil(count / (count >= 16 ? 2 * Math.ceil(chunks / 2) : chunks)));
 }
 
 /** The name by which others find the base: its folder's, not this machine's path. */
