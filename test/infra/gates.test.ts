@@ -163,7 +163,10 @@ describe('the test command', () => {
     const files = Object.keys(JSON.parse(readFileSync(join(folder, 'reports/coverage-summary.json'), 'utf8')));
     assert.ok(files.includes(join(ROOT, 'core/errors.ts')));
     assert.equal(files.includes(join(ROOT, 'dist/core/errors.js')), false);
-    assert.equal(files.some((file) => file.includes('/test/')), false);
+    assert.equal(
+      files.some((file) => file.includes('/test/')),
+      false,
+    );
   });
 });
 
