@@ -1,29 +1,20 @@
 // The process that holds CPython-in-WebAssembly. It runs under Node's permission model with an empty environment and
 // no code generation from strings, cuts everything of the host that the interpreter could reach, and then serves
 // jobs in one synchronous loop: read a frame, run, answer, put the whole heap back.
-// A sibling of nothing: it must be loadable without the package's other modules, which the permissions hide.
+// It can load its two siblings and the interpreter; the permissions hide everything else.
 import { Buffer } from 'node:buffer';
-import childProcess from 'node:child_process';
-import dgram from 'node:dgram';
-import dns from 'node:dns';
 import fs from 'node:fs';
-import module from 'node:module';
-import net from 'node:net';
 import type { JobFrame } from '../guest/frames.js';
+import { Files, type MemFs } from './files.mjs';
+import { cutHost, cutImports, deny, type WebAssemblyApi } from './lockdown.mjs';
 
 const [pyodideUrl, snapshotPath] = process.argv.slice(2) as [string, string];
 const [JOBS, ANSWERS] = [0, 3]; // file descriptors
 const LOAD_CAP = 512 << 20; // bytes of linear memory while starting
 const RETIRE_GROWTH = 64 << 20; // a heap that grew by more is not worth putting back
-const TMP_BYTES = 16 << 20;
-const TMP_FILES = 1000;
 const SWALLOWED = 9; // exit status: the program catches every interrupt and goes on
-const { EPERM, ENOSPC } = { EPERM: 63, ENOSPC: 51 }; // WASI's numbers
 
 const exit: (code: number) => never = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);
-const deny = () => {
-  throw new Error('denied');
-};
 
 // ---- the wire (synchronous, so that no event loop is left for anything else) ----
 function readExactly(size: number): Buffer {
@@ -62,150 +53,13 @@ function openClock(): () => number {
 }
 const cpuSeconds = openClock();
 
-// ---- before the interpreter exists: its imports lose the host, its memory gets a ceiling ----
-const HOST_IMPORTS =
-  /^_?(system|emscripten_run_script|emscripten_async|emscripten_asm_const|emscripten_dlopen|_emscripten_dlopen|_?dlopen|emscripten_fetch|emscripten_wget|__syscall_(socket|connect|bind|listen|accept4|sendto|sendmsg|recvfrom|recvmsg)|_?getaddrinfo|emscripten_websocket)/;
-let memoryCap = LOAD_CAP;
-type Instantiate = (source: unknown, imports?: { env?: Record<string, unknown> }) => Promise<unknown>;
-interface WebAssemblyApi {
-  instantiate: Instantiate;
-  Memory: { prototype: { grow(this: { buffer: ArrayBuffer }, pages: number): number } };
-}
-function cutImports(): void {
-  const wasm = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
-  const { instantiate } = wasm;
-  wasm.instantiate = async (source, imports) => {
-    const env = imports?.env ?? {};
-    for (const name of Object.keys(env))
-      if (HOST_IMPORTS.test(name) && typeof env[name] === 'function') env[name] = () => -1;
-    wasm.instantiate = deny as never;
-    return instantiate(source, imports);
-  };
-  const { grow } = wasm.Memory.prototype;
-  wasm.Memory.prototype.grow = function (pages) {
-    if (this.buffer.byteLength + pages * 65536 > memoryCap) throw new RangeError('memory cap');
-    return grow.call(this, pages);
-  };
-}
-
-// ---- after it exists: what of the host is left in this process is taken away ----
-function cutHost(): void {
-  net.Socket.prototype.connect = net.connect = net.createConnection = net.Server.prototype.listen = deny as never;
-  dgram.createSocket = dns.lookup = deny as never;
-  for (const lib of [childProcess, dns.promises, dns, dgram] as unknown as Record<string, unknown>[])
-    for (const name of Object.keys(lib)) if (typeof lib[name] === 'function') lib[name] = deny;
-  module.syncBuiltinESMExports();
-  for (const name of ['fetch', 'WebSocket', 'EventSource', 'Worker', 'process', 'require', 'Buffer', 'navigator'])
-    try {
-      Object.defineProperty(globalThis, name, { value: undefined, configurable: false });
-    } catch {
-      // not configurable here: then it is not a door either (fetch and WebSocket are configurable in every Node)
-    }
-}
-
-interface MemFs {
-  filesystems: Record<string, unknown>;
-  ErrnoError: new (errno: number) => Error;
-  streams: ({ fd: number } | null)[];
-  analyzePath(path: string): { exists: boolean };
-  readdir(path: string): string[];
-  lstat(path: string): { mode: number };
-  isDir(mode: number): boolean;
-  isLink(mode: number): boolean;
-  chdir(path: string): void;
-  rmdir(path: string): void;
-  unlink(path: string): void;
-  close(stream: unknown): void;
-  [method: string]: unknown;
-}
-
-/** Files live in JavaScript, beyond the heap: writes are allowed below /tmp only, counted, and undone after a job. */
-class Files {
-  bytes = 0;
-  files = 0;
-  #unlink: MemFs['unlink'];
-  #rmdir: MemFs['rmdir'];
-
-  constructor(readonly fs: MemFs) {
-    for (const name of ['NODEFS', 'PROXYFS', 'IDBFS', 'WORKERFS', 'NODESOCKFS', 'NATIVEFS_ASYNC']) delete fs.filesystems[name];
-    this.#unlink = fs.unlink.bind(fs);
-    this.#rmdir = fs.rmdir.bind(fs);
-    this.#seal('/');
-    const chmod = fs['chmod'] as (node: unknown, mode: number) => void;
-    fs['chmod'] = (node: unknown, mode: number) => {
-      if (typeof node === 'string') this.#refuse(EPERM); // a program's; the file system itself passes the node it made
-      chmod.call(fs, node, mode);
-    };
-    for (const name of ['lchmod', 'fchmod', 'chown', 'lchown', 'fchown', 'mount', 'unmount', 'mkdev', 'createDevice'])
-      fs[name] = () => this.#refuse(EPERM);
-    this.#meter('write', (_stream, _buffer, _offset, length) => this.#spend(Number(length), 0));
-    this.#meter('truncate', (_path, length) => this.#spend(Number(length), 0));
-    this.#meter('ftruncate', (_fd, length) => this.#spend(Number(length), 0));
-    this.#meter('allocate', (_stream, offset, length) => this.#spend(Number(offset) + Number(length), 0));
-    this.#meter('mknod', () => this.#spend(0, 1));
-    this.#meter('symlink', () => this.#spend(0, 1));
-  }
-
-  /** Puts the file system back; throws where it cannot. */
-  restore(): void {
-    for (const stream of this.fs.streams) if (stream && stream.fd > 2) this.fs.close(stream);
-    this.fs.chdir('/tmp');
-    if (this.bytes + this.files === 0) return;
-    this.#empty('/tmp');
-    this.bytes = this.files = 0;
-  }
-
-  #seal(folder: string): void {
-    for (const name of this.fs.readdir(folder)) {
-      if (name === '.' || name === '..') continue;
-      const path = `${folder === '/' ? '' : folder}/${name}`;
-      if (path === '/tmp' || path === '/proc/self/fd') continue;
-      const { mode } = this.fs.lstat(path);
-      if (this.fs.isLink(mode) || (path.startsWith("/dev/") && !this.fs.isDir(mode))) continue;
-      if (this.fs.isDir(mode)) this.#seal(path);
-      (this.fs['chmod'] as (path: string, mode: number) => void)(path, this.fs.isDir(mode) ? 0o555 : 0o444);
-    }
-    if (folder === '/') (this.fs['chmod'] as (path: string, mode: number) => void)('/', 0o555);
-    this.fs['ignorePermissions'] = false;
-  }
-
-  #meter(name: string, before: (...args: unknown[]) => void): void {
-    const method = this.fs[name] as ((...args: unknown[]) => unknown) | undefined;
-    if (!method) return;
-    this.fs[name] = (...args: unknown[]) => {
-      before(...args);
-      return method.apply(this.fs, args);
-    };
-  }
-
-  #spend(bytes: number, files: number): void {
-    this.bytes += bytes;
-    this.files += files;
-    if (this.bytes > TMP_BYTES || this.files > TMP_FILES) this.#refuse(ENOSPC);
-  }
-
-  #refuse(errno: number): never {
-    throw new this.fs.ErrnoError(errno);
-  }
-
-  #empty(folder: string): void {
-    for (const name of this.fs.readdir(folder)) {
-      if (name === '.' || name === '..') continue;
-      const path = `${folder}/${name}`;
-      if (this.fs.isDir(this.fs.lstat(path).mode)) {
-        this.#empty(path);
-        this.#rmdir(path);
-      } else this.#unlink(path);
-    }
-  }
-}
-
 // ---- start ----
 (process as unknown as { binding: unknown }).binding = (name: string) =>
   name === 'constants' ? { fs: fs.constants } : deny(); // Emscripten asks for these constants, nothing else
 const snapshot = new Uint8Array(fs.readFileSync(snapshotPath));
 const { guest } = readFrame() as { guest: string };
-cutImports();
+let memoryCap = LOAD_CAP;
+cutImports((globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly, () => memoryCap);
 const { loadPyodide } = (await import(pyodideUrl)) as typeof import('pyodide');
 const py = await loadPyodide({
   jsglobals: Object.create(null),

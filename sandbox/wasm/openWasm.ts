@@ -1,6 +1,7 @@
 // The embedded backend: CPython in WebAssembly, for machines without Docker. Best effort, not a security boundary.
 import fs from 'node:fs';
 import os from 'node:os';
+import type { ResolvedJob } from '../guest/channel.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { WasmProcess } from './process.js';
@@ -19,9 +20,9 @@ export async function openWasm({
   log = () => {},
 }: WasmOptions = {}): Promise<Sandbox> {
   let snapshot = await ensureSnapshot(log);
-  const open = async () => {
+  const open = async (job: ResolvedJob) => {
     try {
-      return await WasmProcess.start(snapshot);
+      return await WasmProcess.start(snapshot, Math.max(10, job.limits.cpuSeconds));
     } catch (error) {
       fs.rmSync(snapshot, { force: true }); // a damaged snapshot: made again
       snapshot = await ensureSnapshot(log);

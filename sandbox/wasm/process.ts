@@ -8,13 +8,16 @@ import { encodeFrame } from '../guest/frames.js';
 import { guestSource } from '../guest/source.js';
 import { pyodideFolder, pyodideUrl } from './snapshot.js';
 
-const CHILD = fileURLToPath(new URL('./child.mjs', import.meta.url));
+const [CHILD, ...SIBLINGS] = ['./child.mjs', './files.mjs', './lockdown.mjs'].map((file) =>
+  fileURLToPath(new URL(file, import.meta.url)),
+) as [string, string, string];
 const CLOCK = '/proc/thread-self/schedstat'; // of the child's main thread; absent beyond Linux
 const MAX_JOBS = 5000;
 const LOOK_EVERY = 50; // ms
 const CPU_GRACE = 0.25; // seconds that the guest's own watch has before this one ends the process
 const WALL_GRACE = 0.5;
-const CPU_TOTAL = 900; // seconds over the process' life: bounds an orphan that the host could not end
+const CPU_RETIRE = 200; // seconds of CPU after which a process is replaced
+const CPU_TOTAL = 300; // seconds that the kernel grants it: bounds an orphan in a call that nothing interrupts
 const START_SECONDS = 60;
 const SWALLOWED = 9; // exit status of a guest whose program catches every interrupt
 
@@ -23,7 +26,7 @@ export function lockdownFlags(snapshot: string): string[] {
   const permission = process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
     : '--experimental-permission';
-  const readable = [`${pyodideFolder()}/`, CHILD, snapshot, CLOCK];
+  const readable = [`${pyodideFolder()}/`, CHILD, ...SIBLINGS, snapshot, CLOCK];
   return [
     '--no-warnings',
     permission,
@@ -35,9 +38,9 @@ export function lockdownFlags(snapshot: string): string[] {
 }
 
 /** Starts the child; descriptor 0 carries jobs, descriptor 3 answers, nothing else is connected. */
-export function spawnLocked(script: string, snapshot: string, args: string[]): ChildProcess {
+function spawnLocked(script: string, snapshot: string, args: string[], cpuSeconds: number): ChildProcess {
   const command = [process.execPath, ...lockdownFlags(snapshot), script, ...args];
-  const limits = `ulimit -c 0; ulimit -t ${CPU_TOTAL}; exec "$@"`;
+  const limits = `ulimit -c 0; ulimit -t ${Math.ceil(CPU_TOTAL + 2 * cpuSeconds)}; exec "$@"`;
   const [file, argv] =
     process.platform === 'win32' ? [command[0]!, command.slice(1)] : ['/bin/sh', ['-c', limits, 'sh', ...command]];
   return spawn(file, argv, { env: {}, stdio: ['pipe', 'ignore', 'pipe', 'pipe'], detached: false });
@@ -49,9 +52,10 @@ export class WasmProcess implements Guest {
   #child: ChildProcess;
   #exited: Promise<void>;
   #stderr = '';
+  #cpuSeconds = 0;
 
-  private constructor(snapshot: string) {
-    const child = spawnLocked(CHILD, snapshot, [pyodideUrl(), snapshot]);
+  private constructor(snapshot: string, cpuSeconds: number) {
+    const child = spawnLocked(CHILD, snapshot, [pyodideUrl(), snapshot], cpuSeconds);
     this.#child = child;
     const stop = () => void child.kill('SIGKILL');
     this.#channel = new GuestChannel({ write: (data) => void child.stdin!.write(data), destroy: stop }, MAX_JOBS);
@@ -76,8 +80,10 @@ export class WasmProcess implements Guest {
     });
   }
 
-  static async start(snapshot: string): Promise<WasmProcess> {
-    const guest = new WasmProcess(snapshot);
+  /** @param cpuSeconds the largest CPU limit of a job that it will be given */
+  static async start(snapshot: string, cpuSeconds: number): Promise<WasmProcess> {
+    const guest = new WasmProcess(snapshot, cpuSeconds);
+    guest.#cpuSeconds = cpuSeconds;
     const timer = setTimeout(() => guest.#channel.end('the interpreter did not start in time'), START_SECONDS * 1000);
     try {
       guest.#channel.transport.write(encodeFrame({ guest: guestSource('wasm') }));
@@ -92,14 +98,16 @@ export class WasmProcess implements Guest {
     return this.#channel.usable;
   }
 
-  fits(): boolean {
-    return true; // the memory limit is set anew for every job
+  fits(job: ResolvedJob): boolean {
+    return job.limits.cpuSeconds <= this.#cpuSeconds; // memory is limited anew for every job
   }
 
   async run(job: ResolvedJob): Promise<GuestRun> {
     this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
     try {
-      return await this.#channel.run(job);
+      const run = await this.#channel.run(job);
+      if (this.#channel.cpuAtHead > CPU_RETIRE) this.#channel.retire('the process has served its time');
+      return run;
     } finally {
       if (!this.#channel.head) {
         clearInterval(this.#watch);
@@ -116,7 +124,7 @@ export class WasmProcess implements Guest {
   #look(): void {
     const limits = this.#channel.head?.limits;
     if (!limits) return;
-    const cpu = this.#cpuSeconds();
+    const cpu = this.#cpuUsed();
     if (cpu !== undefined && cpu - this.#channel.cpuAtHead > limits.cpuSeconds + CPU_GRACE)
       this.#channel.expire('no answer within the limit of CPU time', false);
     else if (performance.now() - this.#channel.headSince > (limits.wallSeconds + WALL_GRACE) * 1000)
@@ -124,7 +132,7 @@ export class WasmProcess implements Guest {
   }
 
   /** CPU time of the child's main thread; undefined where the system does not tell. */
-  #cpuSeconds(): number | undefined {
+  #cpuUsed(): number | undefined {
     try {
       const { pid } = this.#child;
       return Number.parseInt(fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1'), 10) / 1e9;

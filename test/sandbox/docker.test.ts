@@ -5,6 +5,7 @@ import { IMAGE } from '../../sandbox/docker/image.js';
 import { connectDocker, openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
+import { openSandbox } from '../../workers/openSandbox.js';
 import { conformance, job } from './conformance.js';
 import { hostileRows, judgeHostile } from './hostile.js';
 
@@ -34,6 +35,14 @@ describe('the Docker sandbox', function () {
   it('says that it is a boundary', () => {
     assert.equal(sandbox.info.kind, 'docker');
     assert.equal(sandbox.info.boundary, true);
+  });
+
+  it('auto takes Docker where a daemon answers, and says so', async () => {
+    const lines: string[] = [];
+    const chosen = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
+    assert.equal(chosen.info.kind, 'docker');
+    assert.match(lines.join('\n'), /sandbox: docker/);
+    await chosen.close();
   });
 
   conformance(() => sandbox);

@@ -5,6 +5,8 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { equalValues } from '../../core/compare.js';
+import type { Value } from '../../core/schema/value.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { lockdownFlags } from '../../sandbox/wasm/process.js';
@@ -36,6 +38,54 @@ describe('the WebAssembly sandbox', function () {
   });
 
   conformance(() => sandbox);
+
+  it('lenient equality is Python’s own == wherever the policy does not widen it', async () => {
+    const values: Value[] = [
+      ...[
+        null,
+        true,
+        false,
+        0,
+        1,
+        2,
+        '',
+        '1',
+        'a',
+        { f: '0.0' },
+        { f: '1.0' },
+        { f: '1.5' },
+        { f: 'inf' },
+        { f: '-inf' },
+      ],
+      ...[
+        { i: '0x10000000000000000' },
+        { f: '1.8446744073709552e+19' },
+        { b: '' },
+        { b: 'YQ==' },
+        { c: ['1.0', '0.0'] },
+      ],
+      ...[
+        [],
+        [1],
+        [true],
+        [{ f: '1.0' }, 2],
+        [[1]],
+        { s: [] },
+        { s: [1, 2] },
+        { s: [2, true] },
+        { s: [{ t: [1, 'a'] }] },
+      ],
+      ...[{ d: [] }, { d: [[1, 'a']] as [Value, Value][] }, { d: [[true, 'a']] as [Value, Value][] }],
+      { d: [['k', [1, { f: '2.0' }]]] as [Value, Value][] },
+      { d: [['k', [1, 2]]] as [Value, Value][] },
+    ];
+    const pairs = values.flatMap((a) => values.map((b) => [a, b]));
+    const [result] = await sandbox.run([job('def f(a, b): return a == b', pairs)]);
+    for (const [i, [a, b]] of pairs.entries()) {
+      const python = result!.calls[i]!;
+      assert.deepEqual(python, { kind: 'value', value: equalValues(a!, b!, 'lenient') }, JSON.stringify([a, b]));
+    }
+  });
 
   it('no hostile program passes falsely, differences are known ones, and a known program passes after each', async function () {
     const rows = hostileRows();

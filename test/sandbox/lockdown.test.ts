@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { loadPyodide } from 'pyodide';
+import { Files, type MemFs } from '../../sandbox/wasm/files.mjs';
+import { cutImports, deny, type WebAssemblyApi } from '../../sandbox/wasm/lockdown.mjs';
+import { ensureSnapshot } from '../../sandbox/wasm/snapshot.js';
+
+describe('what is cut before the interpreter starts', () => {
+  const api = () => {
+    const seen: Record<string, unknown>[] = [];
+    const wasm: WebAssemblyApi = {
+      instantiate: async (_source, imports) => void seen.push(imports?.env ?? {}),
+      Memory: { prototype: { grow: () => 7 } },
+    };
+    return { wasm, seen };
+  };
+
+  it('host imports are stubs, the others stay, and nothing can be instantiated afterwards', async () => {
+    const { wasm, seen } = api();
+    const host = () => 'host';
+    cutImports(wasm, () => 0);
+    const names = [
+      'system',
+      '_emscripten_run_script',
+      'emscripten_run_script_int',
+      '__syscall_connect',
+      '_dlopen_js',
+      'getaddrinfo',
+    ];
+    await wasm.instantiate(null, {
+      env: Object.fromEntries([...names, '__syscall_openat', 'clock'].map((name) => [name, host])),
+    });
+    for (const name of names) assert.equal((seen[0]![name] as () => unknown)(), -1, name);
+    for (const name of ['__syscall_openat', 'clock']) assert.equal(seen[0]![name], host);
+    assert.throws(() => wasm.instantiate(null), /denied/);
+    assert.throws(deny, /denied/);
+  });
+
+  it('memory grows up to the ceiling of the moment and no further', () => {
+    const { wasm } = api();
+    let cap = 2 * 65536;
+    cutImports(wasm, () => cap);
+    const memory = { buffer: new ArrayBuffer(65536) };
+    const grow = (pages: number) => wasm.Memory.prototype.grow.call(memory, pages);
+    assert.equal(grow(1), 7);
+    assert.throws(() => grow(2), RangeError);
+    cap = 3 * 65536;
+    assert.equal(grow(2), 7);
+  });
+});
+
+describe('the files of the interpreter', function () {
+  this.timeout(60_000);
+  let files: Files;
+  let run: (code: string) => unknown;
+  before(async () => {
+    const snapshot = new Uint8Array(fs.readFileSync(await ensureSnapshot(() => {})));
+    const py = await loadPyodide({ jsglobals: Object.create(null), _loadSnapshot: snapshot });
+    files = new Files((py as unknown as { FS: MemFs }).FS);
+    run = (code) => py.runPython(code);
+  });
+  beforeEach(() => files.restore());
+  const refused = (code: string) =>
+    run(`import os\nr = "done"\ntry:\n  ${code}\nexcept OSError as e: r = type(e).__name__\nr`);
+
+  it('can be written below /tmp, and are gone after a restore, open or not', () => {
+    assert.equal(
+      run(
+        'import os\nos.makedirs("/tmp/a/b")\nkeep = open("/tmp/a/b/c", "w")\nkeep.write("x")\nkeep.flush()\nos.path.getsize("/tmp/a/b/c")',
+      ),
+      1,
+    );
+    run('os.symlink("/tmp/a", "/tmp/link"); os.chdir("/tmp/a")');
+    files.restore();
+    assert.equal(run('os.getcwd() + str(os.listdir("/tmp"))'), '/tmp[]');
+  });
+
+  it('cannot be written, renamed, removed or opened up elsewhere', () => {
+    for (const code of [
+      'open("/x", "w")',
+      'open("/dev/shm/x", "w")',
+      'open(os.__file__, "a")',
+      'os.mkdir("/home/y")',
+      'os.rename(os.__file__, "/tmp/z")',
+      'os.unlink("/lib/python3.14/os.py")',
+      'os.chmod("/", 0o777)',
+      'os.chmod("/tmp", 0)',
+      'os.fchmod(os.open("/", os.O_RDONLY), 0o777)',
+      'os.chown("/", 5, 5)',
+    ])
+      assert.notEqual(refused(code), 'done', code);
+  });
+
+  it('are bounded in bytes and number, and the bound starts anew after a restore', () => {
+    assert.equal(refused('[open(f"/tmp/{i}", "wb").write(bytes(1 << 20)) for i in range(40)]'), 'OSError');
+    files.restore();
+    assert.equal(refused('os.truncate(os.open("/tmp/t", os.O_CREAT | os.O_RDWR), 1 << 30)'), 'OSError');
+    files.restore();
+    assert.equal(refused('[os.close(os.open(f"/tmp/{i}", os.O_CREAT)) for i in range(2000)]'), 'OSError');
+    files.restore();
+    assert.equal(refused('open("/tmp/ok", "wb").write(bytes(1 << 20))'), 'done');
+  });
+});
