@@ -40,45 +40,13 @@ describe('the WebAssembly sandbox', function () {
   conformance(() => sandbox);
 
   it('lenient equality is Python’s own == wherever the policy does not widen it', async () => {
-    const values: Value[] = [
-      ...[
-        null,
-        true,
-        false,
-        0,
-        1,
-        2,
-        '',
-        '1',
-        'a',
-        { f: '0.0' },
-        { f: '1.0' },
-        { f: '1.5' },
-        { f: 'inf' },
-        { f: '-inf' },
-      ],
-      ...[
-        { i: '0x10000000000000000' },
-        { f: '1.8446744073709552e+19' },
-        { b: '' },
-        { b: 'YQ==' },
-        { c: ['1.0', '0.0'] },
-      ],
-      ...[
-        [],
-        [1],
-        [true],
-        [{ f: '1.0' }, 2],
-        [[1]],
-        { s: [] },
-        { s: [1, 2] },
-        { s: [2, true] },
-        { s: [{ t: [1, 'a'] }] },
-      ],
-      ...[{ d: [] }, { d: [[1, 'a']] as [Value, Value][] }, { d: [[true, 'a']] as [Value, Value][] }],
-      { d: [['k', [1, { f: '2.0' }]]] as [Value, Value][] },
-      { d: [['k', [1, 2]]] as [Value, Value][] },
-    ];
+    const scalars: Value[] = [null, true, false, 0, 1, 2, '', '1', 'a'];
+    const floats: Value[] = ['0.0', '1.0', '1.5', 'inf', '-inf', '1.8446744073709552e+19'].map((f) => ({ f }));
+    const others: Value[] = [{ i: '0x10000000000000000' }, { b: '' }, { b: 'YQ==' }, { c: ['1.0', '0.0'] }];
+    const lists: Value[] = [[], [1], [true], [{ f: '1.0' }, 2], [[1]]];
+    const sets: Value[] = [[], [1, 2], [2, true], [{ t: [1, 'a'] }]].map((items) => ({ s: items as Value[] }));
+    const dicts: Value[] = [{ d: [] }, { d: [[1, 'a']] }, { d: [[true, 'a']] }, { d: [['k', [1, { f: '2.0' }]]] }];
+    const values = [...scalars, ...floats, ...others, ...lists, ...sets, ...dicts, { d: [['k', [1, 2]]] } as Value];
     const pairs = values.flatMap((a) => values.map((b) => [a, b]));
     const [result] = await sandbox.run([job('def f(a, b): return a == b', pairs)]);
     for (const [i, [a, b]] of pairs.entries()) {
