@@ -20,6 +20,7 @@ export interface Qwen2Config {
   tied: boolean; // the output projection is the embedding
 }
 
+const QUERY_BLOCK = 32; // fewer leave more of the future out, more make larger products; 32 to 96 cost the same
 const CAUSAL = -1e9; // added to the score of a key in the future: its probability is exactly 0
 
 /** Every parameter with its place in the flat vector of full-parameter training, in the order of the layers. */
@@ -66,7 +67,7 @@ export function qwen2Forward(
 ): Qwen2Forward {
   const parameters = new Map<string, Value>();
   const adapter = new Map<string, Value>();
-  const [n, group] = [rows * length, c.heads / c.kvHeads];
+  const n = rows * length;
   const ids = g.input('ids', 'int64', [n]);
   const parameter = (name: string, shape: number[]): Value => {
     const value = g.input(name, 'float32', shape);
@@ -92,7 +93,6 @@ export function qwen2Forward(
   const cosine = g.constant('rope_cos', [length, c.headDim / 2], cos);
   const sine = g.constant('rope_sin', [length, c.headDim / 2], sin);
   const start = g.indices([0]); // positions count from zero in every row
-  const causal = g.constant('causal', [length, length], causalMask(length));
   const split = (x: Value, heads: number): Value =>
     g.transpose(g.reshape(x, [rows, length, heads, c.headDim]), [0, 2, 1, 3]);
 
@@ -100,12 +100,7 @@ export function qwen2Forward(
     const q = g.rotary(split(linear(x, layer, 'self_attn.q_proj'), c.heads), start, cosine, sine);
     const k = g.rotary(split(linear(x, layer, 'self_attn.k_proj'), c.kvHeads), start, cosine, sine);
     const v = split(linear(x, layer, 'self_attn.v_proj'), c.kvHeads);
-    // grouped-query attention: the query heads that share a key become rows of one product
-    const folded = g.reshape(q, [rows, c.kvHeads, group * length, c.headDim]);
-    const scores = g.fusedMatMul(folded, k, { transB: true, alpha: 1 / Math.sqrt(c.headDim) });
-    const p = g.softmax(g.add(g.reshape(scores, [rows, c.heads, length, length]), causal));
-    const mixed = g.fusedMatMul(g.reshape(p, [rows, c.kvHeads, group * length, length]), v);
-    const joined = g.transpose(g.reshape(mixed, [rows, c.heads, length, c.headDim]), [0, 2, 1, 3]);
+    const joined = g.transpose(causalAttention(g, q, k, v), [0, 2, 1, 3]);
     return linear(g.reshape(joined, [n, c.heads * c.headDim]), layer, 'self_attn.o_proj');
   };
   const mlp = (x: Value, layer: number): Value => {
@@ -124,10 +119,39 @@ export function qwen2Forward(
   return { hidden, head, parameters, adapter };
 }
 
-function causalMask(length: number): Float32Array {
-  const mask = new Float32Array(length * length);
-  for (let i = 0; i < length; i++) mask.fill(CAUSAL, i * length + i + 1, (i + 1) * length);
-  return mask;
+/**
+ * softmax(q·kᵀ/√hd)·v over the past of each query. q [B, H, T, hd], k and v [B, KV, T, hd] → [B, H, T, hd].
+ * Queries go in blocks, each against the keys up to its own end: the future is half of the work, and most of it is
+ * never computed. So a row's result does not depend on how far its batch is padded.
+ */
+function causalAttention(g: Graph, q: Value, k: Value, v: Value): Value {
+  const [rows, heads, length, headDim] = q.shape as [number, number, number, number];
+  const kvHeads = k.shape[1] as number;
+  const blocks: Value[] = [];
+  for (let start = 0; start < length; start += QUERY_BLOCK) {
+    const end = Math.min(length, start + QUERY_BLOCK);
+    const size = end - start;
+    const part = (x: Value, from: number): Value => (from === 0 && end === length ? x : g.slice(x, 2, from, end));
+    // grouped-query attention: the query heads that share a key become rows of one product
+    const folded = [rows, kvHeads, (heads / kvHeads) * size];
+    const scores = g.fusedMatMul(g.reshape(part(q, start), [...folded, headDim]), part(k, 0), {
+      transB: true,
+      alpha: 1 / Math.sqrt(headDim),
+    });
+    const p = g.softmax(g.add(g.reshape(scores, [rows, heads, size, end]), causalMask(g, start, end)));
+    const mixed = g.fusedMatMul(g.reshape(p, [...folded, end]), part(v, 0));
+    blocks.push(g.reshape(mixed, [rows, heads, size, headDim]));
+  }
+  return g.concat(blocks, 2);
+}
+
+/** What is added to the scores of queries start..end against keys 0..end. One constant per block and graph. */
+function causalMask(g: Graph, start: number, end: number): Value {
+  const name = `causal_${start}_${end}`;
+  for (const known of g.constants.keys()) if (known.name === name) return known;
+  const mask = new Float32Array((end - start) * end);
+  for (let i = start; i < end; i++) mask.fill(CAUSAL, (i - start) * end + i + 1, (i - start + 1) * end);
+  return g.constant(name, [end - start, end], mask);
 }
 
 /** cos and sin of position·θ^(−2i/hd), [positions, hd/2], rounded to f32 where transformers rounds. */
