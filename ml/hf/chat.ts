@@ -13,8 +13,11 @@ export interface ChatMessage {
 
 const ANSWER = '\u2402answer\u2403'; // stands for an answer while the template is rendered; never tokenised
 
+const REMEMBERED = 256;
+
 export class ChatFormat {
   private readonly template: Template;
+  private readonly continuations = new Map<string, number[]>(); // rendering takes a millisecond, turns repeat
 
   /** @param source the Jinja text of the template. @throws {GauntletError} BAD_MODEL where it does not parse */
   constructor(
@@ -41,6 +44,14 @@ export class ChatFormat {
    * @throws {GauntletError} BAD_MODEL where the template does not show answers
    */
   continuationTokens(content: string, previousFinished: boolean): number[] {
+    const known = this.continuations.get(content) ?? this.afterAnswer(content);
+    if (this.continuations.size >= REMEMBERED) this.continuations.clear();
+    this.continuations.set(content, known);
+    return known.slice(previousFinished && this.eosTokens.includes(known[0]!) ? 1 : 0);
+  }
+
+  /** What follows an answer up to where the next one begins, the answer's end token included. */
+  private afterAnswer(content: string): number[] {
     const text = this.render([
       { role: 'user', content: 'question' },
       { role: 'assistant', content: ANSWER },
@@ -49,8 +60,7 @@ export class ChatFormat {
     const at = text.indexOf(ANSWER);
     if (at < 0)
       throw new GauntletError('BAD_MODEL', `${this.where}: the template does not show the assistant's answer`);
-    const tokens = this.tokenizer.encode(text.slice(at + ANSWER.length));
-    return previousFinished && this.eosTokens.includes(tokens[0]!) ? tokens.slice(1) : tokens;
+    return this.tokenizer.encode(text.slice(at + ANSWER.length));
   }
 
   private render(messages: ChatMessage[]): string {
