@@ -12,13 +12,24 @@ export interface Output {
   result(value: unknown, human: () => string): void;
 }
 
+/** A display that holds the terminal's last line for the moment; a remark is printed above it. */
+let lineHolder: { clear(): void; redraw(): void } | undefined;
+
+export function holdLine(holder: { clear(): void; redraw(): void } | undefined): void {
+  lineHolder = holder;
+}
+
 export function createOutput(json: boolean): Output {
   return {
     json,
     say: (line = '') => {
       if (!json) process.stdout.write(`${line}\n`);
     },
-    note: (line) => process.stderr.write(`${line}\n`),
+    note: (line) => {
+      lineHolder?.clear();
+      process.stderr.write(`${line}\n`);
+      lineHolder?.redraw();
+    },
     result: (value, human) => {
       process.stdout.write(`${json ? JSON.stringify(value) : human()}\n`);
     },

@@ -1,7 +1,10 @@
 // A command's connection: the server that is reachable or the embedded one, and workers in this process where none poll.
+import { hostname } from 'node:os';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
+import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
+import { isAlive } from '../infra/lock.mjs';
 import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
 import { createLogger } from '../workers/logger.js';
 import { type RunningWorkers, startWorkers } from '../workers/start.js';
@@ -18,19 +21,17 @@ export interface Session {
   client: Client;
   server: TemporalServer;
   workers?: RunningWorkers;
+  /** Rejects when the server of this session, or a worker, ends by itself; never resolves. */
+  lost: Promise<never>;
   close(): Promise<void>;
 }
 
-/** The options every command that talks to a server has. */
-export function withConnection(command: Command): Command {
-  return command.option(
-    '--store <folder>',
-    'where artifacts, runs and the embedded server live',
-    process.env.GAUNTLET_STORE ?? '.gauntlet',
-  );
+/** Where artifacts, runs and the embedded server live. */
+export function withStore(command: Command): Command {
+  return command.option('--store <folder>', 'where runs live', process.env.GAUNTLET_STORE || '.gauntlet');
 }
 
-/** `workers: 'none'` needs no model; 'if-none-poll' starts them here when nobody serves the queue. */
+/** 'none': only the server. 'if-none-poll': workers start here when nobody serves the queue. */
 export async function openSession(
   options: ConnectionOptions,
   output: Output,
@@ -45,7 +46,9 @@ export async function openSession(
   });
   let connection: Connection | undefined;
   let running: RunningWorkers | undefined;
+  let closing = false;
   const close = async (): Promise<void> => {
+    closing = true;
     await running?.shutdown();
     await connection?.close();
     await server.close();
@@ -61,24 +64,47 @@ export async function openSession(
         roles,
         sandbox: options.sandbox,
         log: createLogger(),
+        say: (line) => output.note(line),
       });
     }
-    return { client, server, workers: running, close };
+    const lost = lossOf(server, running, () => closing);
+    return { client, server, workers: running, lost, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** Does any worker poll the workflow queue? */
+function lossOf(server: TemporalServer, workers: RunningWorkers | undefined, closing: () => boolean): Promise<never> {
+  const lost = new Promise<never>((_, reject) => {
+    server.exited?.then(() => {
+      if (!closing())
+        reject(new GauntletError('SERVER_UNAVAILABLE', 'the Temporal server ended: run the same command again'));
+    });
+    workers?.run.catch(reject);
+  });
+  lost.catch(() => undefined); // whoever waits for it hears of it
+  return lost;
+}
+
+/** Does any live worker poll the workflow queue? */
 export async function hasPollers(client: Client): Promise<boolean> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: TASK_QUEUES.orchestrator },
     taskQueueType: 1,
   });
-  const recent = Date.now() / 1000 - 20; // a poller that died stays listed for five minutes
-  return (pollers ?? []).some((poller) => Number(poller.lastAccessTime?.seconds ?? 0) > recent);
+  const recent = Date.now() / 1000 - 20; // one that died stays listed for five minutes
+  return (pollers ?? []).some(
+    ({ lastAccessTime, identity }) => Number(lastAccessTime?.seconds ?? 0) > recent && mayLive(identity ?? ''),
+  );
+}
+
+/** An identity is `pid@host`: of this machine's processes it is known whether they are there. */
+export function mayLive(identity: string): boolean {
+  const at = identity.indexOf('@');
+  const pid = Number(identity.slice(0, at));
+  return identity.slice(at + 1) !== hostname() || !Number.isSafeInteger(pid) || (pid !== process.pid && isAlive(pid));
 }
 
 /** The status name of a workflow, or undefined where the server knows no such id. */
@@ -91,7 +117,7 @@ export async function statusOf(client: Client, id: string): Promise<string | und
   }
 }
 
-/** Ends on the first Ctrl-C or SIGTERM; a second one ends the process at once. */
+/** Calls `stop` on the first Ctrl-C or SIGTERM; a second one ends the process at once. */
 export function onInterrupt(stop: () => void): () => void {
   let asked = false;
   const handler = (): void => {
@@ -105,4 +131,19 @@ export function onInterrupt(stop: () => void): () => void {
     process.off('SIGINT', handler);
     process.off('SIGTERM', handler);
   };
+}
+
+/** Serves until Ctrl-C, or until the server or a worker ends. */
+export async function serve(session: Session, ready: () => void): Promise<void> {
+  let release = (): void => undefined;
+  const stopped = new Promise<void>((resolve) => {
+    release = onInterrupt(resolve);
+  });
+  try {
+    ready();
+    await Promise.race([stopped, session.lost]);
+  } finally {
+    release();
+    await session.close();
+  }
 }

@@ -1,12 +1,14 @@
 // Starting, joining and following a training run: what `train`, `demo` and `resume` have in common.
 import { type Client, type WorkflowHandle, WorkflowIdReusePolicy } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
+import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import type { RunConfigInput } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
+import { canonicalJson } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
 import type { Output } from './output.js';
-import { onInterrupt, statusOf } from './session.js';
+import { onInterrupt, type Session, statusOf } from './session.js';
 import { watchRun } from './watch.js';
 
 export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
@@ -16,17 +18,35 @@ export interface Joined {
   how: 'started' | 'joined' | 'restarted' | 'finished';
 }
 
-/** How a run with this id goes on, whatever state it is in. Finished work is memoised, so a restart fast-forwards. */
+/**
+ * How a run with this id goes on, whatever state it is in. Finished work is memoised, so a restart fast-forwards.
+ * @throws GauntletError RUN_EXISTS where the id belongs to a run with another configuration
+ */
 export async function startOrJoin(client: Client, id: string, input: RunConfigInput | undefined): Promise<Joined> {
   const status = await statusOf(client, id);
   const handle = (): TrainingHandle => client.workflow.getHandle<typeof trainFullPipeline>(id);
-  if (status === 'RUNNING' || status === 'PAUSED') return { handle: handle(), how: 'joined' };
-  if (status === 'COMPLETED') return { handle: handle(), how: 'finished' };
+  const there = status === 'RUNNING' || status === 'PAUSED' || status === 'COMPLETED';
+  if (there) {
+    const other = differingFields(await inputOf(client, id), input);
+    if (other.length > 0) {
+      throw new GauntletError('RUN_EXISTS', `run ${id} exists with other ${other.join(', ')}: choose another --id`);
+    }
+    return { handle: handle(), how: status === 'COMPLETED' ? 'finished' : 'joined' };
+  }
   await startTraining(client, id, input);
   return { handle: handle(), how: status === undefined ? 'started' : 'restarted' };
 }
 
-export async function startTraining(client: Client, id: string, input: RunConfigInput | undefined): Promise<void> {
+/** Top-level fields in which two inputs, each over its preset, differ. */
+export function differingFields(a: unknown, b: unknown): string[] {
+  const [left, right] = [resolveConfig(a), resolveConfig(b)] as unknown as [
+    Record<string, unknown>,
+    Record<string, unknown>,
+  ];
+  return Object.keys(left).filter((key) => canonicalJson(left[key]) !== canonicalJson(right[key]));
+}
+
+async function startTraining(client: Client, id: string, input: RunConfigInput | undefined): Promise<void> {
   await client.workflow.start<typeof trainFullPipeline>('trainFullPipeline', {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowId: id,
@@ -42,55 +62,33 @@ export async function inputOf(client: Client, id: string): Promise<RunConfigInpu
   const payloads = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   if (payloads.length === 0) return undefined;
   const text = new TextDecoder().decode(payloads[0]!.data ?? new Uint8Array());
-  return (JSON.parse(text) ?? undefined) as RunConfigInput | undefined;
+  return (JSON.parse(text || 'null') ?? undefined) as RunConfigInput | undefined;
 }
 
 /**
  * Follows a run to its result. Ctrl-C leaves the run as it is and says how to go on.
  * @returns undefined when interrupted
  */
-export async function follow(handle: TrainingHandle, output: Output, again: string): Promise<RunResult | undefined> {
-  let interrupted = (): void => undefined;
-  const stopped = new Promise<'stopped'>((resolve) => {
-    interrupted = () => resolve('stopped');
-  });
-  const release = onInterrupt(() => interrupted());
+export async function follow(
+  session: Session,
+  handle: TrainingHandle,
+  output: Output,
+  again: string,
+): Promise<RunResult | undefined> {
+  const watching = new AbortController();
+  const release = onInterrupt(() => watching.abort());
   try {
-    const ended = await Promise.race([watchRun<unknown>(handle), stopped]);
-    if (ended === 'stopped') {
-      output.note(`\nleft '${handle.workflowId}' where it is; go on with: ${again}`);
-      process.exitCode = 130;
-      return undefined;
+    const result = await Promise.race([watchRun(handle, { signal: watching.signal }), session.lost]);
+    return runResultSchema.parse(result);
+  } catch (error) {
+    if (!watching.signal.aborted) {
+      watching.abort(); // the display ends with the watch
+      throw error;
     }
-    return runResultSchema.parse(ended);
+    output.note(`left '${handle.workflowId}' where it is; go on with: ${again}`);
+    process.exitCode = 130;
+    return undefined;
   } finally {
     release();
-  }
-}
-
-/** `--set a.b=1 --set c=x` as nested fields; values are JSON where they parse as JSON, else text. */
-export function parseAssignments(assignments: string[]): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const assignment of assignments) {
-    const at = assignment.indexOf('=');
-    if (at <= 0)
-      throw new GauntletError('BAD_CONFIG', `--set ${assignment}: write field=value, e.g. ppo.learningRate=0.001`);
-    const path = assignment.slice(0, at).split('.');
-    let node = out;
-    for (const key of path.slice(0, -1)) {
-      const below = node[key];
-      if (typeof below !== 'object' || below === null) node[key] = {};
-      node = node[key] as Record<string, unknown>;
-    }
-    node[path.at(-1)!] = parseScalar(assignment.slice(at + 1));
-  }
-  return out;
-}
-
-function parseScalar(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

@@ -1,54 +1,49 @@
 // Follows a run by its `progress` query until it ends: a bar in a terminal, a line per step elsewhere.
-import type { WorkflowHandle } from '@temporalio/client';
-import { QueryNotRegisteredError, QueryRejectedError } from '@temporalio/client';
+import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from '@temporalio/client';
 import chalk from 'chalk';
 import { SingleBar } from 'cli-progress';
 import type { RunProgress } from '../core/schema/run.js';
-import { duration, percent } from './output.js';
+import { duration, holdLine } from './output.js';
+import { Pace, progressBar, progressLine } from './progress.js';
 
-const POLL_MS = 1000;
+const POLL_MS = 500;
+const REDRAWS_A_SECOND = 4;
 
-/** One line: where a run stands and how it does. */
-export function progressLine(progress: RunProgress): string {
-  const place =
-    progress.stage === undefined ? progress.state : `stage ${progress.stage} ${progress.phase ?? ''}`.trim();
-  const parts = [`${place}`, `step ${progress.step}/${progress.totalSteps}`];
-  if (progress.reward !== undefined) parts.push(`reward ${progress.reward.toFixed(3)}`);
-  if (progress.passRate !== undefined) parts.push(`pass ${percent(progress.passRate)}`);
-  if (progress.validity !== undefined) parts.push(`valid tests ${percent(progress.validity)}`);
-  if (progress.tokensPerSecond !== undefined) parts.push(`${Math.round(progress.tokensPerSecond)} tokens/s`);
-  if (progress.validation?.passRate !== undefined) parts.push(`validation ${percent(progress.validation.passRate)}`);
-  return parts.join(' · ');
+export interface WatchOptions {
+  signal?: AbortSignal; // ends watching; the run goes on
+  stream?: NodeJS.WriteStream; // default: standard error
 }
 
-/** Seconds left, from the pace since `from` (a step count at a time in ms); undefined before the first step. */
-export function timeLeft(progress: RunProgress, from: { step: number; at: number }, now: number): number | undefined {
-  const done = progress.step - from.step;
-  if (done <= 0) return undefined;
-  return (((now - from.at) / done) * (progress.totalSteps - progress.step)) / 1000;
-}
-
-/** Writes progress to `stream` (standard error) until the workflow ends; resolves to its result. */
-export async function watchRun<T>(handle: WorkflowHandle, stream: NodeJS.WriteStream = process.stderr): Promise<T> {
-  const display = stream.isTTY ? barDisplay(stream) : lineDisplay(stream);
+/** Shows progress until the workflow ends; resolves to its result. @throws the signal's reason when it aborts */
+export async function watchRun(handle: WorkflowHandle, { signal, stream }: WatchOptions = {}): Promise<unknown> {
+  const display = openDisplay(stream ?? process.stderr);
   let finished = false;
   const result = handle.result().finally(() => {
     finished = true;
   });
-  result.catch(() => undefined); // awaited below; a failure while polling is not "unhandled"
+  const ended = result.then(noop, noop);
+  const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
   try {
-    while (!finished) {
-      const progress = await queryProgress(handle);
-      if (progress !== undefined) display.update(progress);
-      await Promise.race([result.then(noop, noop), new Promise((resolve) => setTimeout(resolve, POLL_MS))]);
+    while (!finished && !signal?.aborted) {
+      const progress = await Promise.race([queryProgress(handle), ended, aborted]);
+      if (progress && !signal?.aborted) display.update(progress);
+      let timer: NodeJS.Timeout | undefined;
+      const pause = new Promise((resolve) => {
+        timer = setTimeout(resolve, POLL_MS);
+      });
+      await Promise.race([ended, aborted, pause]);
+      clearTimeout(timer);
     }
+    signal?.throwIfAborted();
+    const last = await Promise.race([queryProgress(handle).catch(noop), aborted]);
+    if (last) display.update(last);
   } finally {
     display.stop();
   }
-  return (await result) as T;
+  return result;
 }
 
-const noop = (): void => undefined;
+const noop = (): undefined => undefined;
 
 /** Undefined while no worker can answer: a run without a worker just waits. */
 export async function queryProgress(handle: WorkflowHandle): Promise<RunProgress | undefined> {
@@ -60,50 +55,61 @@ export async function queryProgress(handle: WorkflowHandle): Promise<RunProgress
   }
 }
 
-interface Display {
+export interface Display {
   update(progress: RunProgress): void;
   stop(): void;
 }
 
-function barDisplay(stream: NodeJS.WriteStream): Display {
+export function openDisplay(stream: NodeJS.WriteStream, now: () => number = Date.now): Display {
+  return stream.isTTY ? barDisplay(stream, now) : lineDisplay(stream, now);
+}
+
+/** One line that never reaches the last column, written only when its text changes; erased for a remark above it. */
+function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
+  const pace = new Pace();
+  let shown: RunProgress | undefined;
+  const line = (): string =>
+    shown === undefined
+      ? ''
+      : progressBar(shown, pace.left(shown, now()), stream.columns || 80).replace(/^[█░]+/, (bar) => chalk.cyan(bar));
   const bar = new SingleBar({
     stream,
-    format: `${chalk.cyan('{bar}')} {percentage}% · {line} · {left}`,
-    barsize: 18,
+    format: line,
     hideCursor: true,
     linewrap: false,
-    etaBuffer: 1,
+    clearOnComplete: true,
+    fps: REDRAWS_A_SECOND,
+    gracefulExit: false, // signals are the command's
   });
-  let from: { step: number; at: number } | undefined;
+  const draw = (): void => bar.start(Math.max(1, shown!.totalSteps), shown!.step);
   return {
     update(progress) {
-      const now = Date.now();
-      if (from === undefined) {
-        from = { step: progress.step, at: now };
-        bar.start(Math.max(1, progress.totalSteps), progress.step, { line: progressLine(progress), left: '' });
-      }
-      const left = timeLeft(progress, from, now);
-      bar.setTotal(Math.max(1, progress.totalSteps));
-      bar.update(progress.step, {
-        line: progressLine(progress),
-        left: left === undefined ? '' : `${duration(left)} left`,
-      });
+      const first = shown === undefined;
+      shown = progress;
+      pace.update(progress, now());
+      if (!first) return bar.update(progress.step);
+      draw();
+      holdLine({ clear: () => bar.stop(), redraw: draw });
     },
-    stop: () => bar.stop(),
+    stop() {
+      holdLine(undefined);
+      if (shown === undefined) return;
+      bar.stop();
+      stream.write(`${line()}\n`);
+    },
   };
 }
 
-function lineDisplay(stream: NodeJS.WriteStream): Display {
+function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
+  const pace = new Pace();
   let last = '';
-  let from: { step: number; at: number } | undefined;
   return {
     update(progress) {
-      const now = Date.now();
-      from ??= { step: progress.step, at: now };
+      pace.update(progress, now());
       const line = progressLine(progress);
       if (line === last) return;
       last = line;
-      const left = timeLeft(progress, from, now);
+      const left = pace.left(progress, now());
       stream.write(`${line}${left === undefined ? '' : ` · ${duration(left)} left`}\n`);
     },
     stop: noop,

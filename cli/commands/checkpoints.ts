@@ -7,6 +7,7 @@ import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/
 import { openFileStore } from '../../store/fileStore.js';
 import type { Store } from '../../store/store.js';
 import { createOutput, percent } from '../output.js';
+import { withStore } from '../session.js';
 
 interface Flags {
   store: string;
@@ -34,16 +35,15 @@ export function addCheckpoints(program: Command): void {
     description: string,
     action: (store: Store, run: string, json: boolean) => Promise<void>,
   ): void => {
-    group
+    const command = group
       .command(name)
       .description(description)
       .option('--run <id>', 'run id; needed where the store holds several')
-      .option('--store <folder>', 'where runs lie', process.env.GAUNTLET_STORE ?? '.gauntlet')
-      .option('--json', 'one line of JSON')
-      .action(async (flags: Flags) => {
-        const store = await openFileStore(flags.store);
-        await action(store, await chooseRun(store, flags.run), flags.json === true);
-      });
+      .option('--json', 'one line of JSON');
+    withStore(command).action(async (flags: Flags) => {
+      const store = await openFileStore(flags.store);
+      await action(store, await chooseRun(store, flags.run), flags.json === true);
+    });
   };
   add('list', 'all checkpoints with their scores', async (store, run, json) => {
     const list = await listCheckpoints(store, run);

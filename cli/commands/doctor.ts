@@ -9,6 +9,7 @@ import { openEngine } from '../../ml/session/ortEngine.js';
 import { listProviders } from '../../ml/session/providers.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { createOutput, describeError } from '../output.js';
+import { withStore } from '../session.js';
 
 interface Finding {
   name: string;
@@ -88,23 +89,22 @@ export async function examine(store: string): Promise<Finding[]> {
 }
 
 export function addDoctor(program: Command): void {
-  program
+  const command = program
     .command('doctor')
     .description('check what this machine has')
-    .option('--store <folder>', 'the store to check', process.env.GAUNTLET_STORE ?? '.gauntlet')
-    .option('--json', 'one line of JSON')
-    .action(async (flags: { store: string; json?: boolean }) => {
-      const output = createOutput(flags.json === true);
-      const findings = await examine(flags.store);
-      const healthy = findings.every((finding) => finding.ok || !finding.required);
-      output.result({ healthy, findings }, () =>
-        findings
-          .map(({ name, ok, required, detail }) => {
-            const mark = ok ? chalk.green('✓') : required ? chalk.red('✗') : chalk.yellow('–');
-            return `${mark} ${name.padEnd(16)} ${detail}`;
-          })
-          .join('\n'),
-      );
-      if (!healthy) process.exitCode = 1;
-    });
+    .option('--json', 'one line of JSON');
+  withStore(command).action(async (flags: { store: string; json?: boolean }) => {
+    const output = createOutput(flags.json === true);
+    const findings = await examine(flags.store);
+    const healthy = findings.every((finding) => finding.ok || !finding.required);
+    output.result({ healthy, findings }, () =>
+      findings
+        .map(({ name, ok, required, detail }) => {
+          const mark = ok ? chalk.green('✓') : required ? chalk.red('✗') : chalk.yellow('–');
+          return `${mark} ${name.padEnd(16)} ${detail}`;
+        })
+        .join('\n'),
+    );
+    if (!healthy) process.exitCode = 1;
+  });
 }

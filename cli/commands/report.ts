@@ -4,20 +4,20 @@ import type { Command } from 'commander';
 import { openFileStore } from '../../store/fileStore.js';
 import { renderRunReport } from '../../workers/report.js';
 import { createOutput } from '../output.js';
+import { withStore } from '../session.js';
 import { chooseRun } from './checkpoints.js';
 
 export function addReport(program: Command): void {
-  program
+  const command = program
     .command('report')
     .description('write the HTML report of a run and print its path')
     .argument('[id]', 'run id; needed where the store holds several')
-    .option('--store <folder>', 'where runs lie', process.env.GAUNTLET_STORE ?? '.gauntlet')
-    .option('--json', 'one line of JSON')
-    .action(async (id: string | undefined, flags: { store: string; json?: boolean }) => {
-      const store = await openFileStore(flags.store);
-      const runId = await chooseRun(store, id);
-      await store.writeRunFile(runId, 'report.html', await renderRunReport(store, runId));
-      const path = resolve(flags.store, 'runs', runId, 'report.html');
-      createOutput(flags.json === true).result({ runId, path }, () => path);
-    });
+    .option('--json', 'one line of JSON');
+  withStore(command).action(async (id: string | undefined, flags: { store: string; json?: boolean }) => {
+    const store = await openFileStore(flags.store);
+    const runId = await chooseRun(store, id);
+    await store.writeRunFile(runId, 'report.html', await renderRunReport(store, runId));
+    const path = resolve(flags.store, 'runs', runId, 'report.html');
+    createOutput(flags.json === true).result({ runId, path }, () => path);
+  });
 }

@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { createOutput } from '../output.js';
 import { resultTable } from '../results.js';
-import { type ConnectionOptions, openSession, statusOf, withConnection } from '../session.js';
+import { type ConnectionOptions, hasPollers, openSession, statusOf, withStore } from '../session.js';
 import { follow, inputOf, startOrJoin } from '../training.js';
 
 const SAID = {
   started: 'started',
-  joined: 'is running; nothing to repair',
+  joined: 'goes on where it was',
   restarted: 'started again under its id: finished work is taken from the store',
   finished: 'had finished; nothing to do',
 } as const;
@@ -19,8 +19,8 @@ export function addResume(program: Command): void {
     .description('go on with a run that was left, failed, was terminated or timed out')
     .argument('<id>', 'run id')
     .option('--watch', 'follow the run to its end; serves it from this process where no worker does')
-    .option('--json', 'one line of JSON');
-  withConnection(command).action(async (id: string, flags: ConnectionOptions & { json?: boolean; watch?: boolean }) => {
+    .option('--json', 'end with one line of JSON on standard output');
+  withStore(command).action(async (id: string, flags: ConnectionOptions & { json?: boolean; watch?: boolean }) => {
     const output = createOutput(flags.json === true);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
     try {
@@ -30,10 +30,13 @@ export function addResume(program: Command): void {
       const { handle, how } = await startOrJoin(session.client, id, await inputOf(session.client, id));
       output.note(`run '${id}' ${SAID[how]}`);
       if (!flags.watch) {
-        output.result({ runId: id, how }, () => `follow it with: gauntlet status ${id} --watch`);
+        if (how !== 'finished' && !(await hasPollers(session.client))) {
+          output.note('no worker serves it yet: npx gauntlet up');
+        }
+        output.result({ runId: id, how }, () => `follow it with: npx gauntlet status ${id} --watch`);
         return;
       }
-      const result = await follow(handle, output, `gauntlet resume ${id} --watch`);
+      const result = await follow(session, handle, output, `npx gauntlet resume ${id} --watch`);
       if (result !== undefined) output.result(result, () => resultTable(result));
     } finally {
       await session.close();

@@ -2,9 +2,22 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import { createOutput } from '../output.js';
-import { type ConnectionOptions, openSession, statusOf, withConnection } from '../session.js';
-import { progressLine, queryProgress, watchRun } from '../watch.js';
+import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
+import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
+import { createOutput, describeError } from '../output.js';
+import { progressLine } from '../progress.js';
+import { resultTable } from '../results.js';
+import { type ConnectionOptions, openSession, statusOf, withStore } from '../session.js';
+import { follow, type TrainingHandle } from '../training.js';
+import { queryProgress } from '../watch.js';
+
+interface Standing {
+  id: string;
+  status: string;
+  progress?: RunProgress; // of one that goes on, where a worker answers
+  result?: RunResult;
+  failure?: string;
+}
 
 export function addStatus(program: Command): void {
   const command = program
@@ -13,7 +26,7 @@ export function addStatus(program: Command): void {
     .argument('[id]', 'run id')
     .option('--watch', 'follow the run')
     .option('--json', 'one line of JSON');
-  withConnection(command).action(
+  withStore(command).action(
     async (id: string | undefined, flags: ConnectionOptions & { json?: boolean; watch?: boolean }) => {
       const output = createOutput(flags.json === true);
       const session = await openSession(flags, output, 'none');
@@ -23,29 +36,50 @@ export function addStatus(program: Command): void {
           for await (const run of session.client.workflow.list({ query: `WorkflowType = 'trainFullPipeline'` })) {
             runs.push({ id: run.workflowId, status: run.status.name, started: run.startTime.toISOString() });
           }
-          output.result(runs, () => {
-            if (runs.length === 0) return 'no runs yet: gauntlet train --watch';
-            const table = new Table({ head: ['run', 'status', 'started'] });
-            for (const run of runs) table.push([run.id, run.status.toLowerCase(), run.started]);
-            return table.toString();
-          });
+          output.result(runs, () => runTable(runs));
           return;
         }
         const status = await statusOf(session.client, id);
-        if (status === undefined)
+        if (status === undefined) {
           throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: gauntlet status`);
-        const handle = session.client.workflow.getHandle(id);
-        if (flags.watch && status === 'RUNNING') await watchRun(handle);
-        const progress = await queryProgress(handle);
-        output.result({ id, status: (await statusOf(session.client, id)) ?? status, progress }, () =>
-          [
-            `${id}: ${status.toLowerCase()}`,
-            progress === undefined ? 'no worker answers: gauntlet up' : progressLine(progress),
-          ].join('\n'),
-        );
+        }
+        const handle = session.client.workflow.getHandle<typeof trainFullPipeline>(id);
+        if (flags.watch && status === 'RUNNING') {
+          const followed = await follow(session, handle, output, `npx gauntlet status ${id} --watch`);
+          if (followed === undefined) return;
+        }
+        const standing = await standingOf(handle, (await statusOf(session.client, id)) ?? status);
+        output.result(standing, () => describe(standing));
       } finally {
         await session.close();
       }
     },
   );
+}
+
+function runTable(runs: { id: string; status: string; started: string }[]): string {
+  if (runs.length === 0) return 'no runs yet: npx gauntlet train --watch';
+  const table = new Table({ head: ['run', 'status', 'started'] });
+  for (const { id, status, started } of runs) table.push([id, status.toLowerCase(), started]);
+  return table.toString();
+}
+
+async function standingOf(handle: TrainingHandle, status: string): Promise<Standing> {
+  const standing: Standing = { id: handle.workflowId, status };
+  if (status === 'RUNNING') {
+    const progress = await queryProgress(handle);
+    return progress === undefined ? standing : { ...standing, progress };
+  }
+  try {
+    return { ...standing, result: runResultSchema.parse(await handle.result()) };
+  } catch (error) {
+    return { ...standing, failure: describeError(error) };
+  }
+}
+
+function describe({ id, status, progress, result, failure }: Standing): string {
+  const head = `${id}: ${status.toLowerCase()}`;
+  if (result !== undefined) return `${head}\n${resultTable(result)}`;
+  if (failure !== undefined) return `${head}\n${failure}\ngo on with: npx gauntlet resume ${id} --watch`;
+  return `${head}\n${progress === undefined ? 'no worker answers: npx gauntlet up' : progressLine(progress)}`;
 }
