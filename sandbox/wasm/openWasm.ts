@@ -10,6 +10,7 @@ import { ensureSnapshot } from './snapshot.js';
 export interface WasmOptions {
   size?: number; // processes; default: one a core
   log?: (line: string) => void;
+  cache?: string; // folder of the interpreter's snapshot; default: the package's .cache, else the user's
 }
 
 const DEPTH = 4; // jobs ahead: the guest never waits for a busy host
@@ -19,13 +20,13 @@ export async function openWasm({
   size = os.availableParallelism(),
   log = () => {},
 }: WasmOptions = {}): Promise<Sandbox> {
-  let snapshot = await ensureSnapshot(log);
+  let snapshot = await ensureSnapshot(log, cache);
   const open = async (job: ResolvedJob) => {
     try {
       return await WasmProcess.start(snapshot, Math.max(10, job.limits.cpuSeconds));
     } catch (error) {
       fs.rmSync(snapshot, { force: true }); // a damaged snapshot: made again
-      snapshot = await ensureSnapshot(log);
+      snapshot = await ensureSnapshot(log, cache);
       throw error;
     }
   };

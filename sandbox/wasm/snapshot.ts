@@ -1,5 +1,6 @@
 // The memory of a freshly started interpreter, kept in a file: made once a version, in a process of its own.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
@@ -31,17 +32,17 @@ function cacheFolder(): string {
   throw new GauntletError('SANDBOX_FAULT', 'no folder for the cache of the sandbox can be written');
 }
 
-export function snapshotFile(): string {
+export function snapshotFile(folder = cacheFolder()): string {
   const { version } = JSON.parse(fs.readFileSync(path.join(pyodideFolder(), 'package.json'), 'utf8'));
-  return path.join(cacheFolder(), `pyodide-${version}-1.snapshot`);
+  return path.join(folder, `pyodide-${version}-1.snapshot`);
 }
 
 /** The path of the snapshot; made (about 3 s) where it is missing. Safe when several processes do it at once. */
-export async function ensureSnapshot(log: (line: string) => void): Promise<string> {
-  const target = snapshotFile();
+export async function ensureSnapshot(log: (line: string) => void, folder?: string): Promise<string> {
+  const target = snapshotFile(folder);
   if (fs.existsSync(target)) return target;
   log('sandbox: preparing the WebAssembly interpreter (once)');
-  const part = `${target}.${process.pid}.part`;
+  const part = `${target}.${randomUUID()}.part`;
   const script = fileURLToPath(new URL('./makeSnapshot.mjs', import.meta.url));
   const child = spawn(process.execPath, ['--no-warnings', script, pyodideUrl(), part], {
     env: {},

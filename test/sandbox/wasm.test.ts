@@ -87,16 +87,17 @@ def f(x):
   });
 
   it('a damaged snapshot is made again', async () => {
-    const file = snapshotFile();
-    const good = fs.readFileSync(file);
-    fs.writeFileSync(file, good.subarray(0, 1000));
-    const other = await openWasm({ size: 1 });
+    const cache = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-cache-'));
+    const file = snapshotFile(cache);
+    fs.writeFileSync(file, fs.readFileSync(snapshotFile()).subarray(0, 1000));
+    const other = await openWasm({ size: 1, cache });
     try {
       const [result] = await other.run([job('def f(x): return x', [[8]])]);
       assert.deepEqual(result!.calls, [{ kind: 'value', value: 8 }]);
       assert.ok(fs.statSync(file).size > 1e6);
     } finally {
       await other.close();
+      fs.rmSync(cache, { recursive: true });
     }
   });
 });
