@@ -19,6 +19,7 @@ const DEPTH = 4; // jobs ahead: the guest never waits for a busy host
 export async function openWasm({
   size = os.availableParallelism(),
   log = () => {},
+  cache,
 }: WasmOptions = {}): Promise<Sandbox> {
   let snapshot = await ensureSnapshot(log, cache);
   const open = async (job: ResolvedJob) => {
