@@ -30,12 +30,16 @@ export interface ActivityDeps {
   log?: ActivityLog;
 }
 
+const SAVE_EVERY_MS = 20_000; // a save costs a few fsynced blobs
+
 export interface Scope {
   deps: ActivityDeps;
   store: Store;
   signal?: AbortSignal;
   /** Identifies what is computed: progress saved under it belongs to any attempt of the same work. */
   memoKey: string;
+  /** At least so long between two saves of an activity's progress. */
+  saveEveryMs: number;
   heartbeat(details?: unknown): void;
 }
 
@@ -49,7 +53,13 @@ function currentContext(): Context | undefined {
 
 export function openScope(deps: ActivityDeps, memoKey: string): Scope {
   const context = currentContext();
-  const scope: Scope = { deps, store: deps.store, memoKey, heartbeat: (details) => context?.heartbeat(details) };
+  const scope: Scope = {
+    deps,
+    store: deps.store,
+    memoKey,
+    saveEveryMs: SAVE_EVERY_MS,
+    heartbeat: (details) => context?.heartbeat(details),
+  };
   if (context) scope.signal = context.cancellationSignal;
   return scope;
 }

@@ -16,9 +16,6 @@ import {
 import type { Scope } from './scope.js';
 import type { RunRef, UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
 
-/** At least so long between two saves; a save costs two fsynced blobs. */
-const SAVE_EVERY_MS = 20_000;
-
 const NO_UPDATE: PolicyStats = { loss: 0, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 0, tokens: 0 };
 
 interface Progress {
@@ -55,7 +52,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     const done = progress.done + 1;
     progress = { done, adapter: next.adapter, optimizer: next.state, stats: [...progress.stats, next.stats] };
     scope.heartbeat({ done, of: minibatches.length });
-    if (done < minibatches.length && performance.now() - saved > SAVE_EVERY_MS) {
+    if (done < minibatches.length && performance.now() - saved >= scope.saveEveryMs) {
       await saveProgress(scope, engine, progress);
       saved = performance.now();
     }

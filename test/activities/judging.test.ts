@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import type { Cell, ChainList, Memory, TestBatch, TestTarget } from '../../activities/artifacts.js';
+import { type Activities, createActivities } from '../../activities/index.js';
+import type { Position, PrepareRunOutput } from '../../activities/types.js';
+import type { Chain, Stage } from '../../core/schema/chain.js';
+import { STAGES } from '../../core/schema/chain.js';
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import { addProblem, type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
+const GOOD = 'def solve(x):\n    return x + 1';
+const SMALL_ONLY = 'def solve(x):\n    return x + 1 if x < 3 else 0';
+const WRONG = 'def solve(x):\n    return x + 9';
+
+/** A chain of one token a stage, whose last answer is the program. */
+function chain(sample: number, code: string, problemId = 'add-1', truncated = false): Chain {
+  const turns = STAGES.map((stage) => ({
+    stage,
+    promptTokens: [10 + stage],
+    answerTokens: [20 + stage, 0],
+    text: stage === 5 ? code : `stage ${stage}`,
+    truncated: truncated && stage === 5,
+  }));
+  return { problemId, sample, turns };
+}
+
+function testTurn(text: string, sample = 0, stage: Stage = 5) {
+  return {
+    problemId: 'add-1',
+    chainSample: 0,
+    stage,
+    sample,
+    promptTokens: [7],
+    answerTokens: [8, 9, 0],
+    text,
+    truncated: false,
+  };
+}
+
+describe('judging', () => {
+  let world: Doubles;
+  let acts: Activities;
+  let prepared: PrepareRunOutput;
+
+  beforeEach(async () => {
+    world = await doubles();
+    acts = createActivities(world.deps);
+    prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  const put = (value: unknown) => world.deps.store.putJson(value);
+  const get = <T>(digest: string) => world.deps.store.getJson<T>(digest);
+  const tests = async (chains: ChainList, texts: string[][]): Promise<string> => {
+    const list = await put(chains);
+    const targets = texts.map(
+      (_, index): TestTarget => ({ problemId: 'add-1', chain: { chains: list, index }, stage: 5 }),
+    );
+    const turns = texts.flatMap((group) => group.map((text, sample) => testTurn(text, sample)));
+    return put({ targets, samples: texts[0]!.length, turns } satisfies TestBatch);
+  };
+
+  describe('executeSuite', () => {
+    it('judges every sample on baseline tests and the valid generated ones', async () => {
+      const chains = [chain(0, GOOD), chain(1, SMALL_ONLY), chain(2, WRONG), chain(3, '')];
+      const written = await tests(chains, [['((7,), 8)\n((3,), 0)']]); // the second expects what is false
+      const { run } = prepared;
+      const out = await acts.executeSuite({
+        run,
+        per: 'problem',
+        suite: 'baseline',
+        chains: await put(chains),
+        tests: written,
+      });
+      const [cell] = await get<Cell[]>(out.verdicts);
+      assert.deepEqual(
+        cell!.suite.map(({ origin, test }) => [origin, test.args[0]]),
+        [
+          ['baseline', 0],
+          ['baseline', 1],
+          ['generated', 7],
+        ],
+      );
+      assert.deepEqual(cell!.verdicts, [
+        ['pass', 'pass', 'pass'],
+        ['pass', 'pass', 'fail'],
+        ['fail', 'fail', 'fail'],
+        ['error', 'error', 'error'],
+      ]);
+      assert.deepEqual(
+        cell!.turns[0]!.tests.map((test) => test.suite),
+        [2, null],
+      );
+      assert.deepEqual([out.programs, out.allPass, out.tests, out.validTests, out.suiteSize], [4, 1, 2, 1, 3]);
+    });
+
+    it('gives the sandbox programs and inputs, never an expected value', async () => {
+      const chains = [chain(0, GOOD)];
+      const written = await tests(chains, [['((41,), 42)']]);
+      await acts.executeSuite({
+        run: prepared.run,
+        per: 'problem',
+        suite: 'hidden',
+        chains: await put(chains),
+        tests: written,
+      });
+      assert.ok(world.sandbox.jobs.length > 1);
+      assert.ok(world.sandbox.jobs.every((job) => !JSON.stringify(job).includes('42')));
+    });
+
+    it('judges hidden tests only where they are asked for, one chain a target', async () => {
+      const chains = [chain(0, SMALL_ONLY), chain(1, GOOD)];
+      const written = await tests(chains, [['((7,), 8)'], ['((7,), 8)']]);
+      const out = await acts.executeSuite({ run: prepared.run, per: 'target', suite: 'hidden', tests: written });
+      const cells = await get<Cell[]>(out.verdicts);
+      assert.deepEqual(
+        cells.map((cell) => cell.verdicts),
+        [[['pass', 'pass', 'fail']], [['pass', 'pass', 'pass']]],
+      );
+    });
+
+    it('counts tests that were asked for and not written as lost', async () => {
+      const chains = [chain(0, GOOD)];
+      const out = await acts.executeSuite({
+        run: prepared.run,
+        per: 'target',
+        suite: 'baseline',
+        tests: await tests(chains, [['((7,), 8)', 'nothing']]),
+      });
+      const [cell] = await get<Cell[]>(out.verdicts);
+      assert.deepEqual(
+        cell!.turns.map((turn) => turn.lost),
+        [1, 2],
+      ); // the preset asks for two
+    });
+  });
+
+  describe('computeRewards', () => {
+    it('rewards chains by their pass share, and trains the tokens of the stage only', async () => {
+      const chains = await put([chain(0, GOOD), chain(1, WRONG)]);
+      const { run, memory } = prepared;
+      const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
+      const out = await acts.computeRewards({ run, role: 'generator', position: POSITION, verdicts, chains, memory });
+      assert.deepEqual([out.metrics.reward, out.metrics.passRate, out.rows, out.memory], [0, 0.5, 2, memory]);
+      const rows = await get<Trajectory[]>(out.trajectories);
+      assert.deepEqual(
+        rows.map((row) => Math.sign(row.advantage)),
+        [1, -1],
+      );
+      const [row] = rows;
+      assert.deepEqual(
+        row!.tokens,
+        STAGES.flatMap((stage) => [10 + stage, 20 + stage, 0]),
+      );
+      assert.deepEqual(row!.mask, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+      assert.deepEqual(row!.oldLogprobs, new Array(15).fill(0));
+    });
+
+    it('a group of equal rewards trains nothing', async () => {
+      const chains = await put([chain(0, GOOD), chain(1, GOOD)]);
+      const { run, memory } = prepared;
+      const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
+      const out = await acts.computeRewards({ run, role: 'generator', position: POSITION, verdicts, chains, memory });
+      assert.equal(out.rows, 0);
+    });
+
+    it('rewards valid tests, most those that catch the bug, and keeps them in the pool', async () => {
+      const written = await tests(
+        [chain(0, SMALL_ONLY)],
+        [['((7,), 8)\n((4,), 5)', '((2,), 3)\n((0,), 1)', '((2,), 9)\n((1,), 9)', 'nothing']],
+      );
+      const { run, memory } = prepared;
+      const position: Position = { ...POSITION, role: 'discriminator' };
+      const { verdicts } = await acts.executeSuite({ run, per: 'target', suite: 'baseline', tests: written });
+      const out = await acts.computeRewards({ run, role: 'discriminator', position, verdicts, tests: written, memory });
+      // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught, the second sample shares input 2 with the third; none: −1
+      assert.ok(Math.abs(out.metrics.reward - (1 + 0.3 - 0.6 - 1) / 4) < 1e-9, String(out.metrics.reward));
+      assert.deepEqual([out.metrics.validity, out.metrics.bugCatchRate, out.metrics.emptyOutputs], [0.5, 0.25, 1]);
+      const rows = await get<Trajectory[]>(out.trajectories);
+      assert.ok(
+        rows.some(
+          ({ tokens, mask, advantage }) => advantage > 0 && tokens.join() === '7,8,9,0' && mask.join() === '0,1,1,1',
+        ),
+      );
+      const { pool } = await get<Memory>(out.memory);
+      assert.deepEqual(
+        pool['add-1']!.map((test) => test.args[0]),
+        [7, 4, 2, 0],
+      );
+    });
+  });
+
+  describe('selectChains', () => {
+    const position: Position = { ...POSITION, stage: 3, phase: 'discriminator', role: 'discriminator' };
+
+    it('takes a chain that fails a known test, and archives it', async () => {
+      const chains = await put([chain(0, GOOD), chain(1, WRONG), chain(2, GOOD)]);
+      const out = await acts.selectChains({ run: prepared.run, chains, memory: prepared.memory, position });
+      assert.deepEqual(await get(out.targets), [{ problemId: 'add-1', chain: { chains, index: 1 }, stage: 3 }]);
+      assert.deepEqual((await get<Memory>(out.memory)).archive.entries, [
+        { problemId: 'add-1', chain: { chains, index: 1 } },
+      ]);
+      assert.equal(out.faulty, 1);
+    });
+
+    it('knows the pool’s tests as well', async () => {
+      const memory = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]] }, archive: { entries: [] } });
+      const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
+      const out = await acts.selectChains({ run: prepared.run, chains, memory, position });
+      assert.equal((await get<TestTarget[]>(out.targets))[0]!.chain.index, 1);
+    });
+
+    it('replays the archive where no chain is faulty, and passes over truncated chains', async () => {
+      const old = { problemId: 'add-2', chain: { chains: await put([chain(0, WRONG, 'add-2')]), index: 0 } };
+      const memory = await put({ pool: {}, archive: { entries: [old] } });
+      const ids = Array.from({ length: 12 }, (_, i) => `add-${i + 1}`);
+      const good = (n: number): string => `def solve(x):\n    return x + ${n}`;
+      const chains = await put(ids.flatMap((id, i) => [chain(0, WRONG, id, true), chain(1, good(i + 1), id)]));
+      const out = await acts.selectChains({ run: prepared.run, chains, memory, position });
+      const targets = await get<TestTarget[]>(out.targets);
+      const replayed = targets.filter((target) => target.chain.chains === old.chain.chains);
+      assert.ok(replayed.length > 3 && replayed.length < 12, `${replayed.length} of 12 with probability 0.7`);
+      assert.equal(out.faulty, 0);
+      assert.ok(targets.every((target) => target.chain.chains !== chains || target.chain.index % 2 === 1));
+    });
+  });
+
+  describe('summariseEvaluation', () => {
+    it('counts problems that pass every hidden test, valid tests, and bugs that a valid test fails', async () => {
+      const { run } = prepared;
+      const chains = [chain(0, SMALL_ONLY), chain(0, 'def solve(x):\n    return x + 2', 'add-2')];
+      const sampled = await acts.executeSuite({ run, per: 'problem', suite: 'hidden', chains: await put(chains) });
+      const written = await tests(
+        [chain(0, SMALL_ONLY), chain(1, WRONG), chain(2, GOOD)],
+        [['((7,), 8)\n((1,), 5)'], ['nothing'], ['((2,), 3)']],
+      );
+      const judged = await acts.executeSuite({ run, per: 'target', suite: 'hidden', tests: written });
+      const out = await acts.summariseEvaluation({
+        run,
+        sampled: sampled.verdicts,
+        greedy: sampled.verdicts,
+        tests: judged.verdicts,
+      });
+      assert.equal(out.passRate, 0.5);
+      assert.equal(out.greedyPassRate, 0.5);
+      assert.ok(Math.abs(out.reward! - ((2 / 3 + 1) / 2 - 0.5)) < 1e-9);
+      assert.ok(Math.abs(out.testValidity! - 2 / 6) < 1e-9); // two tests asked for of each of three
+      assert.equal(out.bugCatchRate, 0.5); // of two faulty chains
+    });
+  });
+});

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ChainList, TestBatch } from '../../activities/artifacts.js';
+import { readAdapter } from '../../activities/artifacts.js';
+import { type Activities, createActivities } from '../../activities/index.js';
+import { openScope } from '../../activities/scope.js';
+import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
+import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { Engine } from '../../ml/session/engine.js';
+import { openEngine } from '../../ml/session/ortEngine.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { writeRandomModel } from '../support/randomModel.js';
+
+const POSITION = { stage: 2, phase: 'generator', epoch: 2, step: 2, role: 'generator' } as const;
+const BATCH = { kind: 'train', role: 'generator', position: POSITION } as const;
+const CONFIG = {
+  ...SMALL_RUN,
+  sampling: { maxNewTokens: 6, maxTestTokens: 5 },
+  batch: { generator: { problems: 3, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
+  ppo: { epochs: 2, minibatch: 2, warmupSteps: 0 },
+};
+
+describe('activities over the engine', function () {
+  this.timeout(60_000);
+  let model: string;
+  let engine: Engine;
+  let world: Doubles;
+  let acts: Activities;
+  let prepared: PrepareRunOutput;
+
+  before(async () => {
+    model = await writeRandomModel(await mkdtemp(join(tmpdir(), 'gauntlet-model-')), { context: 96 });
+    engine = await openEngine(model, { workers: 1 });
+  });
+  after(async () => {
+    await engine?.close();
+    await rm(model, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    world = await doubles({ engine: async () => engine });
+    acts = createActivities(world.deps);
+    prepared = await acts.prepareRun({ runId: 'run', input: CONFIG });
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  const chainsOf = (digest: string) => world.deps.store.getJson<ChainList>(digest);
+
+  it('generateReasoning appends one turn to every chain and keeps the tokens as sampled', async () => {
+    const { run, state } = prepared;
+    const { adapter } = state.generator;
+    const one = await acts.generateReasoning({ run, batch: BATCH, stage: 1, adapter });
+    const two = await acts.generateReasoning({ run, batch: BATCH, stage: 2, adapter, chains: one.chains });
+    const [before, after] = [await chainsOf(one.chains), await chainsOf(two.chains)];
+    assert.equal(before.length, 6);
+    assert.deepEqual(
+      after.map((chain) => chain.turns.slice(0, 1)),
+      before.map((chain) => chain.turns),
+    );
+    assert.deepEqual(
+      after.map((chain) => chain.turns.map((turn) => turn.stage)),
+      new Array(6).fill([1, 2]),
+    );
+    const answers = after.flatMap((chain) => chain.turns.map((turn) => turn.answerTokens));
+    assert.ok(answers.every((tokens) => tokens.length > 0 && tokens.length <= 6));
+    assert.equal(one.tokens, before.flatMap((chain) => chain.turns[0]!.answerTokens).length);
+    assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // samples of one problem draw differently
+    const third = before.filter((chain) => chain.turns[0]!.truncated).length;
+    assert.equal(one.truncated, third);
+  });
+
+  it('generateReasoning ends a chain that leaves no room in the context as truncated', async () => {
+    const { run } = prepared;
+    const [first] = await chainsOf((await acts.generateReasoning({ run, batch: BATCH, stage: 1 })).chains);
+    const turn = { ...first!.turns[0]!, answerTokens: new Array<number>(96).fill(20) };
+    const chains = await world.deps.store.putJson([{ ...first, turns: [turn] }, first]);
+    const out = await chainsOf((await acts.generateReasoning({ run, batch: BATCH, stage: 2, chains })).chains);
+    assert.deepEqual([out[0]!.turns[1]!.answerTokens, out[0]!.turns[1]!.truncated], [[], true]);
+    assert.ok(out[1]!.turns[1]!.answerTokens.length > 0);
+  });
+
+  it('generateTests writes one turn a target and sample, each from its own stage alone', async () => {
+    const { run } = prepared;
+    let chains: string | undefined;
+    for (const stage of [1, 2, 3, 4, 5] as const) {
+      chains = (await acts.generateReasoning({ run, batch: { ...BATCH }, stage, chains })).chains;
+    }
+    const input = { run, targets: { kind: 'all-stages', chains: chains!, position: POSITION }, samples: 2 } as const;
+    const batch = await world.deps.store.getJson<TestBatch>((await acts.generateTests(input)).tests);
+    assert.equal(batch.targets.length, 15);
+    assert.deepEqual(
+      batch.turns.slice(0, 4).map((turn) => [turn.stage, turn.sample]),
+      [
+        [1, 0],
+        [1, 1],
+        [2, 0],
+        [2, 1],
+      ],
+    );
+    const list = await chainsOf(chains!);
+    for (const [t, { chain, stage }] of batch.targets.entries()) {
+      const prompt = engine.decode(batch.turns[2 * t]!.promptTokens);
+      const turns = list[chain.index]!.turns;
+      assert.ok(prompt.includes(turns.find((turn) => turn.stage === stage)!.text.trim()));
+    }
+  });
+
+  it('scoreOldPolicy gives trained tokens the log-probs of the tempered policy, and others nothing', async () => {
+    const { run, state, config } = prepared;
+    const rows = trajectories();
+    const adapter = await readAdapter(world.deps.store, engine, run, state.generator.adapter);
+    const scored = await acts.scoreOldPolicy({
+      run,
+      trajectories: await world.deps.store.putJson(rows),
+      adapter: state.generator.adapter,
+    });
+    const expected = await engine.logprobs(rows, { adapter, temperature: config.sampling.temperature });
+    const got = await world.deps.store.getJson<Trajectory[]>(scored.trajectories);
+    got.forEach((row, r) => {
+      row.oldLogprobs.forEach((logprob, t) => {
+        assert.equal(logprob, row.mask[t] ? expected[r]![t] : 0);
+      });
+    });
+    assert.ok(got.some((row) => row.oldLogprobs.some((logprob) => logprob < 0)));
+  });
+
+  it('updatePolicy makes rewarded tokens likelier and punished ones less likely', async () => {
+    const input = await updateInput();
+    const { run } = prepared;
+    const out = await acts.updatePolicy(input);
+    const score = async (digest: string): Promise<number[]> => {
+      const adapter = await readAdapter(world.deps.store, engine, run, digest);
+      const rows = await engine.logprobs(trajectories(), { adapter, temperature: 0.8 });
+      return rows.map((row, r) => row.reduce((sum, logprob, t) => sum + logprob * trajectories()[r]!.mask[t]!, 0));
+    };
+    const [before, after] = [await score(input.state.adapter), await score(out.state.adapter)];
+    trajectories().forEach(({ advantage }, r) => {
+      assert.ok((after[r]! - before[r]!) * advantage > 0, `row ${r}: ${before[r]} → ${after[r]} at ${advantage}`);
+    });
+    assert.equal(
+      out.stats.tokens,
+      2 * trajectories().reduce((sum, row) => sum + row.mask.reduce((a, b) => a + b, 0), 0),
+    );
+  });
+
+  it('updatePolicy that was killed goes on from what it saved, and ends with the same bytes', async () => {
+    const input = await updateInput();
+    const whole = await updatePolicy(openScope(world.deps, 'whole'), input);
+    let calls = 0;
+    const killed: Engine = Object.create(engine, {
+      gradients: {
+        value: (...given: Parameters<Engine['gradients']>) => {
+          if (++calls === 3) throw new Error('killed');
+          return engine.gradients(...given);
+        },
+      },
+    });
+    const saving = { ...openScope(world.deps, 'cut'), saveEveryMs: 0 };
+    await assert.rejects(
+      updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input),
+      /killed/,
+    );
+    const again = await updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input);
+    assert.equal(calls, 3 + 2); // two of four minibatches were kept
+    assert.deepEqual(again, whole);
+  });
+
+  it('updatePolicy without a row changes nothing', async () => {
+    const input = { ...(await updateInput()), trajectories: await world.deps.store.putJson([]) };
+    const out = await acts.updatePolicy(input);
+    assert.deepEqual([out.state, out.stats.tokens, out.stats.ratio], [input.state, 0, 1]);
+  });
+
+  it('a worker whose model is not the one the run began with is refused', async () => {
+    const run = { ...prepared.run, modelDigest: `sha256:${'0'.repeat(64)}` };
+    await assert.rejects(acts.generateReasoning({ run, batch: BATCH, stage: 1 }), {
+      type: 'BAD_MODEL',
+      nonRetryable: true,
+    });
+  });
+
+  function trajectories(): Trajectory[] {
+    return [1, -1, 0.5, -0.5].map((advantage, r) => {
+      const tokens = Array.from({ length: 10 }, (_, t) => 20 + ((7 * r + 3 * t) % 40));
+      const mask = tokens.map((_, t) => (t >= 4 && t < 9 ? 1 : 0));
+      return { tokens, mask, oldLogprobs: mask.map(() => 0), advantage };
+    });
+  }
+
+  async function updateInput(): Promise<UpdatePolicyInput> {
+    const { run, state } = prepared;
+    const rows = await world.deps.store.putJson(trajectories());
+    const scored = await acts.scoreOldPolicy({ run, trajectories: rows, adapter: state.generator.adapter });
+    return { run, role: 'generator', position: POSITION, ...scored, state: state.generator, learningRate: 0.003 };
+  }
+});
+
+describe('statistics of an update', () => {
+  it('are means over trained tokens', () => {
+    const stats = (loss: number, tokens: number) => ({
+      loss,
+      ratio: 1,
+      approxKl: 0,
+      clipFraction: 0,
+      entropy: 0,
+      gradNorm: 2,
+      tokens,
+    });
+    const { loss, gradNorm, tokens } = meanStats([stats(1, 10), stats(4, 30)]);
+    assert.deepEqual([loss, gradNorm, tokens], [3.25, 2, 40]);
+  });
+});

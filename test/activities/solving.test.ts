@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import type { ChainList, Solution, TestBatch } from '../../activities/artifacts.js';
+import { type Activities, createActivities } from '../../activities/index.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { solve } from '../../workflows/solveProblems.js';
+import { addProblems, type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+describe('solving problems', () => {
+  let world: Doubles;
+  let acts: Activities;
+  beforeEach(async () => {
+    world = await doubles();
+    acts = createActivities(world.deps);
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('answers with programs and how many tests they pass', async () => {
+    const result = await solve(acts, { preset: 'tiny', limit: 3, samples: 2, temperature: 0.8 });
+    const solutions = await world.deps.store.getJson<Solution[]>(result.solutions);
+    assert.deepEqual(
+      solutions.map((s) => [s.problemId, s.sample]),
+      ['add-30', 'add-31', 'add-32'].flatMap((id) => [
+        [id, 0],
+        [id, 1],
+      ]),
+    );
+    assert.ok(solutions.every((s) => s.code.startsWith('def solve(x):') && s.tests === 2));
+    const solved = new Set(solutions.filter((s) => s.passed === s.tests).map((s) => s.problemId));
+    assert.deepEqual([result.solved, result.problems], [solved.size, 3]);
+  });
+
+  it('lets the discriminator write tests for every stage where they are asked for', async () => {
+    const result = await solve(acts, { limit: 2, tests: true });
+    const batch = await world.deps.store.getJson<TestBatch>(result.tests!);
+    assert.deepEqual(
+      batch.turns.map((turn) => turn.stage),
+      [1, 2, 3, 4, 5, 1, 2, 3, 4, 5],
+    );
+  });
+
+  it('takes adapters and settings from a checkpoint', async () => {
+    await runPipeline(acts, 'teacher', { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } });
+    const input = { samples: 8, temperature: 0.8 };
+    const share = async (digest: string): Promise<number> => {
+      const solutions = await world.deps.store.getJson<Solution[]>(digest);
+      return solutions.filter((s) => /x \+ \d+$/.test(s.code)).length / solutions.length;
+    };
+    const base = await share((await solve(acts, input)).solutions);
+    const trained = await share(
+      (await solve(acts, { ...input, checkpoint: { runId: 'teacher', name: 'latest' } })).solutions,
+    );
+    assert.ok(trained > base, `${trained} > ${base}`);
+    await assert.rejects(solve(acts, { checkpoint: { runId: 'teacher', name: 'checkpoint_stage_2_epoch_9' } }), {
+      type: 'NOT_FOUND',
+      nonRetryable: true,
+    });
+  });
+
+  it('takes a problem file whole, and refuses an empty one', async () => {
+    const all = addProblems(1, 3);
+    world.deps.loadProblems = async () => ({ train: all.slice(0, 1), validation: all.slice(1, 2), test: all.slice(2) });
+    const { chains } = await solve(acts, { source: 'mine.json' });
+    const ids = (await world.deps.store.getJson<ChainList>(chains)).map((chain) => chain.problemId);
+    assert.deepEqual(ids, ['add-1', 'add-2', 'add-3']);
+    world.deps.loadProblems = async () => ({ train: [], validation: [], test: [] });
+    await assert.rejects(solve(acts, { source: 'none.json' }), {
+      type: 'BAD_INPUT',
+      message: /none\.json: no problems/,
+    });
+  });
+});
