@@ -59,6 +59,22 @@ describe('parity with torch, transformers and peft', () => {
     await session.close();
   });
 
+  it('greedy tokens are those of transformers', async () => {
+    const [prompt, length] = [5, recorded.shape('greedy')[1]!];
+    const g = new Graph();
+    const net = qwen2Forward(g, RECORDED_CONFIG, B, length);
+    g.output('next', g.argMax(g.gemm(net.hidden, net.head, { transB: true }), -1));
+    const session = await GraphSession.open(encodeModel(g));
+    const feeds = Object.fromEntries([...recorded.all('base.')].map(([name, w]) => [name, tensor(w.data, w.shape)]));
+    const expected = [...recorded.get('greedy')];
+    const { next } = await session.run({ ids: tensor(BigInt64Array.from(expected, BigInt), [B * length]), ...feeds });
+    const chosen = Array.from(next!.data as BigInt64Array, Number);
+    expected.forEach((token, at) => {
+      if (at % length >= prompt) assert.equal(chosen[at - 1], token, `token ${at}`);
+    });
+    await session.close();
+  });
+
   it('tempered log-probs under a random LoRA are those of peft', async () => {
     const scored = await train.score(
       tokens().map((t) => ({ tokens: t })),

@@ -1,0 +1,42 @@
+// `npm run parity`: repeats live what test/ml/parity.test.ts holds against a recording. Makes a Python environment with
+// the pinned torch, transformers and peft (or takes GAUNTLET_PYTHON), computes the reference anew, and runs the same
+// tests on it; then compares base and adapter as transformers + peft load them. Python serves as the judge only.
+import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot, tinyModelPath } from '../data/paths.js';
+
+const root = packageRoot();
+const scripts = join(root, 'test', 'ml', 'parity');
+const cache = join(root, '.cache', 'parity');
+
+function run(command: string, args: string[], env: SpawnSyncOptions['env'] = {}): void {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  if (error || status !== 0) {
+    process.stderr.write(`parity: ${command} ${args[0] ?? ''} failed${error ? `: ${error.message}` : ''}\n`);
+    process.exit(1);
+  }
+}
+
+function python(): string {
+  if (process.env.GAUNTLET_PYTHON) return process.env.GAUNTLET_PYTHON;
+  const folder = join(cache, 'venv');
+  const path = join(folder, 'bin', 'python');
+  const ready = spawnSync(path, ['-c', 'import torch, transformers, peft']);
+  if (ready.status === 0) return path;
+  process.stderr.write('parity: making a Python environment with torch, transformers and peft (a large download)\n');
+  run('python3', ['-m', 'venv', folder]);
+  run(path, ['-m', 'pip', 'install', '--quiet', '-r', join(scripts, 'requirements.txt')]);
+  return path;
+}
+
+mkdirSync(cache, { recursive: true });
+const interpreter = python();
+const recording = join(cache, 'live.safetensors');
+run(interpreter, ['-W', 'ignore', join(scripts, 'record.py'), recording]);
+run('npx', ['mocha', 'dist/test/ml/parity.test.js'], { GAUNTLET_PARITY: recording });
+if (existsSync(join(tinyModelPath(), 'model.safetensors'))) {
+  const adapter = join(cache, 'adapter');
+  rmSync(adapter, { recursive: true, force: true });
+  run(interpreter, ['-W', 'ignore', join(scripts, 'check_transformers.py'), tinyModelPath(), adapter, 'make']);
+}
