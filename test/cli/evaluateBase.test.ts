@@ -1,0 +1,69 @@
+// The counting of base rates, with an engine whose answers are scripted and a sandbox that knows the family.
+import assert from 'node:assert/strict';
+import { evaluateBase } from '../../cli/tiny/evaluateBase.js';
+import { RandomStream } from '../../core/random.js';
+import { STAGES } from '../../core/schema/chain.js';
+import { allProblems, type Reading, type TinyProblem } from '../../data/tiny/family.js';
+import { type Args, interpret } from '../../data/tiny/interpret.js';
+import { toProblem } from '../../data/tiny/problems.js';
+import { renderCode, renderDescription, renderStage } from '../../data/tiny/render.js';
+import { renderTest } from '../../data/tiny/tests.js';
+import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
+import type { Engine } from '../../ml/session/engine.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+
+const vocabulary = tinyVocabulary();
+const eos = vocabulary.idOf('<eos>');
+const problems = allProblems()
+  .filter(({ source, filter, reduce }) => source === 'list' && filter === 'even' && reduce === 'max')
+  .slice(0, 6);
+
+/** Every second sampled program lacks its guard, greedy ones are right. A turn: a right test of nothing, a wrong one. */
+function answer(text: string, temperature: number): string {
+  const problem = problems.find((candidate) => text.includes(renderDescription(candidate)))!;
+  if (text.startsWith('<disc>')) return `${renderTest(problem, [[]], 0)}\n${renderTest(problem, [[2]], 99)}`;
+  const stage = [...STAGES].reverse().find((number) => text.includes(`<s${number}>`))!;
+  const flawed = temperature > 0 && problems.indexOf(problem) % 2 === 1;
+  return renderStage(stage === 5 ? { ...problem, noGuard: flawed } : problem, stage, new RandomStream('any'));
+}
+
+const engine = {
+  info: { eosTokens: [eos] },
+  openingTokens: (messages: { content: string }[]) => vocabulary.encode(messages.map((m) => m.content).join('')),
+  continuationTokens: (content: string) => vocabulary.encode(content),
+  decode: (tokens: number[]) => vocabulary.decode(tokens),
+  generate: async (rows: { prompt: number[] }[], options: { temperature: number }) =>
+    rows.map(({ prompt }) => ({
+      tokens: [...vocabulary.encode(answer(vocabulary.decode(prompt), options.temperature)), eos],
+      finished: true,
+    })),
+} as unknown as Engine;
+
+function familySandbox(set: readonly TinyProblem[]): Sandbox {
+  const programs = new Map<string, Reading>();
+  for (const problem of set) {
+    for (const reading of [problem, { ...problem, noGuard: true }]) programs.set(renderCode(reading), reading);
+  }
+  return {
+    info: { kind: 'wasm', description: 'interpreter', boundary: false },
+    run: async (jobs) =>
+      jobs.map(({ id, code, inputs }) => ({
+        id,
+        ms: 0,
+        calls: inputs.map((args) => {
+          const outcome = interpret(programs.get(code)!, args as unknown as Args);
+          return 'error' in outcome
+            ? ({ kind: 'error', message: outcome.error } as const)
+            : ({ kind: 'value', value: outcome.value } as const);
+        }),
+      })),
+    close: async () => {},
+  };
+}
+
+describe('rates of a base model', () => {
+  it('count whole programs, valid tests among those asked for, and bugs that valid tests catch', async () => {
+    const rates = await evaluateBase(engine, familySandbox(problems), problems.map(toProblem), 0.8);
+    assert.deepEqual(rates, { problems: 6, passRate: 0.5, greedyPassRate: 1, testValidity: 0.5, bugCatchRate: 1 });
+  });
+});

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { addMakeTiny, makeTiny } from '../../cli/makeTiny.js';
+import { corpusBatches, emptyCount, type TrainingRow } from '../../cli/tiny/batches.js';
+import { modelCard } from '../../cli/tiny/card.js';
+import { checkTarget, writeFolder } from '../../cli/tiny/folder.js';
+import { initialWeights } from '../../cli/tiny/initialWeights.js';
+import { learningRateAt, tinyRecipe, totalTokens } from '../../cli/tiny/recipe.js';
+import { trainTiny } from '../../cli/tiny/train.js';
+import { allProblems } from '../../data/tiny/family.js';
+import { tinyConfig } from '../../data/tiny/modelFiles.js';
+import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
+import { parseModelConfig } from '../../ml/hf/config.js';
+import { loadModel } from '../../ml/hf/model.js';
+
+const vocabulary = tinyVocabulary();
+const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
+const problems = allProblems().filter((problem) => problem.split === 'train');
+const silent = { json: true, say: () => {}, note: () => {}, result: () => {} };
+
+describe('the recipe', () => {
+  it('warms up over 100 steps, then falls linearly to 3 % of its peak', () => {
+    const recipe = tinyRecipe(0);
+    const phase = recipe.phases[0]!;
+    assert.equal(totalTokens(recipe), 9_500_000);
+    assert.ok(Math.abs(learningRateAt(recipe, phase, 0, 0) - 4e-5) < 1e-12);
+    assert.equal(learningRateAt(recipe, phase, 99, 0), 4e-3);
+    assert.ok(Math.abs(learningRateAt(recipe, phase, 900, 3_000_000) - 4e-3 * 0.515) < 1e-12);
+    assert.ok(Math.abs(learningRateAt(recipe, phase, 1800, 6_500_000) - 4e-3 * 0.03) < 1e-12);
+  });
+
+  it('scales both phases alike', () => {
+    const tokens = tinyRecipe(0, 0.1).phases.map((phase) => Math.round(phase.tokens));
+    assert.deepEqual(tokens, [600_000, 350_000]);
+  });
+});
+
+describe('initial weights', () => {
+  it('are the same for a seed and have the spread that their role asks for', () => {
+    const weights = initialWeights(config, 3);
+    const up = 'model.layers.2.mlp.up_proj.weight';
+    assert.deepEqual(weights.get('model.norm.weight')!.data, new Float32Array(128).fill(1));
+    assert.deepEqual(initialWeights(config, 3).get(up), weights.get(up));
+    assert.notDeepEqual(weights.get('model.layers.1.mlp.up_proj.weight'), weights.get(up));
+    const deviation = (name: string): number => {
+      const { data } = weights.get(name)!;
+      return Math.sqrt(data.reduce((sum, x) => sum + x * x, 0) / data.length);
+    };
+    const near = (got: number, wanted: number): void =>
+      assert.ok(Math.abs(got / wanted - 1) < 0.03, `${got}, ${wanted}`);
+    near(deviation('model.embed_tokens.weight'), 0.05);
+    near(deviation('model.layers.0.self_attn.q_proj.weight'), 1 / Math.sqrt(128));
+    near(deviation('model.layers.3.mlp.down_proj.weight'), 1 / Math.sqrt(352) / Math.sqrt(8));
+    assert.equal(deviation('model.layers.1.self_attn.k_proj.bias'), 0);
+  });
+});
+
+describe('corpus batches', () => {
+  const recipe = tinyRecipe(1);
+  const take = (pools: number) => {
+    const count = emptyCount();
+    const stream = corpusBatches(problems, vocabulary, recipe, recipe.phases[1]!, count);
+    return { batches: Array.from({ length: pools * recipe.pool }, () => stream.next().value as TrainingRow[]), count };
+  };
+
+  it('hold sequences of like length, 24 each, and count what was drawn', () => {
+    const { batches, count } = take(2);
+    for (const batch of batches) {
+      const lengths = batch.map((row) => row.tokens.length);
+      assert.equal(batch.length, 24);
+      assert.ok(Math.max(...lengths) - Math.min(...lengths) < 60);
+    }
+    assert.equal(count.examples, 2 * 8 * 24);
+    const trained = batches.flat().reduce((sum, row) => sum + row.mask.filter((bit) => bit === 1).length, 0);
+    assert.equal(count.trainedTokens, trained);
+    assert.ok(count.chains > 0 && count.flawedChains > 0 && count.flawedTests > 0 && count.flawedTests < count.tests);
+  });
+
+  it('are the same for a seed', () => {
+    assert.deepEqual(take(1).batches, take(1).batches);
+  });
+});
+
+describe('make-tiny', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauntlet-make-tiny-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('learns: the loss falls within a few steps, and the bytes do not hang on the number of workers', async function () {
+    this.timeout(120_000);
+    const full = tinyRecipe(5);
+    const phases = [{ ...full.phases[0]!, tokens: 6000 }];
+    const recipe = { ...full, phases, warmupSteps: 1, batch: 8, pool: 1 };
+    const run = async (workers: number) => {
+      const losses: number[] = [];
+      const start = { config, weights: initialWeights(config, 5), problems, vocabulary, workers };
+      let snapshots = 0;
+      const result = await trainTiny(start, recipe, {
+        onStep: (progress) => losses.push(progress.loss),
+        onSnapshot: () => snapshots++,
+        snapshotSteps: 2,
+      });
+      assert.equal(snapshots, Math.floor(result.steps / 2));
+      return { losses, result };
+    };
+    const one = await run(1);
+    const two = await run(2);
+    assert.ok(one.losses.at(-1)! < one.losses[0]! - 0.1, one.losses.join(' '));
+    assert.deepEqual(two.losses, one.losses);
+    assert.deepEqual(two.result.weights, one.result.weights);
+    assert.ok(one.result.tokens >= 6000);
+  });
+
+  it('writes a model folder that loads, with its card and digest', async function () {
+    this.timeout(120_000);
+    const out = join(folder, 'model');
+    const options = { seed: 1, tokens: 2000, out, evaluate: false, sandbox: 'auto' } as const;
+    const result = await makeTiny(options, silent);
+    assert.deepEqual(await readdir(folder), ['model']);
+    const model = loadModel(out);
+    assert.equal(model.config.vocab, vocabulary.tokens.length);
+    assert.ok(model.parameters * 4 < 8_000_000);
+    const card = await readFile(join(out, 'README.md'), 'utf8');
+    for (const fact of [result.digest, 'flawed chains in the corpus', 'seed 1', 'Not measured']) {
+      assert.ok(card.includes(fact), fact);
+    }
+  });
+
+  it('refuses a bad number, sandbox or folder in one line, before any work', async () => {
+    const run = (...argv: string[]): Promise<unknown> => {
+      const program = new Command().exitOverride();
+      addMakeTiny(program);
+      return program.parseAsync(['make-tiny', ...argv], { from: 'user' });
+    };
+    await assert.rejects(run('--tokens', 'many'), /--tokens many: a whole number of at least 1000/);
+    await assert.rejects(run('--seed', '-1'), /--seed -1/);
+    await assert.rejects(run('--sandbox', 'none'), /--sandbox none: one of auto, docker, wasm/);
+    await assert.rejects(run('--out', join(folder, 'no', 'where')), /there is no folder/);
+    await mkdir(join(folder, 'precious'));
+    assert.throws(() => checkTarget(join(folder, 'precious')), /no model folder, so it is left alone/);
+  });
+
+  it('replaces a folder whole, and leaves it as it was when writing fails', async () => {
+    const target = join(folder, 'swap');
+    await writeFolder(
+      target,
+      new Map([
+        ['config.json', '{}'],
+        ['old.txt', 'x'],
+      ]),
+    );
+    await writeFolder(target, new Map([['config.json', '{"a":1}']]));
+    assert.deepEqual(await readdir(target), ['config.json']);
+    await assert.rejects(writeFolder(target, new Map([['missing/inner.txt', 'x']])));
+    assert.equal(await readFile(join(target, 'config.json'), 'utf8'), '{"a":1}');
+    assert.ok(!existsSync(`${target}.new-${process.pid}`) && !existsSync(`${target}.old-${process.pid}`));
+  });
+});
+
+describe('the model card', () => {
+  it('states shares of flaws, rates of both splits and the digest', () => {
+    const rates = { problems: 10, passRate: 0.653, greedyPassRate: 0.6, testValidity: 0.7, bugCatchRate: 0.25 };
+    const count = { examples: 9, chains: 4, flawedChains: 1, tests: 10, flawedTests: 2, trainedTokens: 5 };
+    const card = modelCard({
+      recipe: tinyRecipe(7),
+      parameters: 788_224,
+      vocabulary: 394,
+      training: { count, steps: 3, tokens: 9_500_123, loss: 0.25, seconds: 61.4 },
+      digest: 'abc123',
+      machine: 'one core',
+      temperature: 0.8,
+      rates: { validation: { ...rates, passRate: 0.5 }, test: rates },
+    });
+    const facts = [
+      '25.0 %** of 4',
+      '20.0 %** of 10',
+      '9,500,123 tokens',
+      '788,224',
+      'abc123',
+      'seed 7',
+      '61 s on one core',
+    ];
+    for (const fact of facts) assert.ok(card.includes(fact), fact);
+    assert.match(card, /pass all 20 hidden tests \| 50\.0 % \| 65\.3 % \|/);
+  });
+});
