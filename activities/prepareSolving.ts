@@ -16,7 +16,8 @@ export async function prepareSolving(scope: Scope, input: SolveProblemsInput): P
   const config = await solvingConfig(scope, input);
   const engine = await deps.engine(config.model);
   const set = await deps.loadProblems(config.problems);
-  const all = config.problems === 'tiny' ? set[input.split ?? 'test'] : [...set.train, ...set.validation, ...set.test];
+  const split = input.split ?? (config.problems === 'tiny' ? 'test' : undefined);
+  const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
   const test = all.slice(0, input.limit ?? all.length);
   if (test.length === 0) throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve`);
   const { config: adapterConfig } = await writeAdapter(store, engine, engine.initAdapter(config.lora, 0));

@@ -1,12 +1,18 @@
-// One self-contained page from the records of a run, written into the run's folder.
+// The end of a run for people: its result, one chain in full, and one self-contained page, in the run's folder.
 import { fileURLToPath } from 'node:url';
+import type { ChainView } from '../core/schema/chainView.js';
+import { writeResult } from '../store/runs.js';
 import type { Scope } from './scope.js';
 import type { RenderReportInput } from './types.js';
 
-export async function renderReport(scope: Scope, { runId, result }: RenderReportInput): Promise<{ path?: string }> {
-  if (!scope.deps.renderReport) return {};
-  const html = await scope.deps.renderReport(runId, result);
-  await scope.store.writeRunFile(runId, 'report.html', html);
-  const url = new URL(`runs/${encodeURIComponent(runId)}/report.html`, `${scope.store.url}/`);
+export async function renderReport(
+  { deps, store }: Scope,
+  { runId, result, example }: RenderReportInput,
+): Promise<{ path?: string }> {
+  const chain = example === undefined ? undefined : (await store.getJson<ChainView[]>(example))[0];
+  await writeResult(store, runId, result, chain);
+  if (!deps.renderReport) return {};
+  await store.writeRunFile(runId, 'report.html', await deps.renderReport(runId, result));
+  const url = new URL(`runs/${encodeURIComponent(runId)}/report.html`, `${store.url}/`);
   return { path: url.protocol === 'file:' ? fileURLToPath(url) : url.href };
 }

@@ -176,12 +176,13 @@ export interface CommitCheckpointInput {
 export interface RenderReportInput {
   runId: string;
   result: RunResult;
+  example?: Digest; // ChainView[]; the first is shown
 }
 
 /** Input of the workflow solveProblems too. */
 export interface SolveProblemsInput {
   source?: string; // 'tiny' (default) or a problem file
-  split?: 'train' | 'validation' | 'test'; // of the shipped set; a file is taken whole
+  split?: 'train' | 'validation' | 'test'; // default: test of the shipped set; a file is taken whole
   limit?: number;
   preset?: string; // without a checkpoint
   model?: string;

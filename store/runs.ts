@@ -1,12 +1,16 @@
 // What a run leaves for people and for the report: its manifest, and one metrics file a step.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
+import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { runConfigSchema } from '../core/schema/config.js';
+import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson } from './canonicalJson.js';
 import type { Store } from './store.js';
 
 const MANIFEST = 'manifest.json';
 const METRICS = 'metrics';
+const RESULT = 'result.json';
+const CHAIN = 'chain.json';
 
 export const runManifestSchema = z.strictObject({
   runId: z.string(),
@@ -75,6 +79,26 @@ export async function readMetrics<T = Record<string, unknown>>(store: Store, run
 /** The same as one text, a line a step: derived, never stored. */
 export async function metricsJsonl(store: Store, runId: string): Promise<string> {
   return (await readMetrics(store, runId)).map((metrics) => `${canonicalJson(metrics)}\n`).join('');
+}
+
+/** What a run came to, and a chain of its best checkpoint in full. */
+export async function writeResult(store: Store, runId: string, result: RunResult, chain?: ChainView): Promise<void> {
+  if (chain !== undefined) await store.writeRunFile(runId, CHAIN, `${canonicalJson(chain, 2)}\n`);
+  await store.writeRunFile(runId, RESULT, `${canonicalJson(result, 2)}\n`);
+}
+
+/** Empty while the run goes on. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+export async function readResult(store: Store, runId: string): Promise<{ result?: RunResult; chain?: ChainView }> {
+  const read = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
+    const bytes = await store.readRunFile(runId, path);
+    if (bytes === undefined) return undefined;
+    const parsed = schema.safeParse(parseJson(bytes));
+    if (parsed.success) return parsed.data;
+    throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
+  };
+  const result = await read(RESULT, runResultSchema);
+  const chain = await read(CHAIN, chainViewSchema);
+  return { ...(result && { result }), ...(chain && { chain }) };
 }
 
 function byStep(a: string, b: string): number {

@@ -11,6 +11,7 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { openFileStore } from '../store/fileStore.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
+import { renderRunReport } from './report.js';
 
 export interface DepsOptions {
   store: string;
@@ -38,13 +39,15 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     openSandbox(kind, { log: options.say ?? ((line) => log?.warn(line)) }),
   );
   const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  const store = await openFileStore(options.store);
   return {
     deps: {
-      store: await openFileStore(options.store),
+      store,
       engine: engines.open,
       sandbox: (kind) => sandboxes.open(options.sandbox ?? kind),
       loadProblems,
       codeVersion: version,
+      renderReport: (runId) => renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
       ...(log ? { log } : {}),
     },

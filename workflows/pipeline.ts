@@ -8,6 +8,7 @@ import type { Acts } from './acts.js';
 import { closeEpoch, runStage, type StageHooks, type StageInput } from './stage.js';
 import type { RunContext, TrainingState } from './state.js';
 import { evaluate } from './steps/evaluation.js';
+import { solve } from './steps/solving.js';
 
 export interface PipelineHooks extends StageHooks {
   /** After the configuration is known to be good. */
@@ -56,7 +57,8 @@ export async function runPipeline(
     digests: { generator: best.policy.generator.adapter, discriminator: best.policy.discriminator.adapter },
     best: best.name,
   };
-  const { path } = await acts.renderReport({ runId, result });
+  const example = await exampleOf(context, result.best);
+  const { path } = await acts.renderReport({ runId, result, example });
   await report('completed');
   return path === undefined ? result : { ...result, report: path };
 }
@@ -72,4 +74,17 @@ async function measure(
   const { rates, seconds } = await evaluate(context, 'test', policy, { greedy: true });
   await acts.recordMetrics({ run, metrics: { kind: 'evaluation', step, split: 'test', checkpoint, rates, seconds } });
   return rates as EvaluationRates;
+}
+
+/** One chain of the best checkpoint on a problem of the test split, with tests for every stage: for people to read. */
+async function exampleOf({ acts, run, config }: RunContext, name: string): Promise<string> {
+  const { views } = await solve(acts, {
+    source: config.problems,
+    split: 'test',
+    limit: 1,
+    temperature: config.evaluation.temperature,
+    tests: config.discriminator.enabled,
+    checkpoint: { runId: run.runId, name },
+  });
+  return views;
 }

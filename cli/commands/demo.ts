@@ -2,10 +2,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { resolveConfig } from '../../core/presets.js';
-import { chainViewSchema } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
 import { openFileStore } from '../../store/fileStore.js';
+import { readResult } from '../../store/runs.js';
 import { chainText } from '../chainText.js';
 import { checkModel, integer, parseAssignments, sandboxOption, setOption } from '../config.js';
 import { createOutput } from '../output.js';
@@ -58,8 +58,8 @@ export function addDemo(program: Command): void {
       if (output.json) return output.result({ ...result, report }, () => '');
       const store = await openFileStore(flags.store);
       output.say(`\n${resultTable(result)}\n`);
-      const example = await store.readRunFile(id, 'chain.json');
-      if (example) output.say(`${chainText(chainViewSchema.parse(JSON.parse(Buffer.from(example).toString())))}\n`);
+      const { chain } = await readResult(store, id);
+      if (chain) output.say(`${chainText(chain)}\n`);
       output.say(`best checkpoint  ${checkpointFolder(store, id, result.best)}`);
       output.say(`report           ${report}`);
       output.say(`Temporal UI      ${ui}${session.server.owned ? '  (open again with: npx gauntlet up)' : ''}`);

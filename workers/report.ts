@@ -1,0 +1,86 @@
+// The report of a run, drawn from what lies in the store: also of a run that still goes on.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GauntletError } from '../core/errors.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { EvaluationMetrics } from '../core/schema/metrics.js';
+import { runMetricsSchema } from '../core/schema/metrics.js';
+import { packageRoot } from '../data/paths.js';
+import { type Control, controlSchema, type ReportData } from '../report/data.js';
+import { renderReport } from '../report/renderReport.js';
+import { canonicalJson } from '../store/canonicalJson.js';
+import { listCheckpoints } from '../store/checkpoints.js';
+import { readMetrics, readResult, readRun } from '../store/runs.js';
+import type { Store } from '../store/store.js';
+
+/** The recorded run without a discriminator that reports show beside runs of the same configuration. */
+export const controlPath = (): string => join(packageRoot(), 'data', 'tiny-control.json');
+
+/** One self-contained HTML page. @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
+export async function renderRunReport(store: Store, runId: string): Promise<string> {
+  return renderReport(await gatherReport(store, runId));
+}
+
+export async function gatherReport(store: Store, runId: string): Promise<ReportData> {
+  const { config, configDigest, modelDigest, dataDigest, codeVersion } = await readRun(store, runId);
+  const { result, chain } = await readResult(store, runId);
+  const control = await readControl();
+  return {
+    runId,
+    config,
+    digests: { config: configDigest, model: modelDigest, data: dataDigest },
+    codeVersion,
+    metrics: await metricsOf(store, runId),
+    checkpoints: await listCheckpoints(store, runId),
+    ...(result && { result }),
+    ...(chain && { chain: { view: chain, by: result?.best ?? 'base' } }),
+    ...(control && isControlOf(control.config, config) && { control }),
+  };
+}
+
+/** Equal but for the discriminator; the seed may be another, and is named in the report. */
+export function isControlOf(control: RunConfig, config: RunConfig): boolean {
+  const rest = ({
+    preset: _preset,
+    seed: _seed,
+    sandbox: _sandbox,
+    discriminator: _discriminator,
+    ...fields
+  }: RunConfig) => canonicalJson(fields);
+  return !control.discriminator.enabled && config.discriminator.enabled && rest(control) === rest(config);
+}
+
+/** A finished run without a discriminator as the control of others. @throws GauntletError BAD_INPUT */
+export async function controlOf(store: Store, runId: string, command: string): Promise<Control> {
+  const { config } = await readRun(store, runId);
+  const { result } = await readResult(store, runId);
+  if (config.discriminator.enabled) throw new GauntletError('BAD_INPUT', `run ${runId} has a discriminator`);
+  if (result === undefined) throw new GauntletError('BAD_INPUT', `run ${runId} has not ended`);
+  const points = (await metricsOf(store, runId)).filter(
+    (record): record is EvaluationMetrics => record.kind === 'evaluation' && record.split === 'validation',
+  );
+  return controlSchema.parse({
+    config,
+    digest: result.digests.generator,
+    command,
+    points: points.map(({ step, rates }) => ({ step, rates })),
+    before: result.before,
+    after: result.after,
+  });
+}
+
+async function metricsOf(store: Store, runId: string): Promise<ReportData['metrics']> {
+  return (await readMetrics(store, runId)).map((record) => {
+    const parsed = runMetricsSchema.safeParse(record);
+    if (parsed.success) return parsed.data;
+    throw new GauntletError(
+      'CORRUPT_ARTIFACT',
+      `metrics of run ${runId} are damaged: ${parsed.error.issues[0]?.message}`,
+    );
+  });
+}
+
+async function readControl(): Promise<Control | undefined> {
+  const text = await readFile(controlPath(), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : controlSchema.parse(JSON.parse(text));
+}
