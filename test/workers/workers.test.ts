@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Context } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import type { ActivityExecuteInput } from '@temporalio/worker';
+import { packageRoot } from '../../data/paths.js';
+import { workflowBundle } from '../../workers/bundle.js';
+import { openDeps } from '../../workers/deps.js';
+import { TimedHeartbeat } from '../../workers/heartbeat.js';
+import { createLogger } from '../../workers/logger.js';
+import { optionsFrom } from '../../workers/main.js';
+import { startWorkers } from '../../workers/start.js';
+import { writeRandomModel } from '../support/randomModel.js';
+
+describe('heartbeats on a timer', () => {
+  const beat = async (timeout: number | undefined, run: () => Promise<unknown>): Promise<unknown[]> => {
+    const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: timeout });
+    const details: unknown[] = [];
+    environment.on('heartbeat', (detail: unknown) => details.push(detail));
+    const next = async (_: ActivityExecuteInput): Promise<unknown> => run();
+    await environment.run(() =>
+      new TimedHeartbeat(Context.current()).execute({ args: [], headers: {} }, next as never),
+    );
+    return details;
+  };
+  const until = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+
+  it('go on while an activity is silent, with the last details it gave', async () => {
+    const details: unknown[] = [];
+    const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 600 });
+    environment.on('heartbeat', (detail: unknown) => details.push(detail));
+    await environment.run(() => {
+      const context = Context.current();
+      const next = async (): Promise<void> => {
+        context.heartbeat({ done: 3 });
+        await until(() => details.filter((detail) => JSON.stringify(detail) === '{"done":3}').length >= 3);
+      };
+      return new TimedHeartbeat(context).execute({ args: [], headers: {} }, next as never);
+    });
+    assert.deepEqual(details.at(-1), { done: 3 });
+  });
+
+  it('end with the activity, also with one that fails', async () => {
+    let details: unknown[] = [];
+    await assert.rejects(
+      beat(300, async () => {
+        throw new Error('failed');
+      }).then((beats) => {
+        details = beats;
+      }),
+      /failed/,
+    );
+    const count = details.length;
+    await new Promise((resolve) => setTimeout(resolve, 450));
+    assert.equal(details.length, count);
+  });
+
+  it('are left out where no heartbeat timeout asks for them', async () => {
+    assert.deepEqual(await beat(undefined, async () => 1), []);
+  });
+});
+
+describe('a worker process', () => {
+  it('reads its options from the environment', () => {
+    const options = optionsFrom({
+      TEMPORAL_ADDRESS: 'h:1',
+      TEMPORAL_NAMESPACE: 'n',
+      GAUNTLET_STORE: '/s',
+      GAUNTLET_ROLES: 'gpu, cpu',
+      GAUNTLET_SANDBOX: 'wasm',
+      GAUNTLET_THREADS: '3',
+    });
+    assert.deepEqual(options, {
+      address: 'h:1',
+      namespace: 'n',
+      store: '/s',
+      roles: ['gpu', 'cpu'],
+      sandbox: 'wasm',
+      threads: 3,
+    });
+    assert.deepEqual(optionsFrom({}).roles, ['orchestrator', 'gpu', 'sandbox', 'cpu']);
+  });
+
+  for (const [name, value] of [
+    ['GAUNTLET_ROLES', 'gpu,cook'],
+    ['GAUNTLET_SANDBOX', 'none'],
+    ['GAUNTLET_THREADS', '0'],
+  ] as const) {
+    it(`refuses ${name}=${value} with one line that names it`, () => {
+      assert.throws(() => optionsFrom({ [name]: value }), {
+        code: 'BAD_CONFIG',
+        message: new RegExp(`^${name}=${value}: [^\\n]*$`),
+      });
+    });
+  }
+
+  it('ends non-zero with one line where no server answers', function () {
+    this.timeout(30_000);
+    const main = join(packageRoot(), 'dist', 'workers', 'main.js');
+    const env = { ...process.env, TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const { status, stderr } = spawnSync(process.execPath, [main], { env, encoding: 'utf8' });
+    assert.equal(status, 1);
+    assert.match(stderr.trim(), /^no Temporal server answers at 127\.0\.0\.1:1$/);
+  });
+
+  it('startWorkers says the same as a coded error', async () => {
+    const start = startWorkers({
+      address: '127.0.0.1:1',
+      namespace: 'default',
+      store: '/nowhere',
+      log: createLogger('silent'),
+    });
+    await assert.rejects(start, { code: 'SERVER_UNAVAILABLE' });
+  });
+});
+
+describe('what a worker’s activities run on', () => {
+  it('is opened once for each model, closed with the worker, and tried again where it failed', async function () {
+    this.timeout(30_000);
+    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
+    const path = join(folder, 'model');
+    await assert.rejects(deps.engine(path), { code: 'BAD_MODEL' });
+    await writeRandomModel(path, { hidden: 16, layers: 1 });
+    const engine = await deps.engine(path);
+    assert.equal(await deps.engine(path), engine);
+    assert.equal((await deps.loadProblems('tiny')).train.length > 1000, true);
+    const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+    assert.equal(deps.codeVersion, version);
+    await close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('includes workflow code bundled once', async function () {
+    this.timeout(60_000);
+    const path = await workflowBundle();
+    assert.ok(existsSync(path));
+    assert.equal(await workflowBundle(), path);
+    assert.match(await readFile(path, 'utf8'), /trainFullPipeline/);
+  });
+});
