@@ -69,6 +69,17 @@ ${ratesTable(facts)}
 ## Format
 The chat template joins contents and closes each answer with \`<eos>\`. Generator: \`<gen>description⏎signature<s1>\`, then \`<s2>\` … \`<s5>\` after each answer. Discriminator: \`<disc>description⏎signature<sK>text of stage K<tests>\`.
 
+In Python:
+
+\`\`\`python
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+
+model = AutoModelForCausalLM.from_pretrained("data/tiny-model")
+tokenizer = PreTrainedTokenizerFast.from_pretrained("data/tiny-model")
+\`\`\`
+
+Not \`AutoTokenizer\`: from transformers 5 on it puts its own byte-level tokenizer in the place of any that comes with a Qwen2 model.
+
 Weights: \`model.safetensors\`, f32, sha256 \`${facts.digest}\`.
 `;
 }
