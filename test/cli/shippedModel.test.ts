@@ -1,0 +1,50 @@
+// The embedded model as it is shipped: weights, card and conversation format belong together.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tinyModelPath } from '../../data/paths.js';
+import { corpusExample, encodeExample } from '../../data/tiny/corpus.js';
+import { allProblems } from '../../data/tiny/family.js';
+import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
+import { loadChatFormat } from '../../ml/hf/chat.js';
+import { loadModel } from '../../ml/hf/model.js';
+import { loadTokenizer } from '../../ml/hf/tokenizer.js';
+
+const folder = tinyModelPath();
+
+describe('the shipped base model', () => {
+  it('is at most 8 MB, and its card states the digest of its weights', () => {
+    const bytes = readFileSync(join(folder, 'model.safetensors'));
+    const card = readFileSync(join(folder, 'README.md'), 'utf8');
+    assert.ok(bytes.length <= 8_000_000);
+    assert.ok(card.includes(createHash('sha256').update(bytes).digest('hex')));
+    const model = loadModel(folder);
+    assert.ok(card.includes(model.parameters.toLocaleString('en-US')));
+    assert.deepEqual(model.eosTokens, [tinyVocabulary().idOf('<eos>')]);
+  });
+
+  it('says what share of its corpus is flawed and how often it passes', () => {
+    const card = readFileSync(join(folder, 'README.md'), 'utf8');
+    assert.match(card, /flawed chains in the corpus: (3[5-9]|4[0-5])\.\d %/);
+    assert.match(card, /flawed tests in the corpus: 1[5-9]\.\d %/);
+    const rates = /pass all 20 hidden tests \| ([\d.]+) % \| ([\d.]+) % \|/.exec(card)!;
+    for (const rate of rates.slice(1).map(Number)) assert.ok(rate >= 50 && rate <= 75, `${rate}`);
+  });
+
+  it('was trained on the very tokens that inference builds for a conversation', () => {
+    const vocabulary = tinyVocabulary();
+    const tokenizer = loadTokenizer(folder);
+    const chat = loadChatFormat(folder, tokenizer, [vocabulary.idOf('<eos>')]);
+    const train = allProblems().filter((problem) => problem.split === 'train');
+    for (let i = 0; i < 40; i++) {
+      const { turns } = corpusExample(train, { name: 'chat', discriminatorShare: 0.5 }, 0, i);
+      const built = turns.flatMap(({ user, assistant }, turn) => [
+        ...(turn === 0 ? chat.openingTokens([{ role: 'user', content: user }]) : chat.continuationTokens(user, true)),
+        ...tokenizer.encode(assistant),
+        vocabulary.idOf('<eos>'),
+      ]);
+      assert.deepEqual(built, encodeExample(vocabulary, turns).tokens);
+    }
+  });
+});
