@@ -1,0 +1,193 @@
+// Line charts as static SVG. ECharts draws without a DOM; its colours are then replaced by CSS variables with the
+// light colour as fallback, so one picture serves light and dark pages and also stands alone in a README.
+import * as echarts from 'echarts';
+import { escapeHtml, Html } from './html.js';
+import type { Point, StageBand } from './series.js';
+
+/** name → [light, dark]. The light values are what ECharts is given: each must be unique, six lower-case digits. */
+export const COLOURS = {
+  ink: ['#1f2430', '#e6e9f0'],
+  muted: ['#5b6472', '#a3adbd'],
+  grid: ['#dfe3ea', '#323947'],
+  band: ['#eef1f6', '#20252f'],
+  sampled: ['#1d63d8', '#7fb0ff'],
+  greedy: ['#0b7a6f', '#4fd1c0'],
+  control: ['#b4530a', '#f2a65e'],
+  discriminator: ['#8b2fc9', '#d19bf7'],
+  bugs: ['#c2255c', '#ff8fb3'],
+  generator: ['#1d63d9', '#7fb0ff'],
+} as const satisfies Record<string, readonly [string, string]>;
+export type Colour = keyof typeof COLOURS;
+
+export interface Line {
+  name: string;
+  colour: Colour;
+  points: readonly Point[];
+  dashed?: boolean;
+}
+
+export interface Chart {
+  id: string; // unique in its page
+  title: string;
+  description: string; // what a person who cannot see it should know
+  lines: readonly Line[];
+  bands: readonly StageBand[];
+  end: number; // of the axis, in policy updates
+  percent?: boolean; // values are rates in 0..1
+  mark?: { label: string; at: Point };
+  size?: readonly [width: number, height: number];
+  heading?: boolean; // draw the title inside, for a picture that stands alone
+}
+
+const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif';
+
+/** A self-contained SVG element with a title and a description for screen readers. */
+export function chartSvg(chart: Chart): Html {
+  const [width, height] = chart.size ?? [860, 340];
+  const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height });
+  let svg: string;
+  try {
+    drawing.setOption(optionsOf(chart));
+    svg = drawing.renderToSVGString();
+  } finally {
+    drawing.dispose(); // or its timer keeps the process alive
+  }
+  return new Html(themed(svg, chart, width, height));
+}
+
+function optionsOf(chart: Chart): echarts.EChartsCoreOption {
+  const top = chart.heading ? 88 : 54;
+  const text = { color: COLOURS.muted[0], fontFamily: FONT, fontSize: 13 };
+  const percent = (value: number) => `${Math.round(value * 100)} %`;
+  return {
+    animation: false,
+    textStyle: { fontFamily: FONT },
+    ...(chart.heading
+      ? {
+          title: {
+            text: chart.title,
+            left: 8,
+            top: 6,
+            textStyle: { color: COLOURS.ink[0], fontSize: 17, fontFamily: FONT },
+          },
+        }
+      : {}),
+    legend: {
+      top: chart.heading ? 36 : 2,
+      left: 4,
+      itemWidth: 26,
+      itemGap: 18,
+      itemStyle: { opacity: 0 },
+      textStyle: { ...text, color: COLOURS.ink[0] },
+      data: chart.lines.map(({ name, dashed }) => ({ name, lineStyle: { type: dashed ? 'dashed' : 'solid' } })),
+    },
+    grid: { left: 62, right: 24, top, bottom: 48 },
+    xAxis: {
+      type: 'value',
+      min: 0,
+      max: Math.max(1, chart.end),
+      name: 'policy updates',
+      nameLocation: 'middle',
+      nameGap: 28,
+      nameTextStyle: text,
+      axisLabel: text,
+      axisLine: { onZero: false, lineStyle: { color: COLOURS.muted[0] } },
+      splitLine: { show: false },
+    },
+    yAxis: {
+      type: 'value',
+      scale: !chart.percent,
+      ...(chart.percent ? { min: lowestPercent(chart), max: 1 } : {}),
+      axisLabel: { ...text, ...(chart.percent ? { formatter: percent } : {}) },
+      axisLine: { show: false },
+      axisTick: { show: false },
+      splitLine: { lineStyle: { color: COLOURS.grid[0] } },
+    },
+    series: [bandSeries(chart), ...chart.lines.map((line) => lineSeries(line, chart))],
+  };
+}
+
+function lineSeries(line: Line, chart: Chart): object {
+  const colour = COLOURS[line.colour][0];
+  return {
+    name: line.name,
+    type: 'line',
+    data: line.points.map(([x, y]) => [x, y]),
+    showSymbol: line.points.length < 40,
+    symbol: 'circle',
+    symbolSize: 5,
+    color: colour,
+    lineStyle: { color: colour, width: 2.2, type: line.dashed ? 'dashed' : 'solid' },
+    itemStyle: { color: colour },
+    ...(chart.mark && line === chart.lines[0]
+      ? {
+          markPoint: {
+            symbol: 'circle',
+            symbolSize: 11,
+            data: [{ coord: chart.mark.at, value: 0 }],
+            itemStyle: { color: colour },
+            label: {
+              show: true,
+              position: 'bottom',
+              formatter: chart.mark.label,
+              color: COLOURS.ink[0],
+              fontSize: 12,
+              fontFamily: FONT,
+            },
+          },
+        }
+      : {}),
+  };
+}
+
+/** Every second stage shaded, each with its number. */
+function bandSeries(chart: Chart): object {
+  return {
+    type: 'line',
+    data: [],
+    silent: true,
+    z: -2, // behind the grid
+    color: COLOURS.band[0],
+    markArea: {
+      silent: true,
+      z: -2,
+      label: { show: true, position: 'top', distance: 4, color: COLOURS.muted[0], fontSize: 12, fontFamily: FONT },
+      data: chart.bands.map(({ stage, start, end }, index) => [
+        {
+          name: chart.size && chart.size[0] < 600 ? String(stage) : `stage ${stage}`,
+          xAxis: start,
+          itemStyle: { color: COLOURS.band[0], opacity: index % 2 === 0 ? 1 : 0 },
+        },
+        { xAxis: end },
+      ]),
+    },
+  };
+}
+
+/** The axis starts at zero where values are low; where all are high, a tenth below the least. */
+function lowestPercent(chart: Chart): number {
+  const least = Math.min(1, ...chart.lines.flatMap((line) => line.points.map(([, y]) => y)));
+  return least < 0.3 ? 0 : Math.max(0, Math.floor(least * 10 - 0.5) / 10);
+}
+
+function themed(svg: string, chart: Chart, width: number, height: number): string {
+  // What is unseen or serves a live chart (hover styles, data indices) goes; so does ECharts' count of the charts it has drawn.
+  let out = svg
+    .replace(/<style[\s\S]*?<\/style>/g, '')
+    .replace(/ (?:class|pointer-events|ecmeta_\w+)="[^"]*"/g, '')
+    .replace(/ stroke="[^"]*" stroke-width="0"/g, '')
+    .replace(/ fill="[^"]*" fill-opacity="0"/g, ' fill="none"')
+    .replace(/zr\d+-/g, `${chart.id}-`);
+  for (const [name, [light]] of Object.entries(COLOURS))
+    out = out.replaceAll(`"${light}"`, `"var(--${name}, ${light})"`);
+  const label = `${chart.id}-title ${chart.id}-text`;
+  const open = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-labelledby="${label}">`;
+  const spoken = `<title id="${chart.id}-title">${escapeHtml(chart.title)}</title><desc id="${chart.id}-text">${escapeHtml(chart.description)}</desc>`;
+  return out.replace(/^<svg[^>]*>/, open + spoken);
+}
+
+/** CSS that gives the variables of COLOURS their values; in an SVG of its own as well as in a page. */
+export function colourCss(selector: string): string {
+  const values = (which: 0 | 1) => Object.entries(COLOURS).map(([name, pair]) => `--${name}:${pair[which]}`);
+  return `${selector}{${values(0).join(';')}}@media(prefers-color-scheme:dark){${selector}{${values(1).join(';')}}}`;
+}

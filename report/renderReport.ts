@@ -1,0 +1,32 @@
+// The records of a run → one HTML page that needs no network, no script and no other file.
+import { chainSection } from './chain.js';
+import type { ReportData } from './data.js';
+import { Html, html } from './html.js';
+import { beforeAfter, checkpoints, curves, headline, origin, training } from './sections.js';
+import { PAGE_CSS } from './style.js';
+
+export { renderCurveSvg } from './curves.js';
+export type { ReportData } from './data.js';
+
+export function renderReport(data: ReportData): string {
+  // The policy forbids scripts and every outside address, should an escape ever fail.
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>gauntlet · ${data.runId}</title>
+<style>${new Html(PAGE_CSS)}</style></head>
+<body><main>
+${headline(data)}
+${curves(data)}
+${beforeAfter(data)}
+${training(data)}
+${chainSection(data)}
+${checkpoints(data)}
+${origin(data)}
+</main></body></html>
+`;
+  return page.markup;
+}

@@ -1,0 +1,131 @@
+// The parts of the page about the run as a whole: what was reached, how it got there, and from what it was made.
+import type { EvaluationRates } from '../core/schema/run.js';
+import { bestName, ppoCharts, rewardChart, solvedChart, testsChart } from './curves.js';
+import type { ReportData } from './data.js';
+import { change, decimal, digest, duration, figure, percent, points, table } from './figures.js';
+import { type Html, html } from './html.js';
+import { steps } from './series.js';
+
+type Rates = Partial<EvaluationRates>;
+
+const RATES: readonly [key: keyof EvaluationRates, title: string, meaning: string][] = [
+  ['passRate', 'Solved, sampled', 'programs that pass every hidden test, one sample a problem'],
+  ['greedyPassRate', 'Solved, greedy', 'the same with the most likely token each time'],
+  ['testValidity', 'Valid tests', 'generated tests that the reference solution agrees with'],
+  ['bugCatchRate', 'Bugs caught', 'sets of tests of which a valid one fails the program it was written for'],
+];
+
+export function headline(data: ReportData): Html {
+  const { result, config } = data;
+  const model = `${config.model === 'tiny' ? 'the embedded model' : config.model}`;
+  if (!result) {
+    const last = steps(data).at(-1);
+    return html`<h1>Run ${data.runId}: ${last ? `stage ${last.stage}, update ${last.step}` : 'not a step yet'}</h1>
+<p class="muted">The run goes on; figures on held-out problems come at its end.</p>`;
+  }
+  const { before, after } = result;
+  return html`<h1>${percent(before.passRate)} → ${percent(after.passRate)} of held-out problems solved</h1>
+<p class="muted">Run <strong>${data.runId}</strong>: ${model}, stages ${config.schedule.stages.join(', ')}, seed ${result.seed}, trained in ${duration(result.trainingSeconds)}. Judged by hidden tests on up to ${config.evaluation.testProblems} problems of the test split, which nothing was chosen by.</p>
+<dl class="tiles">${RATES.map(
+    ([key, title]) =>
+      html`<div class="tile"><dt>${title}</dt><dd>${change(before[key], after[key])}<small>${points(before[key], after[key])}</small></dd></div>
+`,
+  )}</dl>`;
+}
+
+export function beforeAfter(data: ReportData): Html | undefined {
+  const { result, control } = data;
+  if (!result) return undefined;
+  const withControl = control?.after !== undefined;
+  const after: Rates = control?.after ?? {};
+  return html`<h2>Before and after, on held-out problems</h2>
+${table({
+  caption: `Test split; “after” is ${result.best}${withControl ? '; the last column is the same run without a discriminator' : ''}.`,
+  head: ['rate', 'before', 'after', 'change', ...(withControl ? ['without a discriminator'] : [])],
+  rows: RATES.map(([key, title, meaning]) => ({
+    cells: [
+      html`${title}<br><small>${meaning}</small>`,
+      percent(result.before[key]),
+      percent(result.after[key]),
+      points(result.before[key], result.after[key]),
+      ...(withControl ? [percent(after[key])] : []),
+    ],
+  })),
+})}`;
+}
+
+export function curves(data: ReportData): Html {
+  const beside = data.control
+    ? ' Dashed: the same run without a discriminator, at equally many generator updates.'
+    : '';
+  return html`<h2>What was learned</h2>
+${figure(solvedChart(data), `Problems of which the program passes every hidden test, after each epoch; the shaded bands are the stages.${beside}`)}
+${figure(testsChart(data), 'Generated tests that the reference solution agrees with, and test sets that show a bug in the base model’s programs.')}
+${controlNote(data)}`;
+}
+
+function controlNote({ control }: ReportData): Html | undefined {
+  if (!control) return undefined;
+  return html`<p class="muted">The run without a discriminator was recorded with <code>${control.command}</code>: seed ${control.config.seed}, adapter ${digest(control.digest)}. It trains on the given tests alone.</p>`;
+}
+
+export function training(data: ReportData): Html {
+  return html`<h2>Training</h2>
+${figure(rewardChart(data), 'Mean over the samples of the update, before it is made.')}
+<div class="pair">${ppoCharts(data).map((chart) => figure(chart, captionOf(chart.id)))}</div>`;
+}
+
+function captionOf(id: string): string {
+  const captions: Readonly<Record<string, string>> = {
+    kl: 'How far one update moves the policy.',
+    clip: 'Tokens whose probability ratio left the clip range.',
+    entropy: 'Falls as the policy grows sure of itself.',
+    norm: 'Of the LoRA gradient, over all tensors.',
+  };
+  return captions[id] ?? '';
+}
+
+export function checkpoints(data: ReportData): Html | undefined {
+  if (data.checkpoints.length === 0) return undefined;
+  const best = bestName(data);
+  const ordered = [...data.checkpoints].sort((a, b) => a.step - b.step);
+  return html`<h2>Checkpoints</h2>
+${table({
+  caption:
+    'Rates on the validation split. Score = 0.7 · generator reward + 0.3 · test validity; the best one is marked.',
+  head: ['checkpoint', 'update', 'score', 'sampled', 'greedy', 'valid tests', 'bugs caught', 'digest'],
+  rows: ordered.map(({ name, step, score, validation, digest: of }) => ({
+    mark: name === best,
+    cells: [
+      html`<code>${name}</code>${name === best && html` <strong>best</strong>`}`,
+      String(step),
+      decimal(score),
+      ...RATES.map(([key]) => percent(validation[key])),
+      digest(of),
+    ],
+  })),
+})}`;
+}
+
+export function origin(data: ReportData): Html {
+  const rows: [string, Html | string][] = [
+    ['model', digest(data.digests.model)],
+    ['problems', digest(data.digests.data)],
+    ['configuration', digest(data.digests.config)],
+    ['code', data.codeVersion],
+    ['seed', String(data.config.seed)],
+    [
+      'sampled tokens',
+      steps(data)
+        .reduce((sum, step) => sum + step.sampledTokens, 0)
+        .toLocaleString('en-GB'),
+    ],
+  ];
+  if (data.result) {
+    rows.push(['generator adapter', digest(data.result.digests.generator)]);
+    rows.push(['discriminator adapter', digest(data.result.digests.discriminator)]);
+  }
+  return html`<h2>Where it comes from</h2>
+${table({ caption: 'Digests are SHA-256; the same inputs and the same code give the same adapters.', words: true, head: ['what', 'value'], rows: rows.map((cells) => ({ cells })) })}
+<details><summary>The whole configuration</summary><pre>${JSON.stringify(data.config, null, 2)}</pre></details>`;
+}

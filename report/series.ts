@@ -1,0 +1,75 @@
+// The numbers behind the charts: points over policy updates, bands of stages, and the control laid on the same axis.
+import { planStage } from '../core/schedule.js';
+import type { Role } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { EvaluationMetrics, StepMetrics } from '../core/schema/metrics.js';
+import type { EvaluationRates } from '../core/schema/run.js';
+import type { ReportData } from './data.js';
+
+export type Point = [step: number, value: number];
+export type RateName = keyof EvaluationRates;
+
+/** A stage's share of the axis: its updates are start + 1 … end. */
+export interface StageBand {
+  stage: number;
+  start: number;
+  end: number;
+}
+
+export function stageBands(config: RunConfig): StageBand[] {
+  const length = planStage(config).length;
+  return config.schedule.stages.map((stage, index) => ({ stage, start: index * length, end: (index + 1) * length }));
+}
+
+export function validations(data: ReportData): EvaluationMetrics[] {
+  return data.metrics
+    .filter((record) => record.kind === 'evaluation')
+    .filter((record) => record.split === 'validation')
+    .sort((a, b) => a.step - b.step);
+}
+
+export function steps(data: ReportData, role?: Role): StepMetrics[] {
+  return data.metrics
+    .filter((record) => record.kind === 'step')
+    .filter((record) => role === undefined || record.role === role)
+    .sort((a, b) => a.step - b.step);
+}
+
+export function validationCurve(data: ReportData, rate: RateName): Point[] {
+  return validations(data).flatMap(({ step, rates }): Point[] =>
+    rates[rate] === undefined ? [] : [[step, rates[rate]]],
+  );
+}
+
+export function stepCurve(data: ReportData, role: Role, value: (metrics: StepMetrics) => number | undefined): Point[] {
+  return steps(data, role).flatMap((metrics): Point[] => {
+    const y = value(metrics);
+    return y === undefined ? [] : [[metrics.step, y]];
+  });
+}
+
+/**
+ * The control has no discriminator updates. A point after its n-th generator update is drawn where the run has made
+ * its own n-th, so both curves compare generators that were updated equally often.
+ */
+export function controlCurve(data: ReportData, rate: RateName): Point[] {
+  if (!data.control) return [];
+  const own = generatorSteps(data.config);
+  const theirs = generatorSteps(data.control.config);
+  return [...data.control.points]
+    .sort((a, b) => a.step - b.step)
+    .flatMap(({ step, rates }): Point[] => {
+      const value = rates[rate];
+      const updates = theirs.filter((at) => at <= step).length;
+      const x = updates === 0 ? 0 : own[updates - 1];
+      return value === undefined || x === undefined ? [] : [[x, value]];
+    });
+}
+
+/** The policy updates (1-based, in the whole run) that are the generator's. */
+function generatorSteps(config: RunConfig): number[] {
+  const plan = planStage(config);
+  return config.schedule.stages.flatMap((_, index) =>
+    plan.filter(({ role }) => role === 'generator').map(({ step }) => index * plan.length + step),
+  );
+}
