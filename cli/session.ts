@@ -1,5 +1,6 @@
 // A command's connection: the server that is reachable or the embedded one, and workers in this process where none poll.
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../core/errors.js';
@@ -63,7 +64,7 @@ export async function openSession(
         store: options.store,
         roles,
         sandbox: options.sandbox,
-        log: createLogger(),
+        log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(options.store, 'worker.log')),
         say: (line) => output.note(line),
       });
     }

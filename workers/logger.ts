@@ -1,8 +1,9 @@
-// Structured logs on standard error; GAUNTLET_LOG sets the level.
+// Structured logs: on standard error, or in a file beside what they are about. GAUNTLET_LOG sets the level.
 import pino, { type Logger } from 'pino';
 
 export type { Logger };
 
-export function createLogger(level: string = process.env.GAUNTLET_LOG ?? 'warn'): Logger {
-  return pino({ name: 'gauntlet', level }, pino.destination({ dest: 2, sync: true }));
+/** @param file default: standard error; its folder exists */
+export function createLogger(level: string = process.env.GAUNTLET_LOG ?? 'warn', file?: string): Logger {
+  return pino({ name: 'gauntlet', level }, pino.destination({ dest: file ?? 2, sync: true }));
 }

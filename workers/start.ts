@@ -112,20 +112,23 @@ async function knowsSearchAttributes(connection: NativeConnection, namespace: st
 let installed = false;
 
 /** The SDK's runtime is one per process; signals are the caller's business. */
-function installRuntime(log: Logger): void {
+function installRuntime(logger: Logger): void {
   if (installed) return;
   installed = true;
+  const log = (level: string, message: string, meta?: object): void => {
+    // that a queue serves one kind of task only is what roles are about
+    if (!/^No .* registered/.test(message)) logger[pinoLevel(level)](meta ?? {}, message);
+  };
   Runtime.install({
     shutdownSignals: [],
     telemetryOptions: { logging: { filter: 'WARN', forward: {} } },
     logger: {
-      log: (level, message, meta) => log[pinoLevel(level)](meta ?? {}, message),
-      trace: (message, meta) => log.trace(meta ?? {}, message),
-      debug: (message, meta) => log.debug(meta ?? {}, message),
-      info: (message, meta) => log.info(meta ?? {}, message),
-      // that a queue serves one kind of task only is what roles are about
-      warn: (message, meta) => (/^No .* registered/.test(message) ? undefined : log.warn(meta ?? {}, message)),
-      error: (message, meta) => log.error(meta ?? {}, message),
+      log,
+      trace: (message, meta) => log('trace', message, meta),
+      debug: (message, meta) => log('debug', message, meta),
+      info: (message, meta) => log('info', message, meta),
+      warn: (message, meta) => log('warn', message, meta),
+      error: (message, meta) => log('error', message, meta),
     },
   });
 }

@@ -5,6 +5,7 @@ import chalk from 'chalk';
 import type { Command } from 'commander';
 import { tinyModelPath } from '../../data/paths.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
+import { ensureServer } from '../../infra/temporalServer.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
 import { listProviders } from '../../ml/session/providers.js';
 import { openSandbox } from '../../workers/openSandbox.js';
@@ -57,12 +58,11 @@ function checks(store: string): Record<string, Check> {
         detail: path ?? 'none: node infra/setup.mjs builds or downloads it',
       };
     },
-    'temporal server': async () => ({
-      required: false,
-      detail: process.env.TEMPORAL_ADDRESS
-        ? `TEMPORAL_ADDRESS=${process.env.TEMPORAL_ADDRESS}`
-        : 'embedded, started on demand',
-    }),
+    'temporal server': async () => {
+      if (!process.env.TEMPORAL_ADDRESS) return { required: false, detail: 'embedded, started on demand' };
+      const server = await ensureServer({ storeDir: store }); // TEMPORAL_ADDRESS: nothing is started
+      return { required: true, detail: `${server.address} (TEMPORAL_ADDRESS)` };
+    },
   };
 }
 
@@ -70,9 +70,8 @@ const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
 
 async function sandboxCheck(kind: 'docker' | 'wasm', required: boolean): Promise<Omit<Finding, 'name' | 'ok'>> {
   const sandbox = await openSandbox(kind, { log: () => undefined });
-  const note = sandbox.info.boundary ? '' : ' · best effort, not a security boundary';
   await sandbox.close();
-  return { required, detail: `${sandbox.info.description}${note}` };
+  return { required, detail: sandbox.info.description };
 }
 
 export async function examine(store: string): Promise<Finding[]> {
