@@ -2,20 +2,11 @@
 // Tests hold ONNX Runtime's kernels and the gradient rules against it.
 import type { Graph } from './graph.js';
 import { KERNELS } from './kernels.js';
+import type { NdArray } from './ndarray.js';
+import { ndarray } from './ndarray.js';
 import type { Op, OpAttributes, Shape, Value } from './op.js';
 
-/** Any tensor, integers and booleans included, as f64. */
-export interface NdArray {
-  readonly shape: readonly number[];
-  readonly data: Float64Array;
-}
-
-export function ndarray(shape: readonly number[], data: Iterable<number>): NdArray {
-  const array = { shape, data: Float64Array.from(data) };
-  const size = shape.reduce((a, b) => a * b, 1);
-  if (array.data.length !== size) throw new RangeError(`${array.data.length} values do not fill [${shape.join(', ')}]`);
-  return array;
-}
+export { type NdArray, ndarray } from './ndarray.js';
 
 function fits(declared: Shape, actual: readonly number[]): boolean {
   return declared.length === actual.length && declared.every((d, i) => typeof d === 'string' || d === actual[i]);

@@ -1,5 +1,5 @@
 // One f64 kernel per operation, as the definitions read. See interpret.ts.
-import type { NdArray } from './interpret.js';
+import type { NdArray } from './ndarray.js';
 import type { Op, OpAttributes } from './op.js';
 
 type Kernel<K extends Op> = (inputs: readonly NdArray[], attrs: OpAttributes[K]) => NdArray[];

@@ -1,6 +1,6 @@
 // The canonical order of adapter tensors: layer by layer, the seven projections in the order of the forward pass, A
 // before B. An adapter is one flat vector in this order; names are PEFT's, so that its files need no translation.
-import type { Qwen2Config } from './qwen2.js';
+import type { Qwen2Config } from './config.js';
 
 export const PROJECTIONS = [
   'self_attn.q_proj',

@@ -3,22 +3,11 @@
 // weights, any adapter and full-parameter training.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
+import type { Qwen2Config } from './config.js';
 import type { LayoutEntry, Projection } from './lora.js';
 import { layOut, loraName, PROJECTIONS, projectionShape } from './lora.js';
 
-/** Sizes and constants of a Qwen2 decoder. */
-export interface Qwen2Config {
-  hidden: number;
-  layers: number;
-  heads: number;
-  kvHeads: number;
-  headDim: number;
-  ffn: number;
-  vocab: number;
-  normEps: number;
-  ropeTheta: number;
-  tied: boolean; // the output projection is the embedding
-}
+export type { Qwen2Config } from './config.js';
 
 const QUERY_BLOCK = 32; // fewer leave more of the future out, more make larger products; 32 to 96 cost the same
 const CAUSAL = -1e9; // added to the score of a key in the future: its probability is exactly 0
