@@ -4,8 +4,17 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
 import { memoised, memoKey } from '../../store/memo.js';
-import { createRun, metricsJsonl, readMetrics, readRun, writeMetrics } from '../../store/runs.js';
+import {
+  createRun,
+  metricsJsonl,
+  readMetrics,
+  readResult,
+  readRun,
+  writeMetrics,
+  writeResult,
+} from '../../store/runs.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
+import { sampleData } from '../report/sample.js';
 import { DIGEST, refusal, sampleConfig, withStore } from './support.js';
 
 describe('canonical JSON', () => {
@@ -192,6 +201,20 @@ describe('runs', () => {
       assert.deepEqual(await readMetrics(store, 'nobody'), []);
       await store.writeRunFile('r', 'metrics/3.json', '{"step":');
       await assert.rejects(readMetrics(store, 'r'), refusal('CORRUPT_ARTIFACT', 'metrics/3.json'));
+    }));
+});
+
+describe('the end of a run', () => {
+  it('result and chain come back as written, are absent while it goes on, and a damaged one is told', () =>
+    withStore(async (store) => {
+      const { result, chain } = sampleData();
+      assert.deepEqual(await readResult(store, 'r'), {});
+      await writeResult(store, 'r', result!);
+      assert.deepEqual(await readResult(store, 'r'), { result });
+      await writeResult(store, 'r', result!, chain!.view);
+      assert.deepEqual(await readResult(store, 'r'), { result, chain: chain!.view });
+      await store.writeRunFile('r', 'chain.json', '{}');
+      await assert.rejects(readResult(store, 'r'), refusal('CORRUPT_ARTIFACT', 'chain.json'));
     }));
 });
 

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { resolveConfig } from '../../core/presets.js';
+import { commitCheckpoint } from '../../store/checkpoints.js';
+import { createRun, writeMetrics, writeResult } from '../../store/runs.js';
+import { controlOf, gatherReport, isControlOf, renderRunReport } from '../../workers/report.js';
+import { refusal, sampleFacts, sampleFiles, withStore } from '../store/support.js';
+import { fakeDigest, sampleData } from './sample.js';
+
+describe('report: from the records in the store', () => {
+  it('a run’s page is drawn from its files, while it goes on and at its end', () =>
+    withStore(async (store) => {
+      const sample = sampleData();
+      await assert.rejects(renderRunReport(store, 'first'), refusal('NOT_FOUND', 'first'));
+      const facts = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
+      await createRun(store, 'first', { ...facts, config: sample.config });
+      for (const record of sample.metrics) {
+        await writeMetrics(
+          store,
+          'first',
+          record.kind === 'step' ? record.step : `${record.step}-${record.split}`,
+          record,
+        );
+      }
+      const best = await commitCheckpoint(store, 'first', sampleFacts({ stage: 5, epoch: 6, step: 60 }), sampleFiles());
+      assert.match(await renderRunReport(store, 'first'), /<h1>Run first: stage 5, update 60<\/h1>/);
+
+      await writeResult(store, 'first', { ...sample.result!, best: best.name }, sample.chain!.view);
+      const data = await gatherReport(store, 'first');
+      assert.equal(data.metrics.length, sample.metrics.length);
+      assert.deepEqual(data.checkpoints, [best]);
+      const page = await renderRunReport(store, 'first');
+      for (const text of ['65.2 % → 93.2 %', best.name, best.digest, 'Executable code', fakeDigest('b')]) {
+        assert.ok(page.includes(text), text);
+      }
+      await store.writeRunFile('first', 'metrics/61.json', '{"kind": "step"}');
+      await assert.rejects(gatherReport(store, 'first'), refusal('CORRUPT_ARTIFACT', 'first'));
+    }));
+
+  it('a finished run without a discriminator becomes a control, another does not', () =>
+    withStore(async (store) => {
+      const sample = sampleData();
+      const facts = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
+      const config = resolveConfig({ preset: 'tiny-no-discriminator', seed: 1 });
+      await createRun(store, 'alone', { ...facts, config });
+      await assert.rejects(controlOf(store, 'alone', 'x'), refusal('BAD_INPUT', 'not ended'));
+      const point = sample.metrics.find((record) => record.kind === 'evaluation')!;
+      await writeMetrics(store, 'alone', `${point.step}-validation`, point);
+      await writeResult(store, 'alone', { ...sample.result!, runId: 'alone' });
+      const control = await controlOf(store, 'alone', 'gauntlet train');
+      assert.deepEqual(control.points, [{ step: point.step, rates: point.rates }]);
+      assert.equal(control.digest, fakeDigest('e'));
+      await createRun(store, 'both', { ...facts, config: sample.config });
+      await assert.rejects(controlOf(store, 'both', 'x'), refusal('BAD_INPUT', 'has a discriminator'));
+    }));
+
+  it('a control differs from its run in the discriminator alone; seed and sandbox do not count', () => {
+    const run = resolveConfig({ seed: 3, sandbox: 'wasm' });
+    assert.equal(isControlOf(resolveConfig({ preset: 'tiny-no-discriminator' }), run), true);
+    assert.equal(isControlOf(resolveConfig({}), run), false);
+    assert.equal(isControlOf(resolveConfig({ preset: 'tiny-no-discriminator', testsPerTurn: 5 }), run), false);
+    assert.equal(isControlOf(run, resolveConfig({ preset: 'tiny-no-discriminator' })), false);
+  });
+});
