@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -24,7 +24,7 @@ const DIFFERENCES: Record<string, { outcome: string; why: string }> = {
 };
 
 describe('the WebAssembly sandbox', function () {
-  this.timeout(60_000);
+  this.timeout(240_000); // for a busy machine
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openWasm({ size: 1 });
@@ -86,6 +86,27 @@ def f(x):
     assert.deepEqual(after!.calls, [{ kind: 'value', value: [true, true] }]);
   });
 
+  it('a worker killed with a program in flight leaves no process behind', async function () {
+    if (process.platform !== 'linux') return this.skip(); // reads /proc
+    const script = `
+      import { openWasm } from ${JSON.stringify(new URL('../../sandbox/wasm/openWasm.js', import.meta.url).href)};
+      const sandbox = await openWasm({ size: 1 });
+      const job = { id: 'a', code: 'def f(x): return x', entry: 'f', inputs: [[1]] };
+      await sandbox.run([job]);
+      void sandbox.run([{ ...job, code: 'def f(x):\\n  while True: pass' }]);
+      console.log('running');
+    `;
+    const worker = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await new Promise((resolve) => worker.stdout.once('data', resolve));
+    const children = fs.readFileSync(`/proc/${worker.pid}/task/${worker.pid}/children`, 'utf8').trim().split(' ');
+    const running = () => children.filter((pid) => fs.existsSync(`/proc/${pid}/fd/0`));
+    assert.equal(running().length, 1);
+    worker.kill('SIGKILL');
+    while (running().length > 0) await new Promise((resolve) => setTimeout(resolve, 100)); // the timeout of mocha fails it
+  });
+
   it('a damaged snapshot is made again', async () => {
     const cache = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-cache-'));
     const file = snapshotFile(cache);
@@ -103,7 +124,7 @@ def f(x):
 });
 
 describe('the lock around the WebAssembly interpreter', function () {
-  this.timeout(60_000);
+  this.timeout(240_000); // for a busy machine
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-escape-'));
   const marker = path.join(folder, 'touched');
   const secretFile = path.join(folder, 'secret');
