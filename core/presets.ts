@@ -17,13 +17,13 @@ const TINY: RunConfigInput = {
     clip: 0.2,
     epochs: 2,
     minibatch: 32,
-    learningRate: 1e-3,
+    learningRate: 2e-3,
     warmupSteps: 3,
     betas: [0.9, 0.99],
     weightDecay: 0,
     maxGradNorm: 1,
   },
-  credit: 'stage',
+  credit: 'suffix', // over 'stage': docs/experiments.md has both curves
   reward: { scheme: 'shifted', diversityCredit: true },
 };
 

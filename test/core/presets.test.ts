@@ -44,7 +44,7 @@ describe('presets', () => {
         config.ppo.maxGradNorm,
         config.ppo.warmupSteps,
       ],
-      [1e-3, [0.9, 0.99], 0, 0.2, 2, 32, 1, 3],
+      [2e-3, [0.9, 0.99], 0, 0.2, 2, 32, 1, 3],
     );
     assert.deepEqual(
       [
@@ -55,7 +55,7 @@ describe('presets', () => {
         config.reward.diversityCredit,
         config.advantage.stdOffset,
       ],
-      [2, 'tiny', 'stage', 'shifted', true, 0.05],
+      [2, 'tiny', 'suffix', 'shifted', true, 0.05],
     );
     assert.deepEqual(config.reward.archive, { enabled: true, size: 400, replay: 0.7 });
   });
