@@ -24,7 +24,7 @@ const ONE_STAGE = {
 const RECORDED = { trainFullPipeline: 'whole', trainStage: 'whole/stage-1', solveProblems: 'solve' };
 
 describe('training as a workflow', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers;
