@@ -171,13 +171,26 @@ describe('the test command', () => {
 });
 
 describe('the lock file', () => {
+  type Locked = { version?: string; resolved?: string; link?: boolean; optionalDependencies?: Record<string, string> };
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>;
+  };
+
   it('names no place to download from', () => {
-    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
-    const entries = Object.entries(packages as Record<string, { resolved?: string; link?: boolean }>);
+    const entries = Object.entries(packages);
     assert.ok(entries.length > 100);
     assert.deepEqual(
       entries.filter(([, { resolved }]) => resolved !== undefined),
       [],
     );
+  });
+
+  it('names the binaries of every system, without which npm ci refuses it', () => {
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies }]) =>
+      Object.keys(optionalDependencies ?? {}).filter(
+        (name) => !packages[`node_modules/${name}`]?.version && !packages[`${path}/node_modules/${name}`]?.version,
+      ),
+    );
+    assert.deepEqual(missing, []);
   });
 });
