@@ -43,7 +43,8 @@ const LEAVES = [
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
-describe('the directions of dependency', () => {
+describe('the directions of dependency', function () {
+  this.timeout(180_000); // a busy machine
   after(removeTemporaryFolders);
 
   const tree = (files: Record<string, string>) => {
@@ -192,5 +193,26 @@ describe('the lock file', () => {
       ),
     );
     assert.deepEqual(missing, []);
+  });
+});
+
+describe('the scripts of package.json', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+
+  it('name programs that exist', () => {
+    const named = Object.values(scripts).flatMap(
+      (script) => script.match(/\b(infra|bin|dist)\/[\w./-]+\.m?js\b/g) ?? [],
+    );
+    assert.ok(named.length > 8);
+    assert.deepEqual(
+      named.filter((file) => !existsSync(join(ROOT, file))),
+      [],
+    );
+  });
+
+  it('set up first where they are a new user\u2019s first command', () => {
+    for (const name of ['demo', 'test']) assert.match(scripts[name]!, /^node infra\/setup\.mjs && /);
   });
 });
