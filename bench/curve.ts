@@ -25,7 +25,10 @@ for (const assignment of values.set) {
   const [path, text] = [assignment.slice(0, assignment.indexOf('=')), assignment.slice(assignment.indexOf('=') + 1)];
   const keys = path.split('.');
   let node = input;
-  for (const key of keys.slice(0, -1)) node = (node[key] ??= {}) as Record<string, unknown>;
+  for (const key of keys.slice(0, -1)) {
+    node[key] ??= {};
+    node = node[key] as Record<string, unknown>;
+  }
   node[keys.at(-1)!] = /^[-\d["{tf]/.test(text) ? JSON.parse(text) : text;
 }
 

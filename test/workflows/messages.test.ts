@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { plainFailure } from '../../workflows/failures.js';
+import { index } from '../../workflows/messages.js';
+import { summaryOf } from '../../workflows/proxies.js';
+
+const POSITION = { stage: 2, phase: 'alternating', epoch: 3, step: 7, role: 'generator' } as const;
+const failed = (cause: Error): ActivityFailure =>
+  new ActivityFailure('Activity task failed', 'prepareRun', '1', 'NON_RETRYABLE_FAILURE', 'worker', cause);
+
+describe('what a workflow says of itself', () => {
+  it('is one line for each activity', () => {
+    const batch = { kind: 'train', role: 'generator', position: POSITION } as const;
+    const evaluation = { kind: 'evaluation', split: 'test', problems: 4, greedy: true } as const;
+    const lines = [
+      summaryOf('generateReasoning', { batch, stage: 4 }),
+      summaryOf('generateReasoning', { batch: evaluation, stage: 4 }),
+      summaryOf('generateTests', { targets: { kind: 'selected', targets: 'sha256:0', position: POSITION } }),
+      summaryOf('executeSuite', { per: 'target', suite: 'hidden' }),
+      summaryOf('updatePolicy', { role: 'discriminator', position: POSITION }),
+      summaryOf('commitCheckpoint', { stage: 2, epoch: 3 }),
+      summaryOf('recordMetrics', { metrics: { kind: 'step', step: 9 } }),
+      summaryOf('prepareRun', { runId: 'r' }),
+    ];
+    assert.deepEqual(lines, [
+      'stage 2 · step 7 · alternating · generator · reasoning 4',
+      'test greedy · reasoning 4',
+      'stage 2 · step 7 · alternating · tests (selected)',
+      'hidden suite by target',
+      'stage 2 · step 7 · alternating · discriminator',
+      'checkpoint of stage 2, epoch 3',
+      'step at step 9',
+      'prepareRun',
+    ]);
+  });
+
+  it('sets no search attribute where the server has none', () => {
+    assert.doesNotThrow(() => index(false, { stage: 1 })); // it would throw outside a workflow
+    assert.throws(() => index(true, { stage: 1 }));
+  });
+});
+
+describe('a failed workflow', () => {
+  it('fails with the coded line at the root of an activity’s failure', () => {
+    const root = ApplicationFailure.create({ message: 'preset: unknown', type: 'BAD_CONFIG', nonRetryable: true });
+    const { message, type, nonRetryable } = plainFailure(failed(root)) as ApplicationFailure;
+    assert.deepEqual([message, type, nonRetryable], ['preset: unknown', 'BAD_CONFIG', true]);
+  });
+
+  it('stays what it is when it was cancelled, or has no coded root', () => {
+    const cancelled = failed(new CancelledFailure('cancelled'));
+    assert.equal(plainFailure(cancelled), cancelled);
+    const other = new Error('defect');
+    assert.equal(plainFailure(other), other);
+  });
+});
