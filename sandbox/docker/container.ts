@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import { type Guest, GuestChannel, type GuestRun, type ResolvedJob } from '../guest/channel.js';
 import { guestSource } from '../guest/source.js';
-import { ownLabels } from './reaper.js';
+import { ownLabels, removeContainer } from './reaper.js';
 
 const MAX_JOBS = 2000; // then the container is replaced
 const UIDS = 100_000; // a container's own range of uids: the kernel counts some resources per uid across containers
@@ -99,7 +99,7 @@ export class ContainerGuest implements Guest {
       }
       return guest;
     } catch (error) {
-      await container.remove({ force: true, v: true }).catch(() => {});
+      await removeContainer(container);
       throw error;
     }
   }
@@ -135,7 +135,7 @@ export class ContainerGuest implements Guest {
   }
 
   #remove(): Promise<void> {
-    this.#removed ??= this.container.remove({ force: true, v: true }).catch(() => {}); // AutoRemove may have come first
+    this.#removed ??= removeContainer(this.container);
     return this.#removed!;
   }
 

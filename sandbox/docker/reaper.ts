@@ -51,11 +51,24 @@ export async function reapContainers(docker: Docker): Promise<number> {
     const [host, pid, start] = owner;
     const old = Date.now() / 1000 - Created > STRANGER_HOURS * 3600;
     if (host === os.hostname() ? isAlive(pid, start) : !old) continue;
-    await docker
-      .getContainer(Id)
-      .remove({ force: true, v: true })
-      .then(() => removed++)
-      .catch(() => {}); // it went by itself
+    await removeContainer(docker.getContainer(Id));
+    removed++;
   }
   return removed;
+}
+
+const GONE_SECONDS = 20;
+
+/** Removes a container and waits until it is gone, also when the daemon was already at it (409). */
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  const until = performance.now() + GONE_SECONDS * 1000;
+  await container.remove({ force: true, v: true }).catch(() => {}); // what matters is seen below
+  while (performance.now() < until) {
+    const gone = await container.inspect().then(
+      () => false,
+      (error: { statusCode?: number }) => error.statusCode === 404,
+    );
+    if (gone) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

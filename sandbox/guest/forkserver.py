@@ -201,9 +201,11 @@ class Frames:
                 self.data = self.data[4 + size:]
 
     def take(self, kind, text):
-        if kind == b'L' and not self.loaded:
+        if self.load_failure is not None:
+            self.broken = True  # the failure stands
+        elif kind == b'L' and not self.loaded:
             self.loaded = True
-        elif kind == b'X' and not self.loaded and self.load_failure is None:
+        elif kind == b'X' and not self.loaded:
             self.load_failure = text.decode('utf-8', 'replace')
         elif kind == b'A' and self.loaded:
             self.answers.append(text.decode('utf-8', 'replace'))

@@ -135,12 +135,14 @@ def f(x):
       void sandbox.run([{ id: 'b', code: 'def f(x):\\n  while True: pass', entry: 'f', inputs: [[1]], limits: { cpuSeconds: 600, wallSeconds: 600, memoryMb: 256, outputBytes: 1000 } }]);
       console.log('running');
     `;
-    const before = new Set((await docker.listContainers({ all: true })).map(({ Id }) => Id));
     const worker = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await new Promise((resolve) => worker.stdout.once('data', resolve));
-    const left = async () => (await docker.listContainers({ all: true })).filter(({ Id }) => !before.has(Id));
+    const left = async () =>
+      (await docker.listContainers({ all: true })).filter(({ Labels }) =>
+        Labels['gauntlet.sandbox.owner']?.includes(`,${worker.pid},`),
+      );
     assert.equal((await left()).length, 1);
     const exited = new Promise((resolve) => worker.once('exit', resolve));
     worker.kill('SIGKILL');
@@ -164,7 +166,7 @@ def f(x):
     const stranger = await make({ 'gauntlet.sandbox.owner': JSON.stringify(['elsewhere', 1, '1']) });
     const alive = await make(ownLabels());
     try {
-      assert.equal(await reapContainers(docker), 2);
+      assert.ok((await reapContainers(docker)) >= 2);
       await assert.rejects(dead.inspect(), /no such container/i);
       await assert.rejects(reused.inspect(), /no such container/i);
       await stranger.inspect();
