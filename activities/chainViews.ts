@@ -23,7 +23,7 @@ export function chainViews(
     const cell = cellOf.get(chain.problemId)!;
     const verdicts = cell.verdicts[cell.candidates.findIndex(({ sample }) => sample === chain.sample)] ?? [];
     const shown = (args: Value[], expected: Value, at: number | null): ShownTest => ({
-      call: `${problem.entry}(${formatArguments(args)})`,
+      call: `${problem.entry}${formatArguments(args)}`,
       expected: formatValue(expected),
       valid: at !== null,
       ...(at === null || verdicts[at] === undefined ? {} : { verdict: verdicts[at] }),

@@ -1,15 +1,15 @@
 // A chain in full, for a terminal.
 import chalk from 'chalk';
+import { STAGE_SPECS } from '../core/prompts/stages.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
-
-const STAGE_NAMES = ['informal reasoning', 'structured reasoning', 'pseudocode', 'constraints', 'code'] as const;
 
 export function chainText(view: ChainView): string {
   const lines = [chalk.bold(`problem ${view.problemId}`), view.description, view.signature, ''];
-  for (const [index, { stage, text, tests, lost }] of view.stages.entries()) {
-    lines.push(chalk.cyan(`stage ${stage} · ${STAGE_NAMES[stage - 1]}`), indent(text));
+  const rewards = [...view.rewards.discriminator]; // of the stages that have tests, in order
+  for (const { stage, text, tests, lost } of view.stages) {
+    lines.push(chalk.cyan(`stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(text));
     if (tests.length + lost > 0) {
-      const reward = view.rewards.discriminator[index];
+      const reward = rewards.shift();
       lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.toFixed(2)})`}:`);
       lines.push(...tests.map(testLine));
       if (lost > 0) lines.push(`    ${lost} unreadable`);

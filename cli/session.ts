@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { isAlive } from '../infra/lock.mjs';
@@ -29,7 +29,10 @@ export interface Session {
 
 /** Where artifacts, runs and the embedded server live. */
 export function withStore(command: Command): Command {
-  return command.option('--store <folder>', 'where runs live', process.env.GAUNTLET_STORE || '.gauntlet');
+  const place = process.env.GAUNTLET_STORE || '.gauntlet';
+  return command.addOption(
+    new Option('--store <folder>', 'where runs live').default(place, '$GAUNTLET_STORE or .gauntlet'),
+  );
 }
 
 /** 'none': only the server. 'if-none-poll': workers start here when nobody serves the queue. */

@@ -1,0 +1,183 @@
+// Every bad input named in the README and the errors page: one clear line, a non-zero exit, and nothing started.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { cp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { parseRoles } from '../../cli/commands/worker.js';
+import { integer, parseAssignments, readConfig, temperature } from '../../cli/config.js';
+import { differingFields } from '../../cli/training.js';
+import { tinyModelPath } from '../../data/paths.js';
+import { gauntlet, inProcess, madeRun, removeFolders, temporaryFolder } from './support.js';
+
+/** The command fails with this one line. */
+async function refuses(argv: string[], line: RegExp): Promise<void> {
+  const { code, out, err } = await inProcess(...argv);
+  assert.equal(err.trim().split('\n').length, 1, err);
+  assert.match(err, line);
+  assert.equal(code, 1);
+  assert.equal(out, '');
+}
+
+describe('bad input on the command line', () => {
+  let folder: string;
+  let store: string[];
+
+  before(async () => {
+    folder = await temporaryFolder({
+      'broken.json': '{"preset": "tiny",',
+      'list.json': '[1]',
+      'field.json': '{"ppo": {"learningrate": 1}}',
+      'problems.json': '[{"id": "a", "description": "b", "function_signature": "def f(x):", "baseline_tests": []}]',
+      'programs.jsonl': '{"id": "a", "code": "", "entry": "f"}\n',
+    });
+    store = ['--store', join(folder, 'store')];
+  });
+  after(removeFolders);
+
+  const file = (name: string): string => join(folder, name);
+
+  it('an unknown preset', () =>
+    refuses(['train', '--preset', 'huge', ...store], /preset: unknown 'huge'; known: tiny/));
+  it('a configuration that is not JSON', () =>
+    refuses(['train', '--config', file('broken.json'), ...store], /broken\.json: not JSON: .*\[BAD_INPUT\]/));
+  it('a configuration that is no object', () =>
+    refuses(['train', '--config', file('list.json'), ...store], /list\.json: must hold an object/));
+  it('an unknown field in a configuration', () =>
+    refuses(
+      ['train', '--config', file('field.json'), ...store],
+      /ppo\.learningrate: no such field; known: .*BAD_CONFIG/,
+    ));
+  it('a configuration that is not there', () =>
+    refuses(['train', '--config', file('none.json'), ...store], /none\.json: cannot be read \(ENOENT\)/));
+  it('an assignment without a field', () => refuses(['train', '--set', '=1', ...store], /--set =1: write field=value/));
+  it('a value out of range', () =>
+    refuses(['demo', '--set', 'testsPerTurn=9', ...store], /testsPerTurn: .*BAD_CONFIG/));
+  it('a seed that is no number', () => refuses(['demo', '--seed', 'x', ...store], /--seed: 'x' is not a whole number/));
+  it('a run id that could leave the store', () => refuses(['train', '--id', '../x', ...store], /run id "\.\.\/x"/));
+  for (const command of ['train --problems', 'solve', 'show --problems'])
+    it(`a problem file with a missing field (${command})`, () =>
+      refuses(
+        [...command.split(' '), file('problems.json'), ...store],
+        /problems\.json: problem 1 \(a\): missing field `reference_solution` \[BAD_INPUT\]/,
+      ));
+  it('a problem file that is not there', () =>
+    refuses(['solve', file('none.json'), ...store], /none\.json: no such file/));
+  it('a model folder without a tokenizer, where text is needed', async () => {
+    const model = file('model');
+    await cp(tinyModelPath(), model, { recursive: true });
+    await rm(join(model, 'tokenizer.json'));
+    await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json, .* \[BAD_MODEL\]/);
+    await refuses(['show', '--model', model, ...store], /no tokenizer\.json/);
+  });
+  it('a preset whose model is not named', () =>
+    refuses(['train', '--preset', 'qwen-1.5b', ...store], /no such folder; name one with --model/));
+  it('a run that is not there', () => refuses(['report', 'none', ...store], /no run 'none' in .*; there are: none/));
+  it('a store without runs', () => refuses(['checkpoints', 'list', ...store], /0 runs .* train one first/));
+  it('a role that is not there', () => refuses(['worker', '--role', 'gpu,tpu', ...store], /--role tpu: unknown/));
+  it('programs with a missing field', () =>
+    refuses(['sandbox', 'run', '--input', file('programs.jsonl')], /programs\.jsonl: line 1: tests: .*BAD_INPUT/));
+  it('an unknown command or flag, with the nearest one', async () => {
+    await refuses(['tain'], /unknown command 'tain' \(Did you mean train\?\)/);
+    await refuses(['train', '--sed', '1'], /unknown option '--sed' \(Did you mean/);
+    await refuses(['demo', '--sandbox', 'chroot'], /'chroot' is invalid\. Allowed choices are auto, docker, wasm/);
+  });
+
+  it('a corrupt checkpoint', async () => {
+    const made = await madeRun();
+    await made.store.writeRunFile(
+      'made',
+      'checkpoints/checkpoint_stage_1_epoch_1/generator/adapter_model.safetensors',
+      'x',
+    );
+    await refuses(
+      ['show', '--run', 'made', '--store', made.folder],
+      /checkpoint_stage_1_epoch_1 is refused: generator\/adapter_model\.safetensors is damaged .*\[BAD_CHECKPOINT\]/,
+    );
+  });
+
+  it('starts nothing and writes no run for any of them', () => {
+    assert.ok(!existsSync(join(folder, 'store', 'temporal.db')));
+    assert.ok(!existsSync(join(folder, 'store', 'runs')));
+  });
+});
+
+describe('bad surroundings', function () {
+  this.timeout(60_000);
+  after(removeFolders);
+
+  it('an unreachable TEMPORAL_ADDRESS', async () => {
+    const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', GAUNTLET_STORE: await temporaryFolder() };
+    const { code, out, err } = await gauntlet(['train', '--watch', '--json'], env);
+    assert.match(
+      err.trim(),
+      /^error: no Temporal server answers at TEMPORAL_ADDRESS=127\.0\.0\.1:1: .*\[SERVER_UNAVAILABLE\]$/,
+    );
+    assert.deepEqual([code, out], [1, '']);
+  });
+
+  it('a port that is taken', async () => {
+    const taken: Server = createServer();
+    await new Promise<void>((settle) => taken.listen(0, '127.0.0.1', settle));
+    const { port } = taken.address() as { port: number };
+    const { code, err } = await gauntlet(['up', '--port', String(port)], { GAUNTLET_STORE: await temporaryFolder() });
+    taken.close();
+    assert.equal(err.trim(), `error: port ${port} is taken by another program: choose another one [PORT_TAKEN]`);
+    assert.equal(code, 1);
+  });
+
+  it('no Docker where --sandbox docker asks for it', async () => {
+    const folder = await temporaryFolder({
+      'a.jsonl': '{"id":"a","code":"def f(): return 1","entry":"f","tests":[[[],1]]}',
+    });
+    const { code, out, err } = await gauntlet(
+      ['sandbox', 'run', '--backend', 'docker', '--input', join(folder, 'a.jsonl')],
+      { DOCKER_HOST: `unix://${folder}/none.sock` },
+    );
+    assert.match(err.trim(), /^error: Docker does not answer \(.*\) \[SANDBOX_UNAVAILABLE\]$/);
+    assert.deepEqual([code, out], [1, '']);
+  });
+});
+
+describe('what flags mean', () => {
+  it('--set nests fields, reads JSON, and takes the rest as text', () => {
+    assert.deepEqual(parseAssignments(['a.b=1', 'a.c=[1,2]', 'd=x=y', 'a.b=2', 'e=true']), {
+      a: { b: 2, c: [1, 2] },
+      d: 'x=y',
+      e: true,
+    });
+    for (const bad of ['a', '=1', 'a..b=1', '.a=1']) assert.throws(() => parseAssignments([bad]), /write field=value/);
+  });
+
+  it('--set changes one field of an object that the file gave, flags go over the file', async () => {
+    const folder = await temporaryFolder({
+      'c.json': '{"seed": 3, "ppo": {"clip": 0.3, "epochs": 1}, "preset": "custom"}',
+    });
+    const flags = { config: join(folder, 'c.json'), seed: 5, preset: 'tiny', set: ['ppo.epochs=4'] };
+    assert.deepEqual(await readConfig(flags), { seed: 5, preset: 'tiny', ppo: { clip: 0.3, epochs: 4 } });
+    await removeFolders();
+  });
+
+  it('files go to the worker by their full paths', async () => {
+    const { model } = await readConfig({ model: 'data/tiny-model', set: [] });
+    assert.equal(model, tinyModelPath());
+  });
+
+  it('numbers are read strictly', () => {
+    assert.equal(integer('--n', 1)('12'), 12);
+    for (const bad of ['0', '1.5', '', ' ', 'x', '-3', '1e99'])
+      assert.throws(() => integer('--n', 1)(bad), /from 1 on/);
+    assert.equal(temperature('0.5'), 0.5);
+    for (const bad of ['-1', '', 'warm', 'Infinity']) assert.throws(() => temperature(bad), /not a number from 0 on/);
+  });
+
+  it('--role takes names and all, each once, in the order of the house', () => {
+    assert.deepEqual(parseRoles('cpu, gpu,cpu'), ['gpu', 'cpu']);
+    assert.deepEqual(parseRoles('all'), ['orchestrator', 'gpu', 'sandbox', 'cpu']);
+  });
+
+  it('a run is joined by the same configuration only, however it was written', () => {
+    assert.deepEqual(differingFields(undefined, { preset: 'tiny', seed: 0 }), []);
+    assert.deepEqual(differingFields({ seed: 1 }, { seed: 2, ppo: { clip: 0.1 } }), ['seed', 'ppo']);
+  });
+});

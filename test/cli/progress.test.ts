@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { createOutput } from '../../cli/output.js';
+import { Pace, progressBar, progressLine } from '../../cli/progress.js';
+import { openDisplay } from '../../cli/watch.js';
+import type { RunProgress } from '../../core/schema/run.js';
+
+const FULL: RunProgress = {
+  runId: 'r',
+  state: 'training',
+  stage: 3,
+  phase: 'discriminator',
+  epoch: 1,
+  step: 42,
+  totalSteps: 60,
+  reward: -0.0125,
+  passRate: 1,
+  validity: 1,
+  tokensPerSecond: 12345.6,
+  validation: { passRate: 0.875 },
+};
+
+const at = (step: number, state: RunProgress['state'] = 'training'): RunProgress => ({ ...FULL, step, state });
+
+describe('progress of a run', () => {
+  it('fits 80 columns without reaching the last one, and says all that matters', () => {
+    const line = progressBar(FULL, 3725, 80);
+    assert.ok(line.length < 80, `${line.length} columns`);
+    for (const part of [
+      '42/60',
+      'stage 3 discr',
+      'reward -0.01',
+      'pass 100%',
+      'valid 100%',
+      '12346 tok/s',
+      '1:02:05 left',
+    ])
+      assert.ok(line.includes(part), `${part} in ${line}`);
+  });
+
+  it('is written out in full where 120 columns allow it, with a bar of what is done', () => {
+    const line = progressBar({ ...FULL, tokensPerSecond: 1532 }, 130, 120);
+    assert.ok(line.length < 120, `${line.length} columns`);
+    assert.match(line, /^█+░+ 42\/60 · stage 3 discriminator · reward -0\.013 · pass 100\.0 % · valid 100\.0 %/);
+    assert.match(line, /1532 tokens\/s · 2 min 10 s left$/);
+  });
+
+  it('is cut where even the short text is too wide', () => {
+    assert.equal(progressBar(FULL, 100, 30).length, 29);
+  });
+
+  it('fills its bar as steps are done', () => {
+    const filled = (step: number): number => [...progressBar(at(step), undefined, 120)].filter((c) => c === '█').length;
+    assert.equal(filled(0), 0);
+    assert.ok(filled(30) > 0 && filled(30) < filled(60));
+    assert.ok(!progressBar(at(60), undefined, 120).includes('░'));
+  });
+
+  it('names the state where no stage is in training', () => {
+    const line = progressLine({ runId: 'r', state: 'preparing', step: 0, totalSteps: 0 });
+    assert.equal(line, 'preparing · step 0/0');
+    assert.match(progressBar(at(60, 'evaluating'), undefined, 80), /evaluating/);
+    assert.equal(
+      progressLine(FULL),
+      'stage 3 discriminator · step 42/60 · reward -0.013 · pass 100.0 % · valid tests 100.0 % · 12346 tokens/s · validation 87.5 %',
+    );
+  });
+});
+
+describe('time left', () => {
+  it('is known from the second step that was seen to end', () => {
+    const pace = new Pace();
+    pace.update(at(0), 0);
+    pace.update(at(1), 10_000);
+    assert.equal(pace.left(at(1), 10_000), undefined);
+    pace.update(at(2), 14_000);
+    assert.equal(pace.left(at(2), 14_000), 58 * 4);
+    assert.equal(pace.left(at(2), 16_000), 58 * 4 - 2, 'and runs down between steps');
+    assert.equal(pace.left(at(2), 99_000), 57 * 4, 'but waits for a slow step');
+  });
+
+  it('counts the evaluation at the end as long as the one before training took', () => {
+    const pace = new Pace();
+    pace.update(at(0, 'preparing'), 0);
+    pace.update(at(0, 'evaluating'), 1_000);
+    pace.update(at(0), 21_000);
+    pace.update(at(1), 25_000);
+    pace.update(at(2), 29_000);
+    assert.equal(pace.left(at(2), 29_000), 58 * 4 + 20);
+    pace.update(at(60), 261_000);
+    assert.ok(Math.abs(pace.left(at(60), 266_000)! - 15) < 1e-9);
+    assert.equal(pace.left(at(60, 'completed'), 266_000), undefined);
+  });
+
+  it('follows the latest steps: what a resumed run takes from the store says nothing', () => {
+    const pace = new Pace();
+    pace.update(at(0), 0);
+    for (let step = 1; step <= 30; step++) pace.update(at(step), step * 10);
+    for (let step = 31; step <= 45; step++) pace.update(at(step), 300 + (step - 30) * 5_000);
+    assert.equal(pace.left(at(45), 300 + 15 * 5_000), 15 * 5);
+  });
+});
+
+describe('the display', () => {
+  const written = (stream: PassThrough): string => stream.read()?.toString() ?? '';
+
+  it('writes a line per step where there is no terminal', () => {
+    const stream = new PassThrough();
+    let now = 0;
+    const display = openDisplay(stream as never, () => now);
+    for (const step of [0, 1, 1, 2]) {
+      display.update(at(step));
+      now += 3_000;
+    }
+    display.stop();
+    const lines = written(stream).trim().split('\n');
+    assert.equal(lines.length, 3);
+    assert.match(lines[1]!, /step 1\/60/);
+    assert.match(lines[2]!, /step 2\/60 .* · 5 min 48 s left$/);
+    assert.ok(!lines.join('').includes('\u001b'));
+  });
+
+  it('redraws one line in a terminal, prints remarks above it, and leaves the cursor as it was', () => {
+    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
+    const stderr = process.stderr.write;
+    const display = openDisplay(stream as never, () => 0);
+    display.update(at(1));
+    process.stderr.write = ((text: string) => stream.write(text)) as typeof stderr;
+    try {
+      createOutput(true).note('a remark');
+    } finally {
+      process.stderr.write = stderr;
+    }
+    display.update(at(2));
+    display.stop();
+    const text = written(stream);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal is sent
+    const rows = text.replace(/\u001b(\[[?\d;]*[A-Za-z]|[78])/g, '\r').split('\n');
+    assert.equal(rows.length, 3, JSON.stringify(rows));
+    assert.match(rows[0]!, /\ra remark$/);
+    assert.match(rows[1]!, /2\/60/);
+    for (const row of rows) for (const drawn of row.split('\r')) assert.ok(drawn.length < 80);
+    assert.ok(text.lastIndexOf('\u001b[?25h') > text.lastIndexOf('\u001b[?25l'), 'the cursor is shown again');
+    assert.ok(text.lastIndexOf('\u001b[?7h') > text.lastIndexOf('\u001b[?7l'), 'lines wrap again');
+  });
+});
