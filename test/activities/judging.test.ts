@@ -204,6 +204,14 @@ describe('judging', () => {
       assert.equal(out.faulty, 1);
     });
 
+    it('with credit to the suffix draws the tested stage from the trained one on', async () => {
+      const chains = await put(Array.from({ length: 12 }, (_, i) => chain(0, WRONG, `add-${i + 1}`)));
+      const { run, memory } = await acts.prepareRun({ runId: 'suffix', input: { ...SMALL_RUN, credit: 'suffix' } });
+      const out = await acts.selectChains({ run, chains, memory, position });
+      const stages = new Set((await get<TestTarget[]>(out.targets)).map((target) => target.stage));
+      assert.deepEqual([...stages].sort(), [3, 4, 5]);
+    });
+
     it('knows the pool’s tests as well', async () => {
       const memory = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]] }, archive: { entries: [] } });
       const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);

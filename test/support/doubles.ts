@@ -195,4 +195,8 @@ export const SMALL_RUN = {
   schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
   batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 3, samples: 4 } },
   evaluation: { problems: 4, testProblems: 6 },
+  // stated here, so that a tuned preset does not move what tests pin
+  sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 },
+  ppo: { learningRate: 1e-3, epochs: 2, minibatch: 32 },
+  credit: 'stage',
 } as const;
