@@ -10,6 +10,7 @@ import { COVERAGE_MINIMUM, keepOurs, lineCoverage } from './coverage.mjs';
 import { ROOT } from './root.mjs';
 
 const FILE_LIMIT_MS = 8 * 60_000; // of one test file; a hang is a failure that names itself
+const LONG_FIRST = ['workflows', 'activities', 'cli', 'sandbox', 'infra', 'ml']; // so that no long file runs alone at the end
 const LINGER_MS = 30_000; // between a file's last test and its process's end: longer is a leaked handle
 
 const { values: flags, positionals } = parseArgs({
@@ -167,8 +168,9 @@ function run(args, { env = process.env, limitMs = Number.POSITIVE_INFINITY, ende
 }
 
 function testFiles(folder) {
+  const rank = (name) => [...LONG_FIRST, name.split('/')[0]].indexOf(name.split('/')[0]);
   return readdirSync(folder, { recursive: true })
     .filter((name) => name.endsWith('.test.js'))
-    .map((name) => relative(ROOT, join(folder, name)))
-    .sort();
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+    .map((name) => relative(ROOT, join(folder, name)));
 }

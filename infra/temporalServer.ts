@@ -280,6 +280,12 @@ export async function stopServer(storeDir: string): Promise<boolean> {
   return true;
 }
 
+/** Where the server of a store listens, if one runs. */
+export function runningAddress(storeDir: string): string | undefined {
+  const state = readState(resolve(storeDir));
+  return state !== undefined && isOurs(state) ? `127.0.0.1:${state.port}` : undefined;
+}
+
 const stateFile = (storeDir: string): string => join(storeDir, 'temporal.json');
 
 function readState(storeDir: string): ServerState | undefined {
