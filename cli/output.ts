@@ -1,5 +1,6 @@
 // What a command prints: people read lines on stderr and results on stdout; with --json stdout holds JSON only.
 import chalk from 'chalk';
+import Table from 'cli-table3';
 import { GauntletError } from '../core/errors.js';
 
 export interface Output {
@@ -57,6 +58,13 @@ function deepestCause(error: unknown): unknown {
 
 export function printError(error: unknown): void {
   process.stderr.write(`${chalk.red('error')}: ${describeError(error)}\n`);
+}
+
+/** Rows under a head; coloured only where the terminal takes it. */
+export function tableText(head: string[], rows: (string | number)[][]): string {
+  const table = new Table({ head: head.map((title) => chalk.cyan(title)), style: { head: [], border: [] } });
+  table.push(...rows);
+  return table.toString();
 }
 
 export const percent = (rate: number | undefined): string =>

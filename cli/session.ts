@@ -46,7 +46,7 @@ export async function openSession(
     storeDir: options.store,
     port: options.port,
     uiPort: options.uiPort,
-    log: (line) => output.note(line),
+    log: (line) => (workers === 'none' ? undefined : output.note(line)),
   });
   let connection: Connection | undefined;
   let running: RunningWorkers | undefined;

@@ -91,7 +91,7 @@ function toProblem(file: string, { place, json }: Located): Problem {
   const record = parsed.data;
   const signature = parseSignature(record.function_signature);
   if (!signature) throw fail('field `function_signature`: no `def name(arguments):` in it');
-  return problemSchema.parse({
+  const problem = {
     id: record.id,
     title: record.title,
     description: record.description,
@@ -104,7 +104,9 @@ function toProblem(file: string, { place, json }: Located): Problem {
     tags: record.tags,
     source: record.source ?? basename(file),
     comparison: record.comparison,
-  });
+  };
+  // an absent field is absent, not undefined: problems are stored as JSON
+  return problemSchema.parse(Object.fromEntries(Object.entries(problem).filter(([, value]) => value !== undefined)));
 }
 
 /** Every problem of a file, in its order. @throws GauntletError BAD_INPUT */

@@ -1,12 +1,11 @@
 // `gauntlet checkpoints`: what a run has saved, whether every byte of it is whole, and where best and latest lie.
 import { resolve } from 'node:path';
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import type { Store } from '../../store/store.js';
-import { createOutput, percent } from '../output.js';
+import { createOutput, percent, tableText } from '../output.js';
 import { withStore } from '../session.js';
 
 interface Flags {
@@ -48,18 +47,18 @@ export function addCheckpoints(program: Command): void {
   add('list', 'all checkpoints with their scores', async (store, run, json) => {
     const list = await listCheckpoints(store, run);
     createOutput(json).result(list, () => {
-      const table = new Table({ head: ['checkpoint', 'step', 'score', 'pass rate', 'greedy', 'valid tests'] });
-      for (const { name, step, score, validation } of list) {
-        table.push([
+      if (list.length === 0) return `run ${run} has no checkpoint yet`;
+      return tableText(
+        ['checkpoint', 'step', 'score', 'pass rate', 'greedy', 'valid tests'],
+        list.map(({ name, step, score, validation }) => [
           name,
           step,
           score.toFixed(3),
           percent(validation.passRate),
           percent(validation.greedyPassRate),
           percent(validation.testValidity),
-        ]);
-      }
-      return list.length === 0 ? `run ${run} has no checkpoint yet` : table.toString();
+        ]),
+      );
     });
   });
   add(

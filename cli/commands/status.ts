@@ -1,10 +1,9 @@
 // `gauntlet status [id]`: the runs of this store, or where one run stands.
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
-import { createOutput, describeError } from '../output.js';
+import { createOutput, describeError, tableText } from '../output.js';
 import { progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
 import { type ConnectionOptions, openSession, statusOf, withStore } from '../session.js';
@@ -59,9 +58,10 @@ export function addStatus(program: Command): void {
 
 function runTable(runs: { id: string; status: string; started: string }[]): string {
   if (runs.length === 0) return 'no runs yet: npx gauntlet train --watch';
-  const table = new Table({ head: ['run', 'status', 'started'] });
-  for (const { id, status, started } of runs) table.push([id, status.toLowerCase(), started]);
-  return table.toString();
+  return tableText(
+    ['run', 'status', 'started'],
+    runs.map(({ id, status, started }) => [id, status.toLowerCase(), started]),
+  );
 }
 
 async function standingOf(handle: TrainingHandle, status: string): Promise<Standing> {

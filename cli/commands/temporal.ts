@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
+import { runningAddress } from '../../infra/temporalServer.js';
 
 export function addTemporal(program: Command): void {
   program
@@ -20,7 +21,11 @@ export function addTemporal(program: Command): void {
           'no Temporal CLI on this machine: run `node infra/setup.mjs`, or set TEMPORAL_CLI',
         );
       }
-      const child = spawn(path, args, { stdio: 'inherit' });
+      const env = { ...process.env };
+      // the server of this store may have had to take another port than the one that the CLI looks at
+      const address = env.TEMPORAL_ADDRESS || runningAddress(env.GAUNTLET_STORE || '.gauntlet');
+      if (address !== undefined) env.TEMPORAL_ADDRESS = address;
+      const child = spawn(path, args, { stdio: 'inherit', env });
       process.exitCode = await new Promise<number>((resolve, reject) => {
         child.on('error', reject);
         child.on('exit', (code, signal) => resolve(signal === null ? (code ?? 1) : 1));
