@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { buildIsFresh, finishBuild } from './build-stamp.mjs';
 import { withLock } from './lock.mjs';
 import { packagesAreFresh } from './packages.mjs';
@@ -56,12 +57,16 @@ async function build() {
   finishBuild(ROOT);
 }
 
-/** The WebAssembly sandbox starts faster from a memory snapshot; without one it works the same. */
+/** The WebAssembly sandbox starts faster from a memory snapshot; where that cannot be made now, its first use tells. */
 async function prepareSandbox() {
-  const script = join(ROOT, 'dist/sandbox/wasm/prepare.js');
-  if (!existsSync(script)) return;
-  const { prepareWasm } = await import(script);
-  await prepareWasm?.({ log });
+  const built = join(ROOT, 'dist/sandbox/wasm/snapshot.js');
+  if (!existsSync(built)) return;
+  try {
+    const { ensureSnapshot } = await import(pathToFileURL(built).href);
+    await ensureSnapshot(log);
+  } catch (error) {
+    log(`no snapshot for the WebAssembly sandbox: ${error.message}`);
+  }
 }
 
 /** No server is needed where one is given, so no program for it either. */
