@@ -1,7 +1,14 @@
 // A command's connection: the server that is reachable or the embedded one, and workers in this process where none poll.
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  Client,
+  type ConnectionOptions as ClientConnectionOptions,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
@@ -10,6 +17,8 @@ import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
 import { createLogger } from '../workers/logger.js';
 import { type RunningWorkers, startWorkers } from '../workers/start.js';
 import type { Output } from './output.js';
+
+const GRPC_CANCELLED = 1;
 
 export interface ConnectionOptions {
   store: string;
@@ -58,7 +67,7 @@ export async function openSession(
     await server.close();
   };
   try {
-    connection = await Connection.connect({ address: server.address });
+    connection = await Connection.connect({ address: server.address, interceptors: interceptorsUntil(() => closing) });
     const client = new Client({ connection, namespace: server.namespace });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
       running = await startWorkers({
@@ -77,6 +86,32 @@ export async function openSession(
     await close();
     throw error;
   }
+}
+
+type Interceptors = NonNullable<ClientConnectionOptions['interceptors']>;
+
+/**
+ * The client's own retries, which end with the session: by themselves they would call again on a channel that has been
+ * closed, and the throw out of their timer would end the process.
+ */
+function interceptorsUntil(closed: () => boolean): Interceptors {
+  const cancelled = ((options, nextCall) => {
+    if (!closed()) return nextCall(options);
+    const nothing = (): undefined => undefined;
+    const call = {
+      start: (metadata: object, listener?: { onReceiveStatus?(status: object): void }) =>
+        listener?.onReceiveStatus?.({ code: GRPC_CANCELLED, details: 'the session has ended', metadata }),
+      sendMessage: nothing,
+      sendMessageWithContext: nothing,
+      startRead: nothing,
+      halfClose: nothing,
+      cancelWithStatus: nothing,
+      getPeer: () => '',
+      getAuthContext: () => null,
+    };
+    return call;
+  }) as Interceptors[number];
+  return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), cancelled];
 }
 
 function lossOf(server: TemporalServer, workers: RunningWorkers | undefined, closing: () => boolean): Promise<never> {

@@ -22,9 +22,9 @@ interface Flags extends ConnectionOptions {
   set: string[];
 }
 
-const GREETING = `gauntlet demo: a generator reasons in five stages, a discriminator writes tests to break
-its code, a sandbox executes, PPO with LoRA trains both. Ctrl-C leaves it at any time;
-the same command goes on where it was.`;
+const GREETING = `gauntlet demo: a generator reasons in five stages, a discriminator writes tests
+to break its code, a sandbox executes, PPO with LoRA trains both. Ctrl-C leaves
+it at any time; the same command goes on where it was.`;
 
 export function addDemo(program: Command): void {
   const command = program

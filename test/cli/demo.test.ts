@@ -1,0 +1,94 @@
+// The demo as people run it, shortened: live progress, Ctrl-C, going on, and the one line at the end.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runResultSchema } from '../../core/schema/run.js';
+import { type Ended, type Environment, gauntlet, removeFolders, temporaryFolder } from './support.js';
+
+const SHORT = [
+  ...['--set', 'schedule={"stages":[1],"discriminatorSteps":1,"generatorSteps":2,"alternatingSteps":0}'],
+  ...['--set', 'batch={"generator":{"problems":2,"samples":4},"discriminator":{"problems":2,"samples":4}}'],
+  ...['--set', 'evaluation={"problems":3,"testProblems":4}', '--sandbox', 'wasm'],
+];
+
+/** Processes that name this folder on their command line: servers, guards, workers. */
+function processesOf(folder: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      } catch {
+        return '';
+      }
+    })
+    .filter((line) => line.includes(folder));
+}
+
+describe('the demo, shortened', function () {
+  this.timeout(240_000);
+  let folder: string;
+  let env: Environment;
+
+  before(async () => {
+    folder = await temporaryFolder();
+    env = { GAUNTLET_STORE: folder, GAUNTLET_THREADS: '1' };
+  });
+  after(removeFolders);
+
+  it('is left by one Ctrl-C, which ends server, workers and sandbox and says how to go on', async () => {
+    let asked = 0;
+    const left = await gauntlet(['demo', ...SHORT], env, (text, pid) => {
+      if (asked === 0 && /step 1\/3/.test(text)) {
+        asked = Date.now();
+        process.kill(pid, 'SIGINT');
+      }
+    });
+    assert.equal(left.code, 130, left.err);
+    assert.ok(asked > 0);
+    assert.match(
+      left.err,
+      /left 'demo-seed-0' where it is; go on with: npm run demo -- --sandbox wasm --set 'schedule=/,
+    );
+    assert.equal(left.out, '');
+    assert.deepEqual(processesOf(folder), []);
+  });
+
+  it('goes on where it was, with a line per step, and ends with one line of JSON', async () => {
+    const ended = await gauntlet(['demo', '--json', ...SHORT], env);
+    assert.equal(ended.code, 0, ended.err);
+    assert.match(ended.err, /joined run 'demo-seed-0'/);
+    assert.match(ended.err, /stage 1 generator · step [12]\/3 · reward/);
+    assert.match(ended.err, /completed · step 3\/3/);
+    assert.equal(ended.out.trim().split('\n').length, 1);
+    const result = runResultSchema.parse(JSON.parse(ended.out));
+    assert.deepEqual([result.runId, result.seed], ['demo-seed-0', 0]);
+    assert.ok(result.report && existsSync(result.report));
+    assert.ok(existsSync(join(folder, 'runs', 'demo-seed-0', 'chain.json')));
+    assert.deepEqual(processesOf(folder), []);
+  });
+
+  it('once finished shows table, chain, best checkpoint, report and the address of the Web UI', async () => {
+    const { code, out, err } = await gauntlet(['demo', ...SHORT], env);
+    assert.equal(code, 0, err);
+    for (const part of ['held-out problems', 'pass rate (greedy)', 'stage 5 · executable code', 'generator reward'])
+      assert.ok(out.includes(part), part);
+    const best = /best checkpoint {2}(.*)/.exec(out)![1]!;
+    assert.ok(existsSync(join(best, 'generator', 'adapter_model.safetensors')));
+    assert.ok(existsSync(/report {2,}(.*)/.exec(out)![1]!));
+    assert.match(out, /Temporal UI {2,}http:\/\/127\.0\.0\.1:\d+/);
+  });
+
+  it('is one of the runs that status lists and tells about; another configuration under its id is refused', async () => {
+    const list = JSON.parse((await gauntlet(['status', '--json'], env)).out) as { id: string; status: string }[];
+    assert.deepEqual(
+      list.map(({ id, status }) => [id, status]),
+      [['demo-seed-0', 'COMPLETED']],
+    );
+    const refused: Ended = await gauntlet(['train', '--id', 'demo-seed-0', '--set', 'ppo.clip=0.1'], env);
+    assert.match(refused.err, /run demo-seed-0 exists with other .*ppo.*: choose another --id \[RUN_EXISTS\]/);
+    assert.equal(refused.code, 1);
+    const unknown = await gauntlet(['resume', 'nobody'], env);
+    assert.match(unknown.err.trim(), /^error: no run 'nobody' on this server; .*\[NOT_FOUND\]$/);
+  });
+});

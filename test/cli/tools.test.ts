@@ -1,0 +1,85 @@
+// Commands about this machine: doctor, sandbox run, and the Temporal CLI.
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { mayLive } from '../../cli/session.js';
+import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
+
+describe('commands about this machine', function () {
+  this.timeout(120_000);
+  after(removeFolders);
+
+  it('doctor finds all that is required here, and says what Docker lacks', async () => {
+    const { DOCKER_HOST } = process.env;
+    process.env.DOCKER_HOST = 'unix:///nowhere.sock';
+    try {
+      const { code, out } = await inProcess('doctor', '--json', '--store', await temporaryFolder());
+      const { healthy, findings } = JSON.parse(out) as {
+        healthy: boolean;
+        findings: { name: string; ok: boolean; required: boolean; detail: string }[];
+      };
+      const of = (name: string) => findings.find((finding) => finding.name === name)!;
+      assert.ok(healthy && code === 0, out);
+      assert.ok(findings.filter(({ required }) => required).every(({ ok }) => ok));
+      assert.match(of('tiny model').detail, /^Qwen2ForCausalLM, 0\.\d+ M parameters$/);
+      assert.match(of('onnx runtime').detail, /cpu/);
+      assert.deepEqual([of('sandbox docker').ok, of('sandbox docker').required], [false, false]);
+      assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);
+    } finally {
+      if (DOCKER_HOST === undefined) delete process.env.DOCKER_HOST;
+      else process.env.DOCKER_HOST = DOCKER_HOST;
+    }
+  });
+
+  it('doctor exits 1 where something required is missing', async () => {
+    const folder = await temporaryFolder({ file: '' });
+    const { code, out } = await inProcess('doctor', '--store', join(folder, 'file', 'store'));
+    assert.equal(code, 1);
+    assert.match(out, /✗ store .*ENOTDIR/);
+  });
+
+  it('sandbox run judges programs: JSON lines out, the sandbox named on standard error', async () => {
+    const rows = [
+      { id: 'good', code: 'def f(x):\n    return x + 1', entry: 'f', tests: [[[1], 2]] },
+      { id: 'wrong', code: 'def f(x):\n    return x', entry: 'f', tests: [[[1], 2]] },
+      { id: 'raises', code: 'def f(x):\n    return x[0]', entry: 'f', tests: [[[1], 2]] },
+    ];
+    const folder = await temporaryFolder({ 'rows.jsonl': rows.map((row) => JSON.stringify(row)).join('\n') });
+    const command = ['sandbox', 'run', '--backend', 'wasm', '--input', join(folder, 'rows.jsonl')];
+    const { code, out, err } = await inProcess(...command, '--json');
+    assert.equal(code, 0);
+    const judged = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; outcome: string });
+    assert.deepEqual(
+      judged.map(({ id, outcome }) => [id, outcome]),
+      [
+        ['good', 'pass'],
+        ['wrong', 'fail'],
+        ['raises', 'error'],
+      ],
+    );
+    assert.match(err, /sandbox: wasm/);
+    assert.match((await inProcess(...command)).out, /^pass {5}good \(pass; .* ms\)\nfail .*\nerror .*TypeError/);
+  });
+
+  it('temporal passes its arguments and exit code through', async () => {
+    const folder = await temporaryFolder();
+    const { writeFile, chmod } = await import('node:fs/promises');
+    await writeFile(join(folder, 'cli'), '#!/bin/sh\necho "$# $@ at $TEMPORAL_ADDRESS"\nexit 7\n');
+    await chmod(join(folder, 'cli'), 0o755);
+    const env = { TEMPORAL_CLI: join(folder, 'cli'), GAUNTLET_STORE: folder, TEMPORAL_ADDRESS: 'host:1' };
+    const { code, out } = await gauntlet(['temporal', 'workflow', 'list', '--help', '--limit', '2'], env);
+    assert.deepEqual([code, out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
+  });
+});
+
+describe('pollers', () => {
+  it('of a process of this machine that has ended are known to be dead', () => {
+    assert.ok(!mayLive(`999999999@${hostname()}`));
+    assert.ok(mayLive(`${process.ppid}@${hostname()}`));
+    assert.ok(mayLive('1@elsewhere') && mayLive('a name of its own'));
+    assert.ok(!mayLive(`${process.pid}@${hostname()}`), 'this process has none yet');
+  });
+});
