@@ -144,7 +144,8 @@ describe('set-up', function () {
       text: 'gauntlet is not built yet: run `node infra/setup.mjs` in the checkout first\n',
     });
     mkdirSync(join(folder, 'dist/cli'), { recursive: true });
-    writeInto(folder, 'dist/cli/main.js', "console.log('arguments', process.argv.slice(2).join(' '));");
-    assert.deepEqual(await runNode([command, 'train', '--watch']), { code: 0, text: 'arguments train --watch\n' });
+    const main = "export const main = async (args) => { console.log('arguments', args.join(' ')); return 3; };";
+    writeInto(folder, 'dist/cli/main.js', main);
+    assert.deepEqual(await runNode([command, 'train', '--watch']), { code: 3, text: 'arguments train --watch\n' });
   });
 });
