@@ -15,7 +15,7 @@ import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { isAlive } from '../infra/lock.mjs';
 import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
 import { createLogger } from '../workers/logger.js';
-import { type RunningWorkers, startWorkers } from '../workers/start.js';
+import type { RunningWorkers } from '../workers/start.js';
 import type { Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
@@ -70,6 +70,7 @@ export async function openSession(
     connection = await Connection.connect({ address: server.address, interceptors: interceptorsUntil(() => closing) });
     const client = new Client({ connection, namespace: server.namespace });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
+      const { startWorkers } = await import('../workers/start.js'); // half a second that other commands do without
       running = await startWorkers({
         address: server.address,
         namespace: server.namespace,

@@ -11,7 +11,6 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { openFileStore } from '../store/fileStore.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
-import { renderRunReport } from './report.js';
 
 export interface DepsOptions {
   store: string;
@@ -47,7 +46,8 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       sandbox: (kind) => sandboxes.open(options.sandbox ?? kind),
       loadProblems,
       codeVersion: version,
-      renderReport: (runId) => renderRunReport(store, runId),
+      // loaded when a run ends: the plotting library takes half a second
+      renderReport: async (runId) => (await import('./report.js')).renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
       ...(log ? { log } : {}),
     },

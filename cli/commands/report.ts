@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { openFileStore } from '../../store/fileStore.js';
-import { renderRunReport } from '../../workers/report.js';
 import { createOutput } from '../output.js';
 import { withStore } from '../session.js';
 import { chooseRun } from './checkpoints.js';
@@ -16,6 +15,7 @@ export function addReport(program: Command): void {
   withStore(command).action(async (id: string | undefined, flags: { store: string; json?: boolean }) => {
     const store = await openFileStore(flags.store);
     const runId = await chooseRun(store, id);
+    const { renderRunReport } = await import('../../workers/report.js'); // the plotting library takes half a second
     await store.writeRunFile(runId, 'report.html', await renderRunReport(store, runId));
     const path = resolve(flags.store, 'runs', runId, 'report.html');
     createOutput(flags.json === true).result({ runId, path }, () => path);

@@ -33,6 +33,8 @@ export function addStatus(program: Command): void {
         if (id === undefined) {
           const runs: { id: string; status: string; started: string }[] = [];
           for await (const run of session.client.workflow.list({ query: `WorkflowType = 'trainFullPipeline'` })) {
+            // latest first: of a run that was started again under its id, the attempt that counts
+            if (runs.some(({ id }) => id === run.workflowId)) continue;
             runs.push({ id: run.workflowId, status: run.status.name, started: run.startTime.toISOString() });
           }
           output.result(runs, () => runTable(runs));
