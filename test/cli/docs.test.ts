@@ -129,9 +129,9 @@ describe('README and docs', () => {
     assert.deepEqual(
       problem.baselineTests.map(({ args, expected }) => [args, expected]),
       [
-        [[[-1, 2]], 3],
-        [[[5, -5, 0]], 10],
-        [[[9, 9]], 18],
+        [[[5, 2], 3], 6],
+        [[[4, 9], 0], 15],
+        [[[1], 7], 0],
       ],
     );
     assert.deepEqual(JSON.parse(JSON.stringify(problem)), problem, 'it can be stored');
