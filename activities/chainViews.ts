@@ -21,7 +21,8 @@ export function chainViews(
   return chains.map((chain): ChainView => {
     const problem = problemOf(byId, chain.problemId);
     const cell = cellOf.get(chain.problemId)!;
-    const verdicts = cell.verdicts[cell.candidates.findIndex(({ sample }) => sample === chain.sample)] ?? [];
+    const candidate = cell.candidates.findIndex(({ sample }) => sample === chain.sample);
+    const verdicts = cell.verdicts[candidate] ?? [];
     const shown = (args: Value[], expected: Value, at: number | null): ShownTest => ({
       call: `${problem.entry}${formatArguments(args)}`,
       expected: formatValue(expected),
@@ -48,7 +49,10 @@ export function chainViews(
       rewards: {
         generator: rule.generator(verdicts),
         discriminator: turns.map(
-          (turn) => rule.discriminator([judgeTurn(cell, turn)], { diversityCredit: config.reward.diversityCredit })[0]!,
+          (turn) =>
+            rule.discriminator([judgeTurn(cell, turn, candidate)], {
+              diversityCredit: config.reward.diversityCredit,
+            })[0]!,
         ),
       },
     };

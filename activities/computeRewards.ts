@@ -3,6 +3,7 @@ import { countTests, meanRates, testRates } from '../core/rewards/counts.js';
 import { type JudgedTurn, REWARD_RULES } from '../core/rewards/rewards.js';
 import { addToPool, inputKey, suiteRates } from '../core/rewards/suite.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
+import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
@@ -34,7 +35,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     trajectories: await scope.store.putJson(trajectories),
     memory: rewarded.memory,
     rows: trajectories.length,
-    metrics: { ...rewardMetrics(rewarded, cells), emptyOutputs: rewarded.emptyOutputs },
+    metrics: { ...rewardMetrics(rewarded, cells, input.role), emptyOutputs: rewarded.emptyOutputs },
   };
 }
 
@@ -88,9 +89,9 @@ async function rewardDiscriminator(
   return { groups, memory: await scope.store.putJson({ ...memory, pool }), emptyOutputs };
 }
 
-/** A turn's tests against the first candidate, which is the only one where tests were written for one chain. */
-export function judgeTurn(cell: Cell, turn: ValidatedTurn): JudgedTurn {
-  const verdicts = cell.verdicts[0] ?? [];
+/** A turn's tests against the chain that they were written for: the only candidate of a target, else to be named. */
+export function judgeTurn(cell: Cell, turn: ValidatedTurn, candidate = 0): JudgedTurn {
+  const verdicts = cell.verdicts[candidate] ?? [];
   const tests = turn.tests.map(({ args, suite }) => ({
     inputs: inputKey(args),
     valid: suite !== null,
@@ -99,7 +100,8 @@ export function judgeTurn(cell: Cell, turn: ValidatedTurn): JudgedTurn {
   return { tests, lost: turn.lost };
 }
 
-function rewardMetrics({ groups }: Rewarded, cells: Cell[]): Omit<RewardMetrics, 'emptyOutputs'> {
+/** Bugs caught are a figure of discriminator steps, whose tests were written for the chain that they meet. */
+function rewardMetrics({ groups }: Rewarded, cells: Cell[], role: Role): Omit<RewardMetrics, 'emptyOutputs'> {
   const rewards = groups.flat().map((sample) => sample.reward);
   const reward = mean(rewards);
   const rates = meanRates(cells.flatMap((cell) => cell.verdicts.map((verdicts) => suiteRates(cell.suite, verdicts))));
@@ -114,7 +116,7 @@ function rewardMetrics({ groups }: Rewarded, cells: Cell[]): Omit<RewardMetrics,
     ...(rates.generated === undefined ? {} : { generatedPassRate: rates.generated }),
     ...(validity === undefined ? {} : { validity }),
     ...(uniqueInputs === undefined ? {} : { uniqueInputs }),
-    ...(counts.turns === 0 ? {} : { bugCatchRate: counts.catchingTurns / counts.turns }),
+    ...(counts.turns === 0 || role === 'generator' ? {} : { bugCatchRate: counts.catchingTurns / counts.turns }),
     suiteSize: mean(cells.map((cell) => cell.suite.length)),
   };
 }

@@ -1,5 +1,5 @@
 // Tests by the discriminator. All stages of all targets go through one batch: a bigger batch decodes faster, and the
-// discriminator's turns do not see each other (docs/adr/0004-one-batch-of-tests.md).
+// discriminator's turns do not see each other (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { discriminatorPrompt } from '../core/prompts/prompts.js';
 import { deriveKey, type KeyPart, RandomStream } from '../core/random.js';
 import type { Chain } from '../core/schema/chain.js';

@@ -26,7 +26,7 @@ export function createActivities(deps: ActivityDeps) {
     generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }),
     executeSuite: memoised(deps, { name: 'executeSuite', version: 1, run: executeSuite }),
     selectChains: memoised(deps, { name: 'selectChains', version: 1, run: selectChains }),
-    computeRewards: memoised(deps, { name: 'computeRewards', version: 1, run: computeRewards }),
+    computeRewards: memoised(deps, { name: 'computeRewards', version: 2, run: computeRewards }),
     scoreOldPolicy: memoised(deps, { name: 'scoreOldPolicy', version: 1, run: scoreOldPolicy }),
     updatePolicy: memoised(deps, { name: 'updatePolicy', version: 1, run: updatePolicy }),
     summariseEvaluation: memoised(deps, { name: 'summariseEvaluation', version: 1, run: summariseEvaluation }),

@@ -13,12 +13,6 @@ export interface ActivitySpec<I, O extends object> {
   run(scope: Scope, input: I): Promise<O>;
 }
 
-/** What the memo table holds. The time is beside the output: no artifact ever names this record by its digest. */
-interface MemoRecord<O> {
-  output: O;
-  seconds: number;
-}
-
 /** An activity as Temporal and the in-process driver call it: coded failures out, seconds beside the result. */
 export function memoised<I, O extends object>(deps: ActivityDeps, { name, version, run }: ActivitySpec<I, O>) {
   return async (given: I): Promise<Timed<O>> => {
@@ -26,19 +20,23 @@ export function memoised<I, O extends object>(deps: ActivityDeps, { name, versio
     const input = asJson(given);
     const inputs = keyInputs(input);
     const scope = openScope(deps, memoKey(name, version, inputs));
-    const compute = async (): Promise<MemoRecord<O>> => {
+    const timeKey = memoKey(`${name}:seconds`, version, inputs);
+    // The time lies beside the output, under a key of its own: an output computed again has the same digest.
+    const compute = async (): Promise<O> => {
       const started = performance.now();
       const output = await run(scope, input);
-      return { output, seconds: (performance.now() - started) / 1000 };
+      const seconds = (performance.now() - started) / 1000;
+      await store.putMemo(timeKey, await store.putJson({ seconds }));
+      return output;
     };
     try {
       let hit = false;
       const onHit = (): void => {
         hit = true;
       };
-      const record = await storeMemoised({ store, name, version, onHit }, inputs, compute);
-      if (hit && !(await allPresent(store, record.output))) await compute(); // puts the missing artifacts back
-      return { ...record.output, seconds: record.seconds };
+      const output = await storeMemoised({ store, name, version, onHit }, inputs, compute);
+      if (hit && !(await allPresent(store, output))) await compute(); // puts the missing artifacts back
+      return { ...output, seconds: await secondsAt(store, timeKey) };
     } catch (error) {
       throw toFailure(error, scope.signal);
     }
@@ -65,6 +63,13 @@ function keyInputs(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || !('run' in input)) return input;
   const { modelDigest, config, problems, adapterConfig } = input.run as RunRef;
   return { ...input, run: { modelDigest, config, problems, adapterConfig } };
+}
+
+/** 0 where the record of the time is lost: it is for people only. */
+async function secondsAt(store: Store, key: string): Promise<number> {
+  const digest = await store.getMemo(key);
+  if (digest === undefined || !(await store.hasBlob(digest))) return 0;
+  return (await store.getJson<{ seconds: number }>(digest)).seconds;
 }
 
 async function allPresent(store: Store, output: unknown): Promise<boolean> {

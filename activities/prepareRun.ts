@@ -1,10 +1,13 @@
 // Fixes everything a run depends on: configuration, problems, model, initial adapters and optimizer states, each by
 // digest, written to the run's manifest. The same id with another configuration is refused.
+import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { deriveKey } from '../core/random.js';
 import { emptyArchive } from '../core/rewards/archive.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
+import { SPLITS } from '../core/schema/problem.js';
+import type { ProblemSet } from '../data/problems.js';
 import type { Engine } from '../ml/session/engine.js';
 import { createRun } from '../store/runs.js';
 import { encodeOptimizerState, type Memory, writeAdapter } from './artifacts.js';
@@ -16,6 +19,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   const config = resolveConfig(input);
   const engine = await deps.engine(config.model);
   const problems = await deps.loadProblems(config.problems);
+  requireSplits(problems, config.problems);
   const [generator, discriminator] = [
     await initialState(scope, engine, config, 'generator'),
     await initialState(scope, engine, config, 'discriminator'),
@@ -54,4 +58,14 @@ async function initialState(
   const { weights, config: adapterConfig } = await writeAdapter(scope.store, engine, adapter);
   const optimizer = await scope.store.putBlob(encodeOptimizerState(engine.newOptimizerState(adapter)));
   return { state: { adapter: weights, optimizer }, config: adapterConfig };
+}
+
+/** @throws GauntletError BAD_INPUT: without validation and test problems nothing could be chosen or reported */
+function requireSplits(problems: ProblemSet, source: string): void {
+  if (SPLITS.every((split) => problems[split].length > 0)) return;
+  const count = SPLITS.reduce((sum, split) => sum + problems[split].length, 0);
+  throw new GauntletError(
+    'BAD_INPUT',
+    `${source}: ${count} problems; training needs at least three (train, validation, test)`,
+  );
 }

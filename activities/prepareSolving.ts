@@ -1,15 +1,31 @@
 // Problems, model and adapters for solving: those of a checkpoint's run, or the base model with a preset's settings.
 
+import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import type { RunConfig } from '../core/schema/config.js';
+import { SPLITS } from '../core/schema/problem.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
 import { writeAdapter } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { PrepareSolvingOutput, SolveProblemsInput } from './types.js';
 
-export async function prepareSolving(scope: Scope, input: SolveProblemsInput): Promise<PrepareSolvingOutput> {
+const solveInputSchema = z.strictObject({
+  source: z.string().optional(),
+  split: z.enum(SPLITS).optional(),
+  limit: z.int().positive().optional(),
+  preset: z.string().optional(),
+  model: z.string().optional(),
+  checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),
+  samples: z.int().positive().optional(),
+  temperature: z.number().nonnegative().optional(),
+  tests: z.boolean().optional(),
+  seed: z.int().nonnegative().optional(),
+}) satisfies z.ZodType<SolveProblemsInput>;
+
+export async function prepareSolving(scope: Scope, given: SolveProblemsInput): Promise<PrepareSolvingOutput> {
+  const input = solveInputSchema.parse(given);
   const { store, deps } = scope;
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;

@@ -3,7 +3,10 @@ import pino, { type Logger } from 'pino';
 
 export type { Logger };
 
-/** @param file default: standard error; its folder exists */
+/** @param file default: standard error */
 export function createLogger(level: string = process.env.GAUNTLET_LOG ?? 'warn', file?: string): Logger {
-  return pino({ name: 'gauntlet', level }, pino.destination({ dest: file ?? 2, sync: true }));
+  return pino(
+    { name: 'gauntlet', level },
+    pino.destination({ dest: file ?? 2, mkdir: file !== undefined, sync: true }),
+  );
 }

@@ -1,5 +1,6 @@
 // A whole training run. Its id is the run's id; without any input it trains the embedded model by the tiny preset.
-import { executeChild, isCancellation, setHandler, workflowInfo } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { executeChild, isCancellation, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 import { countSteps } from '../core/schedule.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { plainFailure } from './failures.js';
@@ -7,7 +8,7 @@ import { index, progressQuery, showDetails, stageProgressSignal } from './messag
 import { runPipeline } from './pipeline.js';
 import { temporalActs } from './proxies.js';
 import type { StageInput } from './stage.js';
-import type { ProgressUpdate } from './state.js';
+import type { ProgressUpdate, TrainingState } from './state.js';
 import { trainStage } from './trainStage.js';
 
 export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
@@ -27,13 +28,21 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
   setHandler(progressQuery, () => progress);
   setHandler(stageProgressSignal, onProgress);
 
-  const trainInChild = (stage: StageInput) =>
-    executeChild(trainStage, {
-      workflowId: `${runId}/stage-${stage.stage}`,
-      args: [{ ...stage, searchAttributes }],
-      parentClosePolicy: 'REQUEST_CANCEL',
-      staticSummary: `stage ${stage.stage} of ${runId}`,
-    });
+  const trainInChild = async (stage: StageInput): Promise<TrainingState> => {
+    for (;;) {
+      try {
+        return await executeChild(trainStage, {
+          workflowId: `${runId}/stage-${stage.stage}`,
+          args: [{ ...stage, searchAttributes }],
+          parentClosePolicy: 'REQUEST_CANCEL',
+          staticSummary: `stage ${stage.stage} of ${runId}`,
+        });
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        await sleep('2s'); // the stage of a run that was terminated still ends
+      }
+    }
+  };
   try {
     return await runPipeline(temporalActs(), runId, input, {
       onProgress,

@@ -143,6 +143,7 @@ export class DecodeSession {
     if (!session) {
       session = GraphSession.open(encodeModel(build()), this.threads);
       this.sessions.set(name, session);
+      session.catch(() => this.sessions.delete(name)); // a retry compiles afresh
     }
     return session;
   }

@@ -139,6 +139,7 @@ export class TrainSession {
     const session = known ?? GraphSession.open(encodeModel(build()), this.options.threads ?? 1);
     this.sessions.delete(name);
     this.sessions.set(name, session); // most recent last
+    session.catch(() => this.sessions.delete(name)); // a retry compiles afresh
     if (known || this.sessions.size <= (this.options.maxSessions ?? MAX_SESSIONS)) return session;
     const [oldest, unused] = this.sessions.entries().next().value!;
     this.sessions.delete(oldest);

@@ -110,8 +110,10 @@ export class GuestChannel {
     try {
       for (const message of this.#reader.feed(data)) {
         if (!this.#isReady) {
-          this.#greeted(readyFrameSchema.parse(message));
+          const ready = readyFrameSchema.parse(message);
+          this.cpuAtHead = ready.cpu ?? 0;
           this.#isReady = true;
+          this.#greeted(ready);
         } else this.#take(message);
       }
     } catch (error) {

@@ -7,7 +7,11 @@ import { isPlainValue } from './values.js';
 export const MAGIC = 'GAUNTLT1';
 const MAX_FRAME = 64 << 20; // bytes; every answer in it is capped at 1 MiB by the guest
 
-export const readyFrameSchema = z.strictObject({ ready: z.literal(true), python: z.string().max(40) });
+export const readyFrameSchema = z.strictObject({
+  ready: z.literal(true),
+  python: z.string().max(40),
+  cpu: z.number().nonnegative().optional(), // seconds that the start took: no program is charged for them
+});
 
 /** 'answer' and 'load' carry text that the program's own process wrote; the other kinds are the guest's finding. */
 const guestCallSchema = z.tuple([z.enum(['answer', 'load', 'error', 'timeout', 'memory', 'output']), z.string()]);

@@ -152,7 +152,7 @@ files.restore();
 cutHost();
 const clean = heap._module.HEAPU8.slice();
 writeAll(Buffer.from('GAUNTLT1', 'latin1'));
-writeFrame({ ready: true, python: py.runPython('import sys; sys.version.split()[0]') });
+writeFrame({ ready: true, python: py.runPython('import sys; sys.version.split()[0]'), cpu: cpuSeconds() });
 heap._module.HEAPU8.set(clean);
 
 for (;;) {
