@@ -23,7 +23,7 @@ export async function chooseRun(store: Store, asked: string | undefined): Promis
   }
   if (runs.length === 1) return runs[0]!;
   const way =
-    runs.length === 0 ? 'train one first: gauntlet train --watch' : `choose one with --run: ${runs.join(', ')}`;
+    runs.length === 0 ? 'train one first: npx gauntlet train --watch' : `choose one with --run: ${runs.join(', ')}`;
   throw new GauntletError('NOT_FOUND', `${runs.length} runs in ${store.url}; ${way}`);
 }
 

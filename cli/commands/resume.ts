@@ -25,7 +25,7 @@ export function addResume(program: Command): void {
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
     try {
       if ((await statusOf(session.client, id)) === undefined) {
-        throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: gauntlet status`);
+        throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: npx gauntlet status`);
       }
       const { handle, how } = await startOrJoin(session.client, id, await inputOf(session.client, id));
       output.note(`run '${id}' ${SAID[how]}`);

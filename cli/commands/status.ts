@@ -6,7 +6,7 @@ import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { createOutput, describeError, tableText } from '../output.js';
 import { progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
-import { type ConnectionOptions, openSession, statusOf, withStore } from '../session.js';
+import { type ConnectionOptions, hasPollers, openSession, statusOf, withStore } from '../session.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
 
@@ -42,10 +42,11 @@ export function addStatus(program: Command): void {
         }
         const status = await statusOf(session.client, id);
         if (status === undefined) {
-          throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: gauntlet status`);
+          throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: npx gauntlet status`);
         }
         const handle = session.client.workflow.getHandle<typeof trainFullPipeline>(id);
         if (flags.watch && status === 'RUNNING') {
+          if (!(await hasPollers(session.client))) output.note('no worker serves it yet: npx gauntlet up');
           const followed = await follow(session, handle, output, `npx gauntlet status ${id} --watch`);
           if (followed === undefined) return;
         }
