@@ -26,6 +26,13 @@ const started = Date.now();
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const problems = [];
 const skippedTitles = [];
+const groups = new Set();
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    for (const pid of groups) killGroup(pid);
+    process.exit(1);
+  });
+}
 
 const coverageDir = join(flags.out, 'v8');
 const outcomeDir = join(flags.out, 'outcomes');
@@ -141,9 +148,19 @@ async function runFile(file) {
 }
 
 /** Runs a Node program; a non-zero exit makes its output lines problems. */
+/** Each test file is a process group of its own: its servers and sandboxes end with it. */
+function killGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // all of it has ended
+  }
+}
+
 function run(args, { env = process.env, limitMs = Number.POSITIVE_INFINITY, ended = () => false } = {}) {
   return new Promise((settle) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    groups.add(child.pid);
     let output = '';
     const keep = (chunk) => {
       output += chunk;
@@ -157,10 +174,12 @@ function run(args, { env = process.env, limitMs = Number.POSITIVE_INFINITY, ende
       if (endedAt === undefined && ended()) endedAt = Date.now();
       if (Date.now() - began > limitMs) killed = 'limit';
       else if (endedAt !== undefined && Date.now() - endedAt > LINGER_MS) killed = 'linger';
-      if (killed !== undefined) child.kill('SIGKILL');
+      if (killed !== undefined) killGroup(child.pid);
     }, 1000);
+    child.on('exit', () => killGroup(child.pid)); // what a test left behind would hold our pipes open
     child.on('close', (code) => {
       clearInterval(watch);
+      groups.delete(child.pid);
       const lines = output.split('\n').filter((line) => line.trim() !== '');
       settle({ code, output, killed, problems: code === 0 ? [] : lines });
     });

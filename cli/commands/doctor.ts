@@ -26,7 +26,7 @@ function checks(store: string): Record<string, Check> {
     node: async () => ({
       required: true,
       ok: Number(process.versions.node.split('.')[0]) >= 20,
-      detail: `${process.version}, 20 or newer is needed`,
+      detail: `${process.version}, 20.19, 22.12 or newer is needed`,
     }),
     machine: async () => ({
       required: false,

@@ -119,7 +119,7 @@ describe('set-up', function () {
     const shim = writeInto(folder, 'old.cjs', "Object.defineProperty(process.versions, 'node', { value: '18.20.0' });");
     const old = await setup({ NODE_OPTIONS: `--require ${shim}` });
     assert.equal(old.code, 1);
-    assert.match(old.text, /^setup: Node 20\.19 or newer is needed, this is v\S+: install a newer one\n$/);
+    assert.match(old.text, /^setup: Node 20\.19, 22\.12 or newer is needed, this is v\S+: install one of these\n$/);
   });
 
   it('without a Temporal CLI and a way to one names the ways out; with TEMPORAL_ADDRESS it needs none', async () => {
