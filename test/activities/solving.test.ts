@@ -69,4 +69,38 @@ describe('solving problems', () => {
       message: /none\.json: no problems/,
     });
   });
+
+  it('refuses an input that is none, naming the field', async () => {
+    for (const [input, line] of [
+      [{ split: 'dev' }, /^split: /],
+      [{ samples: 0 }, /^samples: /],
+      [{ colour: 'red' }, /colour/],
+      [null, /object/],
+    ] as const) {
+      await assert.rejects(solve(acts, input as never), { type: 'BAD_INPUT', nonRetryable: true, message: line });
+    }
+  });
+
+  it('training refuses a problem set in which a split is empty', async () => {
+    world.deps.loadProblems = async () => ({ train: addProblems(1, 2), validation: [], test: [] });
+    await assert.rejects(acts.prepareRun({ runId: 'small', input: SMALL_RUN }), {
+      type: 'BAD_INPUT',
+      message: /2 problems; training needs at least three/,
+    });
+  });
+
+  it('a lost memo record is computed again, whatever time that takes', async () => {
+    const { store } = world.deps;
+    const records = new Set<string>();
+    const putMemo = store.putMemo.bind(store);
+    store.putMemo = async (key, digest) => {
+      records.add(digest);
+      return putMemo(key, digest);
+    };
+    const first = await acts.prepareSolving({ limit: 1 });
+    const hasBlob = store.hasBlob.bind(store);
+    store.hasBlob = async (digest) => !records.has(digest) && (await hasBlob(digest));
+    const again = await acts.prepareSolving({ limit: 1 });
+    assert.deepEqual({ ...again, seconds: 0 }, { ...first, seconds: 0 });
+  });
 });
