@@ -127,7 +127,7 @@ async function runFile(file) {
   const outcomeFile = join(outcomeDir, `${id}.json`);
   const coverage = join(flags.out, 'raw', id);
   const env = { ...process.env, GAUNTLET_TEST_OUTCOME: outcomeFile, NODE_V8_COVERAGE: coverage };
-  const args = ['node_modules/mocha/bin/mocha.js', '--reporter', 'infra/mocha-reporter.cjs', file];
+  const args = ['node_modules/mocha/bin/mocha.js', '--no-color', '--reporter', 'infra/mocha-reporter.cjs', file];
   const read = () => {
     try {
       return JSON.parse(readFileSync(outcomeFile, 'utf8'));

@@ -60,7 +60,7 @@ describe('set-up', function () {
     const first = await setup();
     assert.equal(first.code, 0, first.text);
     assert.match(first.text, /setup: installing packages.*\nsetup: building \(tsc\)\nsetup: ready/);
-    assert.equal(npmCalls(), 'ci --ignore-scripts --no-audit --no-fund --loglevel=error ONNX=skip\n');
+    assert.equal(npmCalls(), 'ci --include=dev --ignore-scripts --no-audit --no-fund --loglevel=error ONNX=skip\n');
     assert.equal(existsSync(join(folder, 'dist/core/a.js')), true);
     const second = await setup();
     assert.match(second.text, /^setup: ready \(\d+\.\d s\)\n$/);
