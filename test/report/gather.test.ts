@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { resolveConfig } from '../../core/presets.js';
+import { controlSchema } from '../../report/data.js';
 import { commitCheckpoint } from '../../store/checkpoints.js';
 import { createRun, writeMetrics, writeResult } from '../../store/runs.js';
-import { controlOf, gatherReport, isControlOf, renderRunReport } from '../../workers/report.js';
+import { controlOf, controlPath, gatherReport, isControlOf, renderRunReport } from '../../workers/report.js';
 import { refusal, sampleFacts, sampleFiles, withStore } from '../store/support.js';
 import { fakeDigest, sampleData } from './sample.js';
 
@@ -59,5 +61,15 @@ describe('report: from the records in the store', () => {
     assert.equal(isControlOf(resolveConfig({}), run), false);
     assert.equal(isControlOf(resolveConfig({ preset: 'tiny-no-discriminator', testsPerTurn: 5 }), run), false);
     assert.equal(isControlOf(run, resolveConfig({ preset: 'tiny-no-discriminator' })), false);
+  });
+
+  it('the control that is shipped was run with the tiny preset of today, but for the discriminator', async () => {
+    const control = controlSchema.parse(JSON.parse(await readFile(controlPath(), 'utf8')));
+    const { preset: _of, discriminator, ...fields } = control.config;
+    const { preset: _today, discriminator: adversary, ...today } = resolveConfig({ preset: 'tiny' });
+    assert.deepEqual(fields, today);
+    assert.deepEqual([discriminator.enabled, adversary.enabled], [false, true]);
+    assert.ok(control.points.length > 10 && control.command.includes('tiny-no-discriminator'));
+    assert.ok(control.after!.passRate! < 0.8, 'without an adversary hidden correctness hardly moves');
   });
 });
