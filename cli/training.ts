@@ -8,7 +8,8 @@ import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
 import type { Output } from './output.js';
-import { onInterrupt, type Session, statusOf } from './session.js';
+import { resultTable } from './results.js';
+import { hasPollers, onInterrupt, type Session, statusOf } from './session.js';
 import { watchRun } from './watch.js';
 
 export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
@@ -91,4 +92,23 @@ export async function follow(
   } finally {
     release();
   }
+}
+
+/** With `watch` a run is followed to its result; without it the way to follow it is named. */
+export async function conclude(
+  session: Session,
+  { handle, how }: Joined,
+  output: Output,
+  watch: boolean,
+): Promise<void> {
+  const runId = handle.workflowId;
+  if (watch) {
+    const result = await follow(session, handle, output, `npx gauntlet resume ${runId} --watch`);
+    if (result !== undefined) output.result(result, () => resultTable(result));
+    return;
+  }
+  if (how !== 'finished' && !(await hasPollers(session.client))) {
+    output.note('no worker serves it yet: npx gauntlet up');
+  }
+  output.result({ runId, how }, () => `follow it with: npx gauntlet status ${runId} --watch`);
 }

@@ -2,9 +2,8 @@
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { createOutput } from '../output.js';
-import { resultTable } from '../results.js';
-import { type ConnectionOptions, hasPollers, openSession, statusOf, withStore } from '../session.js';
-import { follow, inputOf, startOrJoin } from '../training.js';
+import { type ConnectionOptions, openSession, statusOf, withStore } from '../session.js';
+import { conclude, inputOf, startOrJoin } from '../training.js';
 
 const SAID = {
   started: 'started',
@@ -27,17 +26,9 @@ export function addResume(program: Command): void {
       if ((await statusOf(session.client, id)) === undefined) {
         throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: npx gauntlet status`);
       }
-      const { handle, how } = await startOrJoin(session.client, id, await inputOf(session.client, id));
-      output.note(`run '${id}' ${SAID[how]}`);
-      if (!flags.watch) {
-        if (how !== 'finished' && !(await hasPollers(session.client))) {
-          output.note('no worker serves it yet: npx gauntlet up');
-        }
-        output.result({ runId: id, how }, () => `follow it with: npx gauntlet status ${id} --watch`);
-        return;
-      }
-      const result = await follow(session, handle, output, `npx gauntlet resume ${id} --watch`);
-      if (result !== undefined) output.result(result, () => resultTable(result));
+      const joined = await startOrJoin(session.client, id, await inputOf(session.client, id));
+      output.note(`run '${id}' ${SAID[joined.how]}`);
+      await conclude(session, joined, output, flags.watch === true);
     } finally {
       await session.close();
     }

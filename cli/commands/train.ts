@@ -3,9 +3,8 @@ import type { Command } from 'commander';
 import { checkRunId } from '../../store/checks.js';
 import { type ConfigFlags, readConfig, withConfig } from '../config.js';
 import { createOutput } from '../output.js';
-import { resultTable } from '../results.js';
-import { type ConnectionOptions, hasPollers, openSession, withStore } from '../session.js';
-import { follow, startOrJoin } from '../training.js';
+import { type ConnectionOptions, openSession, withStore } from '../session.js';
+import { conclude, startOrJoin } from '../training.js';
 
 type Flags = ConfigFlags & ConnectionOptions & { id?: string; watch?: boolean; json?: boolean };
 
@@ -26,15 +25,9 @@ export function addTrain(program: Command): void {
     checkRunId(id);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
     try {
-      const { handle, how } = await startOrJoin(session.client, id, input);
-      output.note(`${how} run '${id}' · Temporal UI: ${session.server.uiUrl ?? session.server.address}`);
-      if (!flags.watch) {
-        if (!(await hasPollers(session.client))) output.note('no worker serves it yet: npx gauntlet up');
-        output.result({ runId: id, how }, () => `follow it with: npx gauntlet status ${id} --watch`);
-        return;
-      }
-      const result = await follow(session, handle, output, `npx gauntlet resume ${id} --watch`);
-      if (result !== undefined) output.result(result, () => resultTable(result));
+      const joined = await startOrJoin(session.client, id, input);
+      output.note(`${joined.how} run '${id}' · Temporal UI: ${session.server.uiUrl ?? session.server.address}`);
+      await conclude(session, joined, output, flags.watch === true);
     } finally {
       await session.close();
     }
