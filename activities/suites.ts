@@ -3,6 +3,7 @@
 import { judge as judgeCall } from '../core/compare.js';
 import { extractCode } from '../core/parse/code.js';
 import { lostTests, salvageTests } from '../core/parse/salvage.js';
+import { arityOf } from '../core/parse/signature.js';
 import { assembleSuite, inputKey, type SuiteTest } from '../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -31,18 +32,12 @@ export function codeOf(chain: Chain, problem: Problem, config: RunConfig): strin
 }
 
 export function readTurns({ problem, turns }: Question, config: RunConfig): ReadTurn[] {
-  const options = { entry: problem.entry, limit: config.testsPerTurn, ...arityOf(problem) };
+  const arity = arityOf(problem.functionSignature, problem.entry);
+  const options = { entry: problem.entry, limit: config.testsPerTurn, ...(arity === undefined ? {} : { arity }) };
   return turns.map(({ turn, sample }) => {
     const salvage = salvageTests(sample.text, options);
     return { turn, tests: salvage.tests, lost: lostTests(salvage, config.testsPerTurn) };
   });
-}
-
-/** The number of arguments, where all baseline tests agree on it. */
-function arityOf(problem: Problem): { arity?: number } {
-  const counts = new Set(problem.baselineTests.map((test) => test.args.length));
-  const [arity] = counts;
-  return counts.size === 1 && arity !== undefined ? { arity } : {};
 }
 
 /** The reference on every distinct generated input, one job a problem. */

@@ -57,11 +57,6 @@ export function testRates(counts: TestCounts): TestRates {
   };
 }
 
-/** Share of answers without any text. */
-export function emptyShare(texts: readonly string[]): number | undefined {
-  return share(texts.filter((text) => text.trim() === '').length, texts.length);
-}
-
 /** Of the faulty chains, the share that a valid test exposes (the bug-catch rate of evaluations). */
 export function exposedShare(chains: readonly { faulty: boolean; turn: JudgedTurn }[]): number | undefined {
   const faulty = chains.filter((chain) => chain.faulty);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { RandomStream } from '../../core/random.js';
 import { addToArchive, type BugArchive, chooseSubject, emptyArchive } from '../../core/rewards/archive.js';
-import { countTests, emptyShare, exposedShare, meanOf, meanRates, testRates } from '../../core/rewards/counts.js';
+import { countTests, exposedShare, meanOf, meanRates, testRates } from '../../core/rewards/counts.js';
 import { addToPool, assembleSuite, inputKey, suiteRates, type TestPool } from '../../core/rewards/suite.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
@@ -99,10 +99,6 @@ describe('test counts', () => {
       bugCatchRate: undefined,
       uniqueInputs: undefined,
     });
-  });
-  it('blank answers are empty outputs', () => {
-    assert.equal(emptyShare(['', ' \n', 'x', 'y']), 0.5);
-    assert.equal(emptyShare([]), undefined);
   });
   it('the exposed share looks at faulty chains only', () => {
     const chains = [

@@ -1,7 +1,6 @@
-// AdamW and schedules by hand-computed values; parity.test.ts holds AdamW against torch.
+// AdamW by hand-computed values; parity.test.ts holds AdamW against torch.
 import assert from 'node:assert/strict';
 import { adamwStep, clipFactor, globalNorm, newMoments } from '../../ml/optim/adamw.js';
-import { learningRateFactor } from '../../ml/optim/schedule.js';
 
 const CONFIG = { learningRate: 0.1, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.5, maxGradNorm: 1 };
 const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
@@ -47,31 +46,5 @@ describe('AdamW', () => {
     near(clipFactor(5, 1), 0.2);
     assert.equal(clipFactor(0.5, 1), 1);
     assert.equal(clipFactor(1e9, Number.POSITIVE_INFINITY), 1);
-  });
-});
-
-describe('learning-rate schedules', () => {
-  it('rise linearly, then hold, fall linearly or along a cosine', () => {
-    const at = (kind: 'constant' | 'linear' | 'cosine', step: number): number =>
-      learningRateFactor(step, { kind, warmup: 4, total: 12, floor: 0.1 });
-    assert.deepEqual(
-      [0, 1, 3].map((s) => at('linear', s)),
-      [0.25, 0.5, 1],
-    );
-    assert.deepEqual(
-      [4, 8, 12, 99].map((s) => at('constant', s)),
-      [1, 1, 1, 1],
-    );
-    [4, 8, 12, 99].forEach((s, k) => {
-      near(at('linear', s), [1, 0.55, 0.1, 0.1][k]!);
-      near(at('cosine', s), [1, 0.55, 0.1, 0.1][k]!);
-    });
-    near(at('cosine', 6), 0.1 + 0.9 * ((1 + Math.SQRT1_2) / 2));
-  });
-
-  it('without a warm-up or a floor start at 1 and end at 0', () => {
-    const config = { kind: 'linear', warmup: 0, total: 10 } as const;
-    assert.equal(learningRateFactor(0, config), 1);
-    assert.equal(learningRateFactor(10, config), 0);
   });
 });
