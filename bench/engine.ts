@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../core/random.js';
 import { type ModelConfig, writeModelConfig } from '../ml/hf/config.js';
 import { writeSafetensors } from '../ml/hf/safetensors.js';
-import { parameterLayout } from '../ml/nn/qwen2.js';
+import { parameterLayout } from '../ml/nn/decoder.js';
 import type { Adapter, Engine } from '../ml/session/engine.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 
@@ -22,6 +22,8 @@ const config: ModelConfig = {
   contextLength: 512,
   normEps: 1e-6,
   ropeTheta: 10000,
+  biases: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+  qkNorm: false,
   tied: true,
 };
 

@@ -2,7 +2,7 @@
 import { RandomStream } from '../../core/random.js';
 import type { ModelConfig } from '../../ml/hf/config.js';
 import type { TensorData } from '../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../ml/nn/qwen2.js';
+import { parameterLayout } from '../../ml/nn/decoder.js';
 
 const EMBEDDING_STD = 0.05;
 

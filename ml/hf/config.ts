@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import type { Qwen2Config } from '../nn/qwen2.js';
+import type { DecoderConfig } from '../nn/decoder.js';
 import { readJson } from './tokenizer.js';
 
 /** What config.json says about a model that these graphs can run. */
-export interface ModelConfig extends Qwen2Config {
+export interface ModelConfig extends DecoderConfig {
   architecture: 'Qwen2ForCausalLM';
   contextLength: number; // in tokens
 }
@@ -54,6 +54,8 @@ export function parseModelConfig(json: Record<string, unknown>, where: string): 
     contextLength: size('max_position_embeddings', 32768),
     normEps: positive('rms_norm_eps', json.rms_norm_eps ?? 1e-6),
     ropeTheta: positive('rope_theta', json.rope_theta ?? rope.rope_theta ?? 10000),
+    biases: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+    qkNorm: false,
     tied: json.tie_word_embeddings === true,
   };
 }

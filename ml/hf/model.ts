@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import { parameterLayout } from '../nn/qwen2.js';
+import { parameterLayout } from '../nn/decoder.js';
 import { type ModelConfig, parseModelConfig, readEosTokens } from './config.js';
 import { SafetensorsFile, type TensorData } from './safetensors.js';
 import { readJson } from './tokenizer.js';

@@ -1,7 +1,7 @@
 // Adapters in PEFT's folder format, so that peft and vLLM load them as they are, and theirs load here.
 import { GauntletError } from '../../core/errors.js';
+import type { DecoderConfig } from '../nn/decoder.js';
 import { loraLayout, PROJECTIONS, viewsOf } from '../nn/lora.js';
-import type { Qwen2Config } from '../nn/qwen2.js';
 import { parseSafetensors, type TensorData, writeSafetensors } from './safetensors.js';
 
 export interface AdapterVector {
@@ -15,7 +15,7 @@ const TENSORS = 'adapter_model.safetensors';
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
 /** The two files of an adapter folder, byte for byte the same for the same values. */
-export function writePeft(c: Qwen2Config, adapter: AdapterVector, baseModel: string): Map<string, Uint8Array> {
+export function writePeft(c: DecoderConfig, adapter: AdapterVector, baseModel: string): Map<string, Uint8Array> {
   const config = {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
@@ -45,7 +45,7 @@ export function writePeft(c: Qwen2Config, adapter: AdapterVector, baseModel: str
 }
 
 /** @throws {GauntletError} BAD_ADAPTER naming the file, field or tensor that does not fit the model */
-export function readPeft(c: Qwen2Config, files: ReadonlyMap<string, Uint8Array>): AdapterVector {
+export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array>): AdapterVector {
   const fail = (what: string): never => {
     throw new GauntletError('BAD_ADAPTER', what);
   };

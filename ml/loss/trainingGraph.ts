@@ -4,9 +4,9 @@ import { backward } from '../autodiff/backward.js';
 import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import { sizeOf } from '../ir/op.js';
+import type { DecoderConfig } from '../nn/decoder.js';
+import { decoderForward, parameterLayout } from '../nn/decoder.js';
 import { loraLayout } from '../nn/lora.js';
-import type { Qwen2Config } from '../nn/qwen2.js';
-import { parameterLayout, qwen2Forward } from '../nn/qwen2.js';
 import { tokenLogprobs } from './head.js';
 import { crossEntropyObjective, ppoObjective } from './objectives.js';
 
@@ -34,9 +34,9 @@ function flatten(
 }
 
 /** ids [N], target [N, 1] int64, parameters, adapter → logprobs [N, 1]. */
-export function buildScoreGraph(c: Qwen2Config, batch: BatchShape, temperature: number, lora?: LoraShape): Graph {
+export function buildScoreGraph(c: DecoderConfig, batch: BatchShape, temperature: number, lora?: LoraShape): Graph {
   const g = new Graph();
-  const net = qwen2Forward(g, c, batch.rows, batch.length, lora);
+  const net = decoderForward(g, c, batch.rows, batch.length, lora);
   const target = g.input('target', 'int64', [batch.rows * batch.length, 1]);
   g.output('logprobs', tokenLogprobs(g, net.hidden, net.head, target, { temperature }).logprob);
   return g;
@@ -44,14 +44,14 @@ export function buildScoreGraph(c: Qwen2Config, batch: BatchShape, temperature: 
 
 /** As the score graph plus old, advantage, mask [N, 1] → gradients (flat as loraLayout), sums [6], logprobs [N, 1]. */
 export function buildPpoGraph(
-  c: Qwen2Config,
+  c: DecoderConfig,
   batch: BatchShape,
   lora: LoraShape,
   loss: { clip: number; temperature: number },
 ): Graph {
   const g = new Graph();
   const n = batch.rows * batch.length;
-  const net = qwen2Forward(g, c, batch.rows, batch.length, lora);
+  const net = decoderForward(g, c, batch.rows, batch.length, lora);
   const target = g.input('target', 'int64', [n, 1]);
   const [old, advantage, mask] = ['old', 'advantage', 'mask'].map((name) => g.input(name, 'float32', [n, 1])) as [
     Value,
@@ -70,10 +70,10 @@ export function buildPpoGraph(
 }
 
 /** Full-parameter cross entropy: ids, target, mask, parameters → gradients (flat as parameterLayout), loss. */
-export function buildSupervisedGraph(c: Qwen2Config, batch: BatchShape): Graph {
+export function buildSupervisedGraph(c: DecoderConfig, batch: BatchShape): Graph {
   const g = new Graph();
   const n = batch.rows * batch.length;
-  const net = qwen2Forward(g, c, batch.rows, batch.length);
+  const net = decoderForward(g, c, batch.rows, batch.length);
   const target = g.input('target', 'int64', [n, 1]);
   const mask = g.input('mask', 'float32', [n, 1]);
   const scored = tokenLogprobs(g, net.hidden, net.head, target, { temperature: 1 });

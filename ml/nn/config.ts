@@ -1,7 +1,17 @@
-// What the graphs need to know of a model; ml/hf reads it from config.json.
+// What the graphs need to know of a model, whatever its family: a pre-norm decoder with rotary positions, grouped-query
+// attention and a gated MLP. The files of ml/nn/architectures say which families differ in what.
+import type { Projection } from './lora.js';
 
-/** Sizes and constants of a Qwen2 decoder. */
-export interface Qwen2Config {
+/** Llama 3's change of the rotary frequencies (Grattafiori et al. 2024; transformers' rope type `llama3`). */
+export interface RopeScaling {
+  factor: number;
+  lowFreqFactor: number;
+  highFreqFactor: number;
+  originalContext: number; // tokens the frequencies were trained for
+}
+
+/** Sizes and constants of a decoder. */
+export interface DecoderConfig {
   hidden: number;
   layers: number;
   heads: number;
@@ -11,5 +21,8 @@ export interface Qwen2Config {
   vocab: number;
   normEps: number;
   ropeTheta: number;
+  ropeScaling?: RopeScaling;
+  biases: readonly Projection[]; // projections that add a bias
+  qkNorm: boolean; // RMSNorm over every head of q and k, before the rotation
   tied: boolean; // the output projection is the embedding
 }

@@ -6,7 +6,7 @@
 // exp(−1e9) = 0, and a prompt is padded on the right, where a causal mask already hides it.
 import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-import { type Qwen2Config, ropeTables } from './qwen2.js';
+import { type DecoderConfig, ropeTables } from './decoder.js';
 
 export const MASKED = -1e9;
 
@@ -17,10 +17,10 @@ class Decoder {
   private readonly sin: Value;
 
   constructor(
-    readonly c: Qwen2Config,
+    readonly c: DecoderConfig,
     positions: number,
   ) {
-    const tables = ropeTables(positions, c.headDim, c.ropeTheta);
+    const tables = ropeTables(c, positions);
     this.cos = this.graph.constant('cos', [positions, c.headDim / 2], tables.cos);
     this.sin = this.graph.constant('sin', [positions, c.headDim / 2], tables.sin);
   }
@@ -64,7 +64,7 @@ class Decoder {
  * a place that is masked must hold finite values in k and zeros in v.
  * → logits [B, vocab], kv [2·layers, B, KV·hd]: key and value of each layer, to be written at `positions`.
  */
-export function buildDecodeGraph(c: Qwen2Config, slots: number): Graph {
+export function buildDecodeGraph(c: DecoderConfig, slots: number): Graph {
   const net = new Decoder(c, slots);
   const g = net.graph;
   const { kvHeads: KV, headDim: hd } = c;
@@ -104,7 +104,7 @@ export function buildDecodeGraph(c: Qwen2Config, slots: number): Graph {
  * ids int64 [rows·length], last int64 [rows] (index into ids of each prompt's last token)
  * → logits [rows, vocab] after the last token, kv [2·layers·rows, KV, length, hd].
  */
-export function buildPrefillGraph(c: Qwen2Config, rows: number, length: number): Graph {
+export function buildPrefillGraph(c: DecoderConfig, rows: number, length: number): Graph {
   const net = new Decoder(c, length);
   const g = net.graph;
   const { kvHeads: KV, headDim: hd, heads: H } = c;

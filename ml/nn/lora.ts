@@ -1,6 +1,6 @@
 // The canonical order of adapter tensors: layer by layer, the seven projections in the order of the forward pass, A
 // before B. An adapter is one flat vector in this order; names are PEFT's, so that its files need no translation.
-import type { Qwen2Config } from './config.js';
+import type { DecoderConfig } from './config.js';
 
 export const PROJECTIONS = [
   'self_attn.q_proj',
@@ -21,7 +21,7 @@ export interface LayoutEntry {
 }
 
 /** [out, in] of a projection's weight. */
-export function projectionShape(c: Qwen2Config, projection: Projection): [number, number] {
+export function projectionShape(c: DecoderConfig, projection: Projection): [number, number] {
   const attention = c.heads * c.headDim;
   const keyValue = c.kvHeads * c.headDim;
   const shapes: Record<Projection, [number, number]> = {
@@ -51,7 +51,7 @@ export function layOut(tensors: readonly (readonly [string, number[]])[]): Layou
 }
 
 /** Every LoRA tensor (A [rank, in], B [out, rank]) with its place in the flat vector. */
-export function loraLayout(c: Qwen2Config, rank: number): LayoutEntry[] {
+export function loraLayout(c: DecoderConfig, rank: number): LayoutEntry[] {
   const tensors: [string, number[]][] = [];
   for (let layer = 0; layer < c.layers; layer++) {
     for (const projection of PROJECTIONS) {

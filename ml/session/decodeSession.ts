@@ -6,7 +6,7 @@ import type ort from 'onnxruntime-node';
 import { uniformAt } from '../../core/random.js';
 import type { TensorData } from '../hf/safetensors.js';
 import { buildDecodeGraph, buildPrefillGraph, MASKED } from '../nn/decodeGraph.js';
-import type { Qwen2Config } from '../nn/qwen2.js';
+import type { DecoderConfig } from '../nn/decoder.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { Generated, GenerateRow } from './engine.js';
 import { GraphSession, tensor } from './runtime.js';
@@ -56,7 +56,7 @@ export class DecodeSession {
   private readonly sampler: Sampler;
 
   constructor(
-    private readonly shape: Qwen2Config,
+    private readonly shape: DecoderConfig,
     private readonly contextLength: number,
     private readonly threads = 1,
   ) {
@@ -160,7 +160,7 @@ class Chunk {
   private positions = new BigInt64Array(0);
   private cached: Record<string, ort.Tensor> | undefined;
 
-  constructor(private readonly c: Qwen2Config) {}
+  constructor(private readonly c: DecoderConfig) {}
 
   /** Makes room; what is there is kept. */
   reserve(rows: number, places: number): void {

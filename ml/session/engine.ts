@@ -2,11 +2,33 @@
 // worker threads; nothing here computes on the caller's event loop.
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
 
+export const DEVICES = ['cpu', 'cuda', 'webgpu', 'auto'] as const;
+export type Device = (typeof DEVICES)[number];
+
+/** Weights of the projections kept in few bits: groups of `groupSize` along the input share a scale. */
+export interface Quantization {
+  bits: 4 | 8;
+  groupSize: number;
+}
+
+/** How a model is opened. Only `quantization` may change a result by a bit; `device` may too, other hardware. */
+export interface EngineOptions {
+  workers?: number; // worker threads; absent: a rule on the model's size and the machine's cores
+  threads?: number; // of each worker
+  device?: Device; // default cpu
+  quantization?: Quantization;
+  checkpointing?: boolean; // recompute layers in the backward pass; absent: a rule on the model's size
+  kvCacheBytes?: number; // bound of the keys and values kept between calls
+  force?: boolean; // open it even where the memory foreseen is not there
+}
+
 /** LoRA tensors of all seven projections as one flat vector in the canonical order of `loraLayout`. */
 export interface Adapter {
   rank: number;
   alpha: number;
   values: Float32Array;
+  /** The value head's weight [hidden] and bias [1] follow the LoRA tensors in `values`. */
+  valueHead?: boolean;
 }
 
 /** AdamW moments, aligned with Adapter.values. `step` counts applied updates. */
@@ -19,6 +41,11 @@ export interface OptimizerState {
 export interface GenerateRow {
   prompt: number[]; // token ids, at least one
   key: readonly [number, number]; // stream of uniforms: token j of the answer takes draw j
+  /**
+   * Ranges [from, to) of the prompt that this engine had sampled, in order. Their keys and values are those of decoding
+   * steps, so that an answer is the same to the bit whether they were kept or are computed again.
+   */
+  sampled?: readonly (readonly [number, number])[];
 }
 
 export interface GenerateOptions {
@@ -26,6 +53,8 @@ export interface GenerateOptions {
   maxNewTokens: number;
   temperature: number; // 0 = greedy
   topP?: number; // absent: no cut (training rollouts)
+  topK?: number; // keep the k likeliest; absent: all
+  repetitionPenalty?: number; // > 1 lowers logits of tokens of the row so far (Keskar et al. 2019); absent: 1, off
   stopTokens: number[]; // an answer ends with, and includes, one of these
   signal?: AbortSignal;
   onProgress?: (tokens: number) => void;
@@ -38,7 +67,14 @@ export interface Generated {
 
 export interface LossConfig {
   clip: number; // ε of the clipped surrogate
+  clipHigh?: number; // ε above 1 (asymmetric clip); absent: clip
   temperature: number; // log-probs are those of softmax(logits / temperature)
+  average?: 'token' | 'sequence'; // mean over all trained tokens, or over sequences of their means
+  entropyBonus?: number; // coefficient of the policy's entropy, which is added to what is maximised
+  klCoefficient?: number; // of the penalty against the rows' referenceLogprobs
+  valueCoefficient?: number; // of the value head's loss, for an adapter that has one
+  valueClip?: number; // values move at most so far from the rows' old values; absent: no clip
+  dropout?: { rate: number; key: readonly [number, number] }; // of the LoRA inputs; the mask is a function of the key
 }
 
 /** Sums over the trained tokens of some rows; add shards in index order, divide once. */
@@ -79,7 +115,7 @@ export interface Engine {
   openingTokens(messages: { role: 'system' | 'user'; content: string }[]): number[];
   /** Tokens to append after an answer (which ended with eos, or was cut) for one more user turn. */
   continuationTokens(content: string, previousFinished: boolean): number[];
-  initAdapter(config: { rank: number; alpha: number }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
+  initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(rows: GenerateRow[], options: GenerateOptions): Promise<Generated[]>;
   /** Log-probs per row, aligned with tokens (entry 0 is 0). temperature divides the logits. */
@@ -87,6 +123,8 @@ export interface Engine {
     rows: { tokens: number[] }[],
     options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
   ): Promise<number[][]>;
+  /** The value head's estimate after each token, per row and aligned with tokens. @throws BAD_ADAPTER without one */
+  values(rows: { tokens: number[] }[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]>;
   /** One minibatch: gradients summed over shards of a fixed size in index order, whatever the number of workers. */
   gradients(
     rows: Trajectory[],

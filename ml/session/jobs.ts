@@ -2,9 +2,9 @@
 // worker when their digest or version is new to it (ONNX Runtime does not read shared memory in place).
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { TensorData } from '../hf/safetensors.js';
+import type { DecoderConfig } from '../nn/decoder.js';
+import { parameterLayout } from '../nn/decoder.js';
 import { type LayoutEntry, layoutSize, viewsOf } from '../nn/lora.js';
-import type { Qwen2Config } from '../nn/qwen2.js';
-import { parameterLayout } from '../nn/qwen2.js';
 import type { DecodeOptions } from './decodeSession.js';
 import type { Adapter, Generated, GenerateRow, GradientSums, LossConfig } from './engine.js';
 import type { SupervisedRow, SupervisedSums } from './trainSession.js';
@@ -13,7 +13,7 @@ import type { SupervisedRow, SupervisedSums } from './trainSession.js';
 export type SharedWeights = Float32Array;
 
 export interface WorkerInit {
-  config: Qwen2Config;
+  config: DecoderConfig;
   contextLength: number;
   weights: SharedWeights;
   threads: number; // of each session
@@ -53,6 +53,6 @@ export function flattenWeights(
 }
 
 /** Tensors over a copy of their own. */
-export function copyWeights(config: Qwen2Config, shared: SharedWeights): Map<string, TensorData> {
+export function copyWeights(config: DecoderConfig, shared: SharedWeights): Map<string, TensorData> {
   return viewsOf(parameterLayout(config), new Float32Array(shared));
 }

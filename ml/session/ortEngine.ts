@@ -8,10 +8,19 @@ import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
 import { type LoadedModel, loadModel } from '../hf/model.js';
 import { readPeft, writePeft } from '../hf/peft.js';
 import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
+import { parameterLayout } from '../nn/decoder.js';
 import { layoutSize, loraLayout } from '../nn/lora.js';
-import { parameterLayout } from '../nn/qwen2.js';
 import { adamwStep, newMoments } from '../optim/adamw.js';
-import type { AdamWConfig, Adapter, Engine, Generated, GradientSums, ModelInfo, OptimizerState } from './engine.js';
+import type {
+  AdamWConfig,
+  Adapter,
+  Engine,
+  EngineOptions,
+  Generated,
+  GradientSums,
+  ModelInfo,
+  OptimizerState,
+} from './engine.js';
 import { flattenWeights, type Job, type SharedAdapter, shareVector, type WorkerInit } from './jobs.js';
 import { WorkerPool } from './pool.js';
 
@@ -38,7 +47,7 @@ export function openPool(model: Pick<LoadedModel, 'config'>, weights: Float32Arr
 }
 
 /** Reads a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
-export async function openEngine(path: string, options: { workers?: number } = {}): Promise<Engine> {
+export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
   const model = loadModel(path);
   const weights = flattenWeights(parameterLayout(model.config), model.weights);
   return new OrtEngine(model, openPool(model, weights, options.workers));
@@ -142,6 +151,10 @@ class OrtEngine implements Engine {
           { signal },
         ),
     );
+  }
+
+  async values(_rows: { tokens: number[] }[], _options: Parameters<Engine['values']>[1]): Promise<number[][]> {
+    throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
   }
 
   async gradients(

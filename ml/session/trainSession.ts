@@ -6,15 +6,15 @@ import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Graph } from '../ir/graph.js';
 import { PPO_SUMS } from '../loss/objectives.js';
 import { type BatchShape, buildPpoGraph, buildScoreGraph, buildSupervisedGraph } from '../loss/trainingGraph.js';
+import { type DecoderConfig, parameterLayout } from '../nn/decoder.js';
 import { layoutSize, loraLayout, viewsOf } from '../nn/lora.js';
-import { parameterLayout, type Qwen2Config } from '../nn/qwen2.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { Adapter, GradientSums, LossConfig } from './engine.js';
 import { GraphSession, tensor } from './runtime.js';
 
 /** What a session needs of a model. */
 export interface LoadedWeights {
-  config: Qwen2Config;
+  config: DecoderConfig;
   weights: ReadonlyMap<string, { shape: readonly number[]; data: Float32Array }>;
 }
 export interface TrainSessionOptions {
@@ -39,7 +39,7 @@ const MAX_SESSIONS = 24;
 export class TrainSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
   private readonly weights: Record<string, ort.Tensor>;
-  private readonly config: Qwen2Config;
+  private readonly config: DecoderConfig;
 
   constructor(
     model: LoadedWeights,

@@ -1,8 +1,8 @@
 // Full-parameter supervised training over the worker pool: what the embedded base model is made with.
 import type { ModelConfig } from '../hf/config.js';
 import type { TensorData } from '../hf/safetensors.js';
+import { parameterLayout } from '../nn/decoder.js';
 import { viewsOf } from '../nn/lora.js';
-import { parameterLayout } from '../nn/qwen2.js';
 import { type AdamWConfig, adamwStep, type Moments, newMoments } from '../optim/adamw.js';
 import { flattenWeights, type Job } from './jobs.js';
 import { openPool } from './ortEngine.js';

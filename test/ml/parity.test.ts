@@ -3,8 +3,8 @@
 // 1e-5 for values; the errors measured are about 1e-6.
 import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
+import { type DecoderConfig, decoderForward, parameterLayout } from '../../ml/nn/decoder.js';
 import { layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
-import { parameterLayout, type Qwen2Config, qwen2Forward } from '../../ml/nn/qwen2.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
 import { adamwStep, newMoments } from '../../ml/optim/adamw.js';
 import { GraphSession, tensor } from '../../ml/session/runtime.js';
@@ -49,7 +49,7 @@ describe('parity with torch, transformers and peft', () => {
 
   it('logits of the base are those of transformers', async () => {
     const g = new Graph();
-    const net = qwen2Forward(g, RECORDED_CONFIG, B, T);
+    const net = decoderForward(g, RECORDED_CONFIG, B, T);
     g.output('logits', g.gemm(net.hidden, net.head, { transB: true }));
     const session = await GraphSession.open(encodeModel(g));
     const feeds = Object.fromEntries([...recorded.all('base.')].map(([name, w]) => [name, tensor(w.data, w.shape)]));
@@ -62,7 +62,7 @@ describe('parity with torch, transformers and peft', () => {
   it('greedy tokens are those of transformers', async () => {
     const [prompt, length] = [5, recorded.shape('greedy')[1]!];
     const g = new Graph();
-    const net = qwen2Forward(g, RECORDED_CONFIG, B, length);
+    const net = decoderForward(g, RECORDED_CONFIG, B, length);
     g.output('next', g.argMax(g.gemm(net.hidden, net.head, { transB: true }), -1));
     const session = await GraphSession.open(encodeModel(g));
     const feeds = Object.fromEntries([...recorded.all('base.')].map(([name, w]) => [name, tensor(w.data, w.shape)]));
@@ -126,7 +126,7 @@ describe('parity with torch, transformers and peft', () => {
 
   for (const tied of [true, false]) {
     it(`the cross-entropy gradient of every parameter is that of torch, embeddings ${tied ? 'tied' : 'untied'}`, async () => {
-      const config: Qwen2Config = { ...RECORDED_CONFIG, tied };
+      const config: DecoderConfig = { ...RECORDED_CONFIG, tied };
       const layout = parameterLayout(config);
       const base = recorded.all('base.');
       if (!tied) base.set('lm_head.weight', recorded.all('untied.').get('lm_head.weight')!);

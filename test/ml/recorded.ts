@@ -1,10 +1,10 @@
 // What torch, transformers and peft computed (parity/record.py), as plain arrays.
 import { fileURLToPath } from 'node:url';
 import { SafetensorsFile } from '../../ml/hf/safetensors.js';
-import type { Qwen2Config } from '../../ml/nn/qwen2.js';
+import type { DecoderConfig } from '../../ml/nn/decoder.js';
 
 /** The sizes of record.py. */
-export const RECORDED_CONFIG: Qwen2Config = {
+export const RECORDED_CONFIG: DecoderConfig = {
   hidden: 32,
   layers: 2,
   heads: 4,
@@ -14,6 +14,8 @@ export const RECORDED_CONFIG: Qwen2Config = {
   vocab: 61,
   normEps: 1e-6,
   ropeTheta: 10000,
+  biases: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+  qkNorm: false,
   tied: true,
 };
 export const RECORDED = { rank: 4, alpha: 8, clip: 0.2, temperature: 0.8, rows: 3, length: 17 };

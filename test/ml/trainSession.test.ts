@@ -2,13 +2,13 @@
 // bit for bit, and bad rows are refused.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../core/random.js';
+import { type DecoderConfig, parameterLayout } from '../../ml/nn/decoder.js';
 import { layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
-import { parameterLayout, type Qwen2Config } from '../../ml/nn/qwen2.js';
 import type { Adapter } from '../../ml/session/engine.js';
 import { TrainSession } from '../../ml/session/trainSession.js';
 import { relativeError } from './recorded.js';
 
-const CONFIG: Qwen2Config = {
+const CONFIG: DecoderConfig = {
   hidden: 16,
   layers: 2,
   heads: 4,
@@ -18,6 +18,8 @@ const CONFIG: Qwen2Config = {
   vocab: 23,
   normEps: 1e-6,
   ropeTheta: 1e4,
+  biases: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+  qkNorm: false,
   tied: true,
 };
 const LOSS = { clip: 0.2, temperature: 0.9 };

@@ -6,7 +6,7 @@ import { tinyModelFiles } from '../../data/tiny/modelFiles.js';
 import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { type TensorData, writeSafetensors } from '../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../ml/nn/qwen2.js';
+import { parameterLayout } from '../../ml/nn/decoder.js';
 
 export interface RandomModelSize {
   hidden?: number;

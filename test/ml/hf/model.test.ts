@@ -6,7 +6,7 @@ import { packageRoot } from '../../../data/paths.js';
 import { parseModelConfig, writeModelConfig } from '../../../ml/hf/config.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../../ml/nn/qwen2.js';
+import { parameterLayout } from '../../../ml/nn/decoder.js';
 
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
 const json = () => JSON.parse(readFileSync(join(fixture, 'config.json'), 'utf8')) as Record<string, unknown>;

@@ -1,19 +1,19 @@
-// The Qwen2 decoder over whole sequences: what scoring and training run. It works on rows, [B·T, hidden]; every
-// parameter and every LoRA tensor is a graph input under its Hugging Face name, so one compiled graph serves any
-// weights, any adapter and full-parameter training.
+// The decoder over whole sequences: what scoring and training run. It works on rows, [B·T, hidden]; every LoRA tensor is
+// a graph input under its PEFT name, so one compiled graph serves any adapter.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-import type { Qwen2Config } from './config.js';
+import type { DecoderConfig } from './config.js';
 import type { LayoutEntry, Projection } from './lora.js';
 import { layOut, loraName, PROJECTIONS, projectionShape } from './lora.js';
+import { type ParameterPlan, Parameters } from './parameters.js';
 
-export type { Qwen2Config } from './config.js';
+export type { DecoderConfig } from './config.js';
 
 const QUERY_BLOCK = 32; // fewer leave more of the future out, more make larger products; 32 to 96 cost the same
 const CAUSAL = -1e9; // added to the score of a key in the future: its probability is exactly 0
 
 /** Every parameter with its place in the flat vector of full-parameter training, in the order of the layers. */
-export function parameterLayout(c: Qwen2Config): LayoutEntry[] {
+export function parameterLayout(c: DecoderConfig): LayoutEntry[] {
   const tensors: [string, number[]][] = [['model.embed_tokens.weight', [c.vocab, c.hidden]]];
   for (let l = 0; l < c.layers; l++) {
     const layer = `model.layers.${l}.`;
@@ -22,7 +22,8 @@ export function parameterLayout(c: Qwen2Config): LayoutEntry[] {
       const shape = projectionShape(c, projection);
       if (projection === 'mlp.gate_proj') tensors.push([`${layer}post_attention_layernorm.weight`, [c.hidden]]);
       tensors.push([`${layer}${projection}.weight`, shape]);
-      if (hasBias(projection)) tensors.push([`${layer}${projection}.bias`, [shape[0]]]);
+      if (c.biases.includes(projection)) tensors.push([`${layer}${projection}.bias`, [shape[0]]]);
+      if (c.qkNorm && NORMED.includes(projection)) tensors.push([`${layer}${normOf(projection)}.weight`, [c.headDim]]);
     }
   }
   tensors.push(['model.norm.weight', [c.hidden]]);
@@ -30,15 +31,17 @@ export function parameterLayout(c: Qwen2Config): LayoutEntry[] {
   return layOut(tensors);
 }
 
-const hasBias = (projection: Projection): boolean =>
-  ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'].includes(projection);
+const NORMED: readonly Projection[] = ['self_attn.q_proj', 'self_attn.k_proj'];
+/** Qwen3's norm over the heads of a projection: `self_attn.q_norm`. */
+export const normOf = (projection: Projection): string => projection.replace('_proj', '_norm');
 
-export interface Qwen2Forward {
+export interface DecoderForward {
   /** After the last norm, [B·T, hidden]. */
   hidden: Value;
   /** [vocab, hidden] */
   head: Value;
-  parameters: Map<string, Value>;
+  /** Parameters that are inputs, by name. */
+  parameters: ReadonlyMap<string, Value>;
   /** LoRA tensors by PEFT name; empty without a LoRA. */
   adapter: Map<string, Value>;
 }
@@ -47,29 +50,24 @@ export interface Qwen2Forward {
  * Appends the forward pass of `rows` sequences of `length` tokens, padded on the right. Input: ids int64 [rows·length].
  * A LoRA adds (alpha / rank)·(x·Aᵀ)·Bᵀ to all seven projections.
  */
-export function qwen2Forward(
+export function decoderForward(
   g: Graph,
-  c: Qwen2Config,
+  c: DecoderConfig,
   rows: number,
   length: number,
   lora?: { rank: number; alpha: number },
-): Qwen2Forward {
-  const parameters = new Map<string, Value>();
+  plan?: ParameterPlan,
+): DecoderForward {
+  const parameters = new Parameters(g, plan);
   const adapter = new Map<string, Value>();
   const n = rows * length;
   const ids = g.input('ids', 'int64', [n]);
-  const parameter = (name: string, shape: number[]): Value => {
-    const value = g.input(name, 'float32', shape);
-    parameters.set(name, value);
-    return value;
-  };
-  const norm = (x: Value, name: string): Value => g.rmsNorm(x, parameter(`${name}.weight`, [c.hidden]), c.normEps);
+  const norm = (x: Value, name: string, size = c.hidden): Value =>
+    g.rmsNorm(x, parameters.get(`${name}.weight`, [size]), c.normEps);
   const linear = (x: Value, layer: number, projection: Projection): Value => {
     const name = `model.layers.${layer}.${projection}`;
     const [out, into] = projectionShape(c, projection);
-    const weight = parameter(`${name}.weight`, [out, into]);
-    const bias = hasBias(projection) ? parameter(`${name}.bias`, [out]) : undefined;
-    const y = g.gemm(x, weight, { transB: true, c: bias });
+    const y = parameters.linear(x, name, [out, into], c.biases.includes(projection));
     if (!lora) return y;
     const [nameA, nameB] = [loraName(layer, projection, 'A'), loraName(layer, projection, 'B')];
     const a = g.input(nameA, 'float32', [lora.rank, into]);
@@ -78,16 +76,21 @@ export function qwen2Forward(
     return g.gemm(g.gemm(x, a, { transB: true }), b, { transB: true, alpha: lora.alpha / lora.rank, c: y });
   };
 
-  const { cos, sin } = ropeTables(length, c.headDim, c.ropeTheta);
+  const { cos, sin } = ropeTables(c, length);
   const cosine = g.constant('rope_cos', [length, c.headDim / 2], cos);
   const sine = g.constant('rope_sin', [length, c.headDim / 2], sin);
   const start = g.indices([0]); // positions count from zero in every row
   const split = (x: Value, heads: number): Value =>
     g.transpose(g.reshape(x, [rows, length, heads, c.headDim]), [0, 2, 1, 3]);
 
+  const rotated = (x: Value, layer: number, projection: Projection, heads: number): Value => {
+    const all = split(linear(x, layer, projection), heads);
+    const normed = c.qkNorm ? norm(all, `model.layers.${layer}.${normOf(projection)}`, c.headDim) : all;
+    return g.rotary(normed, start, cosine, sine);
+  };
   const attention = (x: Value, layer: number): Value => {
-    const q = g.rotary(split(linear(x, layer, 'self_attn.q_proj'), c.heads), start, cosine, sine);
-    const k = g.rotary(split(linear(x, layer, 'self_attn.k_proj'), c.kvHeads), start, cosine, sine);
+    const q = rotated(x, layer, 'self_attn.q_proj', c.heads);
+    const k = rotated(x, layer, 'self_attn.k_proj', c.kvHeads);
     const v = split(linear(x, layer, 'self_attn.v_proj'), c.kvHeads);
     const joined = g.transpose(causalAttention(g, q, k, v), [0, 2, 1, 3]);
     return linear(g.reshape(joined, [n, c.heads * c.headDim]), layer, 'self_attn.o_proj');
@@ -97,15 +100,15 @@ export function qwen2Forward(
     return linear(g.mul(gate, linear(x, layer, 'mlp.up_proj')), layer, 'mlp.down_proj');
   };
 
-  const embedding = parameter('model.embed_tokens.weight', [c.vocab, c.hidden]);
-  let x = g.gather(embedding, ids);
+  const table = ['model.embed_tokens.weight', [c.vocab, c.hidden]] as const;
+  let x = parameters.rows(...table, ids);
   for (let layer = 0; layer < c.layers; layer++) {
     x = g.add(x, attention(norm(x, `model.layers.${layer}.input_layernorm`), layer));
     x = g.add(x, mlp(norm(x, `model.layers.${layer}.post_attention_layernorm`), layer));
   }
   const hidden = norm(x, 'model.norm');
-  const head = c.tied ? embedding : parameter('lm_head.weight', [c.vocab, c.hidden]);
-  return { hidden, head, parameters, adapter };
+  const head = parameters.get(c.tied ? table[0] : 'lm_head.weight', table[1]);
+  return { hidden, head, parameters: parameters.inputs, adapter };
 }
 
 /**
@@ -145,9 +148,8 @@ function causalMask(g: Graph, start: number, end: number): Value {
 
 /** cos and sin of position·θ^(−2i/hd), [positions, hd/2], rounded to f32 where transformers rounds. */
 export function ropeTables(
+  { headDim, ropeTheta: theta }: DecoderConfig,
   positions: number,
-  headDim: number,
-  theta: number,
 ): { cos: Float32Array; sin: Float32Array } {
   const half = headDim / 2;
   const cos = new Float32Array(positions * half);
