@@ -104,6 +104,11 @@ export class FakeEngine implements Engine {
     return rows.map(({ tokens }) => tokens.map((token, t) => (t === 0 ? 0 : -((token % 7) + 1) / 10 + shift / 100)));
   }
 
+  async values(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['values']>[1]) {
+    this.calls.push('values');
+    return rows.map(({ tokens }) => tokens.map((token) => ((token % 5) - 2) / 10 + adapter.values[0]! / 100));
+  }
+
   /** Rows with a positive advantage pull the first value up; the second counts trained tokens. */
   async gradients(rows: Parameters<Engine['gradients']>[0]) {
     this.calls.push('gradients');
