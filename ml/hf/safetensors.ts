@@ -57,7 +57,7 @@ export function parseHeader(
   for (const [name, raw] of Object.entries(json as Record<string, unknown>)) {
     if (name === '__metadata__') continue;
     const { dtype, shape, data_offsets: offsets } = (raw ?? {}) as Record<string, unknown>;
-    if (typeof dtype !== 'string' || !(dtype in BYTES))
+    if (typeof dtype !== 'string' || !Object.hasOwn(BYTES, dtype))
       fail(`tensor ${name} has dtype ${String(dtype)}, not supported`);
     if (!isSizes(shape)) fail(`tensor ${name} has no valid shape`);
     if (!isSizes(offsets) || offsets.length !== 2) fail(`tensor ${name} has no valid data_offsets`);
@@ -108,8 +108,9 @@ export function parseSafetensors(
 /** A file on disk, of which tensors are read one by one. Close it. */
 export class SafetensorsFile {
   readonly entries: Map<string, TensorEntry>;
+  /** Where the data section begins, in bytes. */
+  readonly dataStart: number;
   private readonly fd: number;
-  private readonly start: number;
 
   constructor(readonly path: string) {
     try {
@@ -118,9 +119,11 @@ export class SafetensorsFile {
       throw new GauntletError('BAD_MODEL', `${path}: cannot be read`, { cause });
     }
     try {
-      const size = fstatSync(this.fd).size;
-      this.start = 8 + headerLength(size < 8 ? new Uint8Array(8) : this.bytes(0, 8), size, path, 'BAD_MODEL');
-      this.entries = parseHeader(this.bytes(8, this.start - 8), size - this.start, path);
+      const stat = fstatSync(this.fd);
+      if (!stat.isFile()) throw new GauntletError('BAD_MODEL', `${path}: not a file`);
+      const size = stat.size;
+      this.dataStart = 8 + headerLength(size < 8 ? new Uint8Array(8) : this.bytes(0, 8), size, path, 'BAD_MODEL');
+      this.entries = parseHeader(this.bytes(8, this.dataStart - 8), size - this.dataStart, path);
     } catch (error) {
       closeSync(this.fd);
       throw error;
@@ -137,7 +140,7 @@ export class SafetensorsFile {
         `${this.path}: tensor ${name} has shape [${entry.shape}], config.json needs [${expected}]`,
       );
     return toFloat32(
-      this.bytes(this.start + entry.begin, entry.end - entry.begin),
+      this.bytes(this.dataStart + entry.begin, entry.end - entry.begin),
       entry.dtype,
       `${this.path}: ${name}`,
     );

@@ -1,0 +1,134 @@
+// Where every parameter of a model lies in the safetensors files of its folder, told from their headers alone: a missing,
+// foreign or misshapen tensor is named before a weight is read, and weights can then be read or mapped one by one.
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { GauntletError } from '../../core/errors.js';
+import { type DecoderConfig, parameterLayout } from '../nn/decoder.js';
+import { SafetensorsFile } from './safetensors.js';
+import { readJson } from './tokenizer.js';
+
+export const WEIGHT_DTYPES = ['F32', 'F16', 'BF16'] as const;
+export type WeightDtype = (typeof WEIGHT_DTYPES)[number];
+
+/** A parameter in its file: little endian, row major. */
+export interface StoredParameter {
+  path: string;
+  dtype: WeightDtype;
+  offset: number; // in bytes, from the start of the file
+  length: number; // in bytes
+  shape: number[];
+}
+
+const SINGLE = 'model.safetensors';
+const INDEX = 'model.safetensors.index.json';
+const HEAD = 'lm_head.weight';
+const EMBEDDING = 'model.embed_tokens.weight';
+const HARMLESS = /\.rotary_emb\.inv_freq$/; // a buffer that older checkpoints kept; it follows from config.json
+const CHUNK = 1 << 20;
+
+/**
+ * Every name of parameterLayout with its place.
+ * @throws {GauntletError} BAD_MODEL naming the file, and the tensor that is missing, of another shape or dtype, or of no use
+ */
+export function describeCheckpoint(folder: string, c: DecoderConfig): Map<string, StoredParameter> {
+  const stored = storedTensors(folder);
+  const layout = parameterLayout(c);
+  const known = new Set(layout.map(({ name }) => name));
+  for (const [name, { path }] of stored) {
+    if (known.has(name) || HARMLESS.test(name)) continue;
+    if (name === HEAD && c.tied) checkTied(stored);
+    else fail(path, `tensor ${name} belongs to no parameter of this model, so it cannot be used`);
+  }
+  return new Map(
+    layout.map(({ name, shape }) => {
+      const tensor = stored.get(name) ?? fail(join(folder, weightsName(folder)), `no tensor ${name}`);
+      if (tensor.shape.join() !== shape.join())
+        fail(tensor.path, `tensor ${name} has shape [${tensor.shape}], config.json needs [${shape}]`);
+      const dtype = WEIGHT_DTYPES.find((d) => d === tensor.dtype);
+      if (!dtype) return fail(tensor.path, `tensor ${name} has dtype ${tensor.dtype}; F32, F16 or BF16 is needed`);
+      return [name, { ...tensor, dtype }];
+    }),
+  );
+}
+
+/** The weight files of a folder, by name: one, or the shards that the index names. */
+export function weightFiles(folder: string): string[] {
+  return weightsName(folder) === SINGLE ? [SINGLE] : [...new Set(readIndex(folder).values())].sort();
+}
+
+type StoredTensor = Omit<StoredParameter, 'dtype'> & { dtype: string };
+
+function storedTensors(folder: string): Map<string, StoredTensor> {
+  const index = weightsName(folder) === SINGLE ? undefined : readIndex(folder);
+  const tensors = new Map<string, StoredTensor>();
+  for (const name of weightFiles(folder)) {
+    const path = join(folder, name);
+    if (!existsSync(path)) fail(join(folder, INDEX), `shard ${name} is not in the folder`);
+    for (const [tensor, entry] of headerOf(path)) {
+      if (index && index.get(tensor) !== name) fail(path, `tensor ${tensor} is not one that ${INDEX} puts there`);
+      tensors.set(tensor, entry);
+    }
+  }
+  for (const [tensor, name] of index ?? [])
+    if (!tensors.has(tensor)) fail(join(folder, name), `no tensor ${tensor}, which ${INDEX} puts there`);
+  return tensors;
+}
+
+function headerOf(path: string): Map<string, StoredTensor> {
+  const file = new SafetensorsFile(path);
+  file.close();
+  const place = ({ begin, end }: { begin: number; end: number }) => ({
+    offset: file.dataStart + begin,
+    length: end - begin,
+  });
+  return new Map(
+    [...file.entries].map(([name, entry]) => [name, { path, dtype: entry.dtype, shape: entry.shape, ...place(entry) }]),
+  );
+}
+
+/** The file that says where tensors are; transformers too prefers the single one. */
+function weightsName(folder: string): string {
+  if (existsSync(join(folder, SINGLE))) return SINGLE;
+  if (existsSync(join(folder, INDEX))) return INDEX;
+  throw new GauntletError('BAD_MODEL', `${folder}: neither ${SINGLE} nor ${INDEX}`);
+}
+
+/** Tensor → shard. */
+function readIndex(folder: string): Map<string, string> {
+  const path = join(folder, INDEX);
+  const map = readJson(path).weight_map;
+  if (typeof map !== 'object' || map === null || Array.isArray(map)) return fail(path, 'field weight_map is missing');
+  const index = new Map(Object.entries(map).map(([tensor, name]) => [tensor, String(name)]));
+  const outside = [...index.values()].find((name) => basename(name) !== name || !name.endsWith('.safetensors'));
+  if (outside !== undefined) fail(path, `${outside} is not a safetensors file of this folder`);
+  return index;
+}
+
+/** A tied model needs no output projection. One that is there and is not the embedding would silently be lost. */
+function checkTied(stored: ReadonlyMap<string, StoredTensor>): void {
+  const [head, embedding] = [stored.get(HEAD)!, stored.get(EMBEDDING)];
+  if (embedding && (head.dtype !== embedding.dtype || !sameBytes(head, embedding)))
+    fail(head.path, `tensor ${HEAD} is not ${EMBEDDING}, though config.json says tie_word_embeddings`);
+}
+
+function sameBytes(a: StoredTensor, b: StoredTensor): boolean {
+  if (a.length !== b.length) return false;
+  const [fileA, fileB] = [openSync(a.path, 'r'), openSync(b.path, 'r')];
+  const [left, right] = [Buffer.alloc(CHUNK), Buffer.alloc(CHUNK)];
+  try {
+    for (let at = 0; at < a.length; at += CHUNK) {
+      const size = Math.min(CHUNK, a.length - at);
+      readSync(fileA, left, 0, size, a.offset + at);
+      readSync(fileB, right, 0, size, b.offset + at);
+      if (left.compare(right, 0, size, 0, size) !== 0) return false;
+    }
+    return true;
+  } finally {
+    closeSync(fileA);
+    closeSync(fileB);
+  }
+}
+
+function fail(where: string, what: string): never {
+  throw new GauntletError('BAD_MODEL', `${where}: ${what}`);
+}
