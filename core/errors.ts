@@ -17,6 +17,11 @@ export const ERROR_CODES = {
   SANDBOX_FAULT: { retryable: true, help: 'an infrastructure fault of the sandbox; retried, never a reward' },
   STORE_FAULT: { retryable: true, help: 'check free space and permissions of the store' },
   ENGINE_FAULT: { retryable: true, help: 'a model session failed; retried on a fresh one' },
+  DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install what the message names' },
+  OUT_OF_MEMORY: {
+    retryable: false,
+    help: 'foreseen before anything was loaded: free memory, quantise the base (--quantize int4), or insist (--force)',
+  },
   SERVER_UNAVAILABLE: { retryable: false, help: 'check TEMPORAL_ADDRESS, or unset it to use the embedded server' },
   PORT_TAKEN: { retryable: false, help: 'choose another port' },
 } as const;

@@ -7,6 +7,7 @@ import { parameterLayout } from '../nn/decoder.js';
 import { type LayoutEntry, layoutSize, viewsOf } from '../nn/lora.js';
 import type { DecodeOptions } from './decodeSession.js';
 import type { Adapter, Generated, GenerateRow, GradientSums, LossConfig } from './engine.js';
+import type { Provider } from './providers.js';
 import type { SupervisedRow, SupervisedSums } from './trainSession.js';
 
 /** All parameters, flat as parameterLayout, over shared memory. */
@@ -17,6 +18,7 @@ export interface WorkerInit {
   contextLength: number;
   weights: SharedWeights;
   threads: number; // of each session
+  provider: Provider;
 }
 
 /** An adapter whose values are shared; equal digests mean equal values. */

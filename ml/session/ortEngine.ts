@@ -23,6 +23,9 @@ import type {
 } from './engine.js';
 import { flattenWeights, type Job, type SharedAdapter, shareVector, type WorkerInit } from './jobs.js';
 import { WorkerPool } from './pool.js';
+import { type Provider, resolveDevice } from './providers.js';
+import { tokensFault, trajectoryFault } from './rows.js';
+import { addSums, policyStats } from './statistics.js';
 
 export const GENERATE_ROWS = 32; // rows that step together; also keeps a chunk's caches in the processor's
 export const SCORE_ROWS = 16;
@@ -40,17 +43,24 @@ export function workerCount(option?: number): number {
   return wanted;
 }
 
-export function openPool(model: Pick<LoadedModel, 'config'>, weights: Float32Array, workers?: number): WorkerPool {
+export function openPool(
+  model: Pick<LoadedModel, 'config'>,
+  weights: Float32Array,
+  workers?: number,
+  provider: Provider = 'cpu',
+): WorkerPool {
   const { config } = model;
-  const init: WorkerInit = { config, contextLength: config.contextLength, weights, threads: 1 };
+  const init: WorkerInit = { config, contextLength: config.contextLength, weights, threads: 1, provider };
   return new WorkerPool(new URL('./worker.js', import.meta.url), init, workerCount(workers));
 }
 
 /** Reads a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
+  const provider = await resolveDevice(options.device);
   const model = loadModel(path);
   const weights = flattenWeights(parameterLayout(model.config), model.weights);
-  return new OrtEngine(model, openPool(model, weights, options.workers));
+  const workers = options.workers ?? (provider === 'cpu' ? undefined : 1); // one thread feeds a GPU
+  return new OrtEngine(model, openPool(model, weights, workers, provider));
 }
 
 class OrtEngine implements Engine {
@@ -119,7 +129,8 @@ class OrtEngine implements Engine {
     options: Parameters<Engine['generate']>[1],
   ): Promise<Generated[]> {
     const { adapter, signal, onProgress, ...decode } = options;
-    for (const { prompt } of rows) this.checkTokens(prompt);
+    // a prompt that leaves no room gets an empty answer
+    refuse(rows, ({ prompt }) => tokensFault(prompt, { ...this.info, contextLength: Number.POSITIVE_INFINITY }));
     if (!(decode.temperature >= 0))
       throw new GauntletError('BAD_INPUT', `temperature must be at least 0, is ${decode.temperature}`);
     if (decode.topP !== undefined && !(decode.topP > 0 && decode.topP <= 1))
@@ -139,7 +150,7 @@ class OrtEngine implements Engine {
 
   async logprobs(rows: { tokens: number[] }[], options: Parameters<Engine['logprobs']>[1]): Promise<number[][]> {
     const { adapter, temperature, signal } = options;
-    for (const { tokens } of rows) this.checkTokens(tokens);
+    refuse(rows, ({ tokens }) => tokensFault(tokens, this.info));
     const shared = this.share(adapter);
     return inChunks(
       rows,
@@ -162,7 +173,7 @@ class OrtEngine implements Engine {
     options: Parameters<Engine['gradients']>[1],
   ): Promise<GradientSums> {
     const { adapter, loss, signal } = options;
-    for (const { tokens } of rows) this.checkTokens(tokens);
+    refuse(rows, (row) => trajectoryFault(row, this.info));
     const shared = this.share(adapter)!;
     const parts = split(
       byLength(rows, (row) => row.tokens.length),
@@ -183,22 +194,11 @@ class OrtEngine implements Engine {
   ): ReturnType<Engine['applyUpdate']> {
     this.checkAdapter(adapter);
     if (!(sums.tokens > 0)) throw new GauntletError('BAD_INPUT', 'an update needs at least one trained token');
-    const mean = sums.gradients.map((g) => g / sums.tokens);
+    if (!sums.gradients.every(Number.isFinite))
+      throw new GauntletError('BAD_INPUT', 'the gradient is not finite: are oldLogprobs those of this policy?');
+    const mean = sums.gradients.map((g) => g / sums.divisor);
     const { parameters, state: next, gradNorm } = adamwStep(adapter.values, state, mean, config);
-    const { loss, ratio, approxKl, clipped, entropy, tokens } = sums;
-    return {
-      adapter: { ...adapter, values: parameters },
-      state: next,
-      stats: {
-        loss: loss / tokens,
-        ratio: ratio / tokens,
-        approxKl: approxKl / tokens,
-        clipFraction: clipped / tokens,
-        entropy: entropy / tokens,
-        gradNorm,
-        tokens,
-      },
-    };
+    return { adapter: { ...adapter, values: parameters }, state: next, stats: policyStats(sums, gradNorm) };
   }
 
   async close(): Promise<void> {
@@ -222,13 +222,14 @@ class OrtEngine implements Engine {
         `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
       );
   }
+}
 
-  private checkTokens(tokens: readonly number[]): void {
-    if (tokens.length === 0) throw new GauntletError('BAD_INPUT', 'a row has no tokens');
-    const bad = tokens.find((id) => !(Number.isInteger(id) && id >= 0 && id < this.info.vocabSize));
-    if (bad !== undefined)
-      throw new GauntletError('BAD_INPUT', `token ${bad} is outside 0..${this.info.vocabSize - 1}`);
-  }
+/** @throws {GauntletError} BAD_INPUT naming the first row that has a fault */
+function refuse<R>(rows: readonly R[], fault: (row: R) => string | undefined): void {
+  rows.forEach((row, i) => {
+    const what = fault(row);
+    if (what !== undefined) throw new GauntletError('BAD_INPUT', `row ${i}: ${what}`);
+  });
 }
 
 /** Rows of a chunk for a request of `count`: at most GENERATE_ROWS, an even number of chunks where it pays. */
@@ -269,15 +270,4 @@ async function inChunks<R, T>(
     });
   });
   return results;
-}
-
-/** In index order, in f64, rounded once. */
-export function addSums(parts: readonly GradientSums[], size: number): GradientSums {
-  const total = new Float64Array(size);
-  const sums = { loss: 0, ratio: 0, approxKl: 0, clipped: 0, entropy: 0, tokens: 0 };
-  for (const part of parts) {
-    for (let i = 0; i < size; i++) total[i]! += part.gradients[i]!;
-    for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += part[key];
-  }
-  return { gradients: new Float32Array(total), ...sums };
 }

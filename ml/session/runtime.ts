@@ -2,11 +2,19 @@
 // among it, prepacking is) is the same in every process. A run blocks its thread, so sessions live in worker threads.
 import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
+import type { Provider } from './providers.js';
 
 export type TensorArray = Float32Array | BigInt64Array | Int32Array;
 export interface Feed {
   data: TensorArray; // read in place, not copied; must not lie in shared memory
   dims: readonly number[];
+}
+
+let provider: Provider = 'cpu'; // a thread serves one engine, and an engine has one device
+
+/** What the sessions that this thread opens run on; nodes that a GPU's provider lacks run on the CPU. */
+export function useProvider(chosen: Provider): void {
+  provider = chosen;
 }
 
 /** A compiled graph. Feeds and results are by name. */
@@ -18,7 +26,7 @@ export class GraphSession {
     try {
       return new GraphSession(
         await ort.InferenceSession.create(model, {
-          executionProviders: ['cpu'],
+          executionProviders: [provider],
           intraOpNumThreads: threads,
           interOpNumThreads: 1,
           executionMode: 'sequential',

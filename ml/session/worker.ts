@@ -7,11 +7,13 @@ import { DecodeSession } from './decodeSession.js';
 import type { Adapter } from './engine.js';
 import { copyWeights, type Job, type JobResults, type SharedAdapter, type WorkerInit } from './jobs.js';
 import type { JobMessage, WorkerMessage } from './pool.js';
+import { useProvider } from './runtime.js';
 import { TrainSession } from './trainSession.js';
 
 const PROGRESS_TOKENS = 256; // at most one message per so many tokens
 
 const init = workerData as WorkerInit;
+useProvider(init.provider);
 const base = copyWeights(init.config, init.weights);
 const decoder = new DecodeSession(init.config, init.contextLength, init.threads);
 const trainer = new TrainSession({ config: init.config, weights: base }, { threads: init.threads });

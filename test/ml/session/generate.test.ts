@@ -227,7 +227,7 @@ describe('generation', () => {
 
   it('rows and options that cannot be are refused by name', async () => {
     const row = randomRow('x', 3);
-    await assert.rejects(engine.generate([{ ...row, prompt: [] }], sample), /a row has no tokens/);
+    await assert.rejects(engine.generate([{ ...row, prompt: [] }], sample), /row 0: there are no tokens/);
     await assert.rejects(engine.generate([{ ...row, prompt: [VOCAB] }], sample), /token 67 is outside 0\.\.66/);
     await assert.rejects(engine.generate([row], { ...sample, temperature: -1 }), /temperature/);
     await assert.rejects(engine.generate([row], { ...sample, topP: 0 }), /topP/);
