@@ -74,18 +74,37 @@ export interface LossConfig {
   klCoefficient?: number; // of the penalty against the rows' referenceLogprobs
   valueCoefficient?: number; // of the value head's loss, for an adapter that has one
   valueClip?: number; // values move at most so far from the rows' old values; absent: no clip
-  dropout?: { rate: number; key: readonly [number, number] }; // of the LoRA inputs; the mask is a function of the key
+  /**
+   * Of the LoRA inputs. The mask is a function of the key, of a row's index among the rows of the call, and of layer,
+   * projection, position and feature: neither shards nor workers nor padding show in it. A new key for every minibatch.
+   */
+  dropout?: { rate: number; key: readonly [number, number] };
 }
 
-/** Sums over the trained tokens of some rows; add shards in index order, divide once. */
+/**
+ * Sums over the trained tokens of some rows; add shards in index order, divide once. Gradients and loss are sums of
+ * weighted terms, to be divided by `divisor`; the statistics are sums over tokens, to be divided by `tokens`.
+ */
 export interface GradientSums {
-  gradients: Float32Array; // of −Σ min(ratio·A, clip(ratio)·A) over masked tokens, flat like Adapter.values
+  gradients: Float32Array; // of the loss, flat like Adapter.values
+  /** Of all terms together: what is minimised. */
   loss: number;
+  /** Trained tokens, or for `average: 'sequence'` the sequences with one, each weighing its tokens by 1 / their number. */
+  divisor: number;
   ratio: number;
   approxKl: number;
   clipped: number;
-  entropy: number;
+  entropy: number; // Σ −log p of the sampled tokens
   tokens: number;
+  policyLoss?: number; // of the clipped surrogate alone, where the loss has other terms
+  exactEntropy?: number; // of the whole distribution, with an entropy bonus
+  kl?: number; // to the reference, with a KL penalty
+  valueLoss?: number; // ½·(squared error), with a value loss; so the five below
+  valueClipped?: number; // tokens whose value moved out of its clip range
+  returns?: number;
+  returnsSquared?: number;
+  valueErrors?: number; // returns − values
+  valueErrorsSquared?: number;
 }
 
 export interface AdamWConfig {
@@ -123,14 +142,17 @@ export interface Engine {
     rows: { tokens: number[] }[],
     options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
   ): Promise<number[][]>;
-  /** The value head's estimate after each token, per row and aligned with tokens. @throws BAD_ADAPTER without one */
+  /**
+   * The value head's estimates per row, aligned as log-probs are: entry t is that of the state in which token t was
+   * chosen, after the tokens before it (entry 0 is 0). @throws BAD_ADAPTER without a head
+   */
   values(rows: { tokens: number[] }[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]>;
   /** One minibatch: gradients summed over shards of a fixed size in index order, whatever the number of workers. */
   gradients(
     rows: Trajectory[],
     options: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
   ): Promise<GradientSums>;
-  /** Divides by tokens, clips by global norm, one AdamW step. Pure: returns new values. */
+  /** Divides by the divisor, clips by global norm, one AdamW step. Pure: returns new values. */
   applyUpdate(
     adapter: Adapter,
     state: OptimizerState,

@@ -157,7 +157,7 @@ function gradientSums(gradients: Float32Array, sums: Float32Array): GradientSums
     (typeof PPO_SUMS)[number],
     number
   >;
-  return { gradients, ...named };
+  return { gradients, ...named, divisor: named.tokens };
 }
 
 /** Rows padded on the right with token 0, which a causal mask hides; their number is padded to a power of two. */

@@ -121,7 +121,7 @@ export class FakeEngine implements Engine {
       gradients[0]! -= row.advantage * trained * good;
       gradients[1]! += row.oldLogprobs.reduce((sum, p) => sum + p, 0);
     }
-    return { gradients, loss: -1, ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens, tokens };
+    return { gradients, loss: -1, divisor: tokens, ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens, tokens };
   }
 
   async applyUpdate(
