@@ -1,80 +1,171 @@
-// config.json of a Hugging Face model folder, reduced to what the Qwen2 graphs need. Whatever would change the
-// computation and is not supported is refused by name here, before any weight is read.
+// config.json of a Hugging Face model folder, reduced to what the graphs need. Whatever would change the computation and
+// is not supported is refused by name here, before any weight is read.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import type { DecoderConfig } from '../nn/decoder.js';
+import type { Architecture } from '../nn/architectures/architecture.js';
+import { ARCHITECTURES } from '../nn/architectures/index.js';
+import type { DecoderConfig, RopeScaling } from '../nn/config.js';
+import { PROJECTIONS } from '../nn/lora.js';
 import { readJson } from './tokenizer.js';
 
 /** What config.json says about a model that these graphs can run. */
 export interface ModelConfig extends DecoderConfig {
-  architecture: 'Qwen2ForCausalLM';
+  architecture: string; // a name of ARCHITECTURES
   contextLength: number; // in tokens
 }
 
+type Json = Readonly<Record<string, unknown>>;
+
+/** As transformers takes a field of any family that config.json leaves out. */
+const DEFAULTS: Json = { rms_norm_eps: 1e-6, rope_theta: 10000, hidden_act: 'silu' };
+/** Fields of which the graphs know one value only, whatever the family. */
+const FIXED: Json = { hidden_act: 'silu', quantization_config: undefined, partial_rotary_factor: 1 };
+
 /** @throws {GauntletError} BAD_MODEL naming `where` and the field */
-export function parseModelConfig(json: Record<string, unknown>, where: string): ModelConfig {
-  const fail = (what: string): never => {
-    throw new GauntletError('BAD_MODEL', `${where}: ${what}`);
-  };
-  const architecture = Array.isArray(json.architectures) ? String(json.architectures[0]) : String(json.model_type);
-  if (architecture !== 'Qwen2ForCausalLM') fail(`architecture ${architecture} is not supported, only Qwen2ForCausalLM`);
-  const size = (field: string, absent?: number): number => {
-    const value = json[field] ?? absent;
-    if (!Number.isSafeInteger(value) || (value as number) < 1)
-      fail(`field ${field} must be a positive integer, is ${value}`);
-    return value as number;
-  };
-  const positive = (field: string, value: unknown): number => {
-    if (typeof value !== 'number' || !(value > 0) || !Number.isFinite(value))
-      fail(`field ${field} must be a positive number, is ${value}`);
-    return value as number;
-  };
-  const rope = (json.rope_parameters ?? json.rope_scaling ?? {}) as Record<string, unknown>; // transformers ≥ 5, < 5
-  const ropeType = rope.rope_type ?? rope.type ?? 'default';
-  if (ropeType !== 'default') fail(`field rope_parameters.rope_type ${ropeType} is not supported`);
-  if (json.use_sliding_window === true) fail('field use_sliding_window is not supported');
-  if ((json.hidden_act ?? 'silu') !== 'silu') fail(`field hidden_act ${json.hidden_act} is not supported, only silu`);
-  if (json.quantization_config) fail('field quantization_config is not supported');
-  const hidden = size('hidden_size');
-  const heads = size('num_attention_heads');
-  const kvHeads = size('num_key_value_heads', heads);
-  const headDim = size('head_dim', hidden / heads);
-  if (heads % kvHeads !== 0) fail(`num_attention_heads ${heads} is no multiple of num_key_value_heads ${kvHeads}`);
-  if (headDim % 2 !== 0) fail(`field head_dim must be even, is ${headDim}`);
+export function parseModelConfig(json: Json, where: string): ModelConfig {
+  const architecture = architectureOf(json, where);
+  const fields = new Fields({ ...DEFAULTS, ...architecture.defaults, ...json }, where);
+  for (const [field, value] of Object.entries({ ...FIXED, ...architecture.fixed })) fields.only(field, value);
+  const kinds = fields.list('layer_types').filter((kind) => kind !== 'full_attention');
+  if (kinds.length > 0) fields.fail(`field layer_types ${kinds[0]} is not supported, only full_attention`);
+  const hidden = fields.size('hidden_size');
+  const heads = fields.size('num_attention_heads');
+  const kvHeads = fields.size('num_key_value_heads', heads);
+  const headDim = fields.size('head_dim', hidden / heads);
+  if (heads % kvHeads !== 0)
+    fields.fail(`num_attention_heads ${heads} is no multiple of num_key_value_heads ${kvHeads}`);
+  if (headDim % 2 !== 0) fields.fail(`field head_dim must be even, is ${headDim}`);
+  const contextLength = fields.size('max_position_embeddings');
+  const biased = Object.entries(architecture.biasFields).flatMap(([field, on]) => (fields.flag(field) ? on : []));
   return {
-    architecture: 'Qwen2ForCausalLM',
+    architecture: architecture.name,
     hidden,
-    layers: size('num_hidden_layers'),
+    layers: fields.size('num_hidden_layers'),
     heads,
     kvHeads,
     headDim,
-    ffn: size('intermediate_size'),
-    vocab: size('vocab_size'),
-    contextLength: size('max_position_embeddings', 32768),
-    normEps: positive('rms_norm_eps', json.rms_norm_eps ?? 1e-6),
-    ropeTheta: positive('rope_theta', json.rope_theta ?? rope.rope_theta ?? 10000),
-    biases: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
-    qkNorm: false,
-    tied: json.tie_word_embeddings === true,
+    ffn: fields.size('intermediate_size'),
+    vocab: fields.size('vocab_size'),
+    contextLength,
+    normEps: fields.positive('rms_norm_eps'),
+    ...parseRope(fields, contextLength),
+    biases: PROJECTIONS.filter((p) => architecture.biases.includes(p) || biased.includes(p)),
+    qkNorm: architecture.qkNorm,
+    tied: fields.flag('tie_word_embeddings'),
   };
 }
 
+/** By name in `architectures`, by `model_type` where that is absent; the two must not contradict each other. */
+function architectureOf(json: Json, where: string): Architecture {
+  const { architectures, model_type: type } = json;
+  const name: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
+  const found = ARCHITECTURES.find((a) => (name === undefined ? a.modelType === type : a.name === name));
+  const fail = (what: string): never => {
+    throw new GauntletError('BAD_MODEL', `${where}: ${what}`);
+  };
+  if (!found) {
+    const supported = ARCHITECTURES.map((a) => a.name).join(', ');
+    return fail(`architecture ${name ?? type} is not supported, only ${supported}`);
+  }
+  if (type !== undefined && type !== found.modelType) fail(`field model_type ${type} is not that of ${found.name}`);
+  return found;
+}
+
+/** Rotary positions: in `rope_parameters` from transformers 5 on, before in `rope_theta` and `rope_scaling`. */
+function parseRope(fields: Fields, contextLength: number): { ropeTheta: number; ropeScaling?: RopeScaling } {
+  const name = fields.json.rope_scaling ? 'rope_scaling' : 'rope_parameters'; // transformers' order too
+  const rope = fields.inner(name);
+  const type = rope.json.rope_type ?? rope.json.type ?? 'default';
+  if (type !== 'default' && type !== 'llama3')
+    fields.fail(`field ${name}.rope_type ${type} is not supported, only default and llama3`);
+  rope.only('partial_rotary_factor', 1);
+  const nested = Object.entries(rope.json).find(([, value]) => typeof value === 'object' && value !== null);
+  if (nested) fields.fail(`field ${name}.${nested[0]} is not supported: one rotation for all layers`);
+  const ropeTheta =
+    (rope.json.rope_theta ?? null) === null ? fields.positive('rope_theta') : rope.positive('rope_theta');
+  if (type === 'default') return { ropeTheta };
+  const ropeScaling = {
+    factor: rope.positive('factor'),
+    lowFreqFactor: rope.positive('low_freq_factor'),
+    highFreqFactor: rope.positive('high_freq_factor'),
+    originalContext: rope.size('original_max_position_embeddings', contextLength),
+  };
+  if (ropeScaling.highFreqFactor <= ropeScaling.lowFreqFactor)
+    fields.fail(`field ${name}.high_freq_factor must be above low_freq_factor ${ropeScaling.lowFreqFactor}`);
+  return { ropeTheta, ropeScaling };
+}
+
+/** Reads fields of an object by kind. null counts as absent, as it does in Python's files. */
+class Fields {
+  constructor(
+    readonly json: Json,
+    private readonly where: string,
+    private readonly prefix = '',
+  ) {}
+  fail(what: string): never {
+    throw new GauntletError('BAD_MODEL', `${this.where}: ${what}`);
+  }
+  size(field: string, absent?: number): number {
+    const value = this.json[field] ?? absent;
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
+      return this.wrong(field, 'must be a positive integer', value);
+    return value;
+  }
+  positive(field: string): number {
+    const value = this.json[field];
+    if (typeof value !== 'number' || !(value > 0 && value < Number.POSITIVE_INFINITY))
+      return this.wrong(field, 'must be a positive number', value);
+    return value;
+  }
+  flag(field: string): boolean {
+    const value = this.json[field] ?? false;
+    return typeof value === 'boolean' ? value : this.wrong(field, 'must be true or false', value);
+  }
+  list(field: string): unknown[] {
+    const value = this.json[field] ?? [];
+    return Array.isArray(value) ? value : this.wrong(field, 'must be a list', value);
+  }
+  inner(field: string): Fields {
+    const value = this.json[field] ?? {};
+    if (typeof value !== 'object' || Array.isArray(value)) return this.wrong(field, 'must be an object', value);
+    return new Fields(value as Json, this.where, `${field}.`);
+  }
+  /** undefined: the field must be absent. */
+  only(field: string, value: unknown): void {
+    const actual = this.json[field] ?? undefined;
+    if (actual === undefined || actual === value) return;
+    const shown = typeof actual === 'object' ? '' : ` ${actual}`;
+    this.fail(`field ${this.prefix}${field}${shown} is not supported${value === undefined ? '' : `, only ${value}`}`);
+  }
+  private wrong(field: string, rule: string, value: unknown): never {
+    return this.fail(`field ${this.prefix}${field} ${rule}, is ${value}`);
+  }
+}
+
 /** Tokens that end an answer: of generation_config.json where it says so, else of config.json. */
-export function readEosTokens(folder: string, config: Record<string, unknown>): number[] {
+export function readEosTokens(folder: string, config: Json): number[] {
   const path = join(folder, 'generation_config.json');
   const value = (existsSync(path) ? readJson(path).eos_token_id : undefined) ?? config.eos_token_id ?? [];
   return (Array.isArray(value) ? value : [value]).filter((id): id is number => Number.isSafeInteger(id));
 }
 
-/** config.json as transformers writes it for such a model. */
+/**
+ * config.json as transformers 4 writes it for such a model (5 reads it too).
+ * @throws {GauntletError} BAD_MODEL where the biases are not those of the architecture
+ */
 export function writeModelConfig(
   c: ModelConfig,
   tokens: { eos: number; pad: number; bos?: number },
 ): Record<string, unknown> {
-  return {
-    architectures: [c.architecture],
-    model_type: 'qwen2',
+  const architecture = architectureOf({ architectures: [c.architecture] }, 'config.json');
+  const biasFields = Object.entries(architecture.biasFields).map(([field, on]): [string, boolean] => [
+    field,
+    on.every((p) => c.biases.includes(p)),
+  ]);
+  const written = {
+    architectures: [architecture.name],
+    model_type: architecture.modelType,
     hidden_size: c.hidden,
     num_hidden_layers: c.layers,
     num_attention_heads: c.heads,
@@ -85,15 +176,28 @@ export function writeModelConfig(
     max_position_embeddings: c.contextLength,
     rms_norm_eps: c.normEps,
     rope_theta: c.ropeTheta,
+    ...(c.ropeScaling && { rope_scaling: writeRopeScaling(c.ropeScaling) }),
     tie_word_embeddings: c.tied,
     hidden_act: 'silu',
     attention_dropout: 0,
+    ...architecture.fixed,
+    ...Object.fromEntries(biasFields),
     initializer_range: 0.02,
     use_cache: true,
-    use_sliding_window: false,
     bos_token_id: tokens.bos ?? null,
     eos_token_id: tokens.eos,
     pad_token_id: tokens.pad,
     torch_dtype: 'float32',
   };
+  if (parseModelConfig(written, 'config.json').biases.join() !== c.biases.join())
+    throw new GauntletError('BAD_MODEL', `${c.architecture} has no such biases: ${c.biases.join(', ')}`);
+  return written;
 }
+
+const writeRopeScaling = (r: RopeScaling): Json => ({
+  rope_type: 'llama3',
+  factor: r.factor,
+  low_freq_factor: r.lowFreqFactor,
+  high_freq_factor: r.highFreqFactor,
+  original_max_position_embeddings: r.originalContext,
+});

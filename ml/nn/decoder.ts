@@ -6,8 +6,10 @@ import type { DecoderConfig } from './config.js';
 import type { LayoutEntry, Projection } from './lora.js';
 import { layOut, loraName, PROJECTIONS, projectionShape } from './lora.js';
 import { type ParameterPlan, Parameters } from './parameters.js';
+import { ropeTables } from './rope.js';
 
 export type { DecoderConfig } from './config.js';
+export { ropeTables } from './rope.js';
 
 const QUERY_BLOCK = 32; // fewer leave more of the future out, more make larger products; 32 to 96 cost the same
 const CAUSAL = -1e9; // added to the score of a key in the future: its probability is exactly 0
@@ -144,22 +146,4 @@ function causalMask(g: Graph, start: number, end: number): Value {
   const mask = new Float32Array((end - start) * end);
   for (let i = start; i < end; i++) mask.fill(CAUSAL, (i - start) * end + i + 1, (i - start + 1) * end);
   return g.constant(name, [end - start, end], mask);
-}
-
-/** cos and sin of position·θ^(−2i/hd), [positions, hd/2], rounded to f32 where transformers rounds. */
-export function ropeTables(
-  { headDim, ropeTheta: theta }: DecoderConfig,
-  positions: number,
-): { cos: Float32Array; sin: Float32Array } {
-  const half = headDim / 2;
-  const cos = new Float32Array(positions * half);
-  const sin = new Float32Array(positions * half);
-  for (let p = 0; p < positions; p++) {
-    for (let i = 0; i < half; i++) {
-      const angle = Math.fround(p * Math.fround(theta ** ((-2 * i) / headDim)));
-      cos[p * half + i] = Math.cos(angle);
-      sin[p * half + i] = Math.sin(angle);
-    }
-  }
-  return { cos, sin };
 }

@@ -3,13 +3,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../../data/paths.js';
-import { parseModelConfig, writeModelConfig } from '../../../ml/hf/config.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { parameterLayout } from '../../../ml/nn/decoder.js';
 
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
-const json = () => JSON.parse(readFileSync(join(fixture, 'config.json'), 'utf8')) as Record<string, unknown>;
 
 describe('model folders', () => {
   it('a folder that transformers wrote is read whole', () => {
@@ -26,28 +24,6 @@ describe('model folders', () => {
     assert.deepEqual(model.weights.get('model.layers.2.self_attn.k_proj.weight')!.shape, [16, 48]);
     assert.match(model.digest, /^[0-9a-f]{64}$/);
     assert.equal(loadModel(fixture).digest, model.digest);
-  });
-
-  it('what config.json says wrongly, or says and is not supported, is named', () => {
-    const bad = (change: Record<string, unknown>, pattern: RegExp) =>
-      assert.throws(() => parseModelConfig({ ...json(), ...change }, 'config.json'), pattern);
-    bad({ architectures: ['LlamaForCausalLM'] }, /architecture LlamaForCausalLM is not supported/);
-    bad({ hidden_size: '48' }, /field hidden_size must be a positive integer, is 48/);
-    bad({ num_hidden_layers: 0 }, /field num_hidden_layers/);
-    bad({ vocab_size: undefined }, /field vocab_size .* is undefined/);
-    bad({ num_key_value_heads: 4 }, /num_attention_heads 6 is no multiple of num_key_value_heads 4/);
-    bad({ head_dim: 7 }, /head_dim must be even/);
-    bad({ rms_norm_eps: -1 }, /rms_norm_eps/);
-    bad({ rope_parameters: { rope_type: 'yarn', rope_theta: 1e4 } }, /rope_type yarn/);
-    bad({ use_sliding_window: true }, /use_sliding_window/);
-    bad({ hidden_act: 'gelu' }, /hidden_act gelu/);
-    bad({ quantization_config: {} }, /quantization_config/);
-  });
-
-  it('the config that is written is the one that is read', () => {
-    const config = parseModelConfig(json(), 'x');
-    const written = writeModelConfig(config, { eos: 2, pad: 0 });
-    assert.deepEqual(parseModelConfig(written, 'y'), config);
   });
 
   it('a missing file or tensor is named, and shards are read through their index', () => {

@@ -1,0 +1,22 @@
+// What families of decoders differ in, as data: one file per family and one line in index.ts. All else is common to them.
+import { PROJECTIONS, type Projection } from '../lora.js';
+
+type Fields = Readonly<Record<string, unknown>>; // of config.json
+
+export interface Architecture {
+  name: string; // in `architectures`
+  modelType: string; // in `model_type`
+  /** What transformers takes where config.json leaves a field out. */
+  defaults: Fields;
+  /** Fields of which the graphs know one value only. */
+  fixed: Fields;
+  /** Projections that always add a bias. */
+  biases: readonly Projection[];
+  /** Those that add one where config.json sets a field. */
+  biasFields: Readonly<Record<string, readonly Projection[]>>;
+  qkNorm: boolean; // RMSNorm over every head of q and k
+}
+
+const part = (prefix: string): Projection[] => PROJECTIONS.filter((p) => p.startsWith(prefix));
+export const ATTENTION = part('self_attn.');
+export const MLP = part('mlp.');

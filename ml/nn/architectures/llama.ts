@@ -1,0 +1,12 @@
+// Llama (Touvron et al. 2023) up to 3.3 (Grattafiori et al. 2024): no bias unless config.json asks for one.
+import { type Architecture, ATTENTION, MLP } from './architecture.js';
+
+export const llama: Architecture = {
+  name: 'LlamaForCausalLM',
+  modelType: 'llama',
+  defaults: { max_position_embeddings: 2048 },
+  fixed: {},
+  biases: [],
+  biasFields: { attention_bias: ATTENTION, mlp_bias: MLP },
+  qkNorm: false,
+};
