@@ -138,6 +138,15 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const sides = productRule(gemm, node.inputs, dy, transA, transB);
     return lazily(needs, c ? [...sides, () => unbroadcast(g, dy, c.shape)] : sides);
   },
+  // linear in the scale; whole numbers have no gradient
+  DequantizeLinear: ({ g, node, dy, needs }) => {
+    const [q, scale, zero] = node.inputs as [Value, Value, Value];
+    const { blockSize } = node.attrs;
+    if (!needs(1)) return [];
+    const offsets = g.dequantize(q, g.expand(g.scalar(1), staticShape(scale.shape)), zero, blockSize);
+    return [undefined, g.reduceSum(g.reshape(g.mul(dy, offsets), [...scale.shape, blockSize]), [-1], false)];
+  },
+  MatMulNBits: 'nondifferentiable', // for decoding; training multiplies by what DequantizeLinear gives
   // y·(dy − Σ dy·y)
   Softmax: ({ g, node, dy }) => {
     const y = node.outputs[0]!;

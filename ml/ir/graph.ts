@@ -1,6 +1,6 @@
 // A tensor program in single-assignment form, and its builder: every call infers the shape of what it makes, so a
 // graph that was built is a graph whose shapes fit.
-import type { ConstantData, Dim, DType, Node, NodeOf, Op, OpAttributes, Shape, Value } from './op.js';
+import type { ConstantData, Dim, DType, InlineData, Node, NodeOf, Op, OpAttributes, Shape, Value } from './op.js';
 import { sizeOf } from './op.js';
 import { inferTypes } from './shapes.js';
 
@@ -28,11 +28,11 @@ export class Graph {
     this.inputs.push(value);
     return value;
   }
-  constant(name: string, shape: readonly number[], data: Float32Array | BigInt64Array | Int32Array): Value {
-    if (data.length !== sizeOf(shape))
-      throw new TypeError(`${name}: ${data.length} values do not fill [${shape.join(', ')}]`);
-    const dtype = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
-    const value = this.value(name, dtype, shape);
+  /** `packed`: bytes of two numbers each, the first in the low half. */
+  constant(name: string, shape: readonly number[], data: InlineData, packed = false): Value {
+    const length = packed ? 2 * data.length : data.length;
+    if (length !== sizeOf(shape)) throw new TypeError(`${name}: ${length} values do not fill [${shape.join(', ')}]`);
+    const value = this.value(name, packed ? 'uint4' : dtypeOf(data), shape);
     this.constants.set(value, { kind: 'inline', data });
     return value;
   }
@@ -145,6 +145,12 @@ export class Graph {
     const attrs = { transA: o.transA ?? false, transB: o.transB ?? false, alpha: o.alpha ?? 1 };
     return this.one('Gemm', o.c ? [a, b, o.c] : [a, b], attrs);
   }
+  dequantize(q: Value, scale: Value, zero: Value, blockSize: number): Value {
+    return this.one('DequantizeLinear', [q, scale, zero], { blockSize });
+  }
+  matMulNBits(x: Value, q: Value, scale: Value, bits: 4 | 8, blockSize: number): Value {
+    return this.one('MatMulNBits', [x, q, scale], { bits, blockSize });
+  }
   softmax(x: Value): Value {
     return this.one('Softmax', [x], {});
   }
@@ -196,4 +202,10 @@ export class Graph {
   scatterND(data: Value, indices: Value, updates: Value): Value {
     return this.one('ScatterND', [data, indices, updates], {});
   }
+}
+
+function dtypeOf(data: InlineData): DType {
+  if (data instanceof Float32Array) return 'float32';
+  if (data instanceof BigInt64Array) return 'int64';
+  return data instanceof Int32Array ? 'int32' : 'uint8';
 }

@@ -30,10 +30,9 @@ export function interpretAll(graph: Graph, feeds: Readonly<Record<string, NdArra
   }
   for (const [value, constant] of graph.constants) {
     if (constant.kind !== 'inline') continue;
-    values.set(
-      value,
-      ndarray(value.shape as number[], Array.from(constant.data as ArrayLike<number | bigint>, Number)),
-    );
+    const stored = Array.from(constant.data as ArrayLike<number | bigint>, Number);
+    const numbers = value.dtype === 'uint4' ? stored.flatMap((byte) => [byte & 15, byte >> 4]) : stored;
+    values.set(value, ndarray(value.shape as number[], numbers));
   }
   for (const node of graph.nodes) {
     const inputs = node.inputs.map((input) => {

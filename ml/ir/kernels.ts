@@ -120,6 +120,22 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
     const out = multiply(a!, b!, transA, transB, alpha);
     return [c ? build(out.shape, (index) => broadcastAt(out, index) + broadcastAt(c, index)) : out];
   },
+  DequantizeLinear: ([q, scale, zero], { blockSize }) => {
+    const data = q!.data.map((v, i) => {
+      const group = Math.floor(i / blockSize);
+      return scale!.data[group]! * (v - zero!.data[group]!);
+    });
+    return [{ shape: q!.shape, data }];
+  },
+  MatMulNBits: ([x, q, scale], { bits, blockSize }) => {
+    const perByte = 8 / bits; // the first weight in the low bits
+    const weight = build([q!.shape[0]!, x!.shape.at(-1)!], ([n, k]) => {
+      const i = n! * x!.shape.at(-1)! + k!;
+      const packed = q!.data[Math.floor(i / perByte)]! >> (bits * (i % perByte));
+      return scale!.data[Math.floor(i / blockSize)]! * ((packed & (2 ** bits - 1)) - 2 ** (bits - 1));
+    });
+    return [multiply(x!, weight, false, true, 1)];
+  },
   Softmax: ([x]) => [rows(x!, (row) => row.map((v) => Math.exp(v - logSumExp(row))))],
   LogSoftmax: ([x]) => [rows(x!, (row) => row.map((v) => v - logSumExp(row)))],
   SimplifiedLayerNormalization: ([x, scale], { epsilon }) => {

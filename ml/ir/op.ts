@@ -2,7 +2,7 @@
 // total `Record<Op, …>`, so an operation without a rule does not compile. Names and meaning follow ONNX (opset 21)
 // and the com.microsoft domain; what ONNX takes as a constant input (axes, target shapes, bounds) is an attribute here.
 
-export type DType = 'float32' | 'bfloat16' | 'int64' | 'int32' | 'bool';
+export type DType = 'float32' | 'bfloat16' | 'float16' | 'int64' | 'int32' | 'uint8' | 'uint4' | 'bool';
 /** A number, or the name of a size known at run time only (decoding: batch, past length). */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
@@ -30,6 +30,10 @@ export interface OpAttributes {
   MatMul: None; // [..., m, k]·[..., k, n]; a two-dimensional second operand is shared by the batch
   FusedMatMul: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b), equal leading dims
   Gemm: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b) + c; c optional, broadcast to [m, n]
+  // weights in few bits: groups of `blockSize` along the last axis share a scale
+  DequantizeLinear: { blockSize: number }; // (q uint4|uint8 [..., K], scale [..., K/g], zero like q) → scale·(q − zero)
+  // x·Wᵀ on packed weights (x [..., K], q uint8 [N, K/g, g·bits/8], scale [N, K/g]); zero is 2^(bits−1)
+  MatMulNBits: { bits: 4 | 8; blockSize: number };
   // over the last axis
   Softmax: None;
   LogSoftmax: None;
@@ -70,10 +74,25 @@ export interface NodeOf<K extends Op> {
 }
 export type Node = { [K in Op]: NodeOf<K> }[Op];
 
+export type InlineData = Float32Array | BigInt64Array | Int32Array | Uint8Array;
+
 /** Where the bytes of a constant are: in memory, or a range of a file (little endian, row major). */
 export type ConstantData =
-  | { kind: 'inline'; data: Float32Array | BigInt64Array | Int32Array }
+  | { kind: 'inline'; data: InlineData }
   | { kind: 'external'; location: string; offset: number; length: number };
+
+const BITS: Record<DType, number> = {
+  float32: 32,
+  bfloat16: 16,
+  float16: 16,
+  int64: 64,
+  int32: 32,
+  uint8: 8,
+  uint4: 4, // two to a byte, the first in the low half
+  bool: 8,
+};
+/** Bytes of `count` elements. */
+export const bytesOf = (dtype: DType, count: number): number => Math.ceil((count * BITS[dtype]) / 8);
 
 export const isStatic = (shape: Shape): shape is readonly number[] => shape.every((d) => typeof d === 'number');
 

@@ -71,6 +71,11 @@ function product(op: string, a: Shape, b: Shape, transA: boolean, transB: boolea
   return [m, n];
 }
 
+function groupsOf(op: string, size: Dim, blockSize: number): number {
+  if (typeof size !== 'number' || size % blockSize !== 0) fail(op, `groups of ${blockSize} do not divide ${size}`);
+  return (size as number) / blockSize;
+}
+
 const reduce =
   (op: string) =>
   (inputs: readonly TensorType[], attrs: { axes: readonly number[]; keepDims: boolean }): TensorType[] => {
@@ -104,6 +109,27 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   Sigmoid: unary('Sigmoid'),
   QuickGelu: unary('QuickGelu'),
   Clip: unary('Clip'),
+  DequantizeLinear: (inputs, { blockSize }) => {
+    arity('DequantizeLinear', inputs, 3);
+    const [q, scale, zero] = inputs as [TensorType, TensorType, TensorType];
+    floats('DequantizeLinear', [scale]);
+    if (q.dtype !== 'uint4' && q.dtype !== 'uint8') fail('DequantizeLinear', `takes uint4 or uint8, got ${show(q)}`);
+    const groups = [...q.shape.slice(0, -1), groupsOf('DequantizeLinear', q.shape.at(-1)!, blockSize)];
+    if (!sameShape(scale.shape, groups) || !sameShape(zero.shape, groups) || zero.dtype !== q.dtype)
+      fail('DequantizeLinear', `scale ${show(scale)} and zero ${show(zero)} do not fit ${show(q)}`);
+    return [{ dtype: 'float32', shape: q.shape }];
+  },
+  MatMulNBits: (inputs, { bits, blockSize }) => {
+    arity('MatMulNBits', inputs, 3);
+    const [x, q, scale] = inputs as [TensorType, TensorType, TensorType];
+    floats('MatMulNBits', [x, scale]);
+    const groups = groupsOf('MatMulNBits', x.shape.at(-1)!, blockSize);
+    const out = scale.shape[0]!;
+    if (q.dtype !== 'uint8' || !sameShape(q.shape, [out, groups, (blockSize * bits) / 8]))
+      fail('MatMulNBits', `packed weights ${show(q)} do not fit ${show(x)}`);
+    if (!sameShape(scale.shape, [out, groups])) fail('MatMulNBits', `scale ${show(scale)} does not fit ${show(x)}`);
+    return [{ dtype: 'float32', shape: [...x.shape.slice(0, -1), out] }];
+  },
   Softmax: unary('Softmax'),
   LogSoftmax: unary('LogSoftmax'),
   ReduceSum: reduce('ReduceSum'),

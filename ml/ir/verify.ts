@@ -1,11 +1,9 @@
 // Re-checks a built graph from its stored nodes alone: every name once, every value defined before use, every
 // recorded shape equal to what the rules infer, every constant as long as its shape says.
 import type { Graph } from './graph.js';
-import type { DType, Value } from './op.js';
-import { isStatic, sameShape, sizeOf } from './op.js';
+import type { Value } from './op.js';
+import { bytesOf, isStatic, sameShape, sizeOf } from './op.js';
 import { inferTypes } from './shapes.js';
-
-const BYTES: Record<DType, number> = { float32: 4, bfloat16: 2, int64: 8, int32: 4, bool: 1 };
 
 /** @throws TypeError naming the first value or node that does not hold. */
 export function verify(graph: Graph): void {
@@ -21,7 +19,7 @@ export function verify(graph: Graph): void {
     define(value);
     if (!isStatic(value.shape)) throw new TypeError(`the constant ${value.name} has a symbolic size`);
     const bytes = constant.kind === 'inline' ? constant.data.byteLength : constant.length;
-    if (bytes !== sizeOf(value.shape) * BYTES[value.dtype])
+    if (bytes !== bytesOf(value.dtype, sizeOf(value.shape)))
       throw new TypeError(`the constant ${value.name} has ${bytes} bytes`);
   }
   graph.nodes.forEach((node, index) => {

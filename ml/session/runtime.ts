@@ -4,7 +4,7 @@ import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
 import type { Provider } from './providers.js';
 
-export type TensorArray = Float32Array | BigInt64Array | Int32Array;
+export type TensorArray = Float32Array | BigInt64Array | Int32Array | Uint8Array;
 export interface Feed {
   data: TensorArray; // read in place, not copied; must not lie in shared memory
   dims: readonly number[];
@@ -56,6 +56,7 @@ export class GraphSession {
 
 /** Wraps an array, without a copy, as a tensor of its own dtype. */
 export function tensor(data: TensorArray, dims: readonly number[]): ort.Tensor {
+  if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
   const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
   return new ort.Tensor(type, data, dims);
 }

@@ -11,6 +11,7 @@ import { onnx } from '../../ml/onnx/generated/onnx.js';
 type Type = [dtype: Value['dtype'], shape: Shape];
 const f = (...shape: (number | string)[]): Type => ['float32', shape];
 const i = (...shape: number[]): Type => ['int64', shape];
+const u = (...shape: number[]): Type => ['uint8', shape];
 
 function apply<K extends Op>(op: K, inputs: Type[], attrs: OpAttributes[K]): readonly Value[] {
   const g = new Graph();
@@ -43,6 +44,16 @@ const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] 
   [/does not permute/, 'Transpose', [f(2, 3)], { perm: [0, 0] }],
   [/2\.\.9 is not inside 3/, 'Slice', [f(2, 3)], { axis: 1, start: 2, end: 9 }],
   [/is not inside B/, 'Slice', [f('B', 3)], { axis: 0, start: 0, end: 1 }],
+  [/groups of 16 do not divide 24/, 'DequantizeLinear', [u(2, 24), f(2, 2), u(2, 2)], { blockSize: 16 }],
+  [/do not fit uint8\[2, 32\]/, 'DequantizeLinear', [u(2, 32), f(2, 1), u(2, 2)], { blockSize: 16 }],
+  [/takes uint4 or uint8/, 'DequantizeLinear', [f(2, 32), f(2, 2), f(2, 2)], { blockSize: 16 }],
+  [
+    /packed weights uint8\[3, 2, 4\] do not fit/,
+    'MatMulNBits',
+    [f(2, 32), u(3, 2, 4), f(3, 2)],
+    { bits: 4, blockSize: 16 },
+  ],
+  [/scale float32\[3, 1\] does not fit/, 'MatMulNBits', [f(2, 32), u(3, 2, 8), f(3, 1)], { bits: 4, blockSize: 16 }],
   [/axis 2 is outside a rank of 2/, 'Concat', [f(2, 3)], { axis: 2 }],
   [/does not join/, 'Concat', [f(2, 3), f(3, 4)], { axis: 1 }],
   [/at least one input/, 'Concat', [], { axis: 0 }],

@@ -22,6 +22,13 @@ export interface OpCase<K extends Op> {
 const f = (...shape: number[]): CaseInput => ({ shape });
 const positive = (...shape: number[]): CaseInput => ({ shape, positive: true });
 const table = (...shape: number[]): CaseInput => ({ shape, constant: true });
+const quantized = (dtype: 'uint4' | 'uint8', ...shape: number[]): CaseInput => {
+  const random = new RandomStream('quantized', dtype, shape.join());
+  const data = Array.from({ length: sizeOf(shape) }, () =>
+    Math.floor(random.uniform() * (dtype === 'uint4' ? 16 : 256)),
+  );
+  return { shape, dtype, data };
+};
 const i = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int64', data });
 
 const sides = [false, true].flatMap((transA) => [false, true].map((transB) => ({ transA, transB })));
@@ -75,6 +82,14 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     ...sides.map((t) => ({ inputs: [left(t.transA), right(t.transB), f(3, 5)], attrs: { ...t, alpha: 0.5 } })),
     { inputs: [f(3, 4), f(4, 5), f(5)], attrs: { transA: false, transB: false, alpha: 2 } },
   ],
+  DequantizeLinear: [
+    { inputs: [quantized('uint4', 3, 32), f(3, 2), quantized('uint4', 3, 2)], attrs: { blockSize: 16 } },
+    { inputs: [quantized('uint8', 2, 32), f(2, 1), quantized('uint8', 2, 1)], attrs: { blockSize: 32 } },
+  ],
+  MatMulNBits: ([4, 8] as const).map((bits) => ({
+    inputs: [f(2, 32), quantized('uint8', 3, 2, 2 * bits), f(3, 2)],
+    attrs: { bits, blockSize: 16 },
+  })),
   Softmax: unary(f(2, 3, 4)),
   LogSoftmax: unary(f(3, 4)),
   SimplifiedLayerNormalization: [{ inputs: [f(3, 6), f(6)], attrs: { epsilon: 1e-2 } }],
@@ -132,6 +147,9 @@ export interface BuiltCase {
   floats: string[];
 }
 
+const pack = (nibbles: readonly number[]): Uint8Array =>
+  Uint8Array.from({ length: nibbles.length / 2 }, (_, k) => nibbles[2 * k]! + 16 * nibbles[2 * k + 1]!);
+
 /** Each case as a graph whose outputs y0, y1, … are those of the operation. */
 export function buildCases(op: Op): BuiltCase[] {
   const cases = OP_CASES[op] as readonly OpCase<Op>[];
@@ -140,6 +158,7 @@ export function buildCases(op: Op): BuiltCase[] {
     const random = new RandomStream(op, n);
     const feeds: Record<string, NdArray> = {};
     const values = inputs.map(({ shape, dtype = 'float32', data, positive: above }, k) => {
+      if (dtype === 'uint4') return graph.constant(`x${k}`, shape, pack(data!), true); // no session takes it as a feed
       const draw = (): number => Math.fround(above ? 0.5 + random.uniform() : 2 * random.uniform() - 1);
       feeds[`x${k}`] = ndarray(shape, data ?? Array.from({ length: sizeOf(shape) }, draw));
       return graph.input(`x${k}`, dtype, shape);

@@ -5,10 +5,16 @@ import { Graph } from '../../ml/ir/graph.js';
 import { interpret, type NdArray, ndarray } from '../../ml/ir/interpret.js';
 import type { DType } from '../../ml/ir/op.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { GraphSession, tensor } from '../../ml/session/runtime.js';
+import { GraphSession, type TensorArray, tensor } from '../../ml/session/runtime.js';
 import { buildCases, OPS } from './opCases.js';
 
 const TOLERANCE = 2e-6; // f32 against f64 on values of order one
+
+const ARRAYS: Partial<Record<DType, (data: Float64Array) => TensorArray>> = {
+  int64: (data) => BigInt64Array.from(data, BigInt),
+  int32: (data) => Int32Array.from(data),
+  uint8: (data) => Uint8Array.from(data),
+};
 
 async function runOnnx(
   graph: Graph,
@@ -16,14 +22,7 @@ async function runOnnx(
 ): Promise<Record<string, { dims: readonly number[]; data: number[] }>> {
   const session = await GraphSession.open(encodeModel(graph));
   const asTensor = (dtype: DType, { data, shape }: NdArray) =>
-    tensor(
-      dtype === 'int64'
-        ? BigInt64Array.from(data, BigInt)
-        : dtype === 'int32'
-          ? Int32Array.from(data)
-          : Float32Array.from(data),
-      shape,
-    );
+    tensor(ARRAYS[dtype]?.(data) ?? Float32Array.from(data), shape);
   const out = await session.run(
     Object.fromEntries(graph.inputs.map((x) => [x.name, asTensor(x.dtype, feeds[x.name]!)])),
   );

@@ -649,6 +649,9 @@ export namespace onnx {
             /** FLOAT value */
             FLOAT = 1,
 
+            /** UINT8 value */
+            UINT8 = 2,
+
             /** INT32 value */
             INT32 = 6,
 
@@ -658,8 +661,14 @@ export namespace onnx {
             /** BOOL value */
             BOOL = 9,
 
+            /** FLOAT16 value */
+            FLOAT16 = 10,
+
             /** BFLOAT16 value */
-            BFLOAT16 = 16
+            BFLOAT16 = 16,
+
+            /** UINT4 value */
+            UINT4 = 21
         }
 
         /** DataLocation enum. */

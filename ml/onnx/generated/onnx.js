@@ -1591,19 +1591,25 @@ export const onnx = $root.onnx = (() => {
          * @enum {number}
          * @property {number} UNDEFINED=0 UNDEFINED value
          * @property {number} FLOAT=1 FLOAT value
+         * @property {number} UINT8=2 UINT8 value
          * @property {number} INT32=6 INT32 value
          * @property {number} INT64=7 INT64 value
          * @property {number} BOOL=9 BOOL value
+         * @property {number} FLOAT16=10 FLOAT16 value
          * @property {number} BFLOAT16=16 BFLOAT16 value
+         * @property {number} UINT4=21 UINT4 value
          */
         TensorProto.DataType = (function() {
             const valuesById = $Object.create(null), values = $Object.create(valuesById);
             values[valuesById[0] = "UNDEFINED"] = 0;
             values[valuesById[1] = "FLOAT"] = 1;
+            values[valuesById[2] = "UINT8"] = 2;
             values[valuesById[6] = "INT32"] = 6;
             values[valuesById[7] = "INT64"] = 7;
             values[valuesById[9] = "BOOL"] = 9;
+            values[valuesById[10] = "FLOAT16"] = 10;
             values[valuesById[16] = "BFLOAT16"] = 16;
+            values[valuesById[21] = "UINT4"] = 21;
             return values;
         })();
 
