@@ -2,20 +2,25 @@
 import type { Graph } from '../ir/graph.js';
 import type { Node, Op, Value } from '../ir/op.js';
 import { sameShape } from '../ir/op.js';
+import { Recomputation } from './recompute.js';
 import type { VjpContext, VjpRule } from './rules.js';
 import { VJP_RULES } from './rules.js';
 
 /**
  * Gradients of Σ seed·output with respect to `wrt`, as new values of the same graph. Several (output, seed) pairs
- * add up. A parameter that the outputs do not depend on gets zeros.
+ * add up. A parameter that the outputs do not depend on gets zeros. With `keep`, of the values that the graph has
+ * computed so far only these are read again; others are recomputed from them, with the same bits (see recompute.ts), and
+ * what turns out to be of no use is left to `Graph.prune`.
  * @throws TypeError where a path to `wrt` leads through an operation without a gradient.
  */
 export function backward(
   g: Graph,
   seeds: readonly { output: Value; seed: Value }[],
   wrt: readonly Value[],
+  keep?: ReadonlySet<Value>,
 ): Map<Value, Value> {
   const nodes = [...g.nodes]; // the forward pass; the rules append behind it
+  const recomputation = new Recomputation(g, keep);
   const active = new Set<Value>(wrt);
   const path = nodes.filter((node) => {
     const leads = node.inputs.some((v) => active.has(v));
@@ -40,7 +45,7 @@ export function backward(
       throw new TypeError(`${node.op} passes no gradient from its second output`);
     const dy = pending.get(node.outputs[0]!);
     if (!dy) continue;
-    const gradients = applyRule(g, node, dy, (i) => active.has(node.inputs[i]!));
+    const gradients = applyRule(g, recomputation.node(node), dy, (i) => active.has(node.inputs[i]!));
     node.inputs.forEach((input, i) => {
       const gradient = gradients[i];
       if (gradient && active.has(input)) accumulate(input, gradient);

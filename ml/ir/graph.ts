@@ -71,6 +71,17 @@ export class Graph {
     if (this.outputs.some((o) => o.name === name)) throw new TypeError(`there are two outputs ${name}`);
     this.outputs.push({ name, value });
   }
+  /** Drops the nodes that no output needs. */
+  prune(): void {
+    const needed = new Set(this.outputs.map((o) => o.value));
+    const kept: Node[] = [];
+    for (const node of [...this.nodes].reverse()) {
+      if (!node.outputs.some((v) => needed.has(v))) continue;
+      for (const input of node.inputs) needed.add(input);
+      kept.push(node);
+    }
+    this.nodes.splice(0, this.nodes.length, ...kept.reverse());
+  }
 
   // ---- operations
   apply<K extends Op>(op: K, inputs: readonly Value[], attrs: OpAttributes[K]): readonly Value[] {

@@ -46,6 +46,8 @@ export interface DecoderForward {
   parameters: ReadonlyMap<string, Value>;
   /** LoRA tensors by PEFT name; empty without a LoRA. */
   adapter: Map<string, Value>;
+  /** What enters each layer: enough to compute the layer once more. */
+  checkpoints: Value[];
 }
 
 /**
@@ -104,13 +106,15 @@ export function decoderForward(
 
   const table = ['model.embed_tokens.weight', [c.vocab, c.hidden]] as const;
   let x = parameters.rows(...table, ids);
+  const checkpoints: Value[] = [];
   for (let layer = 0; layer < c.layers; layer++) {
+    checkpoints.push(x);
     x = g.add(x, attention(norm(x, `model.layers.${layer}.input_layernorm`), layer));
     x = g.add(x, mlp(norm(x, `model.layers.${layer}.post_attention_layernorm`), layer));
   }
   const hidden = norm(x, 'model.norm');
-  const head = parameters.get(c.tied ? table[0] : 'lm_head.weight', table[1]);
-  return { hidden, head, parameters: parameters.inputs, adapter };
+  const head = parameters.get(parameters.headName(c.tied), table[1]);
+  return { hidden, head, parameters: parameters.inputs, adapter, checkpoints: [...checkpoints, x] };
 }
 
 /**
