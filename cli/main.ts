@@ -6,6 +6,7 @@ import { packageRoot } from '../data/paths.js';
 import { addCheckpoints } from './commands/checkpoints.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
+import { addModel } from './commands/model.js';
 import { addReport } from './commands/report.js';
 import { addResume } from './commands/resume.js';
 import { addSandbox } from './commands/sandbox.js';
@@ -30,6 +31,7 @@ const COMMANDS = [
   addCheckpoints,
   addSolve,
   addShow,
+  addModel,
   addSandbox,
   addDoctor,
   addTemporal,

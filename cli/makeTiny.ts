@@ -14,10 +14,11 @@ import { parseModelConfig } from '../ml/hf/config.js';
 import { writeSafetensors } from '../ml/hf/safetensors.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 import { openSandbox } from '../workers/openSandbox.js';
+import { checkTarget, writeFolder } from './folder.js';
 import { createOutput, duration, type Output, percent } from './output.js';
 import { type CardFacts, modelCard } from './tiny/card.js';
 import { type BaseRates, evaluateBase } from './tiny/evaluateBase.js';
-import { checkTarget, writeFolder } from './tiny/folder.js';
+
 import { initialWeights } from './tiny/initialWeights.js';
 import { tinyRecipe, totalTokens } from './tiny/recipe.js';
 import { type TrainingProgress, trainTiny } from './tiny/train.js';
@@ -46,7 +47,7 @@ const REPORT_STEPS = 20;
 
 /** Trains, measures, and only then replaces `out`. @throws GauntletError BAD_INPUT */
 export async function makeTiny(options: MakeTinyOptions, output: Output): Promise<MakeTinyResult> {
-  checkTarget(options.out);
+  checkTarget(options.out, { marker: 'config.json', kind: 'model folder', replace: true });
   const recipe = tinyRecipe(options.seed, options.tokens / FULL_TOKENS);
   const vocabulary = tinyVocabulary();
   const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');

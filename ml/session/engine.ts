@@ -131,7 +131,7 @@ export interface Engine {
   encode(text: string): number[];
   decode(tokens: number[]): string; // lossless: special tokens are kept, drop a final eos before parsing
   /** Tokens of the opening of a conversation up to where the assistant begins to answer. */
-  openingTokens(messages: { role: 'system' | 'user'; content: string }[]): number[];
+  openingTokens(messages: { role: 'system' | 'user' | 'assistant'; content: string }[]): number[];
   /** Tokens to append after an answer (which ended with eos, or was cut) for one more user turn. */
   continuationTokens(content: string, previousFinished: boolean): number[];
   initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero

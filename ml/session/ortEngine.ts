@@ -1,16 +1,16 @@
 // The engine over ONNX Runtime. It splits every request into parts that depend on the request alone, lets any worker do
 // any part, and puts the results together in order: the number of workers never shows in a result.
 import { createHash } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import { GauntletError } from '../../core/errors.js';
 import { RandomStream } from '../../core/random.js';
 import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
-import { type LoadedModel, loadModel } from '../hf/model.js';
+import { digestModel } from '../hf/digest.js';
+import { describeModel, type ModelFiles } from '../hf/model.js';
 import { readPeft, writePeft } from '../hf/peft.js';
 import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
-import { parameterLayout } from '../nn/decoder.js';
 import { layoutSize, loraLayout } from '../nn/lora.js';
-import { adamwStep, newMoments } from '../optim/adamw.js';
+import { newMoments } from '../optim/adamw.js';
+import { type Base, isLarge, openBase } from './base.js';
 import type {
   AdamWConfig,
   Adapter,
@@ -21,46 +21,48 @@ import type {
   ModelInfo,
   OptimizerState,
 } from './engine.js';
-import { flattenWeights, type Job, type SharedAdapter, shareVector, type WorkerInit } from './jobs.js';
+import { type Job, type JobResults, type SharedAdapter, shareVector, type WorkerInit } from './jobs.js';
 import { WorkerPool } from './pool.js';
 import { type Provider, resolveDevice } from './providers.js';
 import { tokensFault, trajectoryFault } from './rows.js';
 import { addSums, policyStats } from './statistics.js';
+import { planThreads } from './threads.js';
 
 export const GENERATE_ROWS = 32; // rows that step together; also keeps a chunk's caches in the processor's
 export const SCORE_ROWS = 16;
 export const GRADIENT_ROWS = 8;
+/** Rows of a shard: a rule on the model alone, since sums depend on it. Activations of a large model's row fill memory. */
+const shardRows = (model: { parameters: number }, rows: number): number => (isLarge(model) ? 1 : rows);
 
-/** Worker threads: the option, else GAUNTLET_THREADS, else one per core. */
-export function workerCount(option?: number): number {
-  const wanted =
-    option ?? (process.env.GAUNTLET_THREADS ? Number(process.env.GAUNTLET_THREADS) : availableParallelism());
-  if (!Number.isSafeInteger(wanted) || wanted < 1)
-    throw new GauntletError(
-      'BAD_CONFIG',
-      `GAUNTLET_THREADS must be a positive integer, is ${process.env.GAUNTLET_THREADS ?? option}`,
-    );
-  return wanted;
+export interface PoolOptions extends Pick<EngineOptions, 'workers' | 'threads' | 'checkpointing'> {
+  provider?: Provider;
 }
 
 export function openPool(
-  model: Pick<LoadedModel, 'config'>,
-  weights: Float32Array,
-  workers?: number,
-  provider: Provider = 'cpu',
+  model: Pick<ModelFiles, 'config' | 'parameters'>,
+  base: Base,
+  { provider = 'cpu', checkpointing, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { config } = model;
-  const init: WorkerInit = { config, contextLength: config.contextLength, weights, threads: 1, provider };
-  return new WorkerPool(new URL('./worker.js', import.meta.url), init, workerCount(workers));
+  // one thread feeds a GPU
+  const { workers, threads } = planThreads(model, provider === 'cpu' ? options : { workers: 1, ...options });
+  const init: WorkerInit = {
+    config,
+    contextLength: config.contextLength,
+    base,
+    threads,
+    provider,
+    checkpointing: checkpointing ?? isLarge(model),
+  };
+  return new WorkerPool(new URL('./worker.js', import.meta.url), init, workers);
 }
 
-/** Reads a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
+/** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
   const provider = await resolveDevice(options.device);
-  const model = loadModel(path);
-  const weights = flattenWeights(parameterLayout(model.config), model.weights);
-  const workers = options.workers ?? (provider === 'cpu' ? undefined : 1); // one thread feeds a GPU
-  return new OrtEngine(model, openPool(model, weights, workers, provider));
+  const model = describeModel(path);
+  const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
+  return new OrtEngine(model, digest, openPool(model, base, { ...options, provider }));
 }
 
 class OrtEngine implements Engine {
@@ -69,10 +71,11 @@ class OrtEngine implements Engine {
   private chat: ChatFormat | undefined;
 
   constructor(
-    private readonly model: LoadedModel,
+    private readonly model: ModelFiles,
+    digest: string,
     private readonly pool: WorkerPool,
   ) {
-    const { path, digest, parameters, config, eosTokens } = model;
+    const { path, parameters, config, eosTokens } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
     this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens };
   }
@@ -84,7 +87,7 @@ class OrtEngine implements Engine {
   decode(tokens: number[]): string {
     return this.text().decode(tokens);
   }
-  openingTokens(messages: { role: 'system' | 'user'; content: string }[]): number[] {
+  openingTokens(messages: { role: 'system' | 'user' | 'assistant'; content: string }[]): number[] {
     return this.format().openingTokens(messages);
   }
   continuationTokens(content: string, previousFinished: boolean): number[] {
@@ -155,7 +158,7 @@ class OrtEngine implements Engine {
     return inChunks(
       rows,
       (row) => row.tokens.length,
-      SCORE_ROWS,
+      shardRows(this.model, SCORE_ROWS),
       (parts) =>
         this.pool.runAll<number[][]>(
           parts.map((part): Job => ({ kind: 'logprobs', adapter: shared, rows: part, temperature })),
@@ -177,7 +180,7 @@ class OrtEngine implements Engine {
     const shared = this.share(adapter)!;
     const parts = split(
       byLength(rows, (row) => row.tokens.length),
-      GRADIENT_ROWS,
+      shardRows(this.model, GRADIENT_ROWS),
     ).map((part) => part.map((i) => rows[i]!));
     const sums = await this.pool.runAll<GradientSums>(
       parts.map((part): Job => ({ kind: 'gradients', adapter: shared, rows: part, loss })),
@@ -196,9 +199,16 @@ class OrtEngine implements Engine {
     if (!(sums.tokens > 0)) throw new GauntletError('BAD_INPUT', 'an update needs at least one trained token');
     if (!sums.gradients.every(Number.isFinite))
       throw new GauntletError('BAD_INPUT', 'the gradient is not finite: are oldLogprobs those of this policy?');
-    const mean = sums.gradients.map((g) => g / sums.divisor);
-    const { parameters, state: next, gradNorm } = adamwStep(adapter.values, state, mean, config);
-    return { adapter: { ...adapter, values: parameters }, state: next, stats: policyStats(sums, gradNorm) };
+    const shared = { m: shareVector(state.m), v: shareVector(state.v), gradients: shareVector(sums.gradients) };
+    const job: Job = {
+      kind: 'update',
+      adapter: this.share(adapter)!,
+      state: { step: state.step, m: shared.m, v: shared.v },
+      sums: { ...sums, gradients: shared.gradients },
+      config,
+    };
+    const { values, state: next, gradNorm } = await this.pool.run<JobResults['update']>(job);
+    return { adapter: { ...adapter, values }, state: next, stats: policyStats(sums, gradNorm) };
   }
 
   async close(): Promise<void> {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { checkTarget, writeFolder } from '../../cli/folder.js';
 import { addMakeTiny, makeTiny } from '../../cli/makeTiny.js';
 import { corpusBatches, emptyCount, type TrainingRow } from '../../cli/tiny/batches.js';
 import { modelCard } from '../../cli/tiny/card.js';
-import { checkTarget, writeFolder } from '../../cli/tiny/folder.js';
 import { initialWeights } from '../../cli/tiny/initialWeights.js';
 import { learningRateAt, tinyRecipe, totalTokens } from '../../cli/tiny/recipe.js';
 import { trainTiny } from '../../cli/tiny/train.js';
@@ -141,9 +141,21 @@ describe('make-tiny', () => {
     await assert.rejects(run('--tokens', 'many'), /--tokens many: a whole number of at least 1000/);
     await assert.rejects(run('--seed', '-1'), /--seed -1/);
     await assert.rejects(run('--sandbox', 'none'), /--sandbox none: one of auto, docker, wasm/);
-    await assert.rejects(run('--out', join(folder, 'no', 'where')), /there is no folder/);
-    await mkdir(join(folder, 'precious'));
-    assert.throws(() => checkTarget(join(folder, 'precious')), /no model folder, so it is left alone/);
+    await writeFile(join(folder, 'file'), '');
+    await assert.rejects(run('--out', join(folder, 'file', 'where')), /file is no folder/);
+    await mkdir(join(folder, 'precious', 'photographs'), { recursive: true });
+    await assert.rejects(run('--out', join(folder, 'precious')), /no model folder, so it is left alone/);
+  });
+
+  it('takes a folder that is not there, an empty one, or one of its kind where that may be replaced', async () => {
+    const target = { marker: 'config.json', kind: 'model folder', replace: false };
+    checkTarget(join(folder, 'not', 'yet', 'there'), target);
+    await mkdir(join(folder, 'empty'));
+    checkTarget(join(folder, 'empty'), target);
+    await writeFolder(join(folder, 'model'), new Map([['config.json', '{}']]));
+    assert.throws(() => checkTarget(join(folder, 'model'), target), /it exists; .* --overwrite/);
+    checkTarget(join(folder, 'model'), { ...target, replace: true });
+    assert.throws(() => checkTarget(join(folder, 'model', 'config.json'), target), /it is a file/);
   });
 
   it('replaces a folder whole, and leaves it as it was when writing fails', async () => {

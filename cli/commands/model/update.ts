@@ -1,0 +1,105 @@
+// `gauntlet model update`: one step of AdamW on the clipped surrogate over a batch of rows.
+import type { Command } from 'commander';
+import { GauntletError } from '../../../core/errors.js';
+import { deriveKey } from '../../../core/random.js';
+import { parseAs, type UpdateConfig, updateConfigSchema, updateRowSchema } from '../../../core/schema/modelRows.js';
+import type { Trajectory } from '../../../core/schema/trajectory.js';
+import type { AdamWConfig, LossConfig } from '../../../ml/session/engine.js';
+import { type RowLimits, trajectoryFault } from '../../../ml/session/rows.js';
+import { readJsonFile } from '../../config.js';
+import { checkAdapterTarget, readOptimizer, writeAdapterFolder } from '../../model/adapterFolder.js';
+import { type EngineFlags, jsonOption, withEngine } from '../../model/flags.js';
+import { openRows } from '../../model/jsonLines.js';
+import { withModel } from '../../model/open.js';
+import { createOutput } from '../../output.js';
+
+type Flags = EngineFlags & { adapter: string; batch: string; config: string; out: string; overwrite?: boolean };
+
+export function addUpdate(group: Command): void {
+  const command = group
+    .command('update')
+    .description(
+      'one AdamW step of PPO: rows {"tokens", "mask", "oldLogprobs", "advantages"} → a new adapter, and {"loss", "gradNorm", "approxKl", "clipFraction", …}',
+    );
+  withEngine(command)
+    .requiredOption('--adapter <folder>', "adapter in PEFT's format; goes on with the optimizer state in it")
+    .requiredOption('--batch <file>', 'JSON lines, - for standard input')
+    .requiredOption('--config <file>', 'JSON: learningRate, weightDecay, clip, maxGradNorm, betas, eps and more')
+    .requiredOption('--out <folder>', 'where the new adapter goes, with the state of the optimizer')
+    .option('--overwrite', 'replace an adapter that is there')
+    .option('--checkpointing', 'recompute layers in the backward pass: less memory, more time')
+    .addOption(jsonOption())
+    .action(async (flags: Flags) => {
+      checkAdapterTarget(flags.out, flags.overwrite);
+      const config = await readUpdateConfig(flags.config);
+      await withModel(flags, async ({ engine, adapter, signal }) => {
+        const state = await readOptimizer(engine, adapter!, flags.adapter);
+        const rows = await readBatch(flags.batch, config, engine.info);
+        const sums = await engine.gradients(rows, { adapter: adapter!, loss: lossOf(config, state.step), signal });
+        const next = await engine.applyUpdate(adapter!, state, sums, adamwOf(config));
+        await writeAdapterFolder(engine, flags.out, next.adapter, next.state);
+        createOutput(true).result({ ...next.stats, step: next.state.step }, () => '');
+      });
+    });
+}
+
+/** @throws {GauntletError} BAD_CONFIG naming the field */
+async function readUpdateConfig(path: string): Promise<UpdateConfig> {
+  const value = await readJsonFile(path);
+  try {
+    return parseAs(updateConfigSchema, value, 'BAD_CONFIG');
+  } catch (error) {
+    if (error instanceof GauntletError) throw new GauntletError(error.code, `${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Rows of one step. @throws {GauntletError} BAD_INPUT naming the line, or that nothing is trained */
+async function readBatch(path: string, config: UpdateConfig, limits: RowLimits): Promise<Trajectory[]> {
+  const rows = await openRows(path, (value) => {
+    const row: Trajectory = { ...parseAs(updateRowSchema, value), advantage: 0 };
+    const fault = trajectoryFault(row, limits) ?? missing(row, config);
+    if (fault !== undefined) throw new GauntletError('BAD_INPUT', fault);
+    return row;
+  });
+  try {
+    const batch: Trajectory[] = [];
+    for await (const part of rows.batches()) batch.push(...part);
+    if (batch.some(({ mask }) => mask.includes(1))) return batch;
+    throw new GauntletError('BAD_INPUT', `${path}: mask is 0 everywhere, so there is nothing to train on`);
+  } finally {
+    await rows.close();
+  }
+}
+
+/** What the configuration makes use of and the row lacks. */
+function missing(row: Trajectory, { klCoefficient, valueCoefficient, valueClip }: UpdateConfig): string | undefined {
+  if (klCoefficient > 0 && !row.referenceLogprobs) return 'referenceLogprobs: missing, klCoefficient needs them';
+  if (valueCoefficient > 0 && !row.returns) return 'returns: missing, valueCoefficient needs them';
+  if (valueCoefficient > 0 && valueClip !== undefined && !row.oldValues)
+    return 'oldValues: missing, valueClip needs them';
+  return undefined;
+}
+
+function lossOf(config: UpdateConfig, step: number): LossConfig {
+  const { clip, clipHigh, temperature, average, entropyBonus, klCoefficient, valueCoefficient, valueClip } = config;
+  return {
+    clip,
+    temperature,
+    average,
+    ...(clipHigh !== undefined && { clipHigh }),
+    ...(entropyBonus > 0 && { entropyBonus }),
+    ...(klCoefficient > 0 && { klCoefficient }),
+    ...(valueCoefficient > 0 && { valueCoefficient }),
+    ...(valueClip !== undefined && { valueClip }),
+    ...(config.dropout > 0 && { dropout: { rate: config.dropout, key: deriveKey(config.seed, 'dropout', step) } }),
+  };
+}
+
+const adamwOf = ({ learningRate, betas, eps, weightDecay, maxGradNorm }: UpdateConfig): AdamWConfig => ({
+  learningRate,
+  betas,
+  eps,
+  weightDecay,
+  maxGradNorm: maxGradNorm ?? Number.POSITIVE_INFINITY,
+});

@@ -1,0 +1,65 @@
+// A folder written whole: under another name first, then swapped in, so that no reader sees half of it and a crash
+// leaves the old one or the new one.
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { GauntletError } from '../core/errors.js';
+
+export interface Target {
+  marker: string; // file that tells a folder of this kind, which may be replaced, from any other
+  kind: string; // 'model folder', in messages
+  replace: boolean; // false: one that is there is refused
+}
+
+/** Fails early where a folder could not be written or holds something else. @throws {GauntletError} BAD_INPUT */
+export function checkTarget(folder: string, { marker, kind, replace }: Target): void {
+  const fail = (what: string): never => {
+    throw new GauntletError('BAD_INPUT', `--out ${folder}: ${what}`);
+  };
+  let parent = dirname(resolve(folder));
+  while (!existsSync(parent)) parent = dirname(parent);
+  if (!statSync(parent).isDirectory()) fail(`${parent} is no folder`);
+  if (!existsSync(folder)) return;
+  if (!statSync(folder).isDirectory()) fail('it is a file, a folder is needed');
+  if (readdirSync(folder).length === 0) return;
+  if (!existsSync(join(folder, marker))) fail(`it exists and is no ${kind}, so it is left alone`);
+  if (!replace) fail('it exists; choose another one, or replace it with --overwrite');
+}
+
+/** Writes every file into a fresh folder beside `folder`, to the disk, and swaps the two. */
+export async function writeFolder(folder: string, files: ReadonlyMap<string, string | Uint8Array>): Promise<void> {
+  const target = resolve(folder);
+  const fresh = `${target}.new-${process.pid}`;
+  const old = `${target}.old-${process.pid}`;
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh, { recursive: true });
+  try {
+    for (const [name, content] of files) await writeSynced(join(fresh, name), content);
+    await syncFolder(fresh);
+    if (existsSync(target)) await rename(target, old);
+    await rename(fresh, target);
+    await syncFolder(dirname(target));
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+    if (existsSync(target)) await rm(old, { recursive: true, force: true });
+  }
+}
+
+async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
+  const file = await open(path, 'w');
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,72 @@
+// An adapter on disk: PEFT's folder, and beside its two files the state of the optimizer, so that one update after the
+// other goes on as AdamW would.
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GauntletError } from '../../core/errors.js';
+import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
+import type { Adapter, Engine, OptimizerState } from '../../ml/session/engine.js';
+import { checkTarget, writeFolder } from '../folder.js';
+
+const CONFIG = 'adapter_config.json';
+const FILES = [CONFIG, 'adapter_model.safetensors'];
+const OPTIMIZER = 'optimizer.safetensors';
+
+/** @throws {GauntletError} BAD_ADAPTER naming the file, and the field or tensor that does not fit the model */
+export async function readAdapterFolder(engine: Engine, folder: string): Promise<Adapter> {
+  const kind = await stat(folder).catch(() => undefined);
+  if (!kind?.isDirectory()) throw new GauntletError('BAD_ADAPTER', `${folder}: no such folder`);
+  const files = new Map<string, Uint8Array>();
+  for (const name of FILES) {
+    const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      throw new GauntletError('BAD_ADAPTER', `${folder}: ${name} cannot be read (${error.code})`);
+    });
+    files.set(name, bytes);
+  }
+  try {
+    return engine.importAdapter(files);
+  } catch (error) {
+    if (!(error instanceof GauntletError)) throw error;
+    throw new GauntletError(error.code, `${folder}: ${error.message}`);
+  }
+}
+
+/**
+ * The moments that belong to the adapter; fresh ones where the folder has none.
+ * @throws {GauntletError} BAD_ADAPTER where they do not fit it
+ */
+export async function readOptimizer(engine: Engine, adapter: Adapter, folder: string): Promise<OptimizerState> {
+  const path = join(folder, OPTIMIZER);
+  if (!existsSync(path)) return engine.newOptimizerState(adapter);
+  const tensors = parseSafetensors(await readFile(path), path, 'BAD_ADAPTER');
+  const vector = (name: string, length: number): Float32Array => {
+    const data = tensors.get(name)?.data;
+    if (data?.length === length && data.every(Number.isFinite)) return data;
+    const what = data === undefined ? 'is missing' : `has not the ${length} finite values that this adapter needs`;
+    throw new GauntletError('BAD_ADAPTER', `${path}: tensor ${name} ${what}`);
+  };
+  const size = adapter.values.length;
+  return { step: vector('step', 1)[0]!, m: vector('m', size), v: vector('v', size) };
+}
+
+/** Refuses what may not be written over, before any work. @throws {GauntletError} BAD_INPUT */
+export function checkAdapterTarget(folder: string, overwrite: boolean | undefined): void {
+  checkTarget(folder, { marker: CONFIG, kind: 'adapter folder', replace: overwrite === true });
+}
+
+/** m and v are in the order of the tensors in ml/nn/lora.ts; step counts applied updates. */
+export async function writeAdapterFolder(
+  engine: Engine,
+  folder: string,
+  adapter: Adapter,
+  optimizer?: OptimizerState,
+): Promise<void> {
+  const files = engine.exportAdapter(adapter);
+  if (optimizer) {
+    const { step, m, v } = optimizer;
+    const flat = (data: Float32Array) => ({ shape: [data.length], data });
+    const tensors = { m: flat(m), v: flat(v), step: flat(Float32Array.of(step)) };
+    files.set(OPTIMIZER, writeSafetensors(new Map(Object.entries(tensors))));
+  }
+  await writeFolder(folder, files);
+}

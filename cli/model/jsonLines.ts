@@ -1,0 +1,121 @@
+// Rows in as JSON lines. Every row is read and checked before the first one is used, so that a bad line leaves nothing
+// half done; then rows come in batches, so that a large input is never in memory as a whole. What can be read once only
+// (standard input, a pipe) lies in a temporary file meanwhile.
+import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
+import { GauntletError } from '../../core/errors.js';
+
+export interface Rows<T> {
+  count: number;
+  /** In the order of the input. Only an input of a single row gives a batch of one: see "Exactness" in docs/models.md. */
+  batches(size?: number): AsyncGenerator<T[]>;
+  close(): Promise<void>;
+}
+
+const BATCH_ROWS = 256;
+
+/**
+ * @param path a file, or - for standard input
+ * @param parse throws what is wrong with a row; file and line are added here
+ * @throws {GauntletError} BAD_INPUT
+ */
+export async function openRows<T>(path: string, parse: (row: unknown) => T): Promise<Rows<T>> {
+  const { name, file, close } = await rereadable(path);
+  const read = (): AsyncGenerator<T> => rowsOf(createReadStream(file), name, parse);
+  try {
+    let count = 0;
+    for await (const _ of read()) count++;
+    if (count === 0) throw new GauntletError('BAD_INPUT', `${name}: there is no row in it`);
+    return { count, close, batches: (size = BATCH_ROWS) => inBatches(read(), count, size) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function* rowsOf<T>(input: ReadStream, name: string, parse: (row: unknown) => T): AsyncGenerator<T> {
+  let number = 0;
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number++;
+    if (line.trim() === '') continue;
+    let row: T;
+    try {
+      row = parse(parseJson(line));
+    } catch (error) {
+      if (!(error instanceof GauntletError)) throw error;
+      throw new GauntletError(error.code, `${name}: line ${number}: ${error.message}`);
+    }
+    yield row;
+  }
+}
+
+/** A single last row goes with the batch before it. */
+async function* inBatches<T>(rows: AsyncGenerator<T>, count: number, size: number): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  let left = count;
+  for await (const row of rows) {
+    batch.push(row);
+    left--;
+    if (left === 0 || (batch.length >= size && left > 1)) {
+      yield batch;
+      batch = [];
+    }
+  }
+}
+
+/** The input as a file that can be read twice. */
+async function rereadable(path: string): Promise<{ name: string; file: string; close(): Promise<void> }> {
+  const standard = path === '-';
+  const name = standard ? 'standard input' : path;
+  const cannot = (error: unknown): never => {
+    throw new GauntletError('BAD_INPUT', `${name}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  };
+  const kind = standard ? undefined : await stat(path).catch(cannot);
+  if (kind?.isDirectory()) throw new GauntletError('BAD_INPUT', `${name}: is a folder, a file of JSON lines is needed`);
+  if (kind?.isFile()) return { name, file: path, close: async () => undefined };
+  const folder = await mkdtemp(join(tmpdir(), 'gauntlet-rows-'));
+  const close = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    const file = join(folder, 'rows');
+    await pipeline(standard ? process.stdin : createReadStream(path), createWriteStream(file));
+    return { name, file, close };
+  } catch (error) {
+    await close();
+    return cannot(error);
+  }
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    const what = bareWord(line) ?? `not JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`;
+    throw new GauntletError('BAD_INPUT', what);
+  }
+}
+
+const MARK = '\u2209'; // key of an object that stands for a bare word
+const STRING_OR_WORD = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+
+/** Python writes NaN and Infinity as bare words, which JSON does not have. @returns undefined where that is not it */
+function bareWord(line: string): string | undefined {
+  const find = (value: unknown, path: string): string | undefined => {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (MARK in value) return `${path || 'the row'} is ${value[MARK]}, a finite number is needed`;
+    for (const [key, inner] of Object.entries(value)) {
+      const found = find(inner, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  try {
+    const marked = line.replace(STRING_OR_WORD, (part) => (part[0] === '"' ? part : JSON.stringify({ [MARK]: part })));
+    return find(JSON.parse(marked), '');
+  } catch {
+    return undefined;
+  }
+}

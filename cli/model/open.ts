@@ -1,0 +1,42 @@
+// A model, and an adapter where one is named, open for as long as a command works with them.
+import { stat } from 'node:fs/promises';
+import { GauntletError } from '../../core/errors.js';
+import type { Adapter, Engine } from '../../ml/session/engine.js';
+import { openEngine } from '../../ml/session/ortEngine.js';
+import { createOutput } from '../output.js';
+import { onInterrupt } from '../session.js';
+import { readAdapterFolder } from './adapterFolder.js';
+import { type EngineFlags, engineOptions } from './flags.js';
+
+export interface OpenModel {
+  engine: Engine;
+  adapter?: Adapter;
+  signal: AbortSignal; // Ctrl-C
+}
+
+/**
+ * Closes the engine whatever happens. Ctrl-C ends the work, and the command with 130.
+ * @throws {GauntletError} BAD_MODEL | BAD_ADAPTER | DEVICE_UNAVAILABLE | OUT_OF_MEMORY
+ */
+export async function withModel(
+  flags: EngineFlags & { adapter?: string },
+  work: (model: OpenModel) => Promise<void>,
+): Promise<void> {
+  const options = engineOptions(flags);
+  const folder = await stat(flags.model).catch(() => undefined);
+  if (!folder?.isDirectory()) throw new GauntletError('BAD_MODEL', `${flags.model}: no such folder`);
+  const engine = await openEngine(flags.model, options);
+  const stop = new AbortController();
+  const release = onInterrupt(() => stop.abort());
+  try {
+    const adapter = flags.adapter === undefined ? undefined : await readAdapterFolder(engine, flags.adapter);
+    await work({ engine, signal: stop.signal, ...(adapter && { adapter }) });
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    createOutput(true).note('stopped; nothing was written');
+    process.exitCode = 130;
+  } finally {
+    release();
+    await engine.close();
+  }
+}

@@ -1,0 +1,83 @@
+// What `gauntlet model` reads: rows of JSON lines and the configuration of one update. Arrays run along the tokens;
+// nothing predicts the first token, so entry 0 of what belongs to predictions is never read and anything may stand there.
+import { z } from 'zod';
+import { type ErrorCode, GauntletError } from '../errors.js';
+
+const tokens = z.array(z.int('must be a token id, a whole number')).min(1, 'there are no tokens');
+
+/** One entry a token; 0 takes the place of entry 0, whatever it was. */
+const aligned = <T extends z.ZodType>(entry: T) =>
+  z
+    .array(z.unknown())
+    .transform((values) => values.map((value, t) => (t === 0 ? 0 : value)))
+    .pipe(z.array(entry));
+const perToken = aligned(z.number('a finite number is needed'));
+
+/** `gauntlet model logprobs` */
+export const scoreRowSchema = z.object({ tokens });
+export type ScoreRow = z.infer<typeof scoreRowSchema>;
+
+/** `gauntlet model generate`: one of the two. */
+export const promptRowSchema = z
+  .object({
+    tokens: tokens.optional(),
+    messages: z
+      .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+      .min(1, 'there are no messages')
+      .refine((turns) => turns.at(-1)!.role !== 'assistant', 'the last one must not be the assistant’s')
+      .optional(),
+  })
+  .refine((row) => (row.tokens === undefined) !== (row.messages === undefined), 'needs either tokens or messages');
+export type PromptRow = z.infer<typeof promptRowSchema>;
+
+/** `gauntlet model update`: lengths are compared with those of tokens where the model is known. */
+export const updateRowSchema = z.object({
+  tokens,
+  mask: aligned(z.literal([0, 1], 'must be 0 or 1')), // 1 = trained
+  oldLogprobs: perToken, // of the policy that sampled
+  advantages: perToken,
+  referenceLogprobs: perToken.optional(), // of the base: needed with klCoefficient
+  oldValues: perToken.optional(), // of the value head: with valueClip
+  returns: perToken.optional(), // what the value head learns: needed with valueCoefficient
+});
+export type UpdateRow = z.infer<typeof updateRowSchema>;
+
+const coefficient = z.number().nonnegative();
+const beta = z.number().min(0).lt(1);
+
+/** `gauntlet model update --config`. */
+export const updateConfigSchema = z.strictObject({
+  learningRate: z.number().nonnegative(),
+  weightDecay: coefficient.default(0.01),
+  clip: z.number().positive().default(0.2), // ε of the clipped surrogate
+  maxGradNorm: z.number().positive().nullable().default(1), // null: no clipping
+  betas: z.tuple([beta, beta]).default([0.9, 0.999]),
+  eps: z.number().positive().default(1e-8),
+  temperature: z.number().positive().default(1), // log-probs are those of softmax(logits / temperature)
+  clipHigh: z.number().positive().optional(), // ε above 1; absent: clip
+  average: z.enum(['token', 'sequence']).default('token'),
+  entropyBonus: coefficient.default(0),
+  klCoefficient: coefficient.default(0), // of the penalty against referenceLogprobs
+  valueCoefficient: coefficient.default(0), // of the value head's loss
+  valueClip: z.number().positive().optional(),
+  dropout: z.number().min(0).lt(1).default(0), // of the LoRA inputs
+  seed: z.int().nonnegative().default(0), // of the dropout's mask, with the number of the step
+});
+export type UpdateConfig = z.infer<typeof updateConfigSchema>;
+
+/** @throws {GauntletError} with at most three issues on one line, each with its place as one writes it: advantages[5] */
+export function parseAs<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode = 'BAD_INPUT'): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
+  throw new GauntletError(code, issues.slice(0, 3).map(issueText).join('; ') + more);
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    return `${issue.keys.join(', ')}: no such field; known: ${Object.keys(updateConfigSchema.shape).join(', ')}`;
+  }
+  const place = issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  return `${place === '' ? 'row' : place.slice(1)}: ${issue.message.replace(/\s+/g, ' ')}`;
+}
