@@ -1,0 +1,114 @@
+// Every architecture against transformers and peft (recorded by parity/record_architectures.py from checkpoints that they
+// saved themselves): log-probs, greedy tokens, adapters, rotary tables.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../data/paths.js';
+import { ropeTables } from '../../ml/nn/rope.js';
+import type { Engine } from '../../ml/session/engine.js';
+import { openEngine } from '../../ml/session/ortEngine.js';
+
+const FOLDER = process.env.GAUNTLET_ARCHITECTURES ?? join(packageRoot(), 'test', 'ml', 'parity', 'architectures');
+const TOLERANCE = 1e-4; // of a log-prob
+const NEW_TOKENS = 40;
+
+interface Row {
+  prompt: number[];
+  tokens: number[];
+  logprobs: number[]; // of prompt and tokens, without the first
+  tuned?: number[]; // the same under the adapter
+}
+interface Rope {
+  headDim: number;
+  parameters: Record<string, number>;
+  positions: number[];
+  cos: number[][];
+  sin: number[][];
+}
+const read = (...path: string[]) => JSON.parse(readFileSync(join(FOLDER, ...path), 'utf8'));
+
+/** Largest difference of a log-prob; ours has one entry more, for the first token. */
+function worst(ours: number[][], theirs: readonly number[][]): number {
+  const gaps = theirs.flatMap((row, r) => {
+    assert.equal(ours[r]!.length, row.length + 1);
+    return row.map((x, t) => Math.abs(x - ours[r]![t + 1]!));
+  });
+  return Math.max(...gaps);
+}
+
+const checkpoints = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+describe('architectures', () => {
+  it('all three are recorded, with tied and untied embeddings, in three dtypes, whole and in shards', () => {
+    assert.equal(checkpoints.length, 6);
+  });
+
+  for (const { name } of checkpoints) {
+    describe(name, () => {
+      const { rows } = read(name, 'expected.json') as { rows: Row[] };
+      const tuned = rows.filter((row) => row.tuned);
+      const whole = (some: Row[]) => some.map((row) => ({ tokens: [...row.prompt, ...row.tokens] }));
+      let engine: Engine;
+      before(async () => {
+        engine = await openEngine(join(FOLDER, name), { workers: 1 });
+      });
+      after(() => engine.close());
+
+      it('log-probs are those of transformers', async () => {
+        const ours = await engine.logprobs(whole(rows), { temperature: 1 });
+        const gap = worst(
+          ours,
+          rows.map((row) => row.logprobs),
+        );
+        assert.ok(gap < TOLERANCE, `${gap}`);
+      });
+
+      it('greedy tokens are those of transformers', async () => {
+        const ours = await engine.generate(
+          rows.map(({ prompt }) => ({ prompt, key: [0, 0] })),
+          { maxNewTokens: NEW_TOKENS, temperature: 0, stopTokens: [] },
+        );
+        assert.deepEqual(
+          ours.map((answer) => answer.tokens),
+          rows.map((row) => row.tokens),
+        );
+      });
+
+      it("an adapter that peft saved gives peft's log-probs", async () => {
+        const files = ['adapter_config.json', 'adapter_model.safetensors'];
+        const adapter = engine.importAdapter(
+          new Map(files.map((file) => [file, readFileSync(join(FOLDER, name, 'adapter', file))])),
+        );
+        assert.deepEqual([adapter.rank, adapter.alpha], [3, 5]);
+        const theirs = tuned.map((row) => row.tuned!);
+        const gap = worst(await engine.logprobs(whole(tuned), { adapter, temperature: 1 }), theirs);
+        assert.ok(gap < TOLERANCE, `${gap}`);
+        const base = await engine.logprobs(whole(tuned), { temperature: 1 });
+        assert.ok(worst(base, theirs) > 0.1, 'the adapter changes nothing');
+      });
+    });
+  }
+
+  it('rotary tables are those of transformers, plain and by the rule of Llama 3, at positions up to 4095', () => {
+    for (const { headDim, parameters, positions, cos, sin } of read('rope.json') as Rope[]) {
+      const { factor, low_freq_factor: lowFreqFactor, high_freq_factor: highFreqFactor, ...rest } = parameters;
+      const originalContext = rest.original_max_position_embeddings;
+      const scaled = { factor, lowFreqFactor, highFreqFactor, originalContext } as Record<string, number>;
+      const config = { headDim, ropeTheta: parameters.rope_theta!, ...(factor && { ropeScaling: scaled as never }) };
+      const tables = ropeTables(config, positions.at(-1)! + 1);
+      for (const [table, expected] of [
+        [tables.cos, cos],
+        [tables.sin, sin],
+      ] as const)
+        expected.forEach((row, i) => {
+          row.forEach((x, k) => {
+            const ours = table[(positions[i]! * headDim) / 2 + k]!;
+            assert.ok(
+              Math.abs(ours - x) < 1e-6,
+              `head ${headDim}, position ${positions[i]}, ${k}: ${ours} is not ${x}`,
+            );
+          });
+        });
+    }
+  });
+});
