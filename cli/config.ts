@@ -11,6 +11,7 @@ import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig, readEosTokens } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
+import { DEVICES, type Device } from '../ml/session/engine.js';
 
 export interface ConfigFlags {
   preset?: string;
@@ -19,6 +20,7 @@ export interface ConfigFlags {
   model?: string;
   problems?: string;
   sandbox?: RunConfig['sandbox'];
+  device?: Device;
   set: string[];
 }
 
@@ -43,6 +45,11 @@ export function temperature(text: string): number {
 export const sandboxOption = (): Option =>
   new Option('--sandbox <kind>', 'where generated code runs').choices(['auto', 'docker', 'wasm']);
 
+export const deviceOption = (): Option =>
+  new Option('--device <device>', 'what models compute on; auto: the best that is installed and starts, else cpu')
+    .choices(DEVICES)
+    .env('GAUNTLET_DEVICE');
+
 export const setOption = (): Option =>
   new Option('--set <field=value>', 'one configuration field, e.g. ppo.learningRate=0.0005; repeatable')
     .argParser(collect)
@@ -56,6 +63,7 @@ export function withConfig(command: Command): Command {
     .option('--model <folder>', 'model in Hugging Face layout')
     .option('--problems <file>', 'problems, JSON or JSONL')
     .addOption(sandboxOption())
+    .addOption(deviceOption())
     .addOption(setOption());
 }
 
@@ -72,11 +80,17 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   for (const key of ['preset', 'seed', 'model', 'problems', 'sandbox'] as const) {
     if (flags[key] !== undefined) direct[key] = flags[key];
   }
-  const input = mergeFields({ ...fromFile, ...direct }, parseAssignments(flags.set)) as RunConfigInput;
-  const { model, problems } = resolveConfig(input);
+  if (flags.device !== undefined) direct.engine = { device: flags.device };
+  const input = mergeFields(mergeFields(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
+  const { model, problems, discriminator } = resolveConfig(input);
   if (model !== 'tiny') input.model = resolve(model);
   if (problems !== 'tiny') input.problems = resolve(problems);
   checkModel(input.model ?? model);
+  if (discriminator.model !== null) {
+    const other = discriminator.model === 'tiny' ? 'tiny' : resolve(discriminator.model);
+    checkModel(other);
+    input.discriminator = { ...input.discriminator, model: other };
+  }
   await loadProblems(input.problems ?? problems);
   return input;
 }

@@ -14,6 +14,7 @@ import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { isAlive } from '../infra/lock.mjs';
 import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
+import type { Device } from '../ml/session/engine.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import type { Output } from './output.js';
@@ -25,6 +26,7 @@ export interface ConnectionOptions {
   port?: number;
   uiPort?: number;
   sandbox?: 'auto' | 'docker' | 'wasm';
+  device?: Device;
 }
 
 export interface Session {
@@ -77,6 +79,7 @@ export async function openSession(
         store: options.store,
         roles,
         sandbox: options.sandbox,
+        device: options.device,
         log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(options.store, 'worker.log')),
         say: (line) => output.note(line),
       });

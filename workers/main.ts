@@ -2,10 +2,11 @@
 
 import { GauntletError } from '../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../core/queues.js';
+import { DEVICES } from '../ml/session/engine.js';
 import { createLogger } from './logger.js';
 import { type StartOptions, startWorkers } from './start.js';
 
-/** TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_THREADS. */
+/** TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS. */
 export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
   const options: StartOptions = {
     address: env.TEMPORAL_ADDRESS ?? '127.0.0.1:7233',
@@ -19,6 +20,12 @@ export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
       throw new GauntletError('BAD_CONFIG', `GAUNTLET_SANDBOX=${kind}: one of auto, docker, wasm`);
     }
     options.sandbox = kind;
+  }
+  if (env.GAUNTLET_DEVICE !== undefined) {
+    const device = DEVICES.find((known) => known === env.GAUNTLET_DEVICE);
+    if (!device)
+      throw new GauntletError('BAD_CONFIG', `GAUNTLET_DEVICE=${env.GAUNTLET_DEVICE}: one of ${DEVICES.join(', ')}`);
+    options.device = device;
   }
   if (env.GAUNTLET_THREADS !== undefined) {
     const threads = Number(env.GAUNTLET_THREADS);

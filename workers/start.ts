@@ -5,6 +5,8 @@ import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { SEARCH_ATTRIBUTES } from '../infra/temporalNamespace.js';
+import type { Device } from '../ml/session/engine.js';
+import { resolveDevice } from '../ml/session/providers.js';
 import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps.js';
 import { TimedHeartbeat } from './heartbeat.js';
@@ -17,6 +19,7 @@ export interface StartOptions {
   roles?: readonly WorkerRole[]; // default: all
   sandbox?: RunConfig['sandbox']; // overrides what runs ask for
   threads?: number; // of the engine
+  device?: Device; // of the engine; goes before what runs ask for
   log?: Logger;
   /** What activities run on; default: opened from the options above. */
   deps?: (searchAttributes: boolean) => Promise<OpenDeps>;
@@ -42,8 +45,9 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
   const workers: Worker[] = [];
   try {
-    // asked for by name: a daemon that is missing should say so now, not at the first test
+    // asked for by name: what is missing should say so now, not at the first test or token
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox(options.sandbox);
+    if (options.device && roles.includes('gpu')) await resolveDevice(options.device);
     for (const role of roles)
       workers.push(await Worker.create(await workerOptions(role, connection, namespace, opened.deps)));
   } catch (error) {

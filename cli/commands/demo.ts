@@ -7,7 +7,7 @@ import { checkRunId } from '../../store/checks.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readResult } from '../../store/runs.js';
 import { chainText } from '../chainText.js';
-import { checkModel, integer, parseAssignments, sandboxOption, setOption } from '../config.js';
+import { checkModel, deviceOption, integer, parseAssignments, sandboxOption, setOption } from '../config.js';
 import { createOutput } from '../output.js';
 import { resultTable } from '../results.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
@@ -33,6 +33,7 @@ export function addDemo(program: Command): void {
     .option('--seed <n>', 'seed of every random draw', integer('--seed'), 0)
     .option('--id <id>', 'run id (default: demo-seed-<n>)')
     .addOption(sandboxOption())
+    .addOption(deviceOption())
     .addOption(setOption())
     .option('--json', 'end with one line of JSON on standard output');
   withStore(command).action(async (flags: Flags) => {
@@ -71,11 +72,12 @@ export function addDemo(program: Command): void {
 }
 
 /** The command that goes on with this demo, as it would be typed. */
-function againOf({ seed, id, sandbox, set }: Flags): string {
+function againOf({ seed, id, sandbox, device, set }: Flags): string {
   const flags = [
     ...(seed === 0 ? [] : ['--seed', String(seed)]),
     ...(id === undefined ? [] : ['--id', id]),
     ...(sandbox === undefined ? [] : ['--sandbox', sandbox]),
+    ...(device === undefined ? [] : ['--device', device]),
     ...set.flatMap((assignment) => ['--set', `'${assignment}'`]),
   ];
   return ['npm run demo', ...(flags.length > 0 ? ['--', ...flags] : [])].join(' ');

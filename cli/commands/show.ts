@@ -5,7 +5,7 @@ import { loadProblems } from '../../data/problems.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { chainText } from '../chainText.js';
-import { checkModel, integer, sandboxOption, temperature } from '../config.js';
+import { checkModel, deviceOption, integer, sandboxOption, temperature } from '../config.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
 import { solve } from '../solving.js';
@@ -34,6 +34,7 @@ export function addShow(program: Command): void {
     .option('--temperature <t>', 'of the sampling, 0 for greedy', temperature, 0.8)
     .option('--seed <n>', 'of the sampling', integer('--seed'), 0)
     .addOption(sandboxOption())
+    .addOption(deviceOption())
     .option('--json', 'one line of JSON per chain');
   withStore(command).action(async (flags: Flags) => {
     const output = createOutput(flags.json === true);

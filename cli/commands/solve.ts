@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { loadProblems } from '../../data/problems.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
-import { checkModel, integer, sandboxOption } from '../config.js';
+import { checkModel, deviceOption, integer, sandboxOption } from '../config.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
 import { solve } from '../solving.js';
@@ -24,6 +24,7 @@ export function addSolve(program: Command): void {
     .option('--model <folder>', 'model of --checkpoint base (default: the shipped one)')
     .option('--samples <n>', 'programs per problem', integer('--samples', 1), 1)
     .addOption(sandboxOption())
+    .addOption(deviceOption())
     .option('--json', 'one line of JSON per program');
   withStore(command).action(async (file: string, flags: Flags) => {
     const output = createOutput(flags.json === true);

@@ -1,6 +1,6 @@
 // `gauntlet up`: server and workers on this machine, until Ctrl-C.
 import type { Command } from 'commander';
-import { integer, sandboxOption } from '../config.js';
+import { deviceOption, integer, sandboxOption } from '../config.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
 
@@ -11,6 +11,7 @@ export function addUp(program: Command): void {
     .option('--port <n>', 'port of the embedded server (default: 7233, or the next free one)', integer('--port'))
     .option('--ui-port <n>', 'port of its Web UI (default: that of the server + 1000)', integer('--ui-port'))
     .addOption(sandboxOption())
+    .addOption(deviceOption())
     .option('--json', 'print one line of JSON when ready');
   withStore(command).action(async (flags: ConnectionOptions & { json?: boolean }) => {
     const output = createOutput(flags.json === true);

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
-import { sandboxOption } from '../config.js';
+import { deviceOption, sandboxOption } from '../config.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
 
@@ -23,6 +23,7 @@ export function addWorker(program: Command): void {
     .description('serve task queues by role')
     .option('--role <roles>', `comma-separated: ${WORKER_ROLES.join(', ')}, or all`, 'all')
     .addOption(sandboxOption())
+    .addOption(deviceOption())
     .option('--json', 'print one line of JSON when ready');
   withStore(command).action(async (flags: ConnectionOptions & { role: string; json?: boolean }) => {
     const output = createOutput(flags.json === true);

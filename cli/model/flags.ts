@@ -1,8 +1,8 @@
 // Flags that the `gauntlet model` commands share, and the engine they ask for.
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import { DEVICES, type Device, type EngineOptions } from '../../ml/session/engine.js';
-import { integer } from '../config.js';
+import type { Device, EngineOptions } from '../../ml/session/engine.js';
+import { deviceOption, integer } from '../config.js';
 
 export interface EngineFlags {
   model: string;
@@ -15,11 +15,6 @@ export interface EngineFlags {
 }
 
 const GROUP_SIZE = 32; // inputs of a projection that share a scale
-
-export const deviceOption = (): Option =>
-  new Option('--device <device>', 'what models compute on; auto: the best that is installed and starts')
-    .choices(DEVICES)
-    .env('GAUNTLET_DEVICE');
 
 export const modelOption = (): Option =>
   new Option('--model <folder>', 'base model in Hugging Face layout').makeOptionMandatory();
