@@ -8,6 +8,7 @@ import { GauntletError } from '../core/errors.js';
 export const LOGIC_FAULT = 'LOGIC_FAULT';
 
 const LOGIC_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
+const NO_MEMORY = /^Array buffer allocation failed$/; // V8 throws it as a RangeError; there may be more the next time
 
 export function toFailure(error: unknown, signal?: AbortSignal): Error {
   if (error instanceof TemporalFailure) return error;
@@ -21,7 +22,7 @@ export function toFailure(error: unknown, signal?: AbortSignal): Error {
     return ApplicationFailure.create({ message: `${field}: ${issue?.message}`, type: 'BAD_INPUT', nonRetryable: true });
   }
   const cause = error instanceof Error ? error : new Error(String(error));
-  const nonRetryable = LOGIC_ERRORS.some((kind) => cause instanceof kind);
+  const nonRetryable = LOGIC_ERRORS.some((kind) => cause instanceof kind) && !NO_MEMORY.test(cause.message);
   return ApplicationFailure.create({
     message: cause.message,
     type: nonRetryable ? LOGIC_FAULT : cause.name,
