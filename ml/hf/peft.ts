@@ -1,7 +1,7 @@
 // Adapters in PEFT's folder format, so that peft and vLLM load them as they are, and theirs load here.
 import { GauntletError } from '../../core/errors.js';
 import type { DecoderConfig } from '../nn/decoder.js';
-import { loraLayout, PROJECTIONS, viewsOf } from '../nn/lora.js';
+import { layoutSize, loraLayout, PROJECTIONS, viewsOf } from '../nn/lora.js';
 import { parseSafetensors, type TensorData, writeSafetensors } from './safetensors.js';
 
 export interface AdapterVector {
@@ -52,19 +52,73 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
   const bytes = (name: string): Uint8Array => files.get(name) ?? fail(`no ${name} in the adapter`);
   const { rank, alpha } = readConfig(bytes(CONFIG), fail);
   const tensors = parseSafetensors(bytes(TENSORS), TENSORS, 'BAD_ADAPTER');
+  const layers = layersOf(tensors.keys());
+  if (layers > 0 && layers !== c.layers)
+    fail(`${TENSORS}: the adapter is for ${layers} layers, this model has num_hidden_layers ${c.layers}`);
   const layout = loraLayout(c, rank);
-  const last = layout.at(-1)!;
-  const values = new Float32Array(last.offset + last.shape.reduce((a, b) => a * b, 1));
+  const values = new Float32Array(layoutSize(layout));
   for (const { name, shape, offset } of layout) {
     const tensor: TensorData = tensors.get(name) ?? fail(`${TENSORS}: no tensor ${name}`);
     if (tensor.shape.join() !== shape.join())
-      fail(`${TENSORS}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]`);
+      fail(
+        `${TENSORS}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${differing(name, tensor.shape, shape)}`,
+      );
     values.set(tensor.data, offset);
     tensors.delete(name);
   }
   if (tensors.size > 0) fail(`${TENSORS}: tensor ${[...tensors.keys()][0]} belongs to no projection of this model`);
   return { rank, alpha, values };
 }
+
+/** One more than the highest layer that a name mentions. */
+const layersOf = (names: Iterable<string>): number =>
+  1 + [...names].reduce((most, name) => Math.max(most, Number(/\.layers\.(\d+)\./.exec(name)?.[1] ?? -1)), -1);
+
+/** The field of config.json behind each projection's inputs (A's columns) and outputs (B's rows). */
+const FIELDS: Record<string, readonly [string, string]> = {
+  q_proj: ['hidden_size', 'num_attention_heads · head_dim'],
+  k_proj: ['hidden_size', 'num_key_value_heads · head_dim'],
+  v_proj: ['hidden_size', 'num_key_value_heads · head_dim'],
+  o_proj: ['num_attention_heads · head_dim', 'hidden_size'],
+  gate_proj: ['hidden_size', 'intermediate_size'],
+  up_proj: ['hidden_size', 'intermediate_size'],
+  down_proj: ['intermediate_size', 'hidden_size'],
+};
+
+/** Which field makes a tensor of the right name have another shape. */
+function differing(name: string, actual: readonly number[], needed: readonly number[]): string {
+  const [, projection, side] = /\.(\w+)\.lora_([AB])\.weight$/.exec(name)!;
+  const [rankAxis, sizeAxis] = side === 'A' ? [0, 1] : [1, 0];
+  if (actual[rankAxis] !== needed[rankAxis])
+    return `${CONFIG} says r ${needed[rankAxis]}, the tensor has ${actual[rankAxis]}`;
+  const field = FIELDS[projection!]![side === 'A' ? 0 : 1];
+  return `${field} is ${actual[sizeAxis]} in the adapter's model and ${needed[sizeAxis]} in this one`;
+}
+
+/** Starts that change the base too, which the adapter's files do not tell. */
+const PLAIN_STARTS = [true, false, undefined, null, 'gaussian', 'orthogonal', 'eva'];
+/** Fields of other kinds of adapter, to be absent or empty. */
+const OTHER_KINDS = [
+  'use_dora',
+  'use_rslora',
+  'use_qalora',
+  'use_bdlora',
+  'lora_bias',
+  'modules_to_save',
+  'fan_in_fan_out',
+  'layers_to_transform',
+  'layer_replication',
+  'exclude_modules',
+  'target_parameters',
+  'trainable_token_indices',
+  'alora_invocation_tokens',
+  'arrow_config',
+  'kasa_config',
+  'monteclora_config',
+  'velora_config',
+  'rank_pattern',
+  'alpha_pattern',
+];
 
 function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: number; alpha: number } {
   let config: Record<string, unknown> | null = null;
@@ -81,9 +135,11 @@ function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: n
   const named = Array.isArray(targets) ? targets.map(String).sort() : [];
   if (named.join() !== TARGETS.join()) fail(`${CONFIG}: target_modules must be ${TARGETS.join(', ')}`);
   if ((config.bias ?? 'none') !== 'none') fail(`${CONFIG}: bias ${config.bias} is not supported`);
-  for (const field of ['use_dora', 'use_rslora', 'modules_to_save', 'fan_in_fan_out', 'layers_to_transform'])
-    if (config[field]) fail(`${CONFIG}: ${field} is not supported`);
-  for (const field of ['rank_pattern', 'alpha_pattern'])
-    if (Object.keys((config[field] as object | null) ?? {}).length > 0) fail(`${CONFIG}: ${field} is not supported`);
+  for (const field of OTHER_KINDS) if (isSet(config[field])) fail(`${CONFIG}: ${field} is not supported`);
+  if (!PLAIN_STARTS.includes(config.init_lora_weights as never))
+    fail(`${CONFIG}: init_lora_weights ${config.init_lora_weights} changes the base model, which is not supported`);
   return { rank: rank as number, alpha: alpha as number };
 }
+
+const isSet = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);

@@ -60,11 +60,16 @@ describe('PEFT adapters', () => {
     refused((f) => f.set('adapter_model.safetensors', Uint8Array.of(1, 2)), /truncated/);
     refused(field('peft_type', 'IA3'), /peft_type IA3/);
     refused(field('r', 0), /r must be a positive integer/);
-    refused(field('r', 5), /has shape \[4,48\], this model needs \[5,48\]/);
+    refused(
+      field('r', 5),
+      /has shape \[4,48\], this model needs \[5,48\]; adapter_config\.json says r 5, the tensor has 4/,
+    );
     refused(field('lora_alpha', '6'), /lora_alpha/);
     refused(field('target_modules', ['q_proj']), /target_modules must be/);
     refused(field('bias', 'all'), /bias all/);
     refused(field('use_rslora', true), /use_rslora/);
+    refused(field('target_parameters', ['mlp.experts']), /target_parameters is not supported/);
+    refused(field('init_lora_weights', 'pissa_niter_4'), /init_lora_weights pissa_niter_4 changes the base/);
     refused(field('rank_pattern', { q_proj: 2 }), /rank_pattern/);
     refused(
       tensors((t) => t.delete(name)),
@@ -74,5 +79,32 @@ describe('PEFT adapters', () => {
       tensors((t) => t.set('odd', { shape: [1], data: Float32Array.of(1) })),
       /tensor odd belongs to no projection/,
     );
+  });
+
+  it('an adapter for a model of other sizes is refused, naming the field that differs', () => {
+    const cases: [Partial<typeof config>, RegExp][] = [
+      [{ layers: 2 }, /the adapter is for 3 layers, this model has num_hidden_layers 2/],
+      [
+        { hidden: 64 },
+        /q_proj\.lora_A\.weight has shape \[4,48\].* hidden_size is 48 in the adapter's model and 64 in/,
+      ],
+      [{ heads: 8 }, /q_proj\.lora_B\.weight .* num_attention_heads · head_dim is 48 .* 64 in this one/],
+      [{ kvHeads: 3 }, /k_proj\.lora_B\.weight .* num_key_value_heads · head_dim is 16 .* 24 in this one/],
+      [{ ffn: 81 }, /gate_proj\.lora_B\.weight .* intermediate_size is 80 .* 81 in this one/],
+    ];
+    for (const [change, pattern] of cases)
+      assert.throws(() => readPeft({ ...config, ...change }, files()), { code: 'BAD_ADAPTER', message: pattern });
+  });
+
+  it("what does not change the computation is taken as it is: another base's name, dropout, fields of later versions", () => {
+    const changed = files();
+    const foreign = {
+      base_model_name_or_path: 'org/other',
+      lora_dropout: 0.1,
+      alora_invocation_tokens: null,
+      peft_version: '9',
+    };
+    changed.set('adapter_config.json', new TextEncoder().encode(JSON.stringify({ ...configOf(changed), ...foreign })));
+    assert.deepEqual(readPeft(config, changed), adapter);
   });
 });
