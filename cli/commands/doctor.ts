@@ -7,7 +7,7 @@ import { tinyModelPath } from '../../data/paths.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
-import { listProviders } from '../../ml/session/providers.js';
+import { listProviders, type Provider, resolveDevice } from '../../ml/session/providers.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { createOutput, describeError } from '../output.js';
 import { withStore } from '../session.js';
@@ -40,8 +40,10 @@ function checks(store: string): Record<string, Check> {
     },
     'onnx runtime': async () => ({
       required: true,
-      detail: `providers: ${listProviders().join(', ')}; CUDA comes with onnxruntime-node's own install step`,
+      detail: `providers installed: ${listProviders().join(', ')}`,
     }),
+    'device cuda': () => deviceCheck('cuda'),
+    'device webgpu': () => deviceCheck('webgpu'),
     'tiny model': async () => {
       const engine = await openEngine(tinyModelPath(), { workers: 1 });
       const { architecture, parameters } = engine.info;
@@ -66,6 +68,14 @@ function checks(store: string): Record<string, Check> {
   };
 }
 
+/** What a command may do without; everything else must be there. */
+const OPTIONAL: readonly string[] = ['device cuda', 'device webgpu', 'sandbox docker'];
+
+async function deviceCheck(device: Provider): ReturnType<Check> {
+  await resolveDevice(device);
+  return { required: false, detail: `--device ${device} works` };
+}
+
 const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
 
 async function sandboxCheck(kind: 'docker' | 'wasm', required: boolean): Promise<Omit<Finding, 'name' | 'ok'>> {
@@ -81,7 +91,7 @@ export async function examine(store: string): Promise<Finding[]> {
       const { ok = true, ...rest } = await check();
       findings.push({ name, ok, ...rest });
     } catch (error) {
-      findings.push({ name, ok: false, required: name !== 'sandbox docker', detail: describeError(error) });
+      findings.push({ name, ok: false, required: !OPTIONAL.includes(name), detail: describeError(error) });
     }
   }
   return findings;

@@ -12,18 +12,18 @@ import type { Device } from './engine.js';
 
 export type Provider = Exclude<Device, 'auto'>;
 
-/** What brings CUDA's provider into an installation that was made without install steps. */
-export const CUDA_INSTALL =
-  'node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12 (Linux x64 with an NVIDIA driver, CUDA 12 and cuDNN 9)';
+/** The package's own install step, which set-up leaves out; it downloads CUDA's provider. */
+export const CUDA_INSTALL = 'node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12';
+const PLATFORM = `${process.platform}/${process.arch}`;
 
 const PREFERRED: readonly Provider[] = ['cuda', 'webgpu']; // of `auto`; else cpu
 const PROBE_LIMIT_MS = 60_000; // the first start of a GPU compiles kernels
 
 /** Names such as `cpu`, `webgpu`, `cuda`, of which the library is on this machine. */
-export function listProviders(platform = `${process.platform}/${process.arch}`): string[] {
+export function listProviders(): string[] {
   const folder = join(dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json')), 'bin/napi-v6');
   return listSupportedBackends()
-    .filter(({ name, bundled }) => bundled || existsSync(join(folder, platform, `libonnxruntime_providers_${name}.so`)))
+    .filter(({ name, bundled }) => bundled || existsSync(join(folder, PLATFORM, `libonnxruntime_providers_${name}.so`)))
     .map(({ name }) => name);
 }
 
@@ -46,12 +46,15 @@ export async function resolveDevice(
     return 'cpu';
   }
   if (!installed.includes(device)) {
-    const way = device === 'cuda' ? `install it with: ${CUDA_INSTALL}` : 'this platform has none';
-    throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed (${way}), or use cpu`);
+    const way =
+      device === 'cuda' && PLATFORM === 'linux/x64'
+        ? `with CUDA 12 and cuDNN 9 on this machine, install it by: ${CUDA_INSTALL}`
+        : 'ONNX Runtime has none for this platform';
+    throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed; ${way}; or use cpu`);
   }
   const reason = await probe(device);
   if (reason === undefined) return device;
-  throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} does not start: ${reason}; use cpu or auto`);
+  throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} does not start (${reason}): use cpu, or auto`);
 }
 
 /** In a process of its own: drivers write to standard error as they like, and a broken one may end its process. */
