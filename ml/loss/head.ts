@@ -1,62 +1,83 @@
-// Log-probs of given tokens under the output projection, and their gradient. Rows go through in chunks, so that
-// [rows, vocab] is never held whole; the gradient is local to a row and needs no pass over a one-hot matrix.
+// Log-probs of given tokens under the output projection, and their gradient, for a chunk of rows. Everything that a loss
+// needs of [rows, vocab] is local to a row, so that a program goes through its rows in chunks and never holds the logits
+// of more than one; the gradient needs no pass over a one-hot matrix.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 
 const CHUNK_ELEMENTS = 1 << 20;
-const MIN_CHUNK_ROWS = 256; // smaller products cost more than they save
+const MIN_CHUNK_ROWS = 256; // smaller products cost more than they save; 156 MB of logits at a vocabulary of 152k
 
-export interface HeadOptions {
-  temperature: number; // divides the logits
-  chunkRows?: number;
+export interface RowRange {
+  start: number;
+  end: number;
 }
 
-export interface TokenLogprobs {
-  /** [rows, 1] */
+/** The chunks in which `rows` go through the projection: a rule on shapes alone. */
+export function rowChunks(rows: number, vocab: number): RowRange[] {
+  const size = Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
+  return Array.from({ length: Math.ceil(rows / size) }, (_, i) => ({
+    start: i * size,
+    end: Math.min(rows, (i + 1) * size),
+  }));
+}
+
+/** Rows of a matrix; itself where they are all. */
+export function rowsOf(g: Graph, x: Value, { start, end }: RowRange): Value {
+  return start === 0 && end === x.shape[0] ? x : g.slice(x, 0, start, end);
+}
+
+/** Of each row, [rows, 1]. */
+export interface TokenScores {
   logprob: Value;
-  /** Given d/dlogprob [rows, 1]: the gradients of hidden, and of the projection where `forHead` asks for it. */
-  backward(dLogprob: Value, forHead: boolean): { hidden: Value; head: Value | undefined };
+  /** −Σ p·log p over the vocabulary, in nats; where it was asked for. */
+  entropy?: Value;
 }
 
-/** log softmax(hidden·headᵀ / temperature) at `target`. hidden [rows, d], head [vocab, d], target int64 [rows, 1]. */
-export function tokenLogprobs(
+export interface ScoredTokens extends TokenScores {
+  /**
+   * Given d/dlogprob (and d/dentropy): the gradient of hidden, and that of the projection added to `head` where given.
+   */
+  backward(gradient: TokenScores, head?: Value): { hidden: Value; head?: Value };
+}
+
+/**
+ * log softmax(hidden·headᵀ / temperature) at `target`, and the entropy of that softmax.
+ * hidden [rows, d], head [vocab, d], target int64 [rows, 1].
+ */
+export function scoreTokens(
   g: Graph,
   hidden: Value,
   head: Value,
   target: Value,
-  options: HeadOptions,
-): TokenLogprobs {
-  const [rows] = hidden.shape as [number, number];
-  const vocab = head.shape[0] as number;
-  const size = options.chunkRows ?? Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
+  options: { temperature: number; entropy?: boolean },
+): ScoredTokens {
   const alpha = 1 / options.temperature;
-  const part = (x: Value, start: number, end: number): Value =>
-    start === 0 && end === rows ? x : g.slice(x, 0, start, end);
-  const chunks: { start: number; end: number; h: Value; ids: Value; all: Value; logprob: Value }[] = [];
-  for (let start = 0; start < rows; start += size) {
-    const end = Math.min(rows, start + size);
-    const [h, ids] = [part(hidden, start, end), part(target, start, end)];
-    const all = g.logSoftmax(g.gemm(h, head, { transB: true, alpha }));
-    chunks.push({ start, end, h, ids, all, logprob: g.gatherElements(all, ids, 1) });
-  }
+  const all = g.logSoftmax(g.gemm(hidden, head, { transB: true, alpha }));
+  const logprob = g.gatherElements(all, target, 1);
+  const entropy = options.entropy ? g.neg(g.reduceSum(g.mul(g.exp(all), all), [1], true)) : undefined;
   return {
-    logprob: g.concat(
-      chunks.map((c) => c.logprob),
-      0,
-    ),
-    // with z = h·Eᵀ/τ and p = softmax(z): dz = d·(onehot − p), so dh = d/τ·(E[id] − p·E) and dE = dzᵀ·h/τ
-    backward(dLogprob, forHead) {
-      const dHidden: Value[] = [];
-      let dHead = forHead ? g.zeros([vocab, head.shape[1] as number]) : undefined;
-      for (const { start, end, h, ids, all } of chunks) {
-        const d = g.scale(part(dLogprob, start, end), alpha);
-        const p = g.exp(all);
-        dHidden.push(g.mul(g.sub(g.gatherND(head, ids), g.matMul(p, head)), d));
-        if (!dHead) continue;
-        const weighted = g.mul(h, d);
-        dHead = g.scatterND(g.sub(dHead, g.gemm(p, weighted, { transA: true })), ids, weighted);
+    logprob,
+    entropy,
+    // with z = h·Eᵀ/τ and p = softmax(z): dlogprob/dz = onehot − p, dH/dz = −p·(log p + H); so for gradients d of the
+    // log-prob and e of the entropy dz = d·onehot − q with q = p·(d + e·(H + log p)), dh = dz·E/τ and dE = dzᵀ·h/τ
+    backward(gradient, dHead) {
+      const d = g.scale(gradient.logprob, alpha);
+      const p = g.exp(all);
+      const own = g.gatherND(head, target);
+      if (!entropy || !gradient.entropy) {
+        // q = p·d, where d may as well multiply what is narrow
+        const dHidden = g.mul(g.sub(own, g.matMul(p, head)), d);
+        if (!dHead) return { hidden: dHidden };
+        const weighted = g.mul(hidden, d);
+        const rest = g.sub(dHead, g.gemm(p, weighted, { transA: true }));
+        return { hidden: dHidden, head: g.scatterND(rest, target, weighted) };
       }
-      return { hidden: g.concat(dHidden, 0), head: dHead };
+      const e = g.scale(gradient.entropy, alpha);
+      const q = g.mul(p, g.add(g.mul(all, e), g.add(d, g.mul(e, entropy))));
+      const dHidden = g.sub(g.mul(own, d), g.matMul(q, head));
+      if (!dHead) return { hidden: dHidden };
+      const rest = g.sub(dHead, g.gemm(q, hidden, { transA: true }));
+      return { hidden: dHidden, head: g.scatterND(rest, target, g.mul(hidden, d)) };
     },
   };
 }

@@ -1,50 +1,114 @@
 // What is minimised, as graph: sums over the trained tokens, never means, so that shards add up and are divided once.
-// Every input is [rows, 1]; mask is 1 where a token is trained, 0 elsewhere.
+// Every input is [rows, 1]. `mask` is 1 where a token is trained, 0 elsewhere; `weight` is what a token's loss counts:
+// the mask itself, or the mask over its sequence's number of trained tokens. Statistics are sums over tokens always.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
+import type { TokenScores } from './head.js';
 
-/** Order of the `sums` vector. */
-export const PPO_SUMS = ['loss', 'ratio', 'approxKl', 'clipped', 'entropy', 'tokens'] as const;
+/** Terms of the loss besides the surrogate; a coefficient of 0 leaves its term, its inputs and its sums out. */
+export interface PpoLoss {
+  clip: number; // the ratio stays above 1 − clip
+  clipHigh: number; // and below 1 + clipHigh
+  entropyBonus: number;
+  klCoefficient: number;
+  value?: { coefficient: number; clip?: number };
+}
+
+export interface PolicyInputs {
+  old: Value;
+  advantage: Value;
+  mask: Value;
+  weight: Value;
+  reference?: Value; // log-probs, with a KL penalty
+}
+
+const SUMS = ['loss', 'ratio', 'approxKl', 'clipped', 'entropy', 'tokens'] as const;
+type PolicySum = (typeof SUMS)[number] | 'policyLoss' | 'exactEntropy' | 'kl';
+
+/** Order of the columns of `perToken`. */
+export function ppoSums(loss: PpoLoss): PolicySum[] {
+  const sums: PolicySum[] = [...SUMS];
+  if (loss.entropyBonus > 0 || loss.klCoefficient > 0 || loss.value) sums.push('policyLoss');
+  if (loss.entropyBonus > 0) sums.push('exactEntropy');
+  if (loss.klCoefficient > 0) sums.push('kl');
+  return sums;
+}
 
 export interface Objective {
-  /** Σ over trained tokens of what is minimised, a scalar: what backward() starts from. */
+  /** Σ of what is minimised, a scalar: what backward() starts from. */
   loss: Value;
-  /** [6] in the order of PPO_SUMS */
-  sums: Value;
+  /** [rows, statistics]; their column sums are the statistics. */
+  perToken: Value;
 }
 
 const total = (g: Graph, x: Value): Value => g.reduceSum(x, [0, 1], false);
 
 /**
- * −Σ min(r·A, clip(r, 1−ε, 1+ε)·A) with r = exp(logprob − old): the clipped surrogate of Schulman et al. 2017, eq. 7.
- * approxKl is Σ (r − 1) − log r; clipped counts |r − 1| > ε; entropy is Σ −logprob.
+ * Per token −min(r·A, clip(r, 1−ε, 1+ε′)·A) − c·H + β·KL with r = exp(logprob − old): the clipped surrogate of Schulman
+ * et al. 2017, eq. 7, with a clip range of its own above 1 (Yu et al. 2025, "DAPO", eq. 10), minus the entropy bonus,
+ * plus the penalty for leaving the reference.
+ * approxKl is Σ (r − 1) − log r; clipped counts ratios outside the range; entropy is Σ −logprob; kl is the k3 estimate
+ * exp(ref − lp) − (ref − lp) − 1 (Schulman 2020, "Approximating KL divergence"), which is never negative.
  */
-export function ppoObjective(
-  g: Graph,
-  logprob: Value,
-  old: Value,
-  advantage: Value,
-  mask: Value,
-  clip: number,
-): Objective {
-  const logRatio = g.sub(logprob, old);
+export function ppoObjective(g: Graph, scores: TokenScores, inputs: PolicyInputs, options: PpoLoss): Objective {
+  const { old, advantage, mask, weight, reference } = inputs;
+  const logRatio = g.sub(scores.logprob, old);
   const ratio = g.exp(logRatio);
-  const surrogate = g.min(g.mul(ratio, advantage), g.mul(g.clip(ratio, 1 - clip, 1 + clip), advantage));
-  const loss = g.neg(g.mul(surrogate, mask));
-  const excess = g.sub(ratio, g.scalar(1));
-  const inside = g.cast(g.lessOrEqual(g.mul(excess, excess), g.scalar(clip * clip)), 'float32');
-  const perToken = [
+  const kept = g.clip(ratio, 1 - options.clip, 1 + options.clipHigh);
+  const surrogate = g.neg(g.min(g.mul(ratio, advantage), g.mul(kept, advantage)));
+  const outside = g.sub(ratio, kept);
+  const inside = g.cast(g.lessOrEqual(g.mul(outside, outside), g.scalar(0)), 'float32');
+  let perToken = surrogate;
+  const further: Value[] = [];
+  if (options.entropyBonus > 0) {
+    perToken = g.sub(perToken, g.scale(scores.entropy!, options.entropyBonus));
+    further.push(scores.entropy!);
+  }
+  if (options.klCoefficient > 0) {
+    const away = g.sub(reference!, scores.logprob);
+    const kl = g.sub(g.sub(g.exp(away), away), g.scalar(1));
+    perToken = g.add(perToken, g.scale(kl, options.klCoefficient));
+    further.push(kl);
+  }
+  if (ppoSums(options).includes('policyLoss')) further.unshift(surrogate);
+  const loss = g.mul(perToken, weight);
+  const statistics = [
     loss,
     g.mul(ratio, mask),
-    g.mul(g.sub(excess, logRatio), mask),
+    g.mul(g.sub(g.sub(ratio, g.scalar(1)), logRatio), mask),
     g.mul(g.sub(g.scalar(1), inside), mask),
-    g.neg(g.mul(logprob, mask)),
+    g.neg(g.mul(scores.logprob, mask)),
     mask,
+    ...further.map((x) => g.mul(x, mask)),
   ];
-  return { loss: total(g, loss), sums: g.reduceSum(g.concat(perToken, 1), [0], false) };
+  return { loss: total(g, loss), perToken: g.concat(statistics, 1) };
 }
 
-/** −Σ logprob·mask: cross entropy with the given tokens. */
-export function crossEntropyObjective(g: Graph, logprob: Value, mask: Value): Value {
-  return g.neg(total(g, g.mul(logprob, mask)));
+/** Order of the value objective's statistics. */
+export const VALUE_SUMS = ['loss', 'valueLoss', 'valueClipped'] as const;
+
+/**
+ * Per token coefficient · ½·max((V − R)², (V′ − R)²) with V′ = old + clip(V − old, −ε, ε): the clipped value loss of
+ * PPO's reference code, as in CleanRL and TRL; without a clip ½·(V − R)². `old` is read with a clip only.
+ */
+export function valueObjective(
+  g: Graph,
+  value: Value,
+  inputs: { returns: Value; old?: Value; mask: Value; weight: Value },
+  { coefficient, clip }: { coefficient: number; clip?: number },
+): Objective {
+  const squared = (x: Value): Value => g.mul(x, x);
+  let error = squared(g.sub(value, inputs.returns));
+  let clipped = g.zeros(value.shape as number[]);
+  if (clip !== undefined) {
+    const moved = g.sub(value, inputs.old!);
+    const kept = g.clip(moved, -clip, clip);
+    const other = squared(g.sub(g.add(inputs.old!, kept), inputs.returns));
+    error = g.neg(g.min(g.neg(error), g.neg(other)));
+    const inside = g.cast(g.lessOrEqual(squared(g.sub(moved, kept)), g.scalar(0)), 'float32');
+    clipped = g.mul(g.sub(g.scalar(1), inside), inputs.mask);
+  }
+  const half = g.scale(error, 0.5);
+  const loss = g.scale(g.mul(half, inputs.weight), coefficient);
+  return { loss: total(g, loss), perToken: g.concat([loss, g.mul(half, inputs.mask), clipped], 1) };
 }

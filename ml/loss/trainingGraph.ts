@@ -6,9 +6,10 @@ import type { Value } from '../ir/op.js';
 import { sizeOf } from '../ir/op.js';
 import type { DecoderConfig } from '../nn/decoder.js';
 import { decoderForward, parameterLayout } from '../nn/decoder.js';
-import { loraLayout } from '../nn/lora.js';
-import { tokenLogprobs } from './head.js';
-import { crossEntropyObjective, ppoObjective } from './objectives.js';
+import type { ParameterPlan } from '../nn/parameters.js';
+import { adapterLayout, valueEstimates } from '../nn/valueHead.js';
+import { rowChunks, rowsOf, scoreTokens } from './head.js';
+import { type PpoLoss, ppoObjective, ppoSums, valueObjective } from './objectives.js';
 
 /** Sequences × tokens of one compiled graph. */
 export interface BatchShape {
@@ -18,6 +19,13 @@ export interface BatchShape {
 export interface LoraShape {
   rank: number;
   alpha: number;
+  valueHead?: boolean;
+}
+
+/** How a program is laid out; no number in its results depends on it. */
+export interface ProgramOptions {
+  plan?: ParameterPlan; // parameters that stay in their files; absent: all are inputs
+  checkpointing?: boolean; // of a layer only what enters it is kept for the backward pass
 }
 
 function flatten(
@@ -33,39 +41,100 @@ function flatten(
   return g.concat(parts, 0);
 }
 
-/** ids [N], target [N, 1] int64, parameters, adapter → logprobs [N, 1]. */
-export function buildScoreGraph(c: DecoderConfig, batch: BatchShape, temperature: number, lora?: LoraShape): Graph {
+/** The score graph's outputs: log-probs at a temperature, estimates of the adapter's value head, or both. */
+export interface ScoreOutputs {
+  temperature?: number;
+  values?: boolean;
+}
+
+/** ids [N], parameters, adapter → logprobs [N, 1] of target int64 [N, 1], values [N, 1]: as asked for. */
+export function buildScoreGraph(
+  c: DecoderConfig,
+  batch: BatchShape,
+  outputs: ScoreOutputs,
+  lora?: LoraShape,
+  { plan }: ProgramOptions = {},
+): Graph {
   const g = new Graph();
-  const net = decoderForward(g, c, batch.rows, batch.length, lora);
-  const target = g.input('target', 'int64', [batch.rows * batch.length, 1]);
-  g.output('logprobs', tokenLogprobs(g, net.hidden, net.head, target, { temperature }).logprob);
+  const n = batch.rows * batch.length;
+  const net = decoderForward(g, c, batch.rows, batch.length, lora, plan);
+  const { temperature } = outputs;
+  if (temperature !== undefined) {
+    const target = g.input('target', 'int64', [n, 1]);
+    const parts = rowChunks(n, c.vocab).map((range) => {
+      const [hidden, ids] = [rowsOf(g, net.hidden, range), rowsOf(g, target, range)];
+      return scoreTokens(g, hidden, net.head, ids, { temperature }).logprob;
+    });
+    g.output('logprobs', g.concat(parts, 0));
+  }
+  if (outputs.values) g.output('values', valueEstimates(g, net.hidden, net.adapter));
   return g;
 }
 
-/** As the score graph plus old, advantage, mask [N, 1] → gradients (flat as loraLayout), sums [6], logprobs [N, 1]. */
+export interface PpoGraphLoss extends PpoLoss {
+  temperature: number;
+  average: 'token' | 'sequence';
+}
+
+/**
+ * As the score graph plus old, advantage, mask [N, 1]; also weight where the average is over sequences, reference with a
+ * KL penalty, returns (and oldValues, with a clip) with a value loss: each [N, 1].
+ * → gradients (flat as adapterLayout), sums (in the order of ppoSums), logprobs [N, 1]; with a value loss also valueSums
+ * (in the order of VALUE_SUMS) and values [N, 1].
+ */
 export function buildPpoGraph(
   c: DecoderConfig,
   batch: BatchShape,
   lora: LoraShape,
-  loss: { clip: number; temperature: number },
+  loss: PpoGraphLoss,
+  { plan, checkpointing }: ProgramOptions = {},
 ): Graph {
   const g = new Graph();
   const n = batch.rows * batch.length;
-  const net = decoderForward(g, c, batch.rows, batch.length, lora);
+  const net = decoderForward(g, c, batch.rows, batch.length, lora, plan);
   const target = g.input('target', 'int64', [n, 1]);
-  const [old, advantage, mask] = ['old', 'advantage', 'mask'].map((name) => g.input(name, 'float32', [n, 1])) as [
-    Value,
-    Value,
-    Value,
-  ];
-  const scored = tokenLogprobs(g, net.hidden, net.head, target, { temperature: loss.temperature });
-  const objective = ppoObjective(g, scored.logprob, old, advantage, mask, loss.clip);
-  const dLogprob = backward(g, [{ output: objective.loss, seed: g.scalar(1) }], [scored.logprob]).get(scored.logprob)!;
-  const seed = scored.backward(dLogprob, false).hidden;
-  const gradients = backward(g, [{ output: net.hidden, seed }], [...net.adapter.values()]);
-  g.output('gradients', flatten(g, loraLayout(c, lora.rank), net.adapter, gradients));
-  g.output('sums', objective.sums);
-  g.output('logprobs', scored.logprob);
+  const column = (name: string): Value => g.input(name, 'float32', [n, 1]);
+  const [old, advantage, mask] = [column('old'), column('advantage'), column('mask')];
+  const weight = loss.average === 'sequence' ? column('weight') : mask;
+  const reference = loss.klCoefficient > 0 ? column('reference') : undefined;
+  const value = lora.valueHead ? valueEstimates(g, net.hidden, net.adapter) : undefined;
+
+  // One tensor holds all that leaves a chunk of rows. So whatever asks first for one of its columns, ONNX Runtime has
+  // the whole chunk done, gradient included, and its logits freed, before it begins with another.
+  const size = ppoSums(loss).length;
+  const chunks = rowChunks(n, c.vocab).map((range) => {
+    const part = (x: Value): Value => rowsOf(g, x, range);
+    const scored = scoreTokens(g, part(net.hidden), net.head, part(target), {
+      temperature: loss.temperature,
+      entropy: loss.entropyBonus > 0,
+    });
+    const inputs = { old: part(old), advantage: part(advantage), mask: part(mask) };
+    const optional = { weight: weight === mask ? inputs.mask : part(weight), reference: reference && part(reference) };
+    const objective = ppoObjective(g, scored, { ...inputs, ...optional }, loss);
+    const { logprob, entropy } = scored;
+    const of = entropy ? [logprob, entropy] : [logprob];
+    const gradients = backward(g, [{ output: objective.loss, seed: g.scalar(1) }], of);
+    const { hidden } = scored.backward({
+      logprob: gradients.get(logprob)!,
+      entropy: entropy && gradients.get(entropy)!,
+    });
+    return g.concat([hidden, objective.perToken, logprob], 1);
+  });
+  const all = g.concat(chunks, 0);
+  const seeds = [{ output: net.hidden, seed: g.slice(all, 1, 0, c.hidden) }];
+  if (value && loss.value) {
+    const inputs = { returns: column('returns'), old: loss.value.clip === undefined ? undefined : column('oldValues') };
+    const objective = valueObjective(g, value, { ...inputs, mask, weight }, loss.value);
+    seeds.push({ output: objective.loss, seed: g.scalar(1) });
+    g.output('valueSums', g.reduceSum(objective.perToken, [0], false));
+    g.output('values', value);
+  }
+  const keep = checkpointing ? new Set(net.checkpoints) : undefined;
+  const gradients = backward(g, seeds, [...net.adapter.values()], keep);
+  g.output('gradients', flatten(g, adapterLayout(c, lora), net.adapter, gradients));
+  g.output('sums', g.reduceSum(g.slice(all, 1, c.hidden, c.hidden + size), [0], false));
+  g.output('logprobs', g.slice(all, 1, c.hidden + size, c.hidden + size + 1));
+  g.prune();
   return g;
 }
 
@@ -76,19 +145,26 @@ export function buildSupervisedGraph(c: DecoderConfig, batch: BatchShape): Graph
   const net = decoderForward(g, c, batch.rows, batch.length);
   const target = g.input('target', 'int64', [n, 1]);
   const mask = g.input('mask', 'float32', [n, 1]);
-  const scored = tokenLogprobs(g, net.hidden, net.head, target, { temperature: 1 });
-  const loss = crossEntropyObjective(g, scored.logprob, mask);
-  const dLogprob = backward(g, [{ output: loss, seed: g.scalar(1) }], [scored.logprob]).get(scored.logprob)!;
-  const seeds = scored.backward(dLogprob, true);
+  let dHead = g.zeros([c.vocab, c.hidden]);
+  const chunks = rowChunks(n, c.vocab).map((range) => {
+    const [hidden, ids] = [rowsOf(g, net.hidden, range), rowsOf(g, target, range)];
+    const scored = scoreTokens(g, hidden, net.head, ids, { temperature: 1 });
+    const loss = g.neg(g.mul(scored.logprob, rowsOf(g, mask, range)));
+    const seed = { output: g.reduceSum(loss, [0, 1], false), seed: g.scalar(1) };
+    const gradients = scored.backward({ logprob: backward(g, [seed], [scored.logprob]).get(scored.logprob)! }, dHead);
+    dHead = gradients.head!;
+    return g.concat([gradients.hidden, loss], 1);
+  });
+  const all = g.concat(chunks, 0);
   const gradients = backward(
     g,
     [
-      { output: net.hidden, seed: seeds.hidden },
-      { output: net.head, seed: seeds.head! }, // a tied embedding adds what comes through its other use
+      { output: net.hidden, seed: g.slice(all, 1, 0, c.hidden) },
+      { output: net.head, seed: dHead }, // a tied embedding adds what comes through its other use
     ],
     [...net.parameters.values()],
   );
   g.output('gradients', flatten(g, parameterLayout(c), net.parameters, gradients));
-  g.output('loss', loss);
+  g.output('loss', g.reduceSum(g.slice(all, 1, c.hidden, c.hidden + 1), [0, 1], false));
   return g;
 }

@@ -4,22 +4,26 @@ import type ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Graph } from '../ir/graph.js';
-import { PPO_SUMS } from '../loss/objectives.js';
-import { type BatchShape, buildPpoGraph, buildScoreGraph, buildSupervisedGraph } from '../loss/trainingGraph.js';
+import {
+  buildPpoGraph,
+  buildScoreGraph,
+  buildSupervisedGraph,
+  type LoraShape,
+  type ScoreOutputs,
+} from '../loss/trainingGraph.js';
 import { type DecoderConfig, parameterLayout } from '../nn/decoder.js';
-import { layoutSize, loraLayout, viewsOf } from '../nn/lora.js';
+import { layoutSize, viewsOf } from '../nn/lora.js';
+import { adapterLayout } from '../nn/valueHead.js';
 import { encodeModel } from '../onnx/encode.js';
+import type { SessionModel } from './base.js';
+import { Batch, ppoFeeds, ppoGraphLoss, ppoResult } from './batch.js';
 import type { Adapter, GradientSums, LossConfig } from './engine.js';
-import { GraphSession, tensor } from './runtime.js';
+import { GraphSession, type SessionOptions, tensor } from './runtime.js';
 
-/** What a session needs of a model. */
-export interface LoadedWeights {
-  config: DecoderConfig;
-  weights: ReadonlyMap<string, { shape: readonly number[]; data: Float32Array }>;
-}
 export interface TrainSessionOptions {
   threads?: number; // 1 by default: workers, not threads, share the machine
   lengthStep?: number; // sequences are padded to a multiple of this
+  checkpointing?: boolean; // recompute layers in the backward pass
   maxSessions?: number; // compiled graphs kept; the one unused for longest goes first
 }
 /** A row of full-parameter training. mask 1 = the token is predicted; absent: every token but the first. */
@@ -42,11 +46,11 @@ export class TrainSession {
   private readonly config: DecoderConfig;
 
   constructor(
-    model: LoadedWeights,
+    private readonly model: SessionModel,
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = Object.fromEntries([...model.weights].map(([name, w]) => [name, tensor(w.data, w.shape)]));
+    this.weights = Object.fromEntries([...(model.weights ?? [])].map(([name, w]) => [name, tensor(w.data, w.shape)]));
   }
 
   /** log p of each token given those before it, per row and aligned with its tokens; entry 0 is 0. */
@@ -57,35 +61,41 @@ export class TrainSession {
   ): Promise<number[][]> {
     if (rows.length === 0) return [];
     const batch = this.pack(rows);
-    const lora = adapter && { rank: adapter.rank, alpha: adapter.alpha };
-    const session = await this.session({ kind: 'score', ...batch.shape, temperature, ...lora }, () =>
-      buildScoreGraph(this.config, batch.shape, temperature, lora),
-    );
-    const feeds = { ids: batch.ids, target: batch.target, ...this.weights, ...this.adapterTensors(adapter) };
-    const logprobs = (await session.run(feeds)).logprobs!.data as Float32Array;
-    return rows.map(({ tokens }, b) => tokens.map((_, t) => (t === 0 ? 0 : logprobs[b * batch.shape.length + t - 1]!)));
+    const out = await this.runScore(batch, adapter, { temperature });
+    return batch.aligned(rows, out.logprobs!);
   }
 
-  /** Gradient sums of the clipped surrogate over the masked tokens of some rows. */
-  async ppo(rows: readonly Trajectory[], adapter: Adapter, loss: LossConfig): Promise<GradientSums> {
-    const size = layoutSize(loraLayout(this.config, adapter.rank));
-    if (rows.length === 0) return gradientSums(new Float32Array(size), new Float32Array(PPO_SUMS.length));
+  /** The value head's estimate of the state in which each token was chosen, aligned as log-probs are. */
+  async values(rows: readonly { tokens: readonly number[] }[], adapter: Adapter): Promise<number[][]> {
+    if (rows.length === 0) return [];
     const batch = this.pack(rows);
-    const { rank, alpha } = adapter;
-    const { clip, temperature } = loss;
-    const session = await this.session({ kind: 'ppo', ...batch.shape, rank, alpha, clip, temperature }, () =>
-      buildPpoGraph(this.config, batch.shape, { rank, alpha }, loss),
+    const out = await this.runScore(batch, adapter, { values: true });
+    return batch.aligned(rows, out.values!);
+  }
+
+  /**
+   * Gradient sums of the loss over the masked tokens of some rows. `indices`: their places in the minibatch, which a
+   * dropout mask depends on; absent: these rows are the minibatch.
+   * @throws {GauntletError} BAD_INPUT naming the array that a term of the loss needs and a row lacks
+   */
+  async ppo(
+    rows: readonly Trajectory[],
+    adapter: Adapter,
+    { dropout, ...config }: LossConfig,
+    indices: readonly number[] = [...rows.keys()],
+  ): Promise<GradientSums> {
+    const loss = ppoGraphLoss(config, adapter.valueHead === true);
+    const batch = this.pack(rows);
+    const lora = shapeOf(adapter);
+    const key = { kind: 'ppo', ...batch.shape, ...lora, loss };
+    const session = await this.session(key, () =>
+      buildPpoGraph(this.config, batch.shape, lora, loss, {
+        plan: this.model.plan,
+        checkpointing: this.options.checkpointing,
+      }),
     );
-    const out = await session.run({
-      ids: batch.ids,
-      target: batch.target,
-      old: batch.perToken(rows.map((row) => row.oldLogprobs)),
-      advantage: batch.perToken(rows.map((row) => row.tokens.map(() => row.advantage))),
-      mask: batch.perToken(rows.map((row) => row.mask)),
-      ...this.weights,
-      ...this.adapterTensors(adapter),
-    });
-    return gradientSums(out.gradients!.data as Float32Array, out.sums!.data as Float32Array);
+    const feeds = { ...ppoFeeds(batch, rows, loss), ...this.weights, ...this.adapterTensors(adapter) };
+    return ppoResult(batch, rows, loss, await session.run(feeds));
   }
 
   /** Cross entropy and its gradient for every parameter. `parameters` is flat as parameterLayout. */
@@ -112,15 +122,28 @@ export class TrainSession {
     for (const session of open) await session.close();
   }
 
+  private async runScore(batch: Batch, adapter: Adapter | undefined, outputs: ScoreOutputs) {
+    const lora = adapter && shapeOf(adapter);
+    const session = await this.session({ kind: 'score', ...batch.shape, ...outputs, ...lora }, () =>
+      buildScoreGraph(this.config, batch.shape, outputs, lora, { plan: this.model.plan }),
+    );
+    const target: Record<string, ort.Tensor> = outputs.temperature === undefined ? {} : { target: batch.target };
+    return session.run({ ids: batch.ids, ...target, ...this.weights, ...this.adapterTensors(adapter) });
+  }
+
   private adapterTensors(adapter: Adapter | undefined): Record<string, ort.Tensor> {
     if (!adapter) return {};
-    const layout = loraLayout(this.config, adapter.rank);
+    const layout = adapterLayout(this.config, adapter);
     if (adapter.values.length !== layoutSize(layout))
       throw new GauntletError(
         'BAD_ADAPTER',
         `the adapter has ${adapter.values.length} values, rank ${adapter.rank} of this model needs ${layoutSize(layout)}`,
       );
     return tensors(viewsOf(layout, adapter.values));
+  }
+
+  private get sessionOptions(): SessionOptions {
+    return { threads: this.options.threads, weights: this.model.plan && 'mapped' };
   }
 
   private pack(rows: readonly { tokens: readonly number[] }[]): Batch {
@@ -136,7 +159,7 @@ export class TrainSession {
   private async session(key: object, build: () => Graph): Promise<GraphSession> {
     const name = JSON.stringify(key);
     const known = this.sessions.get(name);
-    const session = known ?? GraphSession.open(encodeModel(build()), this.options.threads ?? 1);
+    const session = known ?? GraphSession.open(encodeModel(build()), this.sessionOptions);
     this.sessions.delete(name);
     this.sessions.set(name, session); // most recent last
     session.catch(() => this.sessions.delete(name)); // a retry compiles afresh
@@ -148,47 +171,8 @@ export class TrainSession {
   }
 }
 
+const shapeOf = ({ rank, alpha, valueHead = false }: Adapter): LoraShape => ({ rank, alpha, valueHead });
+
 const tensors = (
   views: ReadonlyMap<string, { shape: readonly number[]; data: Float32Array }>,
 ): Record<string, ort.Tensor> => Object.fromEntries([...views].map(([name, v]) => [name, tensor(v.data, v.shape)]));
-
-function gradientSums(gradients: Float32Array, sums: Float32Array): GradientSums {
-  const named = Object.fromEntries(PPO_SUMS.map((name, i) => [name, sums[i]!])) as Record<
-    (typeof PPO_SUMS)[number],
-    number
-  >;
-  return { gradients, ...named, divisor: named.tokens };
-}
-
-/** Rows padded on the right with token 0, which a causal mask hides; their number is padded to a power of two. */
-class Batch {
-  readonly shape: BatchShape;
-  readonly ids: ort.Tensor; // [N]
-  readonly target: ort.Tensor; // [N, 1]: the token that follows
-
-  constructor(rows: readonly { tokens: readonly number[] }[], lengthStep: number) {
-    const longest = Math.max(...rows.map((row) => row.tokens.length));
-    this.shape = { rows: 2 ** Math.ceil(Math.log2(rows.length)), length: Math.ceil(longest / lengthStep) * lengthStep };
-    const n = this.shape.rows * this.shape.length;
-    const [ids, target] = [new BigInt64Array(n), new BigInt64Array(n)];
-    rows.forEach(({ tokens }, b) => {
-      const at = b * this.shape.length;
-      tokens.forEach((token, t) => {
-        ids[at + t] = BigInt(token);
-        if (t > 0) target[at + t - 1] = BigInt(token);
-      });
-    });
-    this.ids = tensor(ids, [n]);
-    this.target = tensor(target, [n, 1]);
-  }
-
-  /** Token-aligned values moved to the position that predicts the token; 0 elsewhere. */
-  perToken(values: readonly (readonly number[])[]): ort.Tensor {
-    const n = this.shape.rows * this.shape.length;
-    const flat = new Float32Array(n);
-    values.forEach((row, b) => {
-      for (let t = 1; t < row.length; t++) flat[b * this.shape.length + t - 1] = row[t]!;
-    });
-    return tensor(flat, [n, 1]);
-  }
-}
