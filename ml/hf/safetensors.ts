@@ -188,18 +188,25 @@ export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint
 }
 
 /** F32, F16 and BF16 as f32, exactly. @throws {GauntletError} for any other dtype */
-function toFloat32(bytes: Uint8Array, dtype: string, where: string, code: ErrorCode = 'BAD_MODEL'): Float32Array {
+export function toFloat32(
+  bytes: Uint8Array,
+  dtype: string,
+  where: string,
+  code: ErrorCode = 'BAD_MODEL',
+): Float32Array {
   const copy = new Uint8Array(bytes); // own, aligned buffer (slice of a Buffer would share it)
   if (dtype === 'F32') return new Float32Array(copy.buffer);
   if (dtype !== 'F16' && dtype !== 'BF16')
     throw new GauntletError(code, `${where} has dtype ${dtype}; F32, F16 or BF16 is needed`);
   const half = new Uint16Array(copy.buffer);
-  if (dtype === 'F16') return Float32Array.from(half, halfToNumber);
+  if (dtype === 'F16') return Float32Array.from(half, (h) => HALVES[h]!);
   const out = new Float32Array(half.length);
   const bits = new Uint32Array(out.buffer);
   for (let i = 0; i < half.length; i++) bits[i] = half[i]! << 16;
   return out;
 }
+
+const HALVES = Float32Array.from({ length: 1 << 16 }, (_, h) => halfToNumber(h));
 
 function halfToNumber(h: number): number {
   const sign = h & 0x8000 ? -1 : 1;

@@ -141,7 +141,7 @@ export class DecodeSession {
   private session(name: string, build: () => Parameters<typeof encodeModel>[0]): Promise<GraphSession> {
     let session = this.sessions.get(name);
     if (!session) {
-      session = GraphSession.open(encodeModel(build()), this.threads);
+      session = GraphSession.open(encodeModel(build()), { threads: this.threads });
       this.sessions.set(name, session);
       session.catch(() => this.sessions.delete(name)); // a retry compiles afresh
     }

@@ -1,23 +1,27 @@
 // What the engine asks of its workers. Large vectors travel in shared memory: written once per request, copied by each
-// worker when their digest or version is new to it (ONNX Runtime does not read shared memory in place).
+// worker when their digest or version is new to it.
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import type { TensorData } from '../hf/safetensors.js';
 import type { DecoderConfig } from '../nn/decoder.js';
-import { parameterLayout } from '../nn/decoder.js';
-import { type LayoutEntry, layoutSize, viewsOf } from '../nn/lora.js';
+import type { Base } from './base.js';
 import type { DecodeOptions } from './decodeSession.js';
-import type { Adapter, Generated, GenerateRow, GradientSums, LossConfig } from './engine.js';
+import type {
+  AdamWConfig,
+  Adapter,
+  Generated,
+  GenerateRow,
+  GradientSums,
+  LossConfig,
+  OptimizerState,
+} from './engine.js';
 import type { Provider } from './providers.js';
 import type { SupervisedRow, SupervisedSums } from './trainSession.js';
-
-/** All parameters, flat as parameterLayout, over shared memory. */
-export type SharedWeights = Float32Array;
 
 export interface WorkerInit {
   config: DecoderConfig;
   contextLength: number;
-  weights: SharedWeights;
+  base: Base;
   threads: number; // of each session
+  checkpointing: boolean; // recompute layers in the backward pass
   provider: Provider;
 }
 
@@ -30,31 +34,13 @@ export type Job =
   | { kind: 'generate'; adapter?: SharedAdapter; rows: GenerateRow[]; options: DecodeOptions }
   | { kind: 'logprobs'; adapter?: SharedAdapter; rows: { tokens: number[] }[]; temperature: number }
   | { kind: 'gradients'; adapter: SharedAdapter; rows: Trajectory[]; loss: LossConfig }
+  | { kind: 'update'; adapter: SharedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
   | { kind: 'supervised'; version: number; rows: SupervisedRow[] }; // of the weights that the main thread rewrites
 
 export interface JobResults {
   generate: Generated[];
   logprobs: number[][];
   gradients: GradientSums;
+  update: { values: Float32Array; state: OptimizerState; gradNorm: number };
   supervised: SupervisedSums;
-}
-
-export function shareVector(values: Float32Array): Float32Array {
-  const shared = new Float32Array(new SharedArrayBuffer(values.byteLength));
-  shared.set(values);
-  return shared;
-}
-
-export function flattenWeights(
-  layout: readonly LayoutEntry[],
-  weights: ReadonlyMap<string, TensorData>,
-): SharedWeights {
-  const flat = new Float32Array(new SharedArrayBuffer(layoutSize(layout) * 4));
-  for (const { name, offset } of layout) flat.set(weights.get(name)!.data, offset);
-  return flat;
-}
-
-/** Tensors over a copy of their own. */
-export function copyWeights(config: DecoderConfig, shared: SharedWeights): Map<string, TensorData> {
-  return viewsOf(parameterLayout(config), new Float32Array(shared));
 }

@@ -21,10 +21,11 @@ import type {
   ModelInfo,
   OptimizerState,
 } from './engine.js';
-import { type Job, type JobResults, type SharedAdapter, shareVector, type WorkerInit } from './jobs.js';
+import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
 import { WorkerPool } from './pool.js';
 import { type Provider, resolveDevice } from './providers.js';
 import { tokensFault, trajectoryFault } from './rows.js';
+import { shareVector } from './shared.js';
 import { addSums, policyStats } from './statistics.js';
 import { planThreads } from './threads.js';
 

@@ -2,6 +2,7 @@
 // among it, prepacking is) is the same in every process. A run blocks its thread, so sessions live in worker threads.
 import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
+import { PLAN_ROOT } from './plan.js';
 import type { Provider } from './providers.js';
 
 export type TensorArray = Float32Array | BigInt64Array | Int32Array | Uint8Array;
@@ -17,12 +18,30 @@ export function useProvider(chosen: Provider): void {
   provider = chosen;
 }
 
+/** Constants of a graph that lie in files. */
+export interface SessionOptions {
+  threads?: number; // 1 by default
+  /**
+   * `mapped`: weights are used where they lie, and what was said to be computed again is. `packed`: the runtime may keep
+   * a copy of packed matrices that suits its kernels. Absent: no constant is of any size.
+   */
+  weights?: 'mapped' | 'packed';
+}
+
+// what maps files: a folder for their names; no private, reordered copies; no weight unpacked once and for all; no
+// recomputation merged with what it was to replace; no product of unpacked weights turned into one of packed ones
+const EXTRA = {
+  session: { model_external_initializers_file_folder_path: PLAN_ROOT, disable_quant_qdq: '1' },
+  optimization: { disable_specified_optimizers: 'ConstantFolding;CommonSubexpressionElimination' },
+};
+
 /** A compiled graph. Feeds and results are by name. */
 export class GraphSession {
   private constructor(private readonly session: ort.InferenceSession) {}
 
   /** @throws {GauntletError} ENGINE_FAULT where the runtime refuses the model */
-  static async open(model: Uint8Array, threads = 1): Promise<GraphSession> {
+  static async open(model: Uint8Array, { threads = 1, weights }: SessionOptions = {}): Promise<GraphSession> {
+    const prepacking = { disable_prepacking: weights === 'mapped' ? '1' : '0' };
     try {
       return new GraphSession(
         await ort.InferenceSession.create(model, {
@@ -33,6 +52,7 @@ export class GraphSession {
           graphOptimizationLevel: 'all',
           enableMemPattern: false,
           logSeverityLevel: 3,
+          ...(weights && { extra: { ...EXTRA, session: { ...EXTRA.session, ...prepacking } } }),
         }),
       );
     } catch (cause) {

@@ -4,8 +4,9 @@ import type { TensorData } from '../hf/safetensors.js';
 import { parameterLayout } from '../nn/decoder.js';
 import { viewsOf } from '../nn/lora.js';
 import { type AdamWConfig, adamwStep, type Moments, newMoments } from '../optim/adamw.js';
-import { flattenWeights, type Job } from './jobs.js';
+import type { Job } from './jobs.js';
 import { openPool } from './ortEngine.js';
+import { flattenWeights } from './shared.js';
 import type { SupervisedRow, SupervisedSums } from './trainSession.js';
 
 const SHARD_ROWS = 4; // small enough that a batch of 24 keeps several workers busy
@@ -34,7 +35,8 @@ export async function openTrainer(options: {
 }): Promise<SupervisedTrainer> {
   const layout = parameterLayout(options.config);
   const shared = flattenWeights(layout, options.weights); // rewritten between steps, read by the workers
-  const pool = openPool(options, shared, options.workers);
+  const model = { config: options.config, parameters: shared.length };
+  const pool = openPool(model, { kind: 'fed', weights: shared }, { workers: options.workers, threads: 1 });
   let parameters: Float32Array = new Float32Array(shared);
   let state: Moments = newMoments(parameters.length);
   const decays = new Uint8Array(parameters.length);

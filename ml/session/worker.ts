@@ -3,20 +3,27 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
 import { mergeLora } from '../nn/mergeLora.js';
+import { adamwStep } from '../optim/adamw.js';
+import type { SessionModel } from './base.js';
 import { DecodeSession } from './decodeSession.js';
 import type { Adapter } from './engine.js';
-import { copyWeights, type Job, type JobResults, type SharedAdapter, type WorkerInit } from './jobs.js';
+import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
 import type { JobMessage, WorkerMessage } from './pool.js';
 import { useProvider } from './runtime.js';
+import { copyWeights } from './shared.js';
 import { TrainSession } from './trainSession.js';
 
 const PROGRESS_TOKENS = 256; // at most one message per so many tokens
 
 const init = workerData as WorkerInit;
 useProvider(init.provider);
-const base = copyWeights(init.config, init.weights);
+const { config } = init;
+const model: SessionModel =
+  init.base.kind === 'fed'
+    ? { config, weights: copyWeights(config, init.base.weights) }
+    : { config, plan: init.base.plan };
 const decoder = new DecodeSession(init.config, init.contextLength, init.threads);
-const trainer = new TrainSession({ config: init.config, weights: base }, { threads: init.threads });
+const trainer = new TrainSession(model, { threads: init.threads, checkpointing: init.checkpointing });
 let merged: string | undefined; // digest of the adapter in the decoder's weights
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
@@ -33,7 +40,9 @@ function localAdapter(shared: SharedAdapter): Adapter {
 function useDecoderWeights(shared: SharedAdapter | undefined): void {
   const wanted = shared?.digest ?? 'base';
   if (merged === wanted) return;
-  decoder.setWeights(shared ? mergeLora(init.config, base, localAdapter(shared)) : base);
+  const { weights } = model;
+  if (!weights) throw new GauntletError('ENGINE_FAULT', 'a mapped model');
+  decoder.setWeights(shared ? mergeLora(config, weights, localAdapter(shared)) : weights);
   merged = wanted;
 }
 
@@ -61,8 +70,15 @@ const handlers: Handlers = {
   },
   logprobs: (job) => trainer.score(job.rows, job.adapter && localAdapter(job.adapter), job.temperature),
   gradients: (job) => trainer.ppo(job.rows, localAdapter(job.adapter), job.loss),
+  async update({ adapter, state, sums, config }) {
+    const mean = sums.gradients.map((g) => g / sums.divisor);
+    const { parameters: values, state: next, gradNorm } = adamwStep(adapter.values, state, mean, config);
+    return { values, state: next, gradNorm };
+  },
   supervised(job) {
-    if (parameters.version !== job.version) parameters = { version: job.version, flat: new Float32Array(init.weights) };
+    if (init.base.kind !== 'fed') throw new TypeError('full-parameter training feeds its weights');
+    const { weights } = init.base;
+    if (parameters.version !== job.version) parameters = { version: job.version, flat: new Float32Array(weights) };
     return trainer.sft(parameters.flat, job.rows);
   },
 };

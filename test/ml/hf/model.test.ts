@@ -22,8 +22,6 @@ describe('model folders', () => {
       parameterLayout(model.config).map((e) => e.name),
     );
     assert.deepEqual(model.weights.get('model.layers.2.self_attn.k_proj.weight')!.shape, [16, 48]);
-    assert.match(model.digest, /^[0-9a-f]{64}$/);
-    assert.equal(loadModel(fixture).digest, model.digest);
   });
 
   it('a missing file or tensor is named, and shards are read through their index', () => {
@@ -32,7 +30,7 @@ describe('model folders', () => {
       assert.throws(() => loadModel(join(folder, 'none')), /no such folder/);
       assert.throws(() => loadModel(folder), /config.json: not found/);
       cpSync(join(fixture, 'config.json'), join(folder, 'config.json'));
-      assert.throws(() => loadModel(folder), /no model.safetensors/);
+      assert.throws(() => loadModel(folder), /neither model.safetensors nor model.safetensors.index.json/);
       const all = parseSafetensors(readFileSync(join(fixture, 'model.safetensors')), 'fixture');
       const names = [...all.keys()];
       const part = (from: number, to: number) =>
@@ -45,9 +43,9 @@ describe('model folders', () => {
       const name = 'model.layers.1.mlp.up_proj.weight';
       assert.deepEqual(loadModel(folder).weights.get(name), loadModel(fixture).weights.get(name));
       index({ x: 'a.safetensors' });
-      assert.throws(() => loadModel(folder), /no tensor .* in a.safetensors/);
+      assert.throws(() => loadModel(folder), /a.safetensors: tensor .* is not one that model.safetensors.index.json puts there/);
       index({ x: '../evil.safetensors' });
-      assert.throws(() => loadModel(folder), /not a file of this folder/);
+      assert.throws(() => loadModel(folder), /not a safetensors file of this folder/);
       writeFileSync(join(folder, 'model.safetensors.index.json'), '{}');
       assert.throws(() => loadModel(folder), /weight_map/);
       writeFileSync(join(folder, 'config.json'), '[1]');

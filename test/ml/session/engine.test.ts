@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import { packageRoot } from '../../../data/paths.js';
+import { digestModel } from '../../../ml/hf/digest.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import type { Adapter, Engine } from '../../../ml/session/engine.js';
-import { addSums, GRADIENT_ROWS, openEngine, workerCount } from '../../../ml/session/ortEngine.js';
+import { GRADIENT_ROWS, openEngine } from '../../../ml/session/ortEngine.js';
 import { listProviders } from '../../../ml/session/providers.js';
+import { addSums } from '../../../ml/session/statistics.js';
 import { openTrainer } from '../../../ml/session/trainer.js';
 import type { TrainSession } from '../../../ml/session/trainSession.js';
 
@@ -40,8 +42,8 @@ describe('engine', () => {
   });
   after(() => engine.close());
 
-  it('says what it runs', () => {
-    const { config, digest } = loadModel(fixture);
+  it('says what it runs', async () => {
+    const { config } = loadModel(fixture);
     const { architecture, vocabSize, contextLength, eosTokens } = engine.info;
     assert.deepEqual(
       { architecture, vocabSize, contextLength, eosTokens },
@@ -52,7 +54,8 @@ describe('engine', () => {
         eosTokens: [2],
       },
     );
-    assert.equal(engine.info.digest, digest);
+    assert.match(engine.info.digest, /^[0-9a-f]{64}$/);
+    assert.equal(engine.info.digest, await digestModel(fixture));
     assert.ok(listProviders().includes('cpu'));
   });
 
@@ -165,6 +168,7 @@ describe('engine', () => {
     const none = {
       gradients: new Float32Array(adapter.values.length),
       loss: 0,
+      divisor: 0,
       ratio: 0,
       approxKl: 0,
       clipped: 0,
@@ -174,7 +178,7 @@ describe('engine', () => {
     await assert.rejects(engine.applyUpdate(adapter, engine.newOptimizerState(adapter), none, update), /at least one/);
     await assert.rejects(engine.gradients([row!], { adapter, loss, signal: AbortSignal.abort(new Error('no')) }), /no/);
     await assert.rejects(openEngine('/nowhere'), /no such folder/);
-    assert.throws(() => workerCount(0), /positive integer/);
+    await assert.rejects(openEngine(fixture, { workers: 0 }), /workers must be a positive integer, is 0/);
   });
 
   it('an exported adapter comes back as it was, named after the base folder', () => {

@@ -1,0 +1,98 @@
+// Writes the quantised weights of a checkpoint, a block of rows at a time: the model never lies in memory. Groups are
+// symmetric around zero; the largest weight of a group, sign included, is what the lowest code stands for, so that all
+// 2^bits codes are used (the rule of llama.cpp's Q4_0). Equal weights give equal bytes.
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { GauntletError } from '../../core/errors.js';
+import { writeAtomically } from './atomicFile.js';
+import type { StoredParameter } from './checkpoint.js';
+import type { PackedLayout, PackedMatrix } from './packed.js';
+import { toFloat32 } from './safetensors.js';
+
+const BLOCK = 1 << 20; // weights read at once
+
+/** Makes the file. @throws {GauntletError} BAD_MODEL where a weight is not finite */
+export function quantiseModel(
+  stored: ReadonlyMap<string, StoredParameter>,
+  layout: PackedLayout,
+  groupSize: number,
+  target: string,
+): void {
+  writeAtomically(target, (fd) => {
+    writeAll(fd, layout.header, 0);
+    for (const matrix of layout.matrices) packMatrix(fd, stored.get(matrix.source)!, matrix, groupSize);
+    for (const [bits, { offset, length }] of Object.entries(layout.zeros))
+      writeAll(fd, new Uint8Array(length).fill(bits === '4' ? 0x88 : 0x80), offset);
+  });
+}
+
+function packMatrix(target: number, source: StoredParameter, matrix: PackedMatrix, groupSize: number): void {
+  const { bits, shape } = matrix;
+  const [out, into] = shape;
+  const rows = Math.max(1, Math.floor(BLOCK / into));
+  const width = source.length / (out * into);
+  const fd = openSync(source.path, 'r');
+  try {
+    for (let row = 0; row < out; row += rows) {
+      const count = Math.min(rows, out - row) * into;
+      const bytes = readAll(fd, count * width, source.offset + row * into * width, source.path);
+      const weights = toFloat32(bytes, source.dtype, source.path);
+      const { packed, scales } = packGroups(weights, bits, groupSize);
+      if (!scales.every(Number.isFinite))
+        throw new GauntletError('BAD_MODEL', `${source.path}: ${matrix.source} has a weight that is not finite`);
+      writeAll(target, packed, matrix.values + (row * into * bits) / 8);
+      writeAll(target, new Uint8Array(scales.buffer), matrix.scales + ((row * into) / groupSize) * 4);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** weights [groups·groupSize] → codes, of two in a byte the first in the low half, and the scale of each group. */
+export function packGroups(
+  weights: Float32Array,
+  bits: 4 | 8,
+  groupSize: number,
+): { packed: Uint8Array; scales: Float32Array } {
+  const zero = 2 ** (bits - 1);
+  const codes = new Uint8Array(weights.length);
+  const scales = new Float32Array(weights.length / groupSize);
+  for (let group = 0; group < scales.length; group++) {
+    const [from, to] = [group * groupSize, (group + 1) * groupSize];
+    let extreme = 0;
+    for (let i = from; i < to; i++) {
+      const w = weights[i]!;
+      if (!(Math.abs(w) <= Math.abs(extreme))) extreme = w; // a NaN stays
+    }
+    const scale = Math.fround(extreme / -zero);
+    scales[group] = scale;
+    for (let i = from; i < to; i++)
+      codes[i] = scale === 0 ? zero : Math.min(2 * zero - 1, Math.max(0, Math.round(weights[i]! / scale) + zero));
+  }
+  if (bits === 8) return { packed: codes, scales };
+  const packed = new Uint8Array(codes.length / 2);
+  for (let i = 0; i < packed.length; i++) packed[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
+  return { packed, scales };
+}
+
+/** What the codes stand for, in f32 as DequantizeLinear computes it. */
+export function unpackGroups(packed: Uint8Array, scales: Float32Array, bits: 4 | 8, groupSize: number): Float32Array {
+  const zero = 2 ** (bits - 1);
+  return Float32Array.from({ length: scales.length * groupSize }, (_, i) => {
+    const code = bits === 8 ? packed[i]! : (packed[i >> 1]! >> (4 * (i & 1))) & 15;
+    return scales[Math.floor(i / groupSize)]! * (code - zero);
+  });
+}
+
+function readAll(fd: number, length: number, position: number, path: string): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let done = 0; done < length; ) {
+    const n = readSync(fd, bytes, done, length - done, position + done);
+    if (n === 0) throw new GauntletError('BAD_MODEL', `${path}: truncated`);
+    done += n;
+  }
+  return bytes;
+}
+
+function writeAll(fd: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, position + done);
+}

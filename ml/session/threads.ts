@@ -1,0 +1,32 @@
+// How a machine's cores are shared out. It never shows in a result.
+import { availableParallelism } from 'node:os';
+import { GauntletError } from '../../core/errors.js';
+import { isLarge } from './base.js';
+import type { EngineOptions } from './engine.js';
+
+export interface ThreadPlan {
+  workers: number;
+  threads: number; // of each worker's sessions
+}
+
+/**
+ * A small model runs on one worker per core: a product of small matrices gains little from a second thread. A large one
+ * runs on one worker with all cores: its products are large, and every further worker would keep activations and
+ * unpacked weights of its own. GAUNTLET_THREADS, where set, is the number of cores to use.
+ * @throws {GauntletError} BAD_CONFIG
+ */
+export function planThreads(
+  model: { parameters: number },
+  options: Pick<EngineOptions, 'workers' | 'threads'> = {},
+): ThreadPlan {
+  const set = process.env.GAUNTLET_THREADS;
+  const cores = count('GAUNTLET_THREADS', set ? Number(set) : availableParallelism());
+  const workers = count('workers', options.workers ?? (isLarge(model) ? 1 : cores));
+  const share = isLarge(model) ? Math.max(1, Math.floor(cores / workers)) : 1;
+  return { workers, threads: count('threads', options.threads ?? share) };
+}
+
+function count(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new GauntletError('BAD_CONFIG', `${name} must be a positive integer, is ${value}`);
+}
