@@ -1,0 +1,113 @@
+// `gauntlet model update` against torch, peft and AdamW, and what it leaves on the disk.
+import assert from 'node:assert/strict';
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UpdateConfig } from '../../core/schema/modelRows.js';
+import { parseSafetensors } from '../../ml/hf/safetensors.js';
+import { inProcess, removeFolders, temporaryFolder } from './support.js';
+
+const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32';
+const RECORDED = 'test/ml/parity/chain'; // by record_chain.py
+
+interface Recorded {
+  config: UpdateConfig;
+  steps: { rows: object[]; result: Record<string, number> }[];
+}
+
+describe('gauntlet model update', () => {
+  let folder: string;
+  let recorded: Recorded;
+  const at = (name: string): string => join(folder, name);
+  const update = (adapter: string, out: string, batch: string, ...more: string[]) =>
+    inProcess(
+      ...['model', 'update', '--model', MODEL, '--adapter', adapter, '--batch', at(batch)],
+      ...['--config', at('config.json'), '--out', at(out), ...more],
+    );
+  const bytes = (out: string, file = 'adapter_model.safetensors') => readFile(join(at(out), file));
+
+  before(async () => {
+    recorded = JSON.parse(await readFile(join(RECORDED, 'chain.json'), 'utf8')) as Recorded;
+    const lines = recorded.steps.map(({ rows }, i) => [
+      `${i}.jsonl`,
+      rows.map((row) => JSON.stringify(row)).join('\n'),
+    ]);
+    folder = await temporaryFolder({ ...Object.fromEntries(lines), 'config.json': JSON.stringify(recorded.config) });
+  });
+  after(removeFolders);
+
+  it('moves an adapter as torch and peft do, one step after the other', async () => {
+    const truth = parseSafetensors(await readFile(join(RECORDED, 'chain.safetensors')), 'chain.safetensors');
+    let from = join(MODEL, 'adapter');
+    for (const [i, { result }] of recorded.steps.entries()) {
+      const { code, out, err } = await update(from, `step-${i}`, `${i}.jsonl`);
+      assert.deepEqual([code, err], [0, '']);
+      const printed = JSON.parse(out) as Record<string, number>;
+      assert.equal(printed.step, i + 1);
+      for (const [name, tolerance] of Object.entries({ loss: 1e-4, gradNorm: 1e-3, approxKl: 1e-5, clipFraction: 0 }))
+        assert.ok(
+          Math.abs(printed[name]! - result[name]!) <= tolerance,
+          `${name} of step ${i}: ${printed[name]}, torch ${result[name]}`,
+        );
+      const after = parseSafetensors(await bytes(`step-${i}`), 'ours');
+      assert.equal(after.size, 28);
+      for (const [name, { data }] of after) {
+        const expected = truth.get(`${i}.${name}`)!.data;
+        const worst = Math.max(...data.map((x, j) => Math.abs(x - expected[j]!)));
+        assert.ok(worst <= 1e-3 * recorded.config.learningRate, `${name} after step ${i} is off by ${worst}`);
+      }
+      from = at(`step-${i}`);
+    }
+  }).timeout(30_000);
+
+  it('writes a folder that is an adapter and the optimizer beside it, the same bytes each time', async () => {
+    assert.deepEqual((await readdir(at('step-0'))).sort(), [
+      'adapter_config.json',
+      'adapter_model.safetensors',
+      'optimizer.safetensors',
+    ]);
+    await update(join(MODEL, 'adapter'), 'again', '0.jsonl');
+    for (const file of await readdir(at('step-0')))
+      assert.ok((await bytes('again', file)).equals(await bytes('step-0', file)));
+    const state = parseSafetensors(await bytes('step-1', 'optimizer.safetensors'), 'state');
+    assert.equal(state.get('step')!.data[0], 2);
+  });
+
+  it('starts AdamW afresh where the adapter has no optimizer state', async () => {
+    await cp(at('step-0'), at('bare'), { recursive: true });
+    await rm(join(at('bare'), 'optimizer.safetensors'));
+    const { out } = await update(at('bare'), 'fresh', '1.jsonl');
+    assert.equal(JSON.parse(out).step, 1);
+    assert.ok(!(await bytes('fresh')).equals(await bytes('step-1')));
+  });
+
+  it('never reads entry 0 of mask, log-probs and advantages', async () => {
+    const rows = recorded.steps[0]!.rows as Record<string, unknown[]>[];
+    const other = rows.map((row) => ({
+      ...row,
+      mask: [1, ...row.mask!.slice(1)],
+      oldLogprobs: [null, ...row.oldLogprobs!.slice(1)],
+      advantages: [99, ...row.advantages!.slice(1)],
+    }));
+    await writeFile(at('other.jsonl'), other.map((row) => JSON.stringify(row)).join('\n'));
+    await update(join(MODEL, 'adapter'), 'other', 'other.jsonl');
+    assert.ok((await bytes('other')).equals(await bytes('step-0')));
+  });
+
+  it('leaves an adapter that is there alone, unless it may replace it', async () => {
+    const refused = await update(at('step-0'), 'step-0', '1.jsonl');
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /--out .*step-0: it exists; .* --overwrite \[BAD_INPUT\]/);
+    await mkdir(at('photographs'));
+    await writeFile(join(at('photographs'), 'one.jpg'), '');
+    const precious = await update(at('step-0'), 'photographs', '1.jsonl', '--overwrite');
+    assert.match(precious.err, /it exists and is no adapter folder, so it is left alone/);
+    await cp(at('step-0'), at('chain'), { recursive: true });
+    assert.equal((await update(at('chain'), 'chain', '1.jsonl', '--overwrite')).code, 0);
+    assert.ok((await bytes('chain')).equals(await bytes('step-1')), 'in place, as out of place');
+    assert.deepEqual(
+      (await readdir(folder)).filter((name) => /\.(new|old)-/.test(name)),
+      [],
+    );
+    assert.ok((await stat(at('chain'))).isDirectory());
+  });
+});
