@@ -59,7 +59,7 @@ export function engineOptions(flags: Omit<EngineFlags, 'model'>): EngineOptions 
   return {
     ...(device && { device }),
     ...(quantize && { quantization: { bits: quantize === 'int4' ? 4 : 8, groupSize: flags.groupSize ?? GROUP_SIZE } }),
-    ...(threads && { workers: threads }),
+    ...(threads && { cores: threads }),
     ...(checkpointing && { checkpointing }),
     ...(force && { force }),
   };

@@ -1,6 +1,4 @@
 // A model, and an adapter where one is named, open for as long as a command works with them.
-import { stat } from 'node:fs/promises';
-import { GauntletError } from '../../core/errors.js';
 import type { Adapter, Engine } from '../../ml/session/engine.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
 import { createOutput } from '../output.js';
@@ -23,8 +21,6 @@ export async function withModel(
   work: (model: OpenModel) => Promise<void>,
 ): Promise<void> {
   const options = engineOptions(flags);
-  const folder = await stat(flags.model).catch(() => undefined);
-  if (!folder?.isDirectory()) throw new GauntletError('BAD_MODEL', `${flags.model}: no such folder`);
   const engine = await openEngine(flags.model, options);
   const stop = new AbortController();
   const release = onInterrupt(() => stop.abort());

@@ -13,6 +13,7 @@ export interface Quantization {
 
 /** How a model is opened. Only `quantization` may change a result by a bit; `device` may too, other hardware. */
 export interface EngineOptions {
+  cores?: number; // to share out; absent: GAUNTLET_THREADS, else all
   workers?: number; // worker threads; absent: a rule on the model's size and the machine's cores
   threads?: number; // of each worker
   device?: Device; // default cpu

@@ -35,7 +35,7 @@ export const GRADIENT_ROWS = 8;
 /** Rows of a shard: a rule on the model alone, since sums depend on it. Activations of a large model's row fill memory. */
 const shardRows = (model: { parameters: number }, rows: number): number => (isLarge(model) ? 1 : rows);
 
-export interface PoolOptions extends Pick<EngineOptions, 'workers' | 'threads' | 'checkpointing'> {
+export interface PoolOptions extends Pick<EngineOptions, 'cores' | 'workers' | 'threads' | 'checkpointing'> {
   provider?: Provider;
 }
 

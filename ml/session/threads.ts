@@ -12,15 +12,16 @@ export interface ThreadPlan {
 /**
  * A small model runs on one worker per core: a product of small matrices gains little from a second thread. A large one
  * runs on one worker with all cores: its products are large, and every further worker would keep activations and
- * unpacked weights of its own. GAUNTLET_THREADS, where set, is the number of cores to use.
+ * unpacked weights of its own. `cores`, else GAUNTLET_THREADS, is how many of
+ * them to use.
  * @throws {GauntletError} BAD_CONFIG
  */
 export function planThreads(
   model: { parameters: number },
-  options: Pick<EngineOptions, 'workers' | 'threads'> = {},
+  options: Pick<EngineOptions, 'cores' | 'workers' | 'threads'> = {},
 ): ThreadPlan {
   const set = process.env.GAUNTLET_THREADS;
-  const cores = count('GAUNTLET_THREADS', set ? Number(set) : availableParallelism());
+  const cores = count('GAUNTLET_THREADS', options.cores ?? (set ? Number(set) : availableParallelism()));
   const workers = count('workers', options.workers ?? (isLarge(model) ? 1 : cores));
   const share = isLarge(model) ? Math.max(1, Math.floor(cores / workers)) : 1;
   return { workers, threads: count('threads', options.threads ?? share) };
