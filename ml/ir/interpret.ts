@@ -4,7 +4,7 @@ import type { Graph } from './graph.js';
 import { KERNELS } from './kernels.js';
 import type { NdArray } from './ndarray.js';
 import { ndarray } from './ndarray.js';
-import type { Op, OpAttributes, Shape, Value } from './op.js';
+import type { DType, Op, OpAttributes, Shape, Value } from './op.js';
 
 export { type NdArray, ndarray } from './ndarray.js';
 
@@ -40,7 +40,7 @@ export function interpretAll(graph: Graph, feeds: Readonly<Record<string, NdArra
       if (!array) throw new RangeError(`${input.name} has no value here`);
       return array;
     });
-    const outputs = runKernel(node.op, inputs, node.attrs);
+    const outputs = runKernel(node.op, inputs, node.attrs, node.outputs[0]!.dtype);
     node.outputs.forEach((output, i) => {
       values.set(output, outputs[i]!);
     });
@@ -48,6 +48,7 @@ export function interpretAll(graph: Graph, feeds: Readonly<Record<string, NdArra
   return values;
 }
 
-function runKernel<K extends Op>(op: K, inputs: readonly NdArray[], attrs: OpAttributes[K]): NdArray[] {
-  return (KERNELS[op] as (inputs: readonly NdArray[], attrs: OpAttributes[K]) => NdArray[])(inputs, attrs);
+function runKernel<K extends Op>(op: K, inputs: readonly NdArray[], attrs: OpAttributes[K], dtype: DType): NdArray[] {
+  type AnyKernel = (inputs: readonly NdArray[], attrs: OpAttributes[K], dtype: DType) => NdArray[];
+  return (KERNELS[op] as AnyKernel)(inputs, attrs, dtype);
 }

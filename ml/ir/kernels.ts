@@ -1,8 +1,9 @@
 // One f64 kernel per operation, as the definitions read. See interpret.ts.
 import type { NdArray } from './ndarray.js';
-import type { Op, OpAttributes } from './op.js';
+import type { DType, Op, OpAttributes } from './op.js';
 
-type Kernel<K extends Op> = (inputs: readonly NdArray[], attrs: OpAttributes[K]) => NdArray[];
+/** `dtype`: that of the first output. */
+type Kernel<K extends Op> = (inputs: readonly NdArray[], attrs: OpAttributes[K], dtype: DType) => NdArray[];
 
 const product = (list: readonly number[]): number => list.reduce((a, b) => a * b, 1);
 const wrap = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
@@ -96,9 +97,9 @@ function resolve(from: readonly number[], shape: OpAttributes['Reshape']['shape'
 }
 
 export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
-  Add: binary((a, b) => a + b),
+  Add: (inputs, _, dtype) => binary(dtype === 'int32' ? (a, b) => (a + b) | 0 : (a, b) => a + b)(inputs),
   Sub: binary((a, b) => a - b),
-  Mul: binary((a, b) => a * b),
+  Mul: (inputs, _, dtype) => binary(dtype === 'int32' ? Math.imul : (a, b) => a * b)(inputs),
   Div: binary((a, b) => a / b),
   Min: binary(Math.min),
   LessOrEqual: binary((a, b) => (a <= b ? 1 : 0)),

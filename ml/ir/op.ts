@@ -10,7 +10,7 @@ export type Shape = readonly Dim[];
 type None = Record<never, never>;
 
 export interface OpAttributes {
-  // elementwise, with NumPy broadcasting where there are two inputs
+  // elementwise, with NumPy broadcasting where there are two inputs; Add, Mul and LessOrEqual also of int32, which wraps
   Add: None;
   Sub: None;
   Mul: None;

@@ -52,11 +52,21 @@ const unary =
     return [{ dtype: 'float32', shape: inputs[0]!.shape }];
   };
 const binary =
-  (op: string, dtype: DType = 'float32') =>
+  (op: string) =>
   (inputs: readonly TensorType[]): TensorType[] => {
     arity(op, inputs, 2);
     floats(op, inputs);
-    return [{ dtype, shape: broadcast(op, inputs[0]!.shape, inputs[1]!.shape) }];
+    return [{ dtype: 'float32', shape: broadcast(op, inputs[0]!.shape, inputs[1]!.shape) }];
+  };
+
+/** As `binary`, of two float32 or two int32. */
+const arithmetic =
+  (op: string, dtype?: DType) =>
+  (inputs: readonly TensorType[]): TensorType[] => {
+    arity(op, inputs, 2);
+    const [a, b] = inputs as [TensorType, TensorType];
+    if (a.dtype !== 'int32' || b.dtype !== 'int32') floats(op, inputs);
+    return [{ dtype: dtype ?? a.dtype, shape: broadcast(op, a.shape, b.shape) }];
   };
 
 function matrixSides(op: string, shape: Shape, transpose: boolean): [Dim, Dim] {
@@ -96,12 +106,12 @@ export function addDims(a: Dim, b: Dim): Dim {
 }
 
 export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
-  Add: binary('Add'),
+  Add: arithmetic('Add'),
   Sub: binary('Sub'),
-  Mul: binary('Mul'),
+  Mul: arithmetic('Mul'),
   Div: binary('Div'),
   Min: binary('Min'),
-  LessOrEqual: binary('LessOrEqual', 'bool'),
+  LessOrEqual: arithmetic('LessOrEqual', 'bool'),
   Neg: unary('Neg'),
   Exp: unary('Exp'),
   Log: unary('Log'),

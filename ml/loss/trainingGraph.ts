@@ -20,6 +20,7 @@ export interface LoraShape {
   rank: number;
   alpha: number;
   valueHead?: boolean;
+  dropout?: number; // of its inputs, in training alone
 }
 
 /** How a program is laid out; no number in its results depends on it. */

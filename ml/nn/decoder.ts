@@ -3,6 +3,7 @@
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import type { DecoderConfig } from './config.js';
+import { LoraDropout } from './dropout.js';
 import type { LayoutEntry, Projection } from './lora.js';
 import { layOut, loraName, PROJECTIONS, projectionShape } from './lora.js';
 import { type ParameterPlan, Parameters } from './parameters.js';
@@ -52,14 +53,14 @@ export interface DecoderForward {
 
 /**
  * Appends the forward pass of `rows` sequences of `length` tokens, padded on the right. Input: ids int64 [rows·length].
- * A LoRA adds (alpha / rank)·(x·Aᵀ)·Bᵀ to all seven projections.
+ * A LoRA adds (alpha / rank)·(x·Aᵀ)·Bᵀ to all seven projections; `dropout` is the rate at which it loses elements of x.
  */
 export function decoderForward(
   g: Graph,
   c: DecoderConfig,
   rows: number,
   length: number,
-  lora?: { rank: number; alpha: number },
+  lora?: { rank: number; alpha: number; dropout?: number },
   plan?: ParameterPlan,
 ): DecoderForward {
   const parameters = new Parameters(g, plan);
@@ -68,6 +69,8 @@ export function decoderForward(
   const ids = g.input('ids', 'int64', [n]);
   const norm = (x: Value, name: string, size = c.hidden): Value =>
     g.rmsNorm(x, parameters.get(`${name}.weight`, [size]), c.normEps);
+  const dropout = lora?.dropout ? new LoraDropout(g, n, lora.dropout) : undefined;
+  const scale = lora ? lora.alpha / lora.rank / (1 - (lora.dropout ?? 0)) : 0;
   const linear = (x: Value, layer: number, projection: Projection): Value => {
     const name = `model.layers.${layer}.${projection}`;
     const [out, into] = projectionShape(c, projection);
@@ -77,7 +80,8 @@ export function decoderForward(
     const a = g.input(nameA, 'float32', [lora.rank, into]);
     const b = g.input(nameB, 'float32', [out, lora.rank]);
     adapter.set(nameA, a).set(nameB, b);
-    return g.gemm(g.gemm(x, a, { transB: true }), b, { transB: true, alpha: lora.alpha / lora.rank, c: y });
+    const input = dropout ? dropout.apply(x, layer, projection) : x;
+    return g.gemm(g.gemm(input, a, { transB: true }), b, { transB: true, alpha: scale, c: y });
   };
 
   const { cos, sin } = ropeTables(c, length);

@@ -16,7 +16,7 @@ import { layoutSize, viewsOf } from '../nn/lora.js';
 import { adapterLayout } from '../nn/valueHead.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { SessionModel } from './base.js';
-import { Batch, ppoFeeds, ppoGraphLoss, ppoResult } from './batch.js';
+import { Batch, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult } from './batch.js';
 import type { Adapter, GradientSums, LossConfig } from './engine.js';
 import { GraphSession, type SessionOptions, tensor } from './runtime.js';
 
@@ -86,7 +86,7 @@ export class TrainSession {
   ): Promise<GradientSums> {
     const loss = ppoGraphLoss(config, adapter.valueHead === true);
     const batch = this.pack(rows);
-    const lora = shapeOf(adapter);
+    const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss };
     const session = await this.session(key, () =>
       buildPpoGraph(this.config, batch.shape, lora, loss, {
@@ -94,7 +94,8 @@ export class TrainSession {
         checkpointing: this.options.checkpointing,
       }),
     );
-    const feeds = { ...ppoFeeds(batch, rows, loss), ...this.weights, ...this.adapterTensors(adapter) };
+    const mask = dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {};
+    const feeds = { ...ppoFeeds(batch, rows, loss), ...mask, ...this.weights, ...this.adapterTensors(adapter) };
     return ppoResult(batch, rows, loss, await session.run(feeds));
   }
 

@@ -1,0 +1,63 @@
+// Dropout of the LoRA inputs with a mask that is computed, not stored: a pure function of what the rows' numbers were
+// drawn from (key, row, position) and of layer, projection and feature. The same wherever and whenever it is computed.
+import { deriveKey, philox } from '../../core/random.js';
+import type { Graph } from '../ir/graph.js';
+import type { Value } from '../ir/op.js';
+import { PROJECTIONS, type Projection } from './lora.js';
+
+const COLUMNS = deriveKey('dropout columns');
+const SITES = deriveKey('dropout sites');
+
+/** Two int32 for each index: any number, and an even one. */
+function pairs(count: number, first: number, key: readonly [number, number]): [Int32Array, Int32Array] {
+  const [a, b] = [new Int32Array(count), new Int32Array(count)];
+  for (let i = 0; i < count; i++) {
+    const [x, y] = philox([first + i, 0, 0, 0], key);
+    a[i] = x!;
+    b[i] = y! & ~1;
+  }
+  return [a, b];
+}
+
+/**
+ * Inputs: dropoutA and dropoutB int32 [rows, 1], random, the second odd. With numbers of the column and of the site
+ * added, the product of both, modulo 2³², is uniform: x ↦ x·odd is a permutation. An element stays where the product, as
+ * an int32, is not above the threshold that a share of 1 − rate lies under.
+ */
+export class LoraDropout {
+  private readonly rows: readonly [Value, Value];
+  private readonly columns = new Map<number, readonly [Value, Value]>();
+  private readonly threshold: Value;
+
+  constructor(
+    private readonly g: Graph,
+    rows: number,
+    readonly rate: number,
+  ) {
+    this.rows = [g.input('dropoutA', 'int32', [rows, 1]), g.input('dropoutB', 'int32', [rows, 1])];
+    const share = Math.round((1 - rate) * 2 ** 32);
+    this.threshold = g.constant('dropout_threshold', [], Int32Array.of(share - 2 ** 31 - 1));
+  }
+
+  /** x [rows, width] with a share `rate` of its elements set to 0. What is left is not scaled. */
+  apply(x: Value, layer: number, projection: Projection): Value {
+    const { g } = this;
+    const columns = this.columnsOf(x.shape[1] as number);
+    const salts = pairs(1, layer * PROJECTIONS.length + PROJECTIONS.indexOf(projection), SITES);
+    const [a, b] = salts.map((salt, i) => {
+      const site = g.constant(`dropout_${layer}_${projection}_${i}`, [], salt);
+      return g.add(this.rows[i]!, g.add(columns[i]!, site));
+    }) as [Value, Value];
+    return g.mul(x, g.cast(g.lessOrEqual(g.mul(a, b), this.threshold), 'float32'));
+  }
+
+  private columnsOf(width: number): readonly [Value, Value] {
+    const known = this.columns.get(width);
+    if (known) return known;
+    const made = pairs(width, 0, COLUMNS).map((data, i) =>
+      this.g.constant(`dropout_columns_${width}_${i}`, [1, width], data),
+    ) as [Value, Value];
+    this.columns.set(width, made);
+    return made;
+  }
+}
