@@ -2,7 +2,7 @@
 import { GauntletError } from '../core/errors.js';
 import type { BugArchive } from '../core/rewards/archive.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
-import type { Chain, Stage, TestTurn } from '../core/schema/chain.js';
+import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Verdict } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
@@ -98,17 +98,38 @@ export function problemOf(byId: Map<string, Problem>, id: string): Problem {
   return problem;
 }
 
-/** The configuration and the engine of a run; a worker with another model than the run began with is refused. */
-export async function openRun(scope: Scope, run: RunRef): Promise<{ config: RunConfig; engine: Engine }> {
+/** What a role of a run computes with. */
+export interface OpenRole {
+  config: RunConfig;
+  engine: Engine;
+  /** Of the role, at some point of its training. */
+  adapter(weights: Digest): Promise<Adapter>;
+}
+
+/** A worker with another model than the run began with is refused. */
+export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<OpenRole> {
   const config = await scope.store.getJson<RunConfig>(run.config);
-  const engine = await scope.deps.engine(run.model);
-  if (engine.info.digest !== run.modelDigest) {
+  const { model, modelDigest, adapterConfig } = run.bases[role];
+  const engine = await scope.deps.engine(model, run.engine);
+  if (engine.info.digest !== modelDigest) {
     throw new GauntletError(
       'BAD_MODEL',
-      `model '${run.model}' has digest ${engine.info.digest}, but run '${run.runId}' began with ${run.modelDigest}`,
+      `model '${model}' has digest ${engine.info.digest}, but run '${run.runId}' began with ${modelDigest}`,
     );
   }
-  return { config, engine };
+  return { config, engine, adapter: (weights) => readAdapter(scope.store, engine, adapterConfig, weights) };
+}
+
+/** Of a run's manifest and checkpoints; the discriminator's only where it has a base of its own. */
+export function modelDigests({ bases }: RunRef): { modelDigest: Digest; discriminatorModelDigest?: Digest } {
+  const [modelDigest, other] = [bases.generator.modelDigest, bases.discriminator.modelDigest];
+  return other === modelDigest ? { modelDigest } : { modelDigest, discriminatorModelDigest: other };
+}
+
+/** GAE needs an estimate of values: a head that is trained along with the LoRA tensors. */
+export function adapterShape({ lora, advantage }: RunConfig): Parameters<Engine['initAdapter']>[0] {
+  const { rank, alpha } = lora;
+  return { rank, alpha, ...(advantage.estimator === 'gae' ? { valueHead: true } : {}) };
 }
 
 const WEIGHTS_FILE = 'adapter_model.safetensors';
@@ -125,23 +146,13 @@ export async function writeAdapter(
   return { weights: await store.putBlob(weights), config: await store.putBlob(config) };
 }
 
-export async function readAdapter(store: Store, engine: Engine, run: RunRef, weights: Digest): Promise<Adapter> {
-  const config = await store.getBlob(run.adapterConfig);
+async function readAdapter(store: Store, engine: Engine, config: Digest, weights: Digest): Promise<Adapter> {
   return engine.importAdapter(
     new Map([
-      [CONFIG_FILE, config],
+      [CONFIG_FILE, await store.getBlob(config)],
       [WEIGHTS_FILE, await store.getBlob(weights)],
     ]),
   );
-}
-
-export async function readAdapterIf(
-  store: Store,
-  engine: Engine,
-  run: RunRef,
-  weights?: Digest,
-): Promise<{ adapter?: Adapter }> {
-  return weights === undefined ? {} : { adapter: await readAdapter(store, engine, run, weights) };
 }
 
 export const encodeOptimizerState = ({ step, m, v }: OptimizerState): Uint8Array => encodeTensors({ m, v }, { step });

@@ -1,10 +1,12 @@
-// Commits a checkpoint: both adapters in PEFT's format, optimizer states, bug archive, pool and split, metadata last.
-import type { RunConfig } from '../core/schema/config.js';
+// Commits a checkpoint: the adapters in PEFT's format (in unified mode one, the generator's), optimizer states, bug archive, pool and split, metadata last.
+import { ROLES, type Role } from '../core/schema/chain.js';
+import { adapterRole, type RunConfig } from '../core/schema/config.js';
 import { canonicalJson, digestBytes } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit } from '../store/checkpoints.js';
-import { type Memory, readProblems } from './artifacts.js';
+import type { Store } from '../store/store.js';
+import { type Memory, modelDigests, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { CommitCheckpointInput } from './types.js';
+import type { BaseRef, CommitCheckpointInput, RoleState } from './types.js';
 
 export async function commitCheckpoint(
   scope: Scope,
@@ -15,19 +17,14 @@ export async function commitCheckpoint(
   const config = await store.getJson<RunConfig>(run.config);
   const { set } = await readProblems(store, run.problems);
   const { pool, archive } = await store.getJson<Memory>(input.memory);
-  const adapterConfig = await store.getBlob(run.adapterConfig);
   const split = json({
     train: set.train.map((problem) => problem.id),
     validation: set.validation.map((problem) => problem.id),
     test: set.test.map((problem) => problem.id),
   });
+  const roles = ROLES.filter((role) => adapterRole(config, role) === role);
   const files = new Map<string, Uint8Array>([
-    [CHECKPOINT_FILES.generatorConfig, adapterConfig],
-    [CHECKPOINT_FILES.generatorAdapter, await store.getBlob(state.generator.adapter)],
-    [CHECKPOINT_FILES.discriminatorConfig, adapterConfig],
-    [CHECKPOINT_FILES.discriminatorAdapter, await store.getBlob(state.discriminator.adapter)],
-    [CHECKPOINT_FILES.generatorOptimizer, await store.getBlob(state.generator.optimizer)],
-    [CHECKPOINT_FILES.discriminatorOptimizer, await store.getBlob(state.discriminator.optimizer)],
+    ...(await Promise.all(roles.map((role) => filesOf(store, run.bases[role], role, state[role])))).flat(),
     [CHECKPOINT_FILES.archive, json(archive)],
     [CHECKPOINT_FILES.pool, json(pool)],
     [CHECKPOINT_FILES.split, split],
@@ -42,7 +39,7 @@ export async function commitCheckpoint(
       score: input.score,
       validation: input.validation,
       configDigest: run.config,
-      modelDigest: run.modelDigest,
+      ...modelDigests(run),
       splitDigest: digestBytes(split),
       codeVersion: scope.deps.codeVersion,
       seed: config.seed,
@@ -50,6 +47,19 @@ export async function commitCheckpoint(
     files,
   );
   return { name, digest };
+}
+
+async function filesOf(
+  store: Store,
+  { adapterConfig }: BaseRef,
+  role: Role,
+  { adapter, optimizer }: RoleState,
+): Promise<[path: string, bytes: Uint8Array][]> {
+  return [
+    [CHECKPOINT_FILES[`${role}Config`], await store.getBlob(adapterConfig)],
+    [CHECKPOINT_FILES[`${role}Adapter`], await store.getBlob(adapter)],
+    [CHECKPOINT_FILES[`${role}Optimizer`], await store.getBlob(optimizer)],
+  ];
 }
 
 const json = (value: unknown): Uint8Array => Buffer.from(`${canonicalJson(value, 2)}\n`, 'utf8');

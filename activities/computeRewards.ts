@@ -29,7 +29,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     trainedStage: input.position.stage,
     // a discriminator sample is one turn, trained whole whichever stage it is about
     credit: input.role === 'generator' ? config.credit : 'suffix',
-    stdOffset: config.advantage.stdOffset,
+    ...config.advantage,
   });
   return {
     trajectories: await scope.store.putJson(trajectories),

@@ -5,13 +5,13 @@ import type { Chain, Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
-import { type ChainList, openRun, problemOf, readAdapterIf, readProblems } from './artifacts.js';
-import { sampleTurns } from './sampling.js';
+import { type ChainList, openRole, problemOf, readProblems } from './artifacts.js';
+import { drawCuts, sampleTurns } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
-  const { config, engine } = await openRun(scope, input.run);
+  const { config, engine, adapter } = await openRole(scope, input.run, 'generator');
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
@@ -27,9 +27,10 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
     return engine.continuationTokens(generatorContinuation(config.prompts, problem, input.stage), !last.truncated);
   }
   const { turns, tokens } = await sampleTurns(scope, engine, rows, {
-    ...(await readAdapterIf(scope.store, engine, input.run, input.adapter)),
+    ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
     temperature: batchTemperature(input.batch, config),
     maxNewTokens: config.sampling.maxNewTokens,
+    ...(input.batch.kind === 'train' ? {} : drawCuts(config)),
   });
   const extended: ChainList = chains.map((chain, i) => ({
     ...chain,

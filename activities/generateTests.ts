@@ -3,23 +3,14 @@
 import { discriminatorPrompt } from '../core/prompts/prompts.js';
 import { deriveKey, type KeyPart, RandomStream } from '../core/random.js';
 import type { Chain } from '../core/schema/chain.js';
-import { STAGES } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import {
-  type ChainList,
-  openRun,
-  problemOf,
-  readAdapterIf,
-  readProblems,
-  type TestBatch,
-  type TestTarget,
-} from './artifacts.js';
-import { sampleTurns } from './sampling.js';
+import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
+import { drawCuts, sampleTurns } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
 
 export async function generateTests(scope: Scope, input: GenerateTestsInput): Promise<GenerateTestsOutput> {
-  const { config, engine } = await openRun(scope, input.run);
+  const { config, engine, adapter } = await openRole(scope, input.run, 'discriminator');
   const { byId } = await readProblems(scope.store, input.run.problems);
   const targets = await resolveTargets(scope, input.targets, config);
   const chainOf = await chainReader(scope, targets);
@@ -41,9 +32,10 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
       key: deriveKey(...path, t, target.problemId, target.stage, sample),
     })),
     {
-      ...(await readAdapterIf(scope.store, engine, input.run, input.adapter)),
+      ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
       temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : config.sampling.temperature,
       maxNewTokens: config.sampling.maxTestTokens,
+      ...(isTraining(input.targets) ? {} : drawCuts(config)),
     },
   );
   const batch: TestBatch = {
@@ -60,6 +52,9 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   return { tests: await scope.store.putJson(batch), tokens };
 }
 
+/** Solving has no place in a schedule. */
+const isTraining = (targets: TestTargets): boolean => targets.kind !== 'evaluation' && targets.position !== undefined;
+
 function drawPath(targets: TestTargets, config: RunConfig): KeyPart[] {
   if (targets.kind === 'evaluation') return ['evaluation', 'discriminator'];
   const { position } = targets;
@@ -73,7 +68,7 @@ async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConf
     return chains.map((chain, index) => ({
       problemId: chain.problemId,
       chain: { chains: wanted.chains, index },
-      stage: new RandomStream('evaluation', 'stage', chain.problemId).choice(STAGES),
+      stage: new RandomStream('evaluation', 'stage', chain.problemId).choice(config.stages),
     }));
   }
   const groups = new Map<string, number[]>();
@@ -83,7 +78,7 @@ async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConf
   const random = new RandomStream(...drawPath(wanted, config), 'tested-chain');
   return [...groups].flatMap(([problemId, indices]) => {
     const index = random.choice(preferComplete(chains, indices));
-    return STAGES.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage }));
+    return config.stages.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage }));
   });
 }
 

@@ -4,7 +4,7 @@ import { memoKey, memoised as storeMemoised } from '../store/memo.js';
 import type { Digest, Store } from '../store/store.js';
 import { toFailure } from './failures.js';
 import { type ActivityDeps, openScope, type Scope } from './scope.js';
-import type { RunRef, Timed } from './types.js';
+import type { BaseRef, RunRef, Timed } from './types.js';
 
 export interface ActivitySpec<I, O extends object> {
   name: string;
@@ -58,12 +58,18 @@ export function repeated<I, O extends object>(deps: ActivityDeps, run: (scope: S
 /** Inputs as Temporal would deliver them, so that the in-process driver shares its memo table. */
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** What a run computes hangs on its digests, not on its id or on where its model lies. */
+/** What a run computes hangs on its digests, not on its id, nor on where its models lie and what they run on. */
 function keyInputs(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || !('run' in input)) return input;
-  const { modelDigest, config, problems, adapterConfig } = input.run as RunRef;
-  return { ...input, run: { modelDigest, config, problems, adapterConfig } };
+  const { bases, config, problems } = input.run as RunRef;
+  const [generator, discriminator] = [identityOf(bases.generator), identityOf(bases.discriminator)];
+  return { ...input, run: { bases: { generator, discriminator }, config, problems } };
 }
+
+const identityOf = ({ modelDigest, adapterConfig }: BaseRef): Omit<BaseRef, 'model'> => ({
+  modelDigest,
+  adapterConfig,
+});
 
 /** 0 where the record of the time is lost: it is for people only. */
 async function secondsAt(store: Store, key: string): Promise<number> {

@@ -5,36 +5,32 @@ import { resolveConfig } from '../core/presets.js';
 import { deriveKey } from '../core/random.js';
 import { emptyArchive } from '../core/rewards/archive.js';
 import type { Role } from '../core/schema/chain.js';
-import type { RunConfig } from '../core/schema/config.js';
+import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
-import type { Engine } from '../ml/session/engine.js';
 import { createRun } from '../store/runs.js';
-import { encodeOptimizerState, type Memory, writeAdapter } from './artifacts.js';
+import { adapterShape, encodeOptimizerState, type Memory, modelDigests, writeAdapter } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
+import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
 export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput): Promise<PrepareRunOutput> {
   const { store, deps } = scope;
   const config = resolveConfig(input);
-  const engine = await deps.engine(config.model);
   const problems = await deps.loadProblems(config.problems);
   requireSplits(problems, config.problems);
-  const [generator, discriminator] = [
-    await initialState(scope, engine, config, 'generator'),
-    await initialState(scope, engine, config, 'discriminator'),
-  ];
+  const generator = await openingOf(scope, config, 'generator');
+  const discriminator = await openingOf(scope, config, 'discriminator');
+  const identity = runIdentity(config);
   const run: RunRef = {
     runId,
-    model: config.model,
-    modelDigest: engine.info.digest,
-    config: await store.putJson(config),
+    bases: { generator: generator.base, discriminator: discriminator.base },
+    engine: config.engine,
+    config: await store.putJson(identity),
     problems: await store.putJson(problems),
-    adapterConfig: generator.config,
   };
   await createRun(store, runId, {
-    config,
-    modelDigest: run.modelDigest,
+    config: identity,
+    ...modelDigests(run),
     dataDigest: run.problems,
     codeVersion: deps.codeVersion,
   });
@@ -48,16 +44,15 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   };
 }
 
-async function initialState(
-  scope: Scope,
-  engine: Engine,
-  config: RunConfig,
-  role: Role,
-): Promise<{ state: RoleState; config: string }> {
-  const adapter = engine.initAdapter(config.lora, deriveKey(config.seed, 'adapter', role)[0]);
+/** A role before any update: its base, a fresh adapter (in unified mode the same for both) and no moments. */
+async function openingOf(scope: Scope, config: RunConfig, role: Role): Promise<{ base: BaseRef; state: RoleState }> {
+  const model = modelOf(config, role);
+  const engine = await scope.deps.engine(model, config.engine);
+  const key = deriveKey(config.seed, 'adapter', adapterRole(config, role));
+  const adapter = engine.initAdapter(adapterShape(config), key[0]);
   const { weights, config: adapterConfig } = await writeAdapter(scope.store, engine, adapter);
   const optimizer = await scope.store.putBlob(encodeOptimizerState(engine.newOptimizerState(adapter)));
-  return { state: { adapter: weights, optimizer }, config: adapterConfig };
+  return { base: { model, modelDigest: engine.info.digest, adapterConfig }, state: { adapter: weights, optimizer } };
 }
 
 /** @throws GauntletError BAD_INPUT: without validation and test problems nothing could be chosen or reported */

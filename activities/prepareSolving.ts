@@ -3,13 +3,14 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
-import type { RunConfig } from '../core/schema/config.js';
+import type { Role } from '../core/schema/chain.js';
+import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
-import { writeAdapter } from './artifacts.js';
+import { adapterShape, writeAdapter } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { PrepareSolvingOutput, SolveProblemsInput } from './types.js';
+import type { BaseRef, PrepareSolvingOutput, SolveProblemsInput } from './types.js';
 
 const solveInputSchema = z.strictObject({
   source: z.string().optional(),
@@ -30,27 +31,33 @@ export async function prepareSolving(scope: Scope, given: SolveProblemsInput): P
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
   const config = await solvingConfig(scope, input);
-  const engine = await deps.engine(config.model);
   const set = await deps.loadProblems(config.problems);
   const split = input.split ?? (config.problems === 'tiny' ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
   const test = all.slice(0, input.limit ?? all.length);
   if (test.length === 0) throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve`);
-  const { config: adapterConfig } = await writeAdapter(store, engine, engine.initAdapter(config.lora, 0));
-  const adapter = async (path: string): Promise<{ adapter?: string }> =>
-    loaded ? { adapter: await store.putBlob(fileOf(loaded, path)) } : {};
+  const base = async (role: Role): Promise<BaseRef> => {
+    const model = modelOf(config, role);
+    const engine = await deps.engine(model, config.engine);
+    const { config: adapterConfig } = await writeAdapter(store, engine, engine.initAdapter(adapterShape(config), 0));
+    return { model, modelDigest: engine.info.digest, adapterConfig };
+  };
+  const adapter = async (role: Role): Promise<{ adapter?: string }> => {
+    if (!loaded) return {};
+    return { adapter: await store.putBlob(fileOf(loaded, CHECKPOINT_FILES[`${adapterRole(config, role)}Adapter`])) };
+  };
   return {
     run: {
       runId: checkpoint?.runId ?? 'base',
-      model: config.model,
-      modelDigest: engine.info.digest,
-      config: await store.putJson(config),
+      bases: { generator: await base('generator'), discriminator: await base('discriminator') },
+      engine: config.engine,
+      config: await store.putJson(runIdentity(config)),
       problems: await store.putJson({ train: [], validation: [], test }),
-      adapterConfig,
     },
+    stages: config.stages,
     problems: test.length,
-    generator: await adapter(CHECKPOINT_FILES.generatorAdapter),
-    discriminator: await adapter(CHECKPOINT_FILES.discriminatorAdapter),
+    generator: await adapter('generator'),
+    discriminator: await adapter('discriminator'),
   };
 }
 

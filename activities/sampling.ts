@@ -1,6 +1,7 @@
 // One sampled turn for every row of a batch. A prompt that leaves no room in the context ends as a truncated, empty
 // answer: a result like any other, never a crash.
-import type { Adapter, Engine, GenerateRow } from '../ml/session/engine.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { Engine, GenerateOptions, GenerateRow } from '../ml/session/engine.js';
 import type { Scope } from './scope.js';
 
 export interface SampledTurn {
@@ -16,11 +17,21 @@ export interface SamplingRow {
   key: readonly [number, number];
 }
 
+/** What evaluation and solving leave out of the distribution; those that leave out nothing are absent. */
+export function drawCuts({ sampling }: RunConfig): Pick<GenerateOptions, 'topP' | 'topK' | 'repetitionPenalty'> {
+  const { topP, topK, repetitionPenalty } = sampling;
+  return {
+    ...(topP < 1 ? { topP } : {}),
+    ...(topK > 0 ? { topK } : {}),
+    ...(repetitionPenalty > 1 ? { repetitionPenalty } : {}),
+  };
+}
+
 export async function sampleTurns(
   scope: Scope,
   engine: Engine,
   rows: SamplingRow[],
-  options: { adapter?: Adapter; temperature: number; maxNewTokens: number },
+  options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
 ): Promise<{ turns: SampledTurn[]; tokens: number }> {
   const { contextLength, eosTokens } = engine.info;
   const room = (row: SamplingRow): boolean => row.history.length + row.prompt.length < contextLength;

@@ -1,7 +1,7 @@
 // What an activity may touch: the ports it was given, and the cancellation and heartbeat of the attempt it runs in.
 // Outside Temporal (a test, a benchmark) there is no attempt: no signal, and heartbeats go nowhere.
 import { Context } from '@temporalio/activity';
-import type { RunConfig } from '../core/schema/config.js';
+import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import type { RunResult } from '../core/schema/run.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Engine } from '../ml/session/engine.js';
@@ -15,8 +15,8 @@ export interface ActivityLog {
 
 export interface ActivityDeps {
   store: Store;
-  /** Opens (once) the model of that name: 'tiny' or a folder. */
-  engine(model: string): Promise<Engine>;
+  /** Opens (once) the model of that name, 'tiny' or a folder, as the run asks for it. */
+  engine(model: string, options: EngineConfig): Promise<Engine>;
   /** Opens (once) the sandbox of that kind. */
   sandbox(kind: RunConfig['sandbox']): Promise<Sandbox>;
   /** 'tiny' or a problem file. */

@@ -1,21 +1,40 @@
-// The log-probs that PPO's ratio divides by: those of the tempered policy that sampled, from the scoring graph, taken
-// once before any update and stored with the trajectories.
-import { openRun, readAdapter, type TrajectoryList } from './artifacts.js';
+// What PPO compares with, taken once before any update and stored with the trajectories: the log-probs that its ratio
+// divides by (those of the tempered policy that sampled, from the scoring graph), those of the base for the KL penalty,
+// and for GAE the values of the value head, from which advantages and returns of every token follow.
+import { whitenAdvantages } from '../core/rl/advantages.js';
+import { generalizedAdvantages } from '../core/rl/gae.js';
+import type { RunConfig } from '../core/schema/config.js';
+import { openRole, type TrajectoryList } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { ScoreOldPolicyInput, ScoreOldPolicyOutput } from './types.js';
 
 export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): Promise<ScoreOldPolicyOutput> {
   const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
   if (rows.length === 0) return { trajectories: input.trajectories };
-  const { config, engine } = await openRun(scope, input.run);
-  const scored = await engine.logprobs(rows, {
-    adapter: await readAdapter(scope.store, engine, input.run, input.adapter),
-    temperature: config.sampling.temperature,
-    signal: scope.signal,
+  const { config, engine, adapter: read } = await openRole(scope, input.run, input.role);
+  const { signal } = scope;
+  const adapter = await read(input.adapter);
+  const { temperature } = config.sampling;
+  const old = await engine.logprobs(rows, { adapter, temperature, signal });
+  const base = config.ppo.klCoefficient > 0 ? await engine.logprobs(rows, { temperature, signal }) : undefined;
+  const values = config.advantage.estimator === 'gae' ? await engine.values(rows, { adapter, signal }) : undefined;
+  const scored = rows.map((row, i) => {
+    const trained = (entries: number[]): number[] => row.mask.map((bit, t) => (bit ? entries[t]! : 0));
+    return {
+      ...row,
+      oldLogprobs: trained(old[i]!),
+      ...(base && { referenceLogprobs: trained(base[i]!) }),
+      ...(values && { oldValues: trained(values[i]!) }),
+    };
   });
-  const trajectories: TrajectoryList = rows.map((row, i) => ({
+  return { trajectories: await scope.store.putJson(values ? withAdvantages(scored, config) : scored) };
+}
+
+function withAdvantages(rows: TrajectoryList, { advantage }: RunConfig): TrajectoryList {
+  const estimated = rows.map((row) => ({
     ...row,
-    oldLogprobs: row.mask.map((trained, t) => (trained ? scored[i]![t]! : 0)),
+    ...generalizedAdvantages({ mask: row.mask, values: row.oldValues!, reward: row.reward! }, advantage),
   }));
-  return { trajectories: await scope.store.putJson(trajectories) };
+  const whitened = whitenAdvantages(estimated, advantage);
+  return estimated.map((row, i) => ({ ...row, advantages: whitened[i]! }));
 }

@@ -2,7 +2,7 @@
 // mostly, a faulty chain from the archive, so that there is something to catch also when the generator is good.
 import { RandomStream } from '../core/random.js';
 import { chooseSubject } from '../core/rewards/archive.js';
-import { STAGES, type Stage } from '../core/schema/chain.js';
+import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type ChainList, type Memory, problemOf, readProblems, type TestTarget } from './artifacts.js';
 import { groupByProblem, runQuestions } from './executeSuite.js';
@@ -54,5 +54,5 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
 /** Credit 'stage' trains the tests of the stage being trained; 'suffix' those of a drawn stage from there on. */
 function testedStage(config: RunConfig, trained: Stage, random: RandomStream): Stage {
   if (config.credit === 'stage') return trained;
-  return random.choice(STAGES.filter((stage) => stage >= trained));
+  return random.choice(config.stages.filter((stage) => stage >= trained));
 }

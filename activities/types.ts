@@ -1,7 +1,7 @@
 // What passes between workflows and activities: ids, digests and a few numbers, never tensors or texts.
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
-import type { RunConfig } from '../core/schema/config.js';
+import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
@@ -10,14 +10,20 @@ import type { Digest } from '../store/store.js';
 /** `seconds` of the attempt that computed the result; kept beside the memo, never inside a digested artifact. */
 export type Timed<O> = O & { seconds: number };
 
+/** The base of a role and the shape of its adapters. */
+export interface BaseRef {
+  model: string; // name or folder; where it lies is the worker's business
+  modelDigest: Digest;
+  adapterConfig: Digest; // PEFT's adapter_config.json
+}
+
 /** Everything an activity needs to know of its run. */
 export interface RunRef {
   runId: string;
-  model: string; // name or folder; where it lies is the worker's business
-  modelDigest: Digest;
-  config: Digest;
+  bases: Record<Role, BaseRef>; // equal unless the discriminator has a base of its own
+  engine: EngineConfig; // as it was asked for; the worker's own settings go first
+  config: Digest; // without the worker's business
   problems: Digest;
-  adapterConfig: Digest; // PEFT's adapter_config.json, the same for both roles
 }
 
 /** Where in the schedule a step is; every random draw of the step is keyed by it. */
@@ -122,12 +128,13 @@ export interface ComputeRewardsInput {
 export interface ComputeRewardsOutput {
   trajectories: Digest;
   memory: Digest;
-  rows: number; // with a non-zero advantage and a trained token
+  rows: number; // that train something
   metrics: RewardMetrics;
 }
 
 export interface ScoreOldPolicyInput {
   run: RunRef;
+  role: Role;
   trajectories: Digest;
   adapter: Digest;
 }
@@ -195,6 +202,7 @@ export interface SolveProblemsInput {
 }
 export interface PrepareSolvingOutput {
   run: RunRef;
+  stages: Stage[]; // of a chain
   problems: number;
   generator: { adapter?: Digest };
   discriminator: { adapter?: Digest };

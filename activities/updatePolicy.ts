@@ -1,20 +1,22 @@
 // PPO on fixed trajectories: epochs of shuffled minibatches, each one AdamW step. Progress is saved under the key of
 // the work, so that an attempt that follows a killed one goes on where it stopped, with the same bytes.
 import { createHash } from 'node:crypto';
+import { deriveKey } from '../core/random.js';
 import { planMinibatches } from '../core/rl/schedules.js';
+import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
-import type { Adapter, Engine, OptimizerState } from '../ml/session/engine.js';
+import type { Adapter, Engine, LossConfig, OptimizerState } from '../ml/session/engine.js';
 import type { Digest } from '../store/store.js';
 import {
   decodeOptimizerState,
   encodeOptimizerState,
-  openRun,
-  readAdapter,
+  type OpenRole,
+  openRole,
   type TrajectoryList,
   writeAdapter,
 } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { RunRef, UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
+import type { UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
 
 const NO_UPDATE: PolicyStats = { loss: 0, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 0, tokens: 0 };
 
@@ -28,28 +30,33 @@ interface Progress {
 export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Promise<UpdatePolicyOutput> {
   const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
   if (rows.length === 0) return { state: input.state, stats: NO_UPDATE };
-  const { config, engine } = await openRun(scope, input.run);
+  const opened = await openRole(scope, input.run, input.role);
+  const { config, engine } = opened;
   const { ppo } = config;
-  const path = [config.seed, 'minibatches', input.role, input.position.stage, input.position.step];
-  const minibatches = planMinibatches(rows, ppo.epochs, ppo.minibatch, path);
-  let progress = (await resume(scope, engine, input.run, minibatches.length)) ?? {
+  const { role, position } = input;
+  const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
+  const minibatches = planMinibatches(rows, ppo.epochs, ppo.minibatch, path('minibatches'));
+  const anEpoch = minibatches.length / ppo.epochs;
+  let progress = (await resume(scope, opened, minibatches.length)) ?? {
     done: 0,
-    adapter: await readAdapter(scope.store, engine, input.run, input.state.adapter),
+    adapter: await opened.adapter(input.state.adapter),
     optimizer: decodeOptimizerState(await scope.store.getBlob(input.state.optimizer)),
     stats: [],
   };
   let saved = performance.now();
   while (progress.done < minibatches.length) {
-    const sums = await engine.gradients(minibatches[progress.done]!, {
+    const at = progress.done;
+    const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / anEpoch), at % anEpoch);
+    const sums = await engine.gradients(minibatches[at]!, {
       adapter: progress.adapter,
-      loss: { clip: ppo.clip, temperature: config.sampling.temperature },
+      loss: lossOf(config, dropoutKey),
       signal: scope.signal,
     });
     const next = await engine.applyUpdate(progress.adapter, progress.optimizer, sums, {
       ...ppo,
       learningRate: input.learningRate,
     });
-    const done = progress.done + 1;
+    const done = at + 1;
     progress = { done, adapter: next.adapter, optimizer: next.state, stats: [...progress.stats, next.stats] };
     scope.heartbeat({ done, of: minibatches.length });
     if (done < minibatches.length && performance.now() - saved >= scope.saveEveryMs) {
@@ -62,20 +69,39 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   return { state: { adapter: weights, optimizer }, stats: meanStats(progress.stats) };
 }
 
-/** Means weighted by trained tokens; tokens are summed. */
-export function meanStats(stats: PolicyStats[]): PolicyStats {
-  const tokens = stats.reduce((sum, s) => sum + s.tokens, 0);
-  const weighted = (pick: (s: PolicyStats) => number): number =>
-    stats.reduce((sum, s) => sum + pick(s) * s.tokens, 0) / Math.max(tokens, 1);
+/** What is off is absent: the engine then builds and computes nothing for it. */
+export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
+  const { ppo, advantage, lora, sampling } = config;
   return {
-    loss: weighted((s) => s.loss),
-    ratio: weighted((s) => s.ratio),
-    approxKl: weighted((s) => s.approxKl),
-    clipFraction: weighted((s) => s.clipFraction),
-    entropy: weighted((s) => s.entropy),
-    gradNorm: weighted((s) => s.gradNorm),
-    tokens,
+    clip: ppo.clip,
+    temperature: sampling.temperature,
+    ...(ppo.clipHigh === null ? {} : { clipHigh: ppo.clipHigh }),
+    ...(ppo.average === 'token' ? {} : { average: ppo.average }),
+    ...(ppo.entropyBonus > 0 ? { entropyBonus: ppo.entropyBonus } : {}),
+    ...(ppo.klCoefficient > 0 ? { klCoefficient: ppo.klCoefficient } : {}),
+    ...(advantage.estimator === 'gae' ? { valueCoefficient: advantage.valueCoefficient } : {}),
+    ...(advantage.estimator === 'gae' && advantage.valueClip !== null ? { valueClip: advantage.valueClip } : {}),
+    ...(lora.dropout > 0 ? { dropout: { rate: lora.dropout, key: dropoutKey } } : {}),
   };
+}
+
+/** Means weighted by trained tokens, over the minibatches that have the statistic; tokens are summed. */
+export function meanStats(stats: PolicyStats[]): PolicyStats {
+  const sum = (of: PolicyStats[], value: (s: PolicyStats) => number): number =>
+    of.reduce((total, s) => total + value(s), 0);
+  const names = new Set(stats.flatMap((s) => Object.keys(s) as (keyof PolicyStats)[]));
+  const means = [...names].map((name) => {
+    const having = stats.filter((s) => s[name] !== undefined);
+    return [
+      name,
+      sum(having, (s) => s[name]! * s.tokens) /
+        Math.max(
+          sum(having, (s) => s.tokens),
+          1,
+        ),
+    ];
+  });
+  return { ...NO_UPDATE, ...Object.fromEntries(means), tokens: sum(stats, (s) => s.tokens) };
 }
 
 interface SavedProgress {
@@ -99,14 +125,14 @@ export async function saveProgress(scope: Scope, engine: Engine, progress: Progr
   await scope.store.putMemo(progressKey(scope, progress.done), await scope.store.putJson(saved));
 }
 
-async function resume(scope: Scope, engine: Engine, run: RunRef, minibatches: number): Promise<Progress | undefined> {
+async function resume(scope: Scope, { adapter }: OpenRole, minibatches: number): Promise<Progress | undefined> {
   for (let done = minibatches - 1; done > 0; done--) {
     const digest = await scope.store.getMemo(progressKey(scope, done));
     if (digest === undefined) continue;
     const saved = await scope.store.getJson<SavedProgress>(digest);
     return {
       done,
-      adapter: await readAdapter(scope.store, engine, run, saved.adapter),
+      adapter: await adapter(saved.adapter),
       optimizer: decodeOptimizerState(await scope.store.getBlob(saved.optimizer)),
       stats: saved.stats,
     };

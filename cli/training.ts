@@ -3,7 +3,7 @@ import { type Client, type WorkflowHandle, WorkflowIdReusePolicy } from '@tempor
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
-import type { RunConfigInput } from '../core/schema/config.js';
+import { type RunConfigInput, runIdentity } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
@@ -40,7 +40,7 @@ export async function startOrJoin(client: Client, id: string, input: RunConfigIn
 
 /** Top-level fields in which two inputs, each over its preset, differ. */
 export function differingFields(a: unknown, b: unknown): string[] {
-  const [left, right] = [resolveConfig(a), resolveConfig(b)] as unknown as [
+  const [left, right] = [runIdentity(resolveConfig(a)), runIdentity(resolveConfig(b))] as unknown as [
     Record<string, unknown>,
     Record<string, unknown>,
   ];

@@ -8,11 +8,11 @@ const TINY: RunConfigInput = {
   model: 'tiny',
   problems: 'tiny',
   prompts: 'tiny',
-  schedule: { stages: [1, 2, 3, 4, 5], discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 4 },
+  schedule: { discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 4 },
   batch: { generator: { problems: 32, samples: 4 }, discriminator: { problems: 16, samples: 4 } },
-  sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 },
+  sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128, topP: 1 },
   testsPerTurn: 2,
-  lora: { rank: 8, alpha: 16 },
+  lora: { rank: 8, alpha: 16, dropout: 0 },
   ppo: {
     clip: 0.2,
     epochs: 2,
@@ -51,8 +51,8 @@ export function resolveConfig(input?: unknown): RunConfig {
   if (typeof preset !== 'string') {
     throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
   }
-  const ground = groundOf(preset);
-  const parsed = runConfigSchema.safeParse({ ...merge(ground, given), preset });
+  const fields = merge(groundOf(preset), given);
+  const parsed = runConfigSchema.safeParse({ ...fields, schedule: trainedStages(fields), preset });
   if (parsed.success) return parsed.data;
   throw new GauntletError('BAD_CONFIG', describeIssues(parsed.error.issues));
 }
@@ -61,6 +61,11 @@ function groundOf(preset: string): Record<string, unknown> {
   if (preset === 'custom') return {};
   if (Object.hasOwn(PRESETS, preset)) return PRESETS[preset as PresetName] as Record<string, unknown>;
   throw new GauntletError('BAD_CONFIG', `preset: unknown '${preset}'; known: ${PRESET_NAMES.join(', ')}, custom`);
+}
+
+/** The schedule; where it does not say which stages are trained, all of the chain are. */
+function trainedStages({ schedule = {}, stages }: Record<string, unknown>): unknown {
+  return stages !== undefined && isPlainObject(schedule) ? { stages, ...schedule } : schedule;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

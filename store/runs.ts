@@ -17,6 +17,7 @@ export const runManifestSchema = z.strictObject({
   config: runConfigSchema,
   configDigest: z.string(),
   modelDigest: z.string(),
+  discriminatorModelDigest: z.string().optional(), // where it has a base of its own
   dataDigest: z.string(),
   codeVersion: z.string(), // of the code that started the run; a later one may go on with it
   seed: z.int().nonnegative(),
@@ -34,7 +35,7 @@ export async function createRun(store: Store, runId: string, facts: RunFacts): P
   const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed };
   if (await store.createRunFile(runId, MANIFEST, `${canonicalJson(manifest, 2)}\n`)) return manifest;
   const present = await readRun(store, runId);
-  const fields = ['configDigest', 'modelDigest', 'dataDigest'] as const;
+  const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
   const other = fields.find((field) => present[field] !== manifest[field]);
   if (other === undefined) return present;
   const what = other === 'configDigest' ? `other ${differing(present.config, config)}` : `another ${other}`;

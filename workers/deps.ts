@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ActivityDeps } from '../activities/index.js';
-import type { RunConfig } from '../core/schema/config.js';
+import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import { packageRoot, tinyModelPath } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
-import type { Engine } from '../ml/session/engine.js';
+import type { Device, Engine, EngineOptions } from '../ml/session/engine.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openFileStore } from '../store/fileStore.js';
@@ -14,10 +14,11 @@ import { openSandbox } from './openSandbox.js';
 
 export interface DepsOptions {
   store: string;
-  /** Overrides what a run's configuration asks for. */
+  /** Goes before what a run's configuration asks for. */
   sandbox?: RunConfig['sandbox'];
-  /** Engine worker threads; default: one a core, at most 8. */
+  /** Of the engine; the same. */
   threads?: number;
+  device?: Device;
   searchAttributes?: boolean;
   log?: Logger;
   say?: (line: string) => void;
@@ -30,9 +31,9 @@ export interface OpenDeps {
 
 export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const { log } = options;
-  const engines = once((model: string) => {
-    const path = model === 'tiny' ? tinyModelPath() : model;
-    return openEngine(path, options.threads === undefined ? {} : { workers: options.threads });
+  const engines = once((key: string) => {
+    const { path, ...opening } = JSON.parse(key) as EngineOptions & { path: string };
+    return openEngine(path, opening);
   });
   const sandboxes = once((kind: RunConfig['sandbox']) =>
     openSandbox(kind, { log: options.say ?? ((line) => log?.warn(line)) }),
@@ -42,7 +43,10 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   return {
     deps: {
       store,
-      engine: engines.open,
+      engine: (model, config) => {
+        const path = model === 'tiny' ? tinyModelPath() : model;
+        return engines.open(JSON.stringify({ path, ...engineOptions(config, options) }));
+      },
       sandbox: (kind) => sandboxes.open(options.sandbox ?? kind),
       loadProblems,
       codeVersion: version,
@@ -56,6 +60,21 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     },
   };
 }
+
+/** How a run's base is opened here: the worker knows better which device and how many cores there are. */
+export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {
+  const { quantization, groupSize, checkpointing, kvCacheMegabytes } = config;
+  const cores = own.threads ?? config.threads;
+  return {
+    device: own.device ?? config.device,
+    ...(cores === null ? {} : { cores }),
+    ...(quantization === 'none' ? {} : { quantization: { bits: BITS[quantization], groupSize } }),
+    ...(checkpointing === null ? {} : { checkpointing }),
+    ...(kvCacheMegabytes === null ? {} : { kvCacheBytes: kvCacheMegabytes * 2 ** 20 }),
+  };
+}
+
+const BITS = { int8: 8, int4: 4 } as const;
 
 /** Opens each key once; one that failed to open is tried again by the next caller. */
 function once<K extends string, T extends Engine | Sandbox>(open: (key: K) => Promise<T>) {

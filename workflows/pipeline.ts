@@ -6,7 +6,7 @@ import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
 import { closeEpoch, runStage, type StageHooks, type StageInput } from './stage.js';
-import type { RunContext, TrainingState } from './state.js';
+import { completed, type RunContext, type TrainingState } from './state.js';
 import { evaluate } from './steps/evaluation.js';
 import { solve } from './steps/solving.js';
 
@@ -25,7 +25,8 @@ export async function runPipeline(
 ): Promise<RunResult> {
   const prepared = await acts.prepareRun({ runId, input });
   hooks.onPrepared?.(prepared);
-  const { run, config } = prepared;
+  const { run } = prepared;
+  const config = completed(prepared.config);
   const context: RunContext = { acts, run, config };
   const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
 

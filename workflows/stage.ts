@@ -7,7 +7,7 @@ import type { Stage } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Acts } from './acts.js';
-import type { ProgressUpdate, RunContext, TrainingState } from './state.js';
+import { completed, type ProgressUpdate, type RunContext, type TrainingState } from './state.js';
 import { discriminatorStep } from './steps/discriminatorStep.js';
 import { evaluate } from './steps/evaluation.js';
 import { generatorStep } from './steps/generatorStep.js';
@@ -30,7 +30,8 @@ const STEPS = { generator: generatorStep, discriminator: discriminatorStep };
 
 /** @returns the input of the next call; `next` is the length of the plan when the stage is done. */
 export async function runStage(acts: Acts, input: StageInput, hooks: StageHooks = {}): Promise<StageInput> {
-  const { run, config, stage } = input;
+  const { run, stage } = input;
+  const config = completed(input.config);
   const plan = planStage(config, stage);
   const totalSteps = countSteps(config);
   let { state } = input;

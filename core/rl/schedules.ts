@@ -11,16 +11,29 @@ export function planMinibatches<T>(rows: readonly T[], epochs: number, size: num
   return minibatches;
 }
 
+export interface RateSchedule {
+  schedule: 'constant' | 'linear' | 'cosine';
+  warmupSteps: number;
+  finalFactor: number; // that linear and cosine end at
+}
+
 /**
  * Factor of the learning rate at policy update `step` (1-based, both roles counted) of `total`: linear warm-up over
- * `warmupSteps` updates, times a linear fall that ends at 1 − decay with the last update.
+ * `warmupSteps` updates, times a fall from 1 at the first update to `finalFactor` at the last.
  */
 export function learningRateFactor(
   step: number,
   total: number,
-  { warmupSteps, decay }: { warmupSteps: number; decay: number },
+  { schedule, warmupSteps, finalFactor }: RateSchedule,
 ): number {
   const warmup = warmupSteps === 0 ? 1 : Math.min(1, step / warmupSteps);
   const done = total <= 1 ? 0 : Math.min(1, (step - 1) / (total - 1));
-  return warmup * (1 - decay * done);
+  return warmup * (1 - (1 - finalFactor) * FALLEN[schedule](done));
 }
+
+/** From 0 where nothing is done to 1 where all is; `done` in [0, 1]. */
+const FALLEN: Record<RateSchedule['schedule'], (done: number) => number> = {
+  constant: () => 0,
+  linear: (done) => done,
+  cosine: (done) => (1 - Math.cos(Math.PI * done)) / 2, // Loshchilov & Hutter 2017, eq. 5
+};

@@ -3,7 +3,7 @@ import { assertNever } from '../errors.js';
 import type { Stage, Turn } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
 import type { Trajectory } from '../schema/trajectory.js';
-import { groupAdvantages } from './advantages.js';
+import { type Estimator, sequenceAdvantages } from './advantages.js';
 
 export type Credit = RunConfig['credit'];
 export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens'>;
@@ -46,28 +46,34 @@ export interface RewardedSample {
   reward: number;
 }
 
+export interface TrajectoryOptions {
+  trainedStage: Stage;
+  credit: Credit;
+  estimator: Estimator;
+  stdOffset: number;
+  dropZeroVariance: boolean;
+}
+
 /**
- * Groups of rewarded samples → trajectories, in order, without those that train nothing (zero advantage, empty mask).
- * `oldLogprobs` is all zeros until the policy that sampled has scored the rows.
+ * Groups of rewarded samples → trajectories, in order, without those that have nothing to train: an empty mask, or,
+ * with `dropZeroVariance`, no advantage (a group of equal rewards has none). `oldLogprobs` is all zeros until the policy
+ * that sampled has scored the rows. For GAE every row keeps its reward, until a value head has estimated the rest.
  */
 export function toTrajectories(
   groups: readonly (readonly RewardedSample[])[],
-  options: { trainedStage: Stage; credit: Credit; stdOffset: number },
+  { trainedStage, credit, estimator, stdOffset, dropZeroVariance }: TrajectoryOptions,
 ): Trajectory[] {
-  const rows: Trajectory[] = [];
-  for (const group of groups) {
-    const advantages = groupAdvantages(
-      group.map((sample) => sample.reward),
-      options,
-    );
-    group.forEach((sample, i) => {
-      const advantage = advantages[i]!;
-      if (Math.abs(advantage) < MIN_ADVANTAGE) return;
-      const mask = creditMask(sample.turns, options.trainedStage, options.credit);
-      if (mask.length === 0) return;
+  const rewards_P_G = groups.map((group) => group.map((sample) => sample.reward));
+  const advantages_P_G = sequenceAdvantages(rewards_P_G, { estimator, stdOffset });
+  return groups.flatMap((group, p) =>
+    group.flatMap((sample, g): Trajectory[] => {
+      const advantage = advantages_P_G?.[p]?.[g];
+      if (dropZeroVariance && advantage !== undefined && Math.abs(advantage) < MIN_ADVANTAGE) return [];
+      const mask = creditMask(sample.turns, trainedStage, credit);
+      if (mask.length === 0) return [];
       const tokens = sequenceOf(sample.turns).slice(0, mask.length);
-      rows.push({ tokens, mask, oldLogprobs: mask.map(() => 0), advantage });
-    });
-  }
-  return rows;
+      const row = { tokens, mask, oldLogprobs: mask.map(() => 0) };
+      return [advantage === undefined ? { ...row, advantage: 0, reward: sample.reward } : { ...row, advantage }];
+    }),
+  );
 }

@@ -24,6 +24,7 @@ export const checkpointMetadataSchema = z.strictObject({
   files: z.record(z.string(), digestSchema), // path inside the checkpoint's folder → digest of its bytes
   configDigest: digestSchema,
   modelDigest: z.string(),
+  discriminatorModelDigest: z.string().optional(), // where it has a base of its own
   splitDigest: z.string(),
   codeVersion: z.string(),
   seed: z.int().nonnegative(),

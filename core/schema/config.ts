@@ -1,28 +1,66 @@
 // The configuration of a run: every knob of the method, with the field's names. Parsed once, at an edge.
 import { z } from 'zod';
-import { stageSchema } from './chain.js';
+import { type Role, STAGES, stageSchema } from './chain.js';
 import { limitsSchema } from './execution.js';
 
 const positiveInt = z.int().positive();
+const share = z.number().min(0).max(1);
 const batchSchema = z.strictObject({ problems: positiveInt, samples: positiveInt });
+const stagesSchema = z
+  .array(stageSchema)
+  .min(1)
+  .refine(
+    (stages) => stages.every((stage, i) => i === 0 || stage > stages[i - 1]!),
+    'must be in ascending order, each stage once',
+  );
 
 export const loraSchema = z.strictObject({
   rank: positiveInt.default(16),
   alpha: z.number().positive().default(32),
-  dropout: z.literal(0).default(0), // a seeded mask is later work
+  dropout: z.number().min(0).lt(1).default(0.05), // of the LoRA inputs, while training
 });
 
 export const ppoSchema = z.strictObject({
-  clip: z.number().positive().default(0.2),
+  clip: z.number().positive().default(0.2), // ε of the clipped surrogate
+  clipHigh: z.number().positive().nullable().default(null), // ε above 1; null: clip
+  average: z.enum(['token', 'sequence']).default('token'),
+  entropyBonus: z.number().nonnegative().default(0),
+  klCoefficient: z.number().nonnegative().default(0), // of the penalty for leaving the base
   epochs: positiveInt.default(2),
   minibatch: positiveInt.default(32), // sequences
   learningRate: z.number().positive().default(1e-5),
+  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up
   warmupSteps: z.int().nonnegative().default(3),
-  decay: z.number().min(0).max(1).default(0), // linear: the rate falls to (1 - decay) of itself by the last step
+  finalFactor: share.default(0), // of the rate, that linear and cosine end at
   betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.999]),
   eps: z.number().positive().default(1e-8),
   weightDecay: z.number().nonnegative().default(0.01),
   maxGradNorm: z.number().positive().default(1),
+});
+
+export const advantageSchema = z.strictObject({
+  estimator: z.enum(['group', 'batch', 'gae']).default('group'),
+  stdOffset: z.number().nonnegative().default(0.05),
+  dropZeroVariance: z.boolean().default(true),
+  // of 'gae'
+  gamma: share.default(1),
+  lambda: share.default(0.95),
+  valueCoefficient: z.number().nonnegative().default(0.5),
+  valueClip: z.number().positive().nullable().default(0.2), // null: none
+});
+
+/** How a worker opens the base. Only `quantization` and `groupSize` say what is computed; see `runIdentity`. */
+export const engineSchema = z.strictObject({
+  device: z.enum(['cpu', 'cuda', 'webgpu', 'auto']).default('cpu'),
+  quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
+  groupSize: z
+    .int()
+    .min(16)
+    .refine((size) => Number.isInteger(Math.log2(size)), 'must be a power of two')
+    .default(32), // inputs that share a scale
+  checkpointing: z.boolean().nullable().default(null), // null: a rule on the model's size
+  kvCacheMegabytes: positiveInt.nullable().default(null), // null: a rule on free memory
+  threads: positiveInt.nullable().default(null), // null: one a core
 });
 
 export const rewardSchema = z.strictObject({
@@ -32,27 +70,22 @@ export const rewardSchema = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(true),
       size: positiveInt.default(400),
-      replay: z.number().min(0).max(1).default(0.7),
+      replay: share.default(0.7),
     })
     .prefault({}),
 });
 
-export const runConfigSchema = z.strictObject({
+const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
   model: z.string().default('tiny'), // 'tiny' (shipped) or a folder in Hugging Face layout
   problems: z.string().default('tiny'), // 'tiny' (shipped family) or a problem file
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
+  mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
+  stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
   schedule: z
     .strictObject({
-      stages: z
-        .array(stageSchema)
-        .min(1)
-        .refine(
-          (stages) => stages.every((stage, i) => i === 0 || stage > stages[i - 1]!),
-          'must be in ascending order, each stage once',
-        )
-        .default([1, 2, 3, 4, 5]),
+      stages: stagesSchema.default([...STAGES]), // those that are trained
       discriminatorSteps: z.int().nonnegative().default(10), // N
       generatorSteps: z.int().nonnegative().default(10), // N
       alternatingSteps: z.int().nonnegative().default(5), // K, generator first
@@ -69,13 +102,22 @@ export const runConfigSchema = z.strictObject({
       temperature: z.number().positive().default(0.7),
       maxNewTokens: positiveInt.default(512), // a stage
       maxTestTokens: positiveInt.default(512), // a discriminator turn
+      // of evaluation and solving; training rollouts draw from the whole tempered distribution
+      topP: z.number().positive().max(1).default(0.9),
+      topK: z.int().nonnegative().default(0), // 0: all
+      repetitionPenalty: z.number().min(1).default(1), // 1: none
     })
     .prefault({}),
   testsPerTurn: positiveInt.max(5).default(3),
-  discriminator: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}), // false: baseline tests only
+  discriminator: z
+    .strictObject({
+      enabled: z.boolean().default(true), // false: baseline tests only
+      model: z.string().nullable().default(null), // null: the generator's base
+    })
+    .prefault({}),
   lora: loraSchema.prefault({}),
   ppo: ppoSchema.prefault({}),
-  advantage: z.strictObject({ stdOffset: z.number().nonnegative().default(0.05) }).prefault({}),
+  advantage: advantageSchema.prefault({}),
   credit: z.enum(['stage', 'suffix']).default('stage'),
   reward: rewardSchema.prefault({}),
   evaluation: z
@@ -87,6 +129,34 @@ export const runConfigSchema = z.strictObject({
     .prefault({}),
   sandbox: z.enum(['auto', 'docker', 'wasm']).default('auto'),
   limits: limitsSchema.prefault({}),
+  engine: engineSchema.prefault({}),
 });
+
+export const runConfigSchema = fieldsSchema
+  .refine(({ stages, schedule }) => schedule.stages.every((stage) => stages.includes(stage)), {
+    path: ['schedule', 'stages'],
+    message: 'must be among the stages of a chain, see the field stages',
+  })
+  .refine(({ mode, discriminator }) => mode !== 'unified' || discriminator.model === null, {
+    path: ['discriminator', 'model'],
+    message: "must be left out in mode 'unified': one adapter fits one base",
+  });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
+export type EngineConfig = RunConfig['engine'];
+
+/** A configuration without what is the worker's business: on whatever it computes, the run is the same. */
+export function runIdentity(config: RunConfig): RunConfig {
+  const { quantization, groupSize } = config.engine;
+  return { ...config, engine: engineSchema.parse({ quantization, groupSize }) };
+}
+
+/** The base of a role. */
+export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {
+  return role === 'discriminator' ? (discriminator.model ?? model) : model;
+}
+
+/** The role whose adapter plays `role`. */
+export function adapterRole({ mode }: Pick<RunConfig, 'mode'>, role: Role): Role {
+  return mode === 'unified' ? 'generator' : role;
+}

@@ -6,6 +6,7 @@ export const trajectorySchema = z.strictObject({
   mask: z.array(z.number()), // 1 = trained
   oldLogprobs: z.array(z.number()), // of the tempered policy that sampled, from the scoring graph
   advantage: z.number(), // one per sequence (group-normalised)
+  reward: z.number().optional(), // of the whole sequence, where advantages are estimated token by token (GAE)
   advantages: z.array(z.number()).optional(), // one per token (GAE); takes the place of `advantage`
   referenceLogprobs: z.array(z.number()).optional(), // of the base, adapter off: for the KL penalty
   oldValues: z.array(z.number()).optional(), // of the value head when the row was sampled, as Engine.values gives them

@@ -8,9 +8,17 @@ import { createActivities } from '../../activities/index.js';
 import { memoised } from '../../activities/memoise.js';
 import type { RunRef } from '../../activities/types.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { resolveConfig } from '../../core/presets.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 
-const RUN: RunRef = { runId: 'a', model: 'm', modelDigest: 'd', config: 'c', problems: 'p', adapterConfig: 'x' };
+const BASE = { model: 'm', modelDigest: 'd', adapterConfig: 'x' };
+const RUN: RunRef = {
+  runId: 'a',
+  bases: { generator: BASE, discriminator: BASE },
+  engine: resolveConfig().engine,
+  config: 'c',
+  problems: 'p',
+};
 
 describe('a memoised activity', () => {
   let world: Doubles;
@@ -31,20 +39,28 @@ describe('a memoised activity', () => {
       },
     });
 
-  it('computes once for the same inputs, whatever the run is called and wherever its model lies', async () => {
+  it('computes once for the same inputs, whatever the run is called, wherever its models lie and run', async () => {
     const first = await counted(1)({ run: RUN, n: 1 });
-    const second = await counted(1)({ run: { ...RUN, runId: 'b', model: 'elsewhere' }, n: 1 });
+    const base = { ...BASE, model: 'elsewhere' };
+    const elsewhere: Partial<RunRef> = {
+      runId: 'b',
+      bases: { generator: base, discriminator: base },
+      engine: { ...RUN.engine, device: 'cuda', threads: 3 },
+    };
+    const second = await counted(1)({ run: { ...RUN, ...elsewhere }, n: 1 });
     assert.deepEqual(second, first);
     assert.equal(calls, 1);
     assert.ok(first.seconds > 0);
   });
 
-  it('computes again for another version, another input and another configuration', async () => {
+  it('computes again for another version, input, configuration or base', async () => {
     await counted(1)({ run: RUN, n: 1 });
     await counted(2)({ run: RUN, n: 1 });
     await counted(1)({ run: RUN, n: 2 });
     await counted(1)({ run: { ...RUN, config: 'other' }, n: 1 });
-    assert.equal(calls, 4);
+    const otherBase = { ...RUN.bases, discriminator: { ...BASE, modelDigest: 'e' } };
+    await counted(1)({ run: { ...RUN, bases: otherBase }, n: 1 });
+    assert.equal(calls, 5);
   });
 
   it('puts back an artifact that has gone', async () => {
@@ -94,6 +110,7 @@ describe('a memoised activity', () => {
     const rewarded = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, memory });
     const { trajectories } = await acts.scoreOldPolicy({
       run,
+      role: 'generator',
       trajectories: rewarded.trajectories,
       adapter: state.generator.adapter,
     });

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ChainList, TestBatch } from '../../activities/artifacts.js';
-import { readAdapter } from '../../activities/artifacts.js';
+import { type ChainList, openRole, type TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
 import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
@@ -46,6 +45,8 @@ describe('activities over the engine', function () {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
+  const adapterOf = async (weights: string) =>
+    (await openRole(openScope(world.deps, ''), prepared.run, 'generator')).adapter(weights);
   const chainsOf = (digest: string) => world.deps.store.getJson<ChainList>(digest);
 
   it('generateReasoning appends one turn to every chain and keeps the tokens as sampled', async () => {
@@ -110,9 +111,10 @@ describe('activities over the engine', function () {
   it('scoreOldPolicy gives trained tokens the log-probs of the tempered policy, and others nothing', async () => {
     const { run, state, config } = prepared;
     const rows = trajectories();
-    const adapter = await readAdapter(world.deps.store, engine, run, state.generator.adapter);
+    const adapter = await adapterOf(state.generator.adapter);
     const scored = await acts.scoreOldPolicy({
       run,
+      role: 'generator',
       trajectories: await world.deps.store.putJson(rows),
       adapter: state.generator.adapter,
     });
@@ -128,10 +130,9 @@ describe('activities over the engine', function () {
 
   it('updatePolicy makes rewarded tokens likelier and punished ones less likely', async () => {
     const input = await updateInput();
-    const { run } = prepared;
     const out = await acts.updatePolicy(input);
     const score = async (digest: string): Promise<number[]> => {
-      const adapter = await readAdapter(world.deps.store, engine, run, digest);
+      const adapter = await adapterOf(digest);
       const rows = await engine.logprobs(trajectories(), { adapter, temperature: 0.8 });
       return rows.map((row, r) => row.reduce((sum, logprob, t) => sum + logprob * trajectories()[r]!.mask[t]!, 0));
     };
@@ -174,7 +175,9 @@ describe('activities over the engine', function () {
   });
 
   it('a worker whose model is not the one the run began with is refused', async () => {
-    const run = { ...prepared.run, modelDigest: `sha256:${'0'.repeat(64)}` };
+    const { bases } = prepared.run;
+    const generator = { ...bases.generator, modelDigest: `sha256:${'0'.repeat(64)}` };
+    const run = { ...prepared.run, bases: { ...bases, generator } };
     await assert.rejects(acts.generateReasoning({ run, batch: BATCH, stage: 1 }), {
       type: 'BAD_MODEL',
       nonRetryable: true,
@@ -192,7 +195,12 @@ describe('activities over the engine', function () {
   async function updateInput(): Promise<UpdatePolicyInput> {
     const { run, state } = prepared;
     const rows = await world.deps.store.putJson(trajectories());
-    const scored = await acts.scoreOldPolicy({ run, trajectories: rows, adapter: state.generator.adapter });
+    const scored = await acts.scoreOldPolicy({
+      run,
+      role: 'generator',
+      trajectories: rows,
+      adapter: state.generator.adapter,
+    });
     return { run, role: 'generator', position: POSITION, ...scored, state: state.generator, learningRate: 0.003 };
   }
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
+import { adapterRole, modelOf, runIdentity } from '../../core/schema/config.js';
 
 function refusal(input: unknown): string {
   try {
@@ -31,7 +32,18 @@ describe('presets', () => {
       generator: { problems: 32, samples: 4 },
       discriminator: { problems: 16, samples: 4 },
     });
-    assert.deepEqual(config.sampling, { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 });
+    assert.deepEqual(config.sampling, {
+      temperature: 0.8,
+      maxNewTokens: 96,
+      maxTestTokens: 128,
+      topP: 1,
+      topK: 0,
+      repetitionPenalty: 1,
+    });
+    assert.deepEqual([config.mode, config.stages], ['two-adapters', [1, 2, 3, 4, 5]]);
+    assert.deepEqual([config.ppo.schedule, config.ppo.average, config.ppo.clipHigh], ['constant', 'token', null]);
+    assert.deepEqual([config.ppo.entropyBonus, config.ppo.klCoefficient], [0, 0]);
+    assert.deepEqual([config.advantage.estimator, config.advantage.dropZeroVariance], ['group', true]);
     assert.deepEqual(config.lora, { rank: 8, alpha: 16, dropout: 0 });
     assert.deepEqual(
       [
@@ -77,6 +89,7 @@ describe('presets', () => {
       [config.ppo.learningRate, config.ppo.weightDecay, config.lora.rank, config.lora.alpha],
       [1e-5, 0.01, 16, 32],
     );
+    assert.deepEqual([config.lora.dropout, config.sampling.topP, config.ppo.clip], [0.05, 0.9, 0.2]);
     assert.deepEqual(
       [config.sampling.temperature, config.sampling.maxNewTokens, config.prompts],
       [0.7, 512, 'instruct'],
@@ -91,9 +104,37 @@ describe('presets', () => {
     assert.equal(resolveConfig({ seed: 3, model: undefined }).model, 'tiny');
   });
 
+  it('all stages of a chain are trained unless the schedule names some', () => {
+    const stages = (input: object) => resolveConfig(input).schedule.stages;
+    assert.deepEqual(stages({}), [1, 2, 3, 4, 5]);
+    assert.deepEqual(stages({ stages: [5] }), [5]);
+    assert.deepEqual(stages({ stages: [1, 3, 5], schedule: { generatorSteps: 1 } }), [1, 3, 5]);
+    assert.deepEqual(stages({ stages: [1, 3, 5], schedule: { stages: [3] } }), [3]);
+  });
+
+  it('the worker’s business is no part of what a run is', () => {
+    const config = resolveConfig();
+    const here = { device: 'cuda', threads: 7, checkpointing: true, kvCacheMegabytes: 5 };
+    assert.deepEqual(runIdentity(resolveConfig({ engine: here })), config);
+    const four = resolveConfig({ engine: { quantization: 'int4', groupSize: 64 } });
+    assert.deepEqual(runIdentity(four), four);
+    assert.notDeepEqual(four, config);
+  });
+
+  it('one adapter plays both roles in unified mode; a discriminator may have a base of its own', () => {
+    const [two, one] = [resolveConfig(), resolveConfig({ mode: 'unified' })];
+    assert.deepEqual(
+      [adapterRole(two, 'discriminator'), adapterRole(one, 'discriminator')],
+      ['discriminator', 'generator'],
+    );
+    const other = resolveConfig({ discriminator: { model: 'other' } });
+    assert.deepEqual([modelOf(other, 'generator'), modelOf(other, 'discriminator')], ['tiny', 'other']);
+    assert.equal(modelOf(two, 'discriminator'), 'tiny');
+  });
+
   it('a resolved configuration resolves to itself', () => {
-    for (const preset of [...PRESET_NAMES, 'custom']) {
-      const config = resolveConfig({ preset });
+    for (const input of [...PRESET_NAMES, 'custom'].map((preset) => ({ preset, stages: [2, 5] }))) {
+      const config = resolveConfig(input);
       assert.deepEqual(resolveConfig(JSON.parse(JSON.stringify(config))), config);
     }
   });
@@ -104,7 +145,7 @@ describe('presets', () => {
       [{ preset: 'toString' }, /^preset: unknown/],
       [{ preset: 7 }, /^preset: must be a name/],
       [{ sed: 1 }, /^sed: no such field; known: preset, seed, /],
-      [{ ppo: { lr: 1 } }, /^ppo\.lr: no such field; known: clip, epochs, .*learningRate/],
+      [{ ppo: { lr: 1 } }, /^ppo\.lr: no such field; known: clip, clipHigh, .*learningRate/],
       [{ reward: { archive: { p: 1 } } }, /^reward\.archive\.p: no such field; known: enabled, size, replay$/],
       [{ seed: -1 }, /^seed: .*>=0/],
       [{ seed: '1' }, /^seed: .*number/],
@@ -113,6 +154,16 @@ describe('presets', () => {
       [{ schedule: { stages: [7] } }, /^schedule\.stages\.0: must be one of 1, 2, 3, 4, 5$/],
       [{ schedule: { stages: [2, 1] } }, /^schedule\.stages: must be in ascending order/],
       [{ reward: { scheme: 'x' } }, /^reward\.scheme: .*shifted.*zero-sum/],
+      [{ stages: [1, 2] }, /^stages: must end with 5, the code$/],
+      [{ stages: [5], schedule: { stages: [1] } }, /^schedule\.stages: must be among the stages of a chain/],
+      [{ mode: 'unified', discriminator: { model: 'm' } }, /^discriminator\.model: must be left out in mode 'unified'/],
+      [{ mode: 'one' }, /^mode: .*two-adapters.*unified/],
+      [{ advantage: { estimator: 'td' } }, /^advantage\.estimator: .*group.*batch.*gae/],
+      [{ ppo: { decay: 1 } }, /^ppo\.decay: no such field; known: .*schedule, warmupSteps, finalFactor/],
+      [{ ppo: { schedule: 'step' } }, /^ppo\.schedule: .*constant.*linear.*cosine/],
+      [{ lora: { dropout: 1 } }, /^lora\.dropout: .*<1/],
+      [{ engine: { groupSize: 48 } }, /^engine\.groupSize: must be a power of two$/],
+      [{ engine: { quantization: 'nf4' } }, /^engine\.quantization: .*none.*int8.*int4/],
       [{ sandbox: 'vm' }, /^sandbox: .*auto.*docker.*wasm/],
       [{ seed: -1, credit: 0, sandbox: 0, prompts: 0 }, /\(and 1 more\)$/],
       ['tiny', /must be an object of fields, not a string/],

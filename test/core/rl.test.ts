@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import { groupAdvantages } from '../../core/rl/advantages.js';
 import { learningRateFactor, planMinibatches } from '../../core/rl/schedules.js';
 import { checkpointScore, passAtK } from '../../core/rl/scores.js';
-import { creditMask, sequenceOf, type TokenTurn, toTrajectories } from '../../core/rl/trajectories.js';
+import {
+  creditMask,
+  sequenceOf,
+  type TokenTurn,
+  type TrajectoryOptions,
+  toTrajectories,
+} from '../../core/rl/trajectories.js';
 import { STAGES, type Stage } from '../../core/schema/chain.js';
 import { trajectorySchema } from '../../core/schema/trajectory.js';
 
@@ -101,7 +107,13 @@ describe('creditMask', () => {
 });
 
 describe('toTrajectories', () => {
-  const options = { trainedStage: 2 as Stage, credit: 'stage' as const, stdOffset: 0.05 };
+  const options: TrajectoryOptions = {
+    trainedStage: 2,
+    credit: 'stage',
+    estimator: 'group',
+    stdOffset: 0.05,
+    dropZeroVariance: true,
+  };
 
   it('makes rows of tokens, mask and advantage, cut to the same length', () => {
     const rows = toTrajectories(
@@ -177,16 +189,26 @@ describe('planMinibatches', () => {
 
 describe('learningRateFactor', () => {
   it('rises over the warm-up and stays', () => {
-    const factors = [1, 2, 3, 4, 60].map((step) => learningRateFactor(step, 60, { warmupSteps: 3, decay: 0 }));
+    const constant = { schedule: 'constant', warmupSteps: 3, finalFactor: 0 } as const;
+    const factors = [1, 2, 3, 4, 60].map((step) => learningRateFactor(step, 60, constant));
     assert.deepEqual(factors, [1 / 3, 2 / 3, 1, 1, 1]);
-    assert.equal(learningRateFactor(1, 60, { warmupSteps: 0, decay: 0 }), 1);
+    assert.equal(learningRateFactor(1, 60, { ...constant, warmupSteps: 0 }), 1);
   });
-  it('has fallen by the decay at the last update', () => {
-    const factors = [1, 6, 11, 12].map((step) => learningRateFactor(step, 11, { warmupSteps: 0, decay: 0.8 }));
-    [1, 0.6, 0.2, 0.2].forEach((factor, i) => {
-      assert.ok(Math.abs(factors[i]! - factor) < 1e-12);
-    });
-    assert.equal(learningRateFactor(1, 1, { warmupSteps: 0, decay: 1 }), 1);
+  it('falls in a line or along a cosine, to the final factor at the last update', () => {
+    const at = (schedule: 'linear' | 'cosine', finalFactor: number) =>
+      [1, 6, 11, 12].map((step) => learningRateFactor(step, 11, { schedule, warmupSteps: 0, finalFactor }));
+    const quarter = learningRateFactor(6, 21, { schedule: 'cosine', warmupSteps: 0, finalFactor: 0 });
+    const expected: [number[], number[]][] = [
+      [at('linear', 0.2), [1, 0.6, 0.2, 0.2]],
+      [at('cosine', 0.2), [1, 0.6, 0.2, 0.2]],
+      [at('cosine', 0), [1, 0.5, 0, 0]],
+      [[quarter], [(1 + Math.SQRT1_2) / 2]],
+    ];
+    for (const [factors, wanted] of expected)
+      wanted.forEach((factor, i) => {
+        assert.ok(Math.abs(factors[i]! - factor) < 1e-12, `${factors} is ${wanted}`);
+      });
+    assert.equal(learningRateFactor(1, 1, { schedule: 'linear', warmupSteps: 0, finalFactor: 0 }), 1);
   });
 });
 

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityExecuteInput } from '@temporalio/worker';
+import { resolveConfig } from '../../core/presets.js';
 import { packageRoot } from '../../data/paths.js';
 import { workflowBundle } from '../../workers/bundle.js';
-import { openDeps } from '../../workers/deps.js';
+import { engineOptions, openDeps } from '../../workers/deps.js';
 import { TimedHeartbeat } from '../../workers/heartbeat.js';
 import { createLogger } from '../../workers/logger.js';
 import { optionsFrom } from '../../workers/main.js';
@@ -126,15 +127,31 @@ describe('what a worker’s activities run on', () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
     const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
     const path = join(folder, 'model');
-    await assert.rejects(deps.engine(path), { code: 'BAD_MODEL' });
+    const asked = resolveConfig().engine;
+    await assert.rejects(deps.engine(path, asked), { code: 'BAD_MODEL' });
     await writeRandomModel(path, { hidden: 16, layers: 1 });
-    const engine = await deps.engine(path);
-    assert.equal(await deps.engine(path), engine);
+    const engine = await deps.engine(path, asked);
+    assert.equal(await deps.engine(path, asked), engine);
+    assert.equal(await deps.engine(path, { ...asked, threads: 2 }), engine); // the worker's own number goes first
     assert.equal((await deps.loadProblems('tiny')).train.length > 1000, true);
     const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
     assert.equal(deps.codeVersion, version);
     await close();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is a base opened as the run asks, but for the device and the threads that the worker was given', () => {
+    const asked = resolveConfig({
+      engine: { device: 'cuda', quantization: 'int4', groupSize: 64, checkpointing: false, kvCacheMegabytes: 2 },
+    }).engine;
+    const common = { quantization: { bits: 4, groupSize: 64 }, checkpointing: false, kvCacheBytes: 2 * 1024 * 1024 };
+    assert.deepEqual(engineOptions(asked, {}), { device: 'cuda', ...common });
+    assert.deepEqual(engineOptions({ ...asked, threads: 3 }, {}), { device: 'cuda', cores: 3, ...common });
+    const own = engineOptions({ ...asked, threads: 3 }, { device: 'cpu', threads: 1 });
+    assert.deepEqual(own, { device: 'cpu', cores: 1, ...common });
+    assert.deepEqual(engineOptions(resolveConfig().engine, {}), { device: 'cpu' }); // the rest are rules of the engine
+    const { quantization } = engineOptions(resolveConfig({ engine: { quantization: 'int8' } }).engine, {});
+    assert.deepEqual(quantization, { bits: 8, groupSize: 32 });
   });
 
   it('includes workflow code bundled once', async function () {

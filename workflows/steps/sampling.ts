@@ -1,6 +1,6 @@
-// The stage chain: five resumable activities, each appending one turn to every chain of a batch.
+// The stage chain: one resumable activity a stage, each appending one turn to every chain of a batch.
 import type { ChainBatch } from '../../activities/types.js';
-import { STAGES } from '../../core/schema/chain.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import type { RunContext } from '../state.js';
 
 export interface Sampled {
@@ -10,14 +10,14 @@ export interface Sampled {
 }
 
 export async function sampleChains(
-  { acts, run }: Pick<RunContext, 'acts' | 'run'>,
+  { acts, run, config }: Pick<RunContext, 'acts' | 'run'> & { config: Pick<RunConfig, 'stages'> },
   batch: ChainBatch,
   adapter?: string,
 ): Promise<Sampled> {
   let chains: string | undefined;
   let tokens = 0;
   let seconds = 0;
-  for (const stage of STAGES) {
+  for (const stage of config.stages) {
     const turn = await acts.generateReasoning({ run, batch, stage, chains, adapter });
     chains = turn.chains;
     tokens += turn.tokens;

@@ -1,6 +1,7 @@
 // Solving a batch of problems: the stage chain, optionally tests for every stage, and verdicts. What `solveProblems`
 // does, and what a training run ends with to show one chain of its best checkpoint.
 import type { SolveProblemsInput } from '../../activities/types.js';
+import { STAGES } from '../../core/schema/chain.js';
 import type { Acts } from '../acts.js';
 import { sampleChains } from './sampling.js';
 
@@ -15,9 +16,9 @@ export interface SolveProblemsResult {
 }
 
 export async function solve(acts: Acts, input: SolveProblemsInput): Promise<SolveProblemsResult> {
-  const { run, generator, discriminator } = await acts.prepareSolving(input);
+  const { run, stages = [...STAGES], generator, discriminator } = await acts.prepareSolving(input);
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
-  const { chains } = await sampleChains({ acts, run }, batch, generator.adapter);
+  const { chains } = await sampleChains({ acts, run, config: { stages } }, batch, generator.adapter);
   const written = input.tests
     ? await acts.generateTests({
         run,

@@ -1,4 +1,5 @@
 // What both kinds of step end with: rewards, old log-probs, the policy update, and the record of it.
+import type { PolicyState } from '../../activities/types.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { StepContext, StepOutcome, TrainingState } from '../state.js';
@@ -19,11 +20,16 @@ export async function updateRole(
   role: Role,
   rollout: Rollout,
 ): Promise<StepOutcome> {
-  const { acts, run, position, learningRate } = context;
+  const { acts, run, config, position, learningRate } = context;
   const { verdicts, chains, tests, memory } = rollout;
   const rewarded = await acts.computeRewards({ run, role, position, verdicts, chains, tests, memory });
   const before = state.policy[role];
-  const scored = await acts.scoreOldPolicy({ run, trajectories: rewarded.trajectories, adapter: before.adapter });
+  const scored = await acts.scoreOldPolicy({
+    run,
+    role,
+    trajectories: rewarded.trajectories,
+    adapter: before.adapter,
+  });
   const updated = await acts.updatePolicy({
     run,
     role,
@@ -48,5 +54,9 @@ export async function updateRole(
     seconds: rollout.seconds + rewarded.seconds + scored.seconds + updated.seconds,
   };
   await acts.recordMetrics({ run, metrics });
-  return { policy: { ...state.policy, [role]: updated.state }, memory: rewarded.memory, metrics };
+  const policy: PolicyState =
+    config.mode === 'unified'
+      ? { generator: updated.state, discriminator: updated.state }
+      : { ...state.policy, [role]: updated.state };
+  return { policy, memory: rewarded.memory, metrics };
 }
