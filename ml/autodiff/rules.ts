@@ -166,6 +166,8 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
       () => unbroadcast(g, g.mul(dy, g.mul(x, r)), scale.shape),
     ]);
   },
+  SkipSimplifiedLayerNormalization: 'nondifferentiable', // for decoding
+  GroupQueryAttention: 'nondifferentiable', // for decoding
   // a rotation: its transpose turns the other way
   RotaryEmbedding: ({ g, node, dy, needs }) => {
     if (needs(2) || needs(3)) throw new TypeError('RotaryEmbedding has no gradient for its tables');

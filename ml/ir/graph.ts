@@ -171,11 +171,20 @@ export class Graph {
   rmsNorm(x: Value, scale: Value, epsilon: number): Value {
     return this.one('SimplifiedLayerNormalization', [x, scale], { epsilon });
   }
+  /** [RMSNorm of x + skip, x + skip] */
+  skipRmsNorm(x: Value, skip: Value, scale: Value, epsilon: number): [Value, Value] {
+    return this.apply('SkipSimplifiedLayerNormalization', [x, skip, scale], { epsilon }) as unknown as [Value, Value];
+  }
+  /** [mixed, keys, values]; see op.ts. */
+  groupQueryAttention(inputs: readonly Value[], heads: number, kvHeads: number): [Value, Value, Value] {
+    return this.apply('GroupQueryAttention', inputs, { heads, kvHeads }) as unknown as [Value, Value, Value];
+  }
   rotary(x: Value, positions: Value, cos: Value, sin: Value): Value {
     return this.one('RotaryEmbedding', [x, positions, cos, sin], { heads: x.shape[1] as number });
   }
-  reshape(x: Value, shape: Shape): Value {
-    return this.one('Reshape', [x], { shape });
+  /** @param sizes int64 [rank]: the sizes at run time, where they do not follow from those of x */
+  reshape(x: Value, shape: Shape, sizes?: Value): Value {
+    return this.one('Reshape', sizes ? [x, sizes] : [x], { shape });
   }
   transpose(x: Value, perm: readonly number[]): Value {
     return this.one('Transpose', [x], { perm });

@@ -149,6 +149,47 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
       { shape: [...x!.shape.slice(0, -1), 1], data: inv },
     ];
   },
+  SkipSimplifiedLayerNormalization: ([x, skip, scale], { epsilon }) => {
+    const sum = { shape: x!.shape, data: x!.data.map((v, i) => v + skip!.data[i]!) };
+    return [KERNELS.SimplifiedLayerNormalization([sum, scale!], { epsilon }, 'float32')[0]!, sum];
+  },
+  GroupQueryAttention: ([qkv, pastK, pastV, last, places, cos, sin], { heads, kvHeads }) => {
+    const [rows, length] = qkv!.shape as [number, number, number];
+    const [, , S, size] = pastK!.shape as [number, number, number, number];
+    const total = places!.data[0]!;
+    const first = (b: number): number => (length === total ? 0 : last!.data[b]! + 1 - length); // place of the row's first token
+    const part = (from: number, n: number): NdArray =>
+      build(
+        [rows, n, length, size],
+        ([b, h, t, i]) => qkv!.data[ravel([b!, t!, (from + h!) * size + i!], qkv!.shape)]!,
+      );
+    const positions = build([rows, length], (index) => first(index[0]!) + index[1]!);
+    const turned = (x: NdArray): NdArray =>
+      cos ? KERNELS.RotaryEmbedding([x, positions, cos, sin!], { heads: x.shape[1]! }, 'float32')[0]! : x;
+    const q = turned(part(0, heads));
+    const joined = (past: NdArray, fresh: NdArray): NdArray =>
+      build([rows, kvHeads, Math.max(S, total), size], ([b, h, p, i]) => {
+        const t = p! - first(b!);
+        if (t < 0) return past.data[ravel([b!, h!, p!, i!], past.shape)]!;
+        return p! <= last!.data[b]! ? fresh.data[ravel([b!, h!, t, i!], fresh.shape)]! : 0;
+      });
+    const k = joined(pastK!, turned(part(heads, kvHeads)));
+    const v = joined(pastV!, part(heads + kvHeads, kvHeads));
+    const mixed = build([rows, length, heads * size], ([b, t, column]) => {
+      const [h, i] = [Math.floor(column! / size), column! % size];
+      const shared = Math.floor(h / (heads / kvHeads));
+      const seen = first(b!) + t! + 1;
+      const scores = Float64Array.from({ length: seen }, (_, p) => {
+        let dot = 0;
+        for (let x = 0; x < size; x++)
+          dot += q.data[ravel([b!, h, t!, x], q.shape)]! * k.data[ravel([b!, shared, p, x], k.shape)]!;
+        return dot / Math.sqrt(size);
+      });
+      const z = logSumExp(scores);
+      return scores.reduce((sum, s, p) => sum + Math.exp(s - z) * v.data[ravel([b!, shared, p, i], v.shape)]!, 0);
+    });
+    return [mixed, k, v];
+  },
   RotaryEmbedding: ([x, positions, cos, sin]) => {
     const half = x!.shape[3]! / 2;
     const table = (t: NdArray, b: number, position: number, i: number): number => {
@@ -166,7 +207,11 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
       }),
     ];
   },
-  Reshape: ([x], { shape }) => [{ shape: resolve(x!.shape, shape), data: x!.data }],
+  Reshape: ([x, sizes], { shape }) => {
+    if (!sizes) return [{ shape: resolve(x!.shape, shape), data: x!.data }];
+    const known = product(Array.from(sizes.data).filter((d) => d >= 0));
+    return [{ shape: Array.from(sizes.data, (d) => (d < 0 ? x!.data.length / known : d)), data: x!.data }];
+  },
   Transpose: ([x], { perm }) => [
     build(
       perm.map((p) => x!.shape[p]!),
@@ -259,12 +304,15 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
       }),
     ];
   },
-  GatherND: ([data, indices]) => [
-    build(
-      [indices!.shape[0]!, ...data!.shape.slice(1)],
-      ([n, ...rest]) => data!.data[ravel([indices!.data[n!]!, ...rest], data!.shape)]!,
-    ),
-  ],
+  GatherND: ([data, indices]) => {
+    const [n, depth] = indices!.shape as [number, number];
+    return [
+      build([n, ...data!.shape.slice(depth)], ([row, ...rest]) => {
+        const place = Array.from(indices!.data.subarray(row! * depth, (row! + 1) * depth));
+        return data!.data[ravel([...place, ...rest], data!.shape)]!;
+      }),
+    ];
+  },
   ScatterElements: ([data, indices, updates], { axis }) => {
     const at = wrap(axis, data!.shape.length);
     const out = data!.data.slice();
@@ -276,9 +324,11 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
   },
   ScatterND: ([data, indices, updates]) => {
     const out = data!.data.slice();
-    const width = product(data!.shape.slice(1));
+    const depth = indices!.shape[1]!;
     updates!.data.forEach((v, flat) => {
-      out[indices!.data[Math.floor(flat / width)]! * width + (flat % width)]! += v;
+      const [row, ...rest] = unravel(flat, updates!.shape);
+      const place = Array.from(indices!.data.subarray(row! * depth, (row! + 1) * depth));
+      out[ravel([...place, ...rest], data!.shape)]! += v;
     });
     return [{ shape: data!.shape, data: out }];
   },

@@ -38,9 +38,17 @@ export interface OpAttributes {
   Softmax: None;
   LogSoftmax: None;
   SimplifiedLayerNormalization: { epsilon: number }; // (x, scale) → (RMSNorm, 1/rms [..., 1])
+  // (x, skip, scale) → (RMSNorm of x + skip, x + skip)
+  SkipSimplifiedLayerNormalization: { epsilon: number };
   RotaryEmbedding: { heads: number }; // (x [B, H, T, hd], positions [1] or [B, T], cos, sin [max, hd/2]) → like x
+  // Causal attention of T new places after a past; query heads share the key heads in order (Ainslie et al. 2023).
+  // (qkv [B, T, (H + 2·KV)·hd], past k and v [B, KV, S, hd], last place of each row int32 [B], places of the longest row
+  // int32 [], cos and sin [max, hd/2]: q and k are rotated; without the two they are not)
+  // → (mixed [B, T, H·hd], k and v with the new places, max(S, places) of them). Rows of different length: only where
+  // there is no past, padded on the right. T > 1 after a past: only one row.
+  GroupQueryAttention: { heads: number; kvHeads: number };
   // shape
-  Reshape: { shape: Shape };
+  Reshape: { shape: Shape }; // sizes that follow from neither side: a second input, int64, as ONNX has it
   Transpose: { perm: readonly number[] };
   Slice: { axis: number; start: number; end: number };
   Concat: { axis: number };
@@ -52,9 +60,9 @@ export interface OpAttributes {
   // indexing
   Gather: { axis: number }; // (data, indices): data.shape with axis replaced by indices.shape
   GatherElements: { axis: number };
-  GatherND: None; // (data [V, ...], indices [n, 1]) → [n, ...]
+  GatherND: None; // (data, indices [n, w]): places along the first w axes → [n, ...]
   ScatterElements: { axis: number }; // (data, indices, updates): data with updates added
-  ScatterND: None; // (data [V, ...], indices [n, 1], updates [n, ...]): data with updates added
+  ScatterND: None; // (data, indices [n, w], updates [n, ...]): data with updates added
 }
 
 export type Op = keyof OpAttributes;

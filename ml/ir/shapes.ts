@@ -105,6 +105,15 @@ export function addDims(a: Dim, b: Dim): Dim {
   return `${a}+${b}`;
 }
 
+/** How many axes the rows of `indices` address. */
+function depthOf(op: string, data: TensorType, indices: TensorType): number {
+  integers(op, indices);
+  const [, depth] = indices.shape;
+  if (indices.shape.length !== 2 || typeof depth !== 'number' || depth > data.shape.length)
+    fail(op, `indices must be [n, w] for w axes of ${show(data)}, got ${show(indices)}`);
+  return depth as number;
+}
+
 export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   Add: arithmetic('Add'),
   Sub: binary('Sub'),
@@ -190,6 +199,38 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
       { dtype: 'float32', shape: [...x.slice(0, -1), 1] },
     ];
   },
+  SkipSimplifiedLayerNormalization: (inputs) => {
+    const op = 'SkipSimplifiedLayerNormalization';
+    arity(op, inputs, 3);
+    floats(op, inputs);
+    const [x, skip, scale] = inputs as [TensorType, TensorType, TensorType];
+    if (!sameShape(x.shape, skip.shape)) fail(op, `${show(skip)} is not like ${show(x)}`);
+    if (!sameShape(scale.shape, x.shape.slice(-1))) fail(op, `scale ${show(scale)} does not fit ${show(x)}`);
+    return [x, x];
+  },
+  GroupQueryAttention: (inputs, { heads, kvHeads }) => {
+    const op = 'GroupQueryAttention';
+    if (inputs.length !== 7) arity(op, inputs, 5);
+    const [qkv, k, v, last, places, ...tables] = inputs as [TensorType, TensorType, TensorType, TensorType, TensorType];
+    floats(op, [qkv, k, v, ...tables]);
+    const [rows, , width] = qkv.shape;
+    const size = k.shape[3];
+    if (typeof size !== 'number' || qkv.shape.length !== 3 || width !== (heads + 2 * kvHeads) * size)
+      fail(op, `${show(qkv)} does not hold ${heads} + 2·${kvHeads} heads of ${size}`);
+    if (!sameShape(k.shape, [rows!, kvHeads, k.shape[2]!, size as number]) || !sameShape(k.shape, v.shape))
+      fail(op, `a past of ${show(k)} and ${show(v)} does not fit ${show(qkv)}`);
+    if (
+      last.dtype !== 'int32' ||
+      !sameShape(last.shape, [rows!]) ||
+      places.dtype !== 'int32' ||
+      places.shape.length > 0
+    )
+      fail(op, `takes int32 lengths [${rows}] and [], got ${show(last)} and ${show(places)}`);
+    for (const table of tables as TensorType[])
+      if (table.shape[1] !== (size as number) / 2) fail(op, `tables must be [max, ${size}/2], got ${show(table)}`);
+    const present: TensorType = { dtype: 'float32', shape: [rows!, kvHeads, 'present', size as number] };
+    return [{ dtype: 'float32', shape: [rows!, qkv.shape[1]!, heads * (size as number)] }, present, present];
+  },
   RotaryEmbedding: (inputs, { heads }) => {
     const op = 'RotaryEmbedding';
     arity(op, inputs, 4);
@@ -207,8 +248,10 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     return [{ dtype: 'float32', shape: x.shape }];
   },
   Reshape: (inputs, { shape }) => {
-    arity('Reshape', inputs, 1);
-    const from = inputs[0]!;
+    arity('Reshape', inputs, 1, 2);
+    const [from, sizes] = inputs as [TensorType, TensorType?];
+    if (sizes && (sizes.dtype !== 'int64' || !sameShape(sizes.shape, [shape.length])))
+      fail('Reshape', `takes int64[${shape.length}] as sizes, got ${show(sizes)}`);
     const numbers = (s: Shape): number => s.reduce<number>((n, d) => (typeof d === 'number' ? n * d : n), 1);
     const symbols = (s: Shape): string =>
       s
@@ -283,10 +326,7 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   GatherND: (inputs) => {
     arity('GatherND', inputs, 2);
     const [data, indices] = inputs as [TensorType, TensorType];
-    integers('GatherND', indices);
-    if (indices.shape.length !== 2 || indices.shape[1] !== 1)
-      fail('GatherND', `indices must be [n, 1], got ${show(indices)}`);
-    return [{ dtype: data.dtype, shape: [indices.shape[0]!, ...data.shape.slice(1)] }];
+    return [{ dtype: data.dtype, shape: [indices.shape[0]!, ...data.shape.slice(depthOf('GatherND', data, indices))] }];
   },
   ScatterElements: (inputs, { axis }) => {
     arity('ScatterElements', inputs, 3);
@@ -303,10 +343,8 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     arity('ScatterND', inputs, 3);
     const [data, indices, updates] = inputs as [TensorType, TensorType, TensorType];
     floats('ScatterND', [data, updates]);
-    integers('ScatterND', indices);
-    if (indices.shape.length !== 2 || indices.shape[1] !== 1)
-      fail('ScatterND', `indices must be [n, 1], got ${show(indices)}`);
-    if (!sameShape(updates.shape, [indices.shape[0]!, ...data.shape.slice(1)]))
+    const rest = data.shape.slice(depthOf('ScatterND', data, indices));
+    if (!sameShape(updates.shape, [indices.shape[0]!, ...rest]))
       fail('ScatterND', `updates ${show(updates)} do not fit`);
     return [{ dtype: 'float32', shape: data.shape }];
   },

@@ -41,6 +41,8 @@ interface Encoding {
   domain?: string;
   attributes?: Onnx.IAttributeProto[];
   operands?: (number | readonly number[])[]; // number: a float32 scalar; list: int64
+  inputs?: (Value | undefined)[]; // where some that ONNX lists before others are absent
+  outputs?: (Value | undefined)[];
 }
 type EncodeRule<K extends Op> = (node: NodeOf<K>) => Encoding;
 
@@ -104,11 +106,26 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   SimplifiedLayerNormalization: ({ attrs }) => ({
     attributes: [int('axis', -1), float('epsilon', attrs.epsilon), int('stash_type', 1)],
   }),
+  SkipSimplifiedLayerNormalization: ({ outputs, attrs }) => ({
+    domain: MICROSOFT,
+    attributes: [float('epsilon', attrs.epsilon)],
+    outputs: [outputs[0], undefined, undefined, outputs[1]],
+  }),
+  GroupQueryAttention: ({ inputs: [qkv, ...others], attrs }) => ({
+    domain: MICROSOFT,
+    attributes: [
+      int('num_heads', attrs.heads),
+      int('kv_num_heads', attrs.kvHeads),
+      flag('do_rotary', others.length === 6),
+      int('rotary_interleaved', 0),
+    ],
+    inputs: [qkv, undefined, undefined, ...others],
+  }),
   RotaryEmbedding: ({ attrs }) => ({
     domain: MICROSOFT,
     attributes: [int('interleaved', 0), int('num_heads', attrs.heads)],
   }),
-  Reshape: ({ inputs, attrs }) => ({ operands: [reshapeTarget(inputs[0]!.shape, attrs.shape)] }),
+  Reshape: ({ inputs: [x, sizes], attrs }) => (sizes ? {} : { operands: [reshapeTarget(x!.shape, attrs.shape)] }),
   Transpose: ({ attrs }) => ({ attributes: [ints('perm', attrs.perm)] }),
   Slice: ({ attrs }) => ({ operands: [[attrs.start], [attrs.end], [attrs.axis]] }),
   Concat: ({ attrs }) => ({ attributes: [int('axis', attrs.axis)] }),
@@ -160,6 +177,8 @@ class Operands {
   }
 }
 
+const nameOf = (value: Value | undefined): string => value?.name ?? '';
+
 /** The model's bytes. Verifies the graph first. Constants of kind `external` stay where they are. */
 export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
   verify(graph);
@@ -171,8 +190,11 @@ export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
       name: `${node.op}_${i}`,
       opType: node.op,
       domain: encoding.domain ?? '',
-      input: [...node.inputs.map((v) => v.name), ...(encoding.operands ?? []).map((o) => operands.name(o))],
-      output: node.outputs.map((v) => v.name),
+      input: [
+        ...(encoding.inputs ?? node.inputs).map(nameOf),
+        ...(encoding.operands ?? []).map((o) => operands.name(o)),
+      ],
+      output: (encoding.outputs ?? node.outputs).map(nameOf),
       attribute: encoding.attributes ?? [],
     };
   });

@@ -61,9 +61,9 @@ const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] 
   [/must be static/, 'Expand', [f(1)], { shape: ['B'] }],
   [/integer indices/, 'Gather', [f(2), f(1)], { axis: 0 }],
   [/do not fit/, 'GatherElements', [f(2, 3), i(3, 1)], { axis: 1 }],
-  [/must be \[n, 1\]/, 'GatherND', [f(2, 3), i(2)], {}],
+  [/must be \[n, w\]/, 'GatherND', [f(2, 3), i(2)], {}],
   [/do not fit/, 'ScatterElements', [f(2, 3), i(2, 1), f(2, 2)], { axis: 1 }],
-  [/must be \[n, 1\]/, 'ScatterND', [f(2, 3), i(2), f(2, 3)], {}],
+  [/must be \[n, w\]/, 'ScatterND', [f(2, 3), i(2), f(2, 3)], {}],
   [/updates float32\[1, 3\] do not fit/, 'ScatterND', [f(2, 3), i(2, 1), f(1, 3)], {}],
 ];
 

@@ -47,6 +47,16 @@ const unary = (input: CaseInput = f(2, 3)): { inputs: CaseInput[]; attrs: Record
   { inputs: [input], attrs: {} },
 ];
 
+const int32 = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int32', data });
+/** Four query heads and two key heads of 16. */
+const attention = (rows: number, length: number, past: number, last: number[], places: number): CaseInput[] => [
+  f(rows, length, 8 * 16),
+  f(rows, 2, past, 16),
+  f(rows, 2, past, 16),
+  int32([rows], last),
+  int32([], [places]),
+];
+
 export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   Add: broadcasts(),
   Sub: broadcasts(),
@@ -97,7 +107,19 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [f(2, 3, 4, 6), i([1], [0]), table(9, 3), table(9, 3)], attrs: { heads: 3 } },
     { inputs: [f(2, 3, 2, 6), i([2, 2], [3, 4, 0, 8]), table(9, 3), table(9, 3)], attrs: { heads: 3 } },
   ],
-  Reshape: [{ inputs: [f(2, 6)], attrs: { shape: [3, 4] } }],
+  SkipSimplifiedLayerNormalization: [{ inputs: [f(3, 6), f(3, 6), f(6)], attrs: { epsilon: 1e-2 } }],
+  GroupQueryAttention: [
+    // steps of two rows after pasts of 2 and 4
+    { inputs: attention(2, 1, 5, [2, 4], 5), attrs: { heads: 4, kvHeads: 2 } },
+    { inputs: [...attention(2, 1, 5, [2, 4], 5), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2 } },
+    // a beginning, and three more tokens of one row
+    { inputs: [...attention(2, 3, 0, [2, 2], 3), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2 } },
+    { inputs: [...attention(1, 3, 4, [6], 7), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2 } },
+  ],
+  Reshape: [
+    { inputs: [f(2, 6)], attrs: { shape: [3, 4] } },
+    { inputs: [f(2, 6), i([2], [3, -1])], attrs: { shape: [3, 4] } },
+  ],
   Transpose: [{ inputs: [f(2, 3, 4)], attrs: { perm: [2, 0, 1] } }],
   Slice: [
     { inputs: [f(2, 5)], attrs: { axis: 1, start: 1, end: 4 } },
@@ -131,9 +153,15 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [f(3, 4), i([3, 1], [3, 0, 2])], attrs: { axis: 1 } },
     { inputs: [f(3, 4), i([2, 4], [2, 0, 0, 1, 2, 0, 1, 1])], attrs: { axis: 0 } },
   ],
-  GatherND: [{ inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3])], attrs: {} }],
+  GatherND: [
+    { inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3])], attrs: {} },
+    { inputs: [f(4, 3, 2), i([3, 2], [3, 0, 0, 2, 3, 0])], attrs: {} },
+  ],
   ScatterElements: [{ inputs: [f(3, 4), i([3, 2], [3, 3, 0, 1, 2, 2]), f(3, 2)], attrs: { axis: 1 } }],
-  ScatterND: [{ inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3]), f(5, 3)], attrs: {} }],
+  ScatterND: [
+    { inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3]), f(5, 3)], attrs: {} },
+    { inputs: [f(4, 3, 2), i([3, 2], [3, 0, 0, 2, 3, 0]), f(3, 2)], attrs: {} },
+  ],
 };
 
 export const OPS = Object.keys(OP_CASES) as Op[];
