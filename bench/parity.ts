@@ -5,6 +5,7 @@ import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot, tinyModelPath } from '../data/paths.js';
+import { providePython, TORCH_REQUIREMENTS } from './python.js';
 
 const root = packageRoot();
 const scripts = join(root, 'test', 'ml', 'parity');
@@ -12,26 +13,21 @@ const cache = join(root, '.cache', 'parity');
 
 function run(command: string, args: string[], env: SpawnSyncOptions['env'] = {}): void {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
-  if (error || status !== 0) {
-    process.stderr.write(`parity: ${command} ${args[0] ?? ''} failed${error ? `: ${error.message}` : ''}\n`);
-    process.exit(1);
-  }
+  if (error || status !== 0) fail(error ?? new Error(`${command} ${args[0] ?? ''} failed`));
 }
 
-function python(): string {
-  if (process.env.GAUNTLET_PYTHON) return process.env.GAUNTLET_PYTHON;
-  const folder = join(cache, 'venv');
-  const path = join(folder, 'bin', 'python');
-  const ready = spawnSync(path, ['-c', 'import torch, transformers, peft']);
-  if (ready.status === 0) return path;
-  process.stderr.write('parity: making a Python environment with torch, transformers and peft (a large download)\n');
-  run('python3', ['-m', 'venv', folder]);
-  run(path, ['-m', 'pip', 'install', '--quiet', '-r', join(scripts, 'requirements.txt')]);
-  return path;
+function say(line: string): void {
+  console.error(`parity: ${line}`);
+}
+
+function fail(error: Error): never {
+  say(error.message);
+  process.exit(1);
 }
 
 mkdirSync(cache, { recursive: true });
-const interpreter = python();
+const given = process.env.GAUNTLET_PYTHON;
+const interpreter = given || (await providePython({ requirements: [TORCH_REQUIREMENTS], say }).catch(fail));
 const recording = join(cache, 'live.safetensors');
 run(interpreter, ['-W', 'ignore', join(scripts, 'record.py'), recording]);
 run('npx', ['mocha', 'dist/test/ml/parity.test.js'], { GAUNTLET_PARITY: recording });

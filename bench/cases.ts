@@ -1,0 +1,147 @@
+// The table of what is measured, as data: which work, at which shape, by whom, and the ratio that is asked of it.
+import type { ShapeName } from './shapes.js';
+
+export const CONTENDERS = ['ours', 'torch', 'llama'] as const;
+export type Contender = (typeof CONTENDERS)[number];
+
+/** rows × length in tokens. Decoding is greedy, without an adapter, its prefill included. */
+export type Work =
+  | { kind: 'train'; rows: number; length: number } // one PPO update: forward, backward, AdamW on rank 8 everywhere
+  | { kind: 'score'; rows: number; length: number } // log-probs of given tokens, with the adapter
+  | { kind: 'decode'; rows: number; prompt: number; newTokens: number; samples?: number }; // samples: rows of a prompt
+
+/** Ratios of medians, theirs / ours: what must be reached and what is aimed at. */
+export interface Goal {
+  least?: number;
+  aim?: number;
+}
+
+export interface Case {
+  id: string;
+  group: 'training' | 'decoding' | 'prefill' | 'scoring' | 'memory' | 'growth';
+  shape: ShapeName;
+  work: Work;
+  contenders: readonly Contender[];
+  goals?: Partial<Record<Contender, Goal>>;
+  series?: { name: string; at: number }; // of growth
+  quick?: true; // part of --quick
+}
+
+/** Tokens that a work's speed counts: those generated, else those read. */
+export function tokensOf(work: Work): number {
+  if (work.kind !== 'decode') return work.rows * work.length;
+  return work.rows * (work.newTokens === 1 ? work.prompt : work.newTokens);
+}
+
+const BOTH = ['ours', 'torch'] as const;
+const train = (shape: ShapeName, rows: number, length: number, more: Partial<Case> = {}): Case => ({
+  id: `train ${shape} ${rows}x${length}`,
+  group: 'training',
+  shape,
+  work: { kind: 'train', rows, length },
+  contenders: BOTH,
+  ...more,
+});
+const decode = (shape: ShapeName, rows: number, newTokens: number, more: Partial<Case> = {}): Case => ({
+  id: `decode ${shape} batch ${rows}`,
+  group: 'decoding',
+  shape,
+  work: { kind: 'decode', rows, prompt: 32, newTokens },
+  contenders: CONTENDERS,
+  ...more,
+});
+const prefill = (shape: ShapeName, rows: number, prompt: number, more: Partial<Case> = {}): Case => ({
+  id: `prefill ${shape} ${rows}x${prompt}`,
+  group: 'prefill',
+  shape,
+  work: { kind: 'decode', rows, prompt, newTokens: 1 },
+  contenders: CONTENDERS,
+  ...more,
+});
+const score = (shape: ShapeName, rows: number, length: number, more: Partial<Case> = {}): Case => ({
+  id: `score ${shape} ${rows}x${length}`,
+  group: 'scoring',
+  shape,
+  work: { kind: 'score', rows, length },
+  contenders: BOTH,
+  ...more,
+});
+const memory = (of: Case, more: Partial<Case> = {}): Case => ({
+  ...of,
+  id: `memory ${of.id}`,
+  group: 'memory',
+  goals: undefined,
+  quick: undefined,
+  ...more,
+});
+const growth = (of: Case, name: string, at: number, more: Partial<Case> = {}): Case => ({
+  ...of,
+  id: `growth ${name} ${at}`,
+  group: 'growth',
+  series: { name, at },
+  contenders: BOTH,
+  ...more,
+});
+
+/** Layers of the tiny shape; 4 is its own. */
+const layered = (layers: 2 | 4 | 8 | 12): ShapeName => (layers === 4 ? 'tiny' : `tiny-${layers}l`);
+
+export const CASES: readonly Case[] = [
+  train('embedded', 128, 120),
+  train('tiny', 16, 256, { goals: { torch: { least: 1.25, aim: 1.5 } }, quick: true }),
+  train('0.5b-6l', 1, 256, { goals: { torch: { least: 1.5, aim: 2 } }, quick: true }),
+  train('1.5b-2l', 1, 256),
+  decode('embedded', 128, 60),
+  decode('embedded', 128, 60, {
+    id: 'decode embedded 32 prompts x 4',
+    work: { kind: 'decode', rows: 128, prompt: 60, newTokens: 60, samples: 4 },
+    contenders: ['ours'],
+  }),
+  decode('tiny', 1, 64, { goals: { llama: { aim: 1 } }, quick: true }),
+  decode('tiny', 8, 64, { goals: { torch: { least: 3, aim: 5 }, llama: { aim: 1 } }, quick: true }),
+  decode('tiny', 32, 64, { goals: { torch: { least: 2.2, aim: 3 }, llama: { least: 1.3 } }, quick: true }),
+  decode('0.5b-6l', 1, 64),
+  decode('0.5b-6l', 8, 64, { goals: { torch: { least: 2.7, aim: 3.5 }, llama: { least: 1.3 } } }),
+  decode('0.5b-6l', 32, 64),
+  decode('1.5b-2l', 1, 64),
+  decode('1.5b-2l', 8, 64),
+  decode('1.5b-2l', 32, 16),
+  prefill('tiny', 8, 256, { quick: true }),
+  prefill('0.5b-6l', 1, 512),
+  prefill('0.5b-6l', 8, 256),
+  prefill('1.5b-2l', 1, 512),
+  score('embedded', 128, 120),
+  score('tiny', 16, 256),
+  score('0.5b-6l', 1, 512),
+  memory(train('tiny', 16, 256), { quick: true }),
+  memory(train('0.5b-6l', 1, 256)),
+  memory(train('1.5b-2l', 1, 256)),
+  memory(decode('tiny', 8, 64)),
+  memory(decode('0.5b-6l', 8, 64)),
+  memory(decode('1.5b-2l', 8, 16)),
+  ...[64, 128, 256, 512, 1024].map((length) => growth(train('tiny', 4, length), 'train, 4 rows, by length', length)),
+  ...[1, 2, 4, 8, 16, 32].map((rows) => growth(train('tiny', rows, 128), 'train, 128 tokens, by rows', rows)),
+  ...([2, 4, 8, 12] as const).map((n) => growth(train(layered(n), 8, 128), 'train, 8 x 128, by layers', n)),
+  ...[64, 128, 256, 512, 1024].map((prompt) =>
+    growth(decode('tiny', 4, 64), 'decode, 4 rows, by prompt', prompt, {
+      work: { kind: 'decode', rows: 4, prompt, newTokens: 64 },
+    }),
+  ),
+  ...[1, 2, 4, 8, 16, 32].map((rows) => growth(decode('tiny', rows, 64), 'decode, 64 new, by rows', rows)),
+  ...([2, 4, 8, 12] as const).map((n) => growth(decode(layered(n), 8, 64), 'decode, 8 rows, by layers', n)),
+];
+
+/**
+ * Cases of one shape together, so that every model is opened once; memory first within a shape, while nothing is open.
+ * @param only parts of ids, any of which may match; none: all
+ */
+export function selectCases(all: readonly Case[], only: readonly string[], quick: boolean): Case[] {
+  const wanted = all.filter(
+    ({ id, quick: short }) =>
+      (!quick || short === true || only.length > 0) &&
+      (only.length === 0 || only.some((part) => id.toLowerCase().includes(part.toLowerCase()))),
+  );
+  const rank = (c: Case): number =>
+    all.findIndex(({ shape }) => shape === c.shape) * 2 + (c.group === 'memory' ? 0 : 1);
+  return [...wanted].sort((a, b) => rank(a) - rank(b) || all.indexOf(a) - all.indexOf(b));
+}

@@ -1,0 +1,141 @@
+// `npm run bench`: this engine beside torch + transformers + peft and llama.cpp, on one machine, in one run.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../data/paths.js';
+import { CASES, type Contender, selectCases } from './cases.js';
+import { BUSY, describeMachine } from './machine.js';
+import { BenchError, type BenchOptions, parseOptions, USAGE } from './options.js';
+import { Peer } from './peers/peer.js';
+import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
+import { type BenchResults, type CaseResult, markdown, verdict, withResults } from './results.js';
+import { Runner } from './runner.js';
+import { provideShape, type ShapeName } from './shapes.js';
+
+const root = packageRoot();
+const cache = join(root, '.cache', 'bench');
+const page = join(root, 'bench', 'BENCHMARKS.md');
+const say = (line: string): void => console.error(`bench: ${line}`);
+
+const place = ({ id }: CaseResult): number => CASES.findIndex((c) => c.id === id);
+
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options.help) console.log(USAGE);
+  else await bench(options);
+} catch (error) {
+  if (!(error instanceof BenchError)) throw error;
+  say(error.message);
+  process.exitCode = error.exitCode;
+}
+
+async function bench(options: BenchOptions): Promise<void> {
+  const cases = selectCases(CASES, options.only, options.quick);
+  if (cases.length === 0) throw new BenchError(`no case has ${options.only.join(' or ')} in its name: see --list`, 2);
+  if (options.list) {
+    for (const { id, contenders } of cases) console.log(`${id} (${contenders.join(', ')})`);
+    return;
+  }
+  const python = await environment(options);
+  const machine = describeMachine();
+  const threads = options.threads ?? availableParallelism();
+  say(`${machine.cpu}, ${machine.cores} cores, load ${machine.loadAtStart}; ${threads} threads on each side`);
+  if (machine.loadAtStart > BUSY)
+    say(`WARNING: load ${machine.loadAtStart}: other programs are at work, ratios will be off`);
+  const started = new Date();
+  const { contenders, rounds, seconds } = options;
+  const runner = new Runner({ contenders, rounds, seconds, say, start: (name) => startPeer(name, python, options) });
+  const results: BenchResults = {
+    command: ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' '),
+    startedAt: started.toISOString(),
+    seconds: 0,
+    threads,
+    machine,
+    versions: {},
+    cases: [],
+  };
+  const stop = (): never => process.exit(130); // peers end with their input
+  process.once('SIGINT', stop);
+  try {
+    results.versions = await runner.hello();
+    for (const [i, c] of cases.entries()) {
+      const model = await provideModel(c.shape, contenders.includes('llama') ? python : undefined);
+      const result = await runner.run(c, model);
+      results.cases.push(result);
+      say(`[${i + 1}/${cases.length}] ${line(result)}`);
+    }
+  } finally {
+    await runner.close();
+    process.off('SIGINT', stop);
+  }
+  results.cases.sort((a, b) => place(a) - place(b));
+  results.seconds = (Date.now() - started.getTime()) / 1000;
+  const text = markdown(results);
+  save(options.out ?? join(cache, 'results.json'), results);
+  if (options.record) {
+    save(join(root, 'bench', 'results.json'), results);
+    writeFileSync(page, withResults(readFileSync(page, 'utf8'), text));
+  }
+  console.log(text);
+}
+
+async function environment({ contenders, venv }: BenchOptions): Promise<string> {
+  const requirements = [
+    ...(contenders.includes('torch') ? [TORCH_REQUIREMENTS] : []),
+    ...(contenders.includes('llama') ? [LLAMA_REQUIREMENTS] : []),
+  ];
+  if (requirements.length === 0) return '';
+  try {
+    return await providePython({ requirements, venv, say });
+  } catch (error) {
+    if (!(error instanceof BenchError)) throw error;
+    throw new BenchError(`${error.message}; --without torch,llama leaves the peers out`);
+  }
+}
+
+function startPeer(name: Contender, python: string, { threads }: BenchOptions): Peer {
+  if (name === 'ours') {
+    const script = fileURLToPath(new URL('./peers/ours.js', import.meta.url));
+    return Peer.start(name, process.execPath, [script], threads ? { GAUNTLET_THREADS: `${threads}` } : {});
+  }
+  const count = `${threads ?? availableParallelism()}`;
+  const env = { OMP_NUM_THREADS: count, CUDA_VISIBLE_DEVICES: '', HF_HUB_OFFLINE: '1' };
+  return Peer.start(name, python, ['-W', 'ignore', join(root, 'bench', 'peers', `${name}_peer.py`), count], env);
+}
+
+/** The shape's folder, with a GGUF of the same weights where a Python is given. */
+async function provideModel(shape: ShapeName, python: string | undefined): Promise<string> {
+  const folder = join(cache, 'models', shape);
+  if (!existsSync(folder)) say(`writing random weights of ${shape}`);
+  provideShape(shape, join(cache, 'models'));
+  const gguf = join(folder, 'model.gguf');
+  if (python !== undefined && !existsSync(gguf)) {
+    const code = await exitCode(python, [join(root, 'bench', 'peers', 'write_gguf.py'), folder, gguf]);
+    if (code !== 0) say(`no GGUF of ${shape} (exit ${code}): see the lines above`);
+  }
+  return folder;
+}
+
+function save(file: string, results: BenchResults): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
+}
+
+/** One case for the eye. */
+function line(result: CaseResult): string {
+  const unit = (x: number): string =>
+    result.group === 'memory' ? `${Math.round(x / 1e6)} MB` : `${(x * 1000).toFixed(1)} ms`;
+  const figures = Object.entries(result.figures).map(([name, m]) => `${name} ${unit(m.median)}`);
+  const ratios = Object.entries(result.ratios).map(([name, ratio]) => `${ratio.toFixed(2)}× ${name}`);
+  const others = result.foreignCores > BUSY ? `others used ${result.foreignCores.toFixed(1)} cores` : '';
+  return [
+    `${result.id}:`,
+    figures.join(', '),
+    ratios.length > 0 ? `(${ratios.join(', ')})` : '',
+    verdict(result),
+    others,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}

@@ -1,0 +1,106 @@
+// A contender as a child process that answers JSON lines (peers/protocol.py says how). Long-lived, so that its runs can
+// be interleaved with the others'; whatever goes wrong in it becomes one line.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { BenchError } from '../options.js';
+
+interface Pending {
+  resolve: (answer: Answer) => void;
+  reject: (error: Error) => void;
+  timer: NodeJS.Timeout;
+}
+interface Answer {
+  id: number;
+  result?: unknown;
+  error?: string;
+  cpu?: number; // seconds of all threads since the start
+}
+
+export interface Timed<T> {
+  result: T;
+  cpuSeconds: number; // that the process spent on this request
+}
+
+export class Peer {
+  private readonly pending = new Map<number, Pending>();
+  private nextId = 1;
+  private cpu = 0;
+  private lastWords = ''; // the end of standard error
+  private ended: string | undefined;
+  private readonly gone: Promise<void>;
+
+  private constructor(
+    readonly name: string,
+    private readonly child: ChildProcess,
+  ) {
+    child.stderr!.on('data', (chunk: Buffer) => {
+      this.lastWords = (this.lastWords + chunk.toString()).slice(-2000);
+    });
+    child.stdin!.on('error', () => {}); // told by 'close'
+    createInterface({ input: child.stdout! }).on('line', (line) => this.answer(line));
+    this.gone = new Promise((settle) => {
+      const end = (why: string): void => {
+        const lines = this.lastWords.trim().split('\n');
+        const line = lines.findLast((text) => /error/i.test(text)) ?? lines.at(-1);
+        this.ended ??= `${name} ended (${why})${line ? `: ${line}` : ''}`;
+        for (const { reject, timer } of this.pending.values()) {
+          clearTimeout(timer);
+          reject(new BenchError(this.ended));
+        }
+        this.pending.clear();
+        settle();
+      };
+      child.on('error', (error) => end(error.message));
+      child.on('close', (code, signal) => end(signal ?? `exit ${code}`));
+    });
+  }
+
+  static start(name: string, command: string, args: string[], env: NodeJS.ProcessEnv = {}): Peer {
+    const options = { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] as ('pipe' | 'ignore')[] };
+    return new Peer(name, spawn(command, args, options));
+  }
+
+  /** @throws {BenchError} what the peer said, or how it ended, or that it took too long (it is then ended) */
+  async request<T>(op: string, body: object = {}, limitSeconds = 900): Promise<Timed<T>> {
+    if (this.ended !== undefined) throw new BenchError(this.ended);
+    const id = this.nextId++;
+    const {
+      result,
+      error,
+      cpu = this.cpu,
+    } = await new Promise<Answer>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.ended = `${this.name}: no answer to ${op} within ${limitSeconds} s`;
+        this.child.kill('SIGKILL');
+      }, limitSeconds * 1000);
+      this.pending.set(id, { resolve, reject, timer });
+      this.child.stdin!.write(`${JSON.stringify({ id, op, ...body })}\n`);
+    });
+    if (error !== undefined) throw new BenchError(`${this.name}: ${error}`);
+    const cpuSeconds = cpu - this.cpu;
+    this.cpu = cpu;
+    return { result: result as T, cpuSeconds };
+  }
+
+  /** Ends the process by ending its input. */
+  async close(): Promise<void> {
+    this.child.stdin!.end();
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), 5000);
+    await this.gone;
+    clearTimeout(timer);
+  }
+
+  private answer(line: string): void {
+    let answer: Answer;
+    try {
+      answer = JSON.parse(line) as Answer;
+    } catch {
+      return; // a library's print
+    }
+    const pending = this.pending.get(answer.id);
+    if (!pending) return;
+    this.pending.delete(answer.id);
+    clearTimeout(pending.timer);
+    pending.resolve(answer);
+  }
+}

@@ -1,0 +1,43 @@
+"""One process a peer: JSON lines in, JSON lines out, one answer for each request.
+
+Request {"id": 1, "op": "run", ...} -> {"id": 1, "result": ..., "cpu": s} or {"id": 1, "error": "one line"}.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+
+
+def peak_bytes():
+    """The largest resident set this process ever had."""
+    try:
+        with open("/proc/self/status") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def serve(handlers):
+    """Answers until standard input ends. handlers: op -> function of the request, returning what JSON can carry."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints must not look like an answer
+    handlers = {"memory": lambda _: {"bytes": peak_bytes()}, **handlers}
+    for line in sys.stdin:
+        answer = {}
+        try:
+            request = json.loads(line)
+            answer["id"] = request["id"]
+            if request["op"] not in handlers:
+                raise ValueError(f"unknown op {request['op']}")
+            answer["result"] = handlers[request["op"]](request)
+            answer["cpu"] = time.process_time()  # of all threads, since the start
+        except Exception as error:
+            text = str(error).strip() or "no message"
+            answer["error"] = f"{type(error).__name__}: {text.splitlines()[0]}"
+        print(json.dumps(answer), file=answers, flush=True)

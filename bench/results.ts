@@ -1,0 +1,161 @@
+// Figures of a run and the tables made of them. Ratios are of medians, theirs / ours: above 1, ours is faster or smaller.
+import { type Case, CONTENDERS, type Contender, tokensOf } from './cases.js';
+import type { Machine } from './machine.js';
+
+export interface Measured {
+  seconds: number[]; // of every round, in order; empty for memory
+  median: number; // seconds, or bytes for memory
+  min: number;
+  cpuSeconds?: number; // median, of all the process's threads
+}
+
+export interface CaseResult extends Pick<Case, 'id' | 'group' | 'shape' | 'work' | 'series' | 'goals'> {
+  figures: Partial<Record<Contender, Measured>>;
+  ratios: Partial<Record<Contender, number>>;
+  /** Greedy: share of equal tokens. Training and scoring: largest difference of the first loss. */
+  agreement: Partial<Record<Contender, number>>;
+  failures: Partial<Record<Contender, string>>;
+  foreignCores: number; // that other processes kept busy, mean over the rounds
+}
+
+export interface BenchResults {
+  command: string;
+  startedAt: string;
+  seconds: number;
+  threads: number;
+  machine: Machine;
+  versions: Record<string, string>;
+  cases: CaseResult[];
+}
+
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError('the median of nothing');
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+export function summarise(seconds: readonly number[], cpuSeconds: readonly number[]): Measured {
+  return {
+    seconds: [...seconds],
+    median: median(seconds),
+    min: Math.min(...seconds),
+    cpuSeconds: median(cpuSeconds),
+  };
+}
+
+/** Medians of the others over ours. */
+export function ratiosOf(figures: CaseResult['figures']): CaseResult['ratios'] {
+  const ours = figures.ours;
+  if (!ours) return {};
+  const ratios: CaseResult['ratios'] = {};
+  for (const name of CONTENDERS)
+    if (name !== 'ours' && figures[name]) ratios[name] = figures[name].median / ours.median;
+  return ratios;
+}
+
+/** Goals as 'met', or what is short of what. */
+export function verdict({ goals = {}, ratios }: Pick<CaseResult, 'goals' | 'ratios'>): string {
+  const lines = Object.entries(goals).flatMap(([name, { least, aim }]) => {
+    const ratio = ratios[name as Contender];
+    if (ratio === undefined) return [];
+    if (least !== undefined && ratio < least) return [`**${PEERS[name as Contender]} short of ${least}×**`];
+    if (aim !== undefined && ratio < aim) return [`${PEERS[name as Contender]} short of the aim ${aim}×`];
+    return [`${PEERS[name as Contender]} met (${[least, aim].filter((x) => x !== undefined).join(', aim ')}×)`];
+  });
+  return lines.join('; ');
+}
+
+const PEERS: Record<Contender, string> = { ours: 'gauntlet', torch: 'torch', llama: 'llama.cpp' };
+const TITLES: Record<Case['group'], string> = {
+  training: 'Training step (PPO forward, backward, AdamW; LoRA of rank 8 on seven projections), milliseconds',
+  decoding: 'Decoding (greedy, prompt of 32 unless named, prefill included), new tokens per second',
+  prefill: 'Prefill (a prompt and its first new token), prompt tokens per second',
+  scoring: 'Scoring (log-probs of given tokens, with the adapter), tokens per second',
+  memory: 'Memory peak of a fresh process (largest resident set), MB',
+  growth: 'Growth',
+};
+
+export function markdown(results: BenchResults): string {
+  const { machine, versions, cases } = results;
+  const parts = [
+    `\`${results.command}\`, ${results.startedAt.slice(0, 10)}: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ` +
+      `load at start ${machine.loadAtStart}, ${results.threads} threads on each side, ${Math.round(results.seconds)} s. ` +
+      `${Object.entries(versions)
+        .map(([name, version]) => `${name} ${version}`)
+        .join(', ')}.`,
+  ];
+  for (const [group, title] of Object.entries(TITLES) as [Case['group'], string][]) {
+    const members = cases.filter((c) => c.group === group);
+    if (members.length === 0) continue;
+    parts.push(`### ${title}`, ...(group === 'growth' ? growthTables(members) : [groupTable(members)]));
+  }
+  return parts.join('\n\n');
+}
+
+function groupTable(cases: readonly CaseResult[]): string {
+  const others = CONTENDERS.filter((name) => name !== 'ours' && cases.some(({ figures }) => figures[name]));
+  const head = ['case', 'gauntlet', ...others.flatMap((name) => [PEERS[name], 'ratio']), 'goal', 'agreement', 'rounds'];
+  return table(
+    head,
+    cases.map((c) => [
+      c.id.replace(/^\w+ /, ''),
+      figure(c, 'ours'),
+      ...others.flatMap((name) => [figure(c, name), times(c.ratios[name])]),
+      verdict(c),
+      agreement(c) + (c.foreignCores > 0.5 ? ` (others used ${c.foreignCores.toFixed(1)} cores)` : ''),
+      `${c.figures.ours?.seconds.length || 1}`,
+    ]),
+  );
+}
+
+/** A table for each series: its points as columns. */
+function growthTables(cases: readonly CaseResult[]): string[] {
+  return [...new Set(cases.map((c) => c.series!.name))].map((name) => {
+    const points = cases.filter((c) => c.series!.name === name);
+    const present = CONTENDERS.filter((who) => points.some(({ figures }) => figures[who]));
+    const rows = present.map((who) => [`${PEERS[who]}, ms`, ...points.map((c) => milliseconds(c.figures[who]))]);
+    const ratio = points.some((c) => c.ratios.torch) ? [['ratio', ...points.map((c) => times(c.ratios.torch))]] : [];
+    return table([name, ...points.map((c) => `${c.series!.at}`)], [...rows, ...ratio]);
+  });
+}
+
+const times = (ratio: number | undefined): string => (ratio === undefined ? '–' : `${ratio.toFixed(2)}×`);
+const milliseconds = (m: Measured | undefined): string =>
+  m === undefined ? '–' : (m.median * 1000).toFixed(m.median < 0.1 ? 1 : 0);
+
+function figure(c: CaseResult, name: Contender): string {
+  const measured = c.figures[name];
+  if (!measured) return c.failures[name] === undefined ? '–' : 'failed';
+  if (c.group === 'memory') return `${Math.round(measured.median / 1e6)}`;
+  if (c.group === 'training') return `${milliseconds(measured)} (min ${(measured.min * 1000).toFixed(0)})`;
+  return `${Math.round(tokensOf(c.work) / measured.median)}`;
+}
+
+function agreement({ work, agreement }: CaseResult): string {
+  return Object.entries(agreement)
+    .map(([name, x]) =>
+      work.kind === 'decode'
+        ? `${PEERS[name as Contender]} ${(100 * x).toFixed(x === 1 ? 0 : 1)} % of tokens`
+        : `loss ±${x.toExponential(0)}`,
+    )
+    .join(', ');
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+const [BEGIN, END] = [
+  '<!-- results: npm run bench -- --record writes between these lines -->',
+  '<!-- end of results -->',
+];
+
+/** The page with its results replaced. @throws RangeError where it has no place for them */
+export function withResults(page: string, text: string): string {
+  const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (from < 0 || to < from) throw new RangeError(`the page lacks the lines ${BEGIN} and ${END}`);
+  return `${page.slice(0, from + BEGIN.length)}\n\n${text}\n\n${page.slice(to)}`;
+}

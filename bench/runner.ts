@@ -1,0 +1,166 @@
+// Takes the rounds: ours, torch, llama.cpp, ours, … on the same new tokens, the order turned by one each round, so that
+// whatever the machine does otherwise falls on all alike.
+import type { Case, Contender } from './cases.js';
+import { makeJob } from './inputs.js';
+import { busySeconds, foreignCores } from './machine.js';
+import { BenchError } from './options.js';
+import type { Peer } from './peers/peer.js';
+import { type CaseResult, type Measured, ratiosOf, summarise } from './results.js';
+import { SHAPES } from './shapes.js';
+
+/** What a contender answers to a job. */
+interface Outcome {
+  seconds: number;
+  tokens?: number[][];
+  loss?: number;
+}
+
+export interface RunnerConfig {
+  contenders: readonly Contender[];
+  start: (name: Contender) => Peer; // a fresh process
+  rounds: number;
+  seconds: number; // of a case, once it has MIN_ROUNDS
+  say: (line: string) => void;
+}
+
+const MIN_ROUNDS = 3;
+const GROWTH_ROUNDS = 3;
+
+export class Runner {
+  private readonly peers = new Map<Contender, Peer>();
+  private opened = '';
+  private closedToCase = new Map<Contender, string>(); // could not open the model: why
+
+  constructor(private readonly config: RunnerConfig) {}
+
+  async hello(): Promise<Record<string, string>> {
+    const versions: Record<string, string> = {};
+    for (const name of this.config.contenders)
+      Object.assign(versions, (await this.peer(name).request<Record<string, string>>('hello')).result);
+    return versions;
+  }
+
+  /** A contender that fails is left out of the case, and its result says why. */
+  async run(c: Case, model: string): Promise<CaseResult> {
+    const contenders = this.config.contenders.filter((name) => c.contenders.includes(name));
+    const result: CaseResult = {
+      ...{ id: c.id, group: c.group, shape: c.shape, work: c.work, series: c.series, goals: c.goals },
+      ...{ figures: {}, ratios: {}, agreement: {}, failures: {}, foreignCores: 0 },
+    };
+    if (c.group === 'memory') await this.memory(c, model, contenders, result);
+    else await this.time(c, model, contenders, result);
+    result.ratios = ratiosOf(result.figures);
+    return result;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.peers.values()].map((peer) => peer.close()));
+    this.peers.clear();
+  }
+
+  private async time(c: Case, model: string, names: readonly Contender[], result: CaseResult): Promise<void> {
+    await this.open(model);
+    const alive = new Set(names);
+    const spent = new Map(names.map((name) => [name, { seconds: [] as number[], cpu: [] as number[] }]));
+    const foreign: number[] = [];
+    const fail = (name: Contender, why: string): void => {
+      alive.delete(name);
+      result.failures[name] = why;
+      this.config.say(`  ${why}`);
+    };
+    for (const name of names) if (this.closedToCase.has(name)) fail(name, this.closedToCase.get(name)!);
+    const most = c.group === 'growth' ? Math.min(GROWTH_ROUNDS, this.config.rounds) : this.config.rounds;
+    const began = performance.now();
+    for (let round = -1; round < most; round++) {
+      if (round >= MIN_ROUNDS && performance.now() - began > this.config.seconds * 1000) break; // round −1 warms up
+      const job = makeJob(c.work, SHAPES[c.shape].vocab, c.id, round);
+      const outcomes = new Map<Contender, Outcome>();
+      for (const name of turned([...alive], round + 1)) {
+        const busy = busySeconds();
+        const started = performance.now();
+        try {
+          const { result: outcome, cpuSeconds } = await this.peer(name).request<Outcome>('run', { job });
+          outcomes.set(name, outcome);
+          if (round < 0) continue;
+          spent.get(name)!.seconds.push(outcome.seconds);
+          spent.get(name)!.cpu.push(cpuSeconds);
+          foreign.push(foreignCores(busySeconds() - busy, cpuSeconds, (performance.now() - started) / 1000));
+        } catch (error) {
+          fail(name, (error as Error).message);
+        }
+      }
+      if (c.work.kind === 'decode' || round < 0) compare(outcomes, result.agreement);
+    }
+    for (const name of alive) result.figures[name] = summarise(spent.get(name)!.seconds, spent.get(name)!.cpu);
+    result.foreignCores = foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length);
+  }
+
+  /** Each in a fresh process that does the work twice; nothing else is open meanwhile. */
+  private async memory(c: Case, model: string, names: readonly Contender[], result: CaseResult): Promise<void> {
+    await this.close();
+    this.opened = '';
+    for (const name of names) {
+      const peer = this.config.start(name);
+      try {
+        await peer.request('open', { model });
+        for (const round of [0, 1])
+          await peer.request('run', { job: makeJob(c.work, SHAPES[c.shape].vocab, c.id, round) });
+        const { bytes } = (await peer.request<{ bytes: number }>('memory')).result;
+        result.figures[name] = { seconds: [], median: bytes, min: bytes } satisfies Measured;
+      } catch (error) {
+        result.failures[name] = (error as Error).message;
+        this.config.say(`  ${result.failures[name]}`);
+      } finally {
+        await peer.close();
+      }
+    }
+  }
+
+  private async open(model: string): Promise<void> {
+    if (this.opened === model) return;
+    this.opened = model;
+    this.closedToCase.clear();
+    for (const name of this.config.contenders) {
+      try {
+        await this.peer(name).request('open', { model });
+      } catch (error) {
+        if (!(error instanceof BenchError)) throw error;
+        this.closedToCase.set(name, error.message);
+      }
+    }
+  }
+
+  private peer(name: Contender): Peer {
+    const known = this.peers.get(name);
+    if (known) return known;
+    const peer = this.config.start(name);
+    this.peers.set(name, peer);
+    return peer;
+  }
+}
+
+const turned = <T>(items: readonly T[], by: number): T[] => items.map((_, i) => items[(i + by) % items.length]!);
+
+/** Keeps the worst agreement of each peer with ours so far. */
+export function compare(outcomes: ReadonlyMap<Contender, Outcome>, agreement: CaseResult['agreement']): void {
+  const ours = outcomes.get('ours');
+  for (const [name, theirs] of outcomes) {
+    if (name === 'ours' || !ours) continue;
+    if (ours.tokens && theirs.tokens) {
+      const share = equalShare(ours.tokens, theirs.tokens);
+      agreement[name] = Math.min(agreement[name] ?? 1, share);
+    } else if (ours.loss !== undefined && theirs.loss !== undefined)
+      agreement[name] = Math.max(agreement[name] ?? 0, Math.abs(ours.loss - theirs.loss));
+  }
+}
+
+/** Of tokens at the same place of the same row. */
+export function equalShare(a: readonly (readonly number[])[], b: readonly (readonly number[])[]): number {
+  let [equal, all] = [0, 0];
+  for (let row = 0; row < Math.max(a.length, b.length); row++) {
+    const [x, y] = [a[row] ?? [], b[row] ?? []];
+    all += Math.max(x.length, y.length);
+    equal += x.filter((token, i) => token === y[i]).length;
+  }
+  return all === 0 ? 1 : equal / all;
+}
