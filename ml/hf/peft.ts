@@ -1,20 +1,23 @@
 // Adapters in PEFT's folder format, so that peft and vLLM load them as they are, and theirs load here.
 import { GauntletError } from '../../core/errors.js';
 import type { DecoderConfig } from '../nn/decoder.js';
-import { layoutSize, loraLayout, PROJECTIONS, viewsOf } from '../nn/lora.js';
+import { type LayoutEntry, layoutSize, loraLayout, PROJECTIONS, viewsOf } from '../nn/lora.js';
+import { adapterLayout } from '../nn/valueHead.js';
 import { parseSafetensors, type TensorData, writeSafetensors } from './safetensors.js';
 
 export interface AdapterVector {
   rank: number;
   alpha: number;
-  values: Float32Array; // flat as loraLayout
+  values: Float32Array; // flat as adapterLayout
+  valueHead?: boolean;
 }
 
 const CONFIG = 'adapter_config.json';
 const TENSORS = 'adapter_model.safetensors';
+const VALUE_HEAD = 'value_head.safetensors'; // beside PEFT's files, which stay as PEFT knows them
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
-/** The two files of an adapter folder, byte for byte the same for the same values. */
+/** The files of an adapter folder, byte for byte the same for the same values; a third one for a value head. */
 export function writePeft(c: DecoderConfig, adapter: AdapterVector, baseModel: string): Map<string, Uint8Array> {
   const config = {
     peft_type: 'LORA',
@@ -37,11 +40,14 @@ export function writePeft(c: DecoderConfig, adapter: AdapterVector, baseModel: s
     use_rslora: false,
     revision: null,
   };
-  const tensors = viewsOf(loraLayout(c, adapter.rank), adapter.values);
-  return new Map([
+  const tensors = [...viewsOf(adapterLayout(c, adapter), adapter.values)];
+  const ofLora = loraLayout(c, adapter.rank).length;
+  const files = new Map([
     [CONFIG, new TextEncoder().encode(`${JSON.stringify(config, null, 2)}\n`)],
-    [TENSORS, writeSafetensors(tensors)],
+    [TENSORS, writeSafetensors(new Map(tensors.slice(0, ofLora)))],
   ]);
+  if (adapter.valueHead) files.set(VALUE_HEAD, writeSafetensors(new Map(tensors.slice(ofLora))));
+  return files;
 }
 
 /** @throws {GauntletError} BAD_ADAPTER naming the file, field or tensor that does not fit the model */
@@ -55,19 +61,25 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
   const layers = layersOf(tensors.keys());
   if (layers > 0 && layers !== c.layers)
     fail(`${TENSORS}: the adapter is for ${layers} layers, this model has num_hidden_layers ${c.layers}`);
-  const layout = loraLayout(c, rank);
+  const valueHead = files.has(VALUE_HEAD);
+  const layout = adapterLayout(c, { rank, valueHead });
+  const ofLora = loraLayout(c, rank).length;
   const values = new Float32Array(layoutSize(layout));
-  for (const { name, shape, offset } of layout) {
-    const tensor: TensorData = tensors.get(name) ?? fail(`${TENSORS}: no tensor ${name}`);
-    if (tensor.shape.join() !== shape.join())
-      fail(
-        `${TENSORS}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${differing(name, tensor.shape, shape)}`,
-      );
-    values.set(tensor.data, offset);
-    tensors.delete(name);
-  }
-  if (tensors.size > 0) fail(`${TENSORS}: tensor ${[...tensors.keys()][0]} belongs to no projection of this model`);
-  return { rank, alpha, values };
+  const fill = (file: string, tensors: Map<string, TensorData>, entries: readonly LayoutEntry[]): void => {
+    for (const { name, shape, offset } of entries) {
+      const tensor: TensorData = tensors.get(name) ?? fail(`${file}: no tensor ${name}`);
+      if (tensor.shape.join() !== shape.join())
+        fail(
+          `${file}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${differing(name, tensor.shape, shape)}`,
+        );
+      values.set(tensor.data, offset);
+      tensors.delete(name);
+    }
+    if (tensors.size > 0) fail(`${file}: tensor ${[...tensors.keys()][0]} belongs to no projection of this model`);
+  };
+  fill(TENSORS, tensors, layout.slice(0, ofLora));
+  if (valueHead) fill(VALUE_HEAD, parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER'), layout.slice(ofLora));
+  return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
 }
 
 /** One more than the highest layer that a name mentions. */
@@ -87,7 +99,9 @@ const FIELDS: Record<string, readonly [string, string]> = {
 
 /** Which field makes a tensor of the right name have another shape. */
 function differing(name: string, actual: readonly number[], needed: readonly number[]): string {
-  const [, projection, side] = /\.(\w+)\.lora_([AB])\.weight$/.exec(name)!;
+  const match = /\.(\w+)\.lora_([AB])\.weight$/.exec(name);
+  if (!match) return 'hidden_size differs between the models'; // the value head
+  const [, projection, side] = match;
   const [rankAxis, sizeAxis] = side === 'A' ? [0, 1] : [1, 0];
   if (actual[rankAxis] !== needed[rankAxis])
     return `${CONFIG} says r ${needed[rankAxis]}, the tensor has ${actual[rankAxis]}`;

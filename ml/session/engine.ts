@@ -23,7 +23,7 @@ export interface EngineOptions {
   force?: boolean; // open it even where the memory foreseen is not there
 }
 
-/** LoRA tensors of all seven projections as one flat vector in the canonical order of `loraLayout`. */
+/** LoRA tensors of all seven projections as one flat vector in the canonical order of `adapterLayout`. */
 export interface Adapter {
   rank: number;
   alpha: number;
@@ -161,7 +161,7 @@ export interface Engine {
     config: AdamWConfig,
   ): Promise<{ adapter: Adapter; state: OptimizerState; stats: PolicyStats }>;
   /** PEFT's adapter folder as files, and back. @throws BAD_ADAPTER naming the field. */
-  exportAdapter(adapter: Adapter): Map<string, Uint8Array>; // adapter_config.json, adapter_model.safetensors
+  exportAdapter(adapter: Adapter): Map<string, Uint8Array>; // adapter_config.json, adapter_model.safetensors; value_head.safetensors where there is one
   importAdapter(files: Map<string, Uint8Array>): Adapter;
   close(): Promise<void>;
 }

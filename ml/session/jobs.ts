@@ -33,13 +33,15 @@ export interface SharedAdapter extends Adapter {
 export type Job =
   | { kind: 'generate'; adapter?: SharedAdapter; rows: GenerateRow[]; options: DecodeOptions }
   | { kind: 'logprobs'; adapter?: SharedAdapter; rows: { tokens: number[] }[]; temperature: number }
-  | { kind: 'gradients'; adapter: SharedAdapter; rows: Trajectory[]; loss: LossConfig }
+  | { kind: 'values'; adapter: SharedAdapter; rows: { tokens: number[] }[] }
+  | { kind: 'gradients'; adapter: SharedAdapter; rows: Trajectory[]; indices: number[]; loss: LossConfig }
   | { kind: 'update'; adapter: SharedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
   | { kind: 'supervised'; version: number; rows: SupervisedRow[] }; // of the weights that the main thread rewrites
 
 export interface JobResults {
   generate: Generated[];
   logprobs: number[][];
+  values: number[][];
   gradients: GradientSums;
   update: { values: Float32Array; state: OptimizerState; gradNorm: number };
   supervised: SupervisedSums;

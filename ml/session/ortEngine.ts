@@ -8,7 +8,8 @@ import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
 import { readPeft, writePeft } from '../hf/peft.js';
 import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
-import { layoutSize, loraLayout } from '../nn/lora.js';
+import { layoutSize } from '../nn/lora.js';
+import { adapterLayout } from '../nn/valueHead.js';
 import { newMoments } from '../optim/adamw.js';
 import { type Base, isLarge, openBase } from './base.js';
 import type {
@@ -104,9 +105,10 @@ class OrtEngine implements Engine {
   }
 
   // ---- adapters
-  /** As PEFT starts them: A uniform in ±1/√in, B zero. */
-  initAdapter({ rank, alpha }: { rank: number; alpha: number }, seed: number): Adapter {
-    const layout = loraLayout(this.model.config, rank);
+  /** As PEFT starts them: A uniform in ±1/√in, B zero. A value head starts at zero, too. */
+  initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter {
+    const { rank, alpha, valueHead } = config;
+    const layout = adapterLayout(this.model.config, config);
     const values = new Float32Array(layoutSize(layout));
     for (const { name, shape, offset } of layout) {
       if (!name.includes('.lora_A.')) continue;
@@ -114,7 +116,7 @@ class OrtEngine implements Engine {
       const bound = 1 / Math.sqrt(shape[1]!);
       for (let i = 0; i < shape[0]! * shape[1]!; i++) values[offset + i] = (2 * stream.uniform() - 1) * bound;
     }
-    return { rank, alpha, values };
+    return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
   }
   newOptimizerState(adapter: Adapter): OptimizerState {
     return newMoments(adapter.values.length);
@@ -168,8 +170,21 @@ class OrtEngine implements Engine {
     );
   }
 
-  async values(_rows: { tokens: number[] }[], _options: Parameters<Engine['values']>[1]): Promise<number[][]> {
-    throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
+  async values(rows: { tokens: number[] }[], options: Parameters<Engine['values']>[1]): Promise<number[][]> {
+    const { adapter, signal } = options;
+    refuse(rows, ({ tokens }) => tokensFault(tokens, this.info));
+    if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
+    const shared = this.share(adapter)!;
+    return inChunks(
+      rows,
+      (row) => row.tokens.length,
+      shardRows(this.model, SCORE_ROWS),
+      (parts) =>
+        this.pool.runAll<number[][]>(
+          parts.map((part): Job => ({ kind: 'values', adapter: shared, rows: part })),
+          { signal },
+        ),
+    );
   }
 
   async gradients(
@@ -182,11 +197,11 @@ class OrtEngine implements Engine {
     const parts = split(
       byLength(rows, (row) => row.tokens.length),
       shardRows(this.model, GRADIENT_ROWS),
-    ).map((part) => part.map((i) => rows[i]!));
-    const sums = await this.pool.runAll<GradientSums>(
-      parts.map((part): Job => ({ kind: 'gradients', adapter: shared, rows: part, loss })),
-      { signal },
     );
+    const jobs = parts.map((indices): Job => {
+      return { kind: 'gradients', adapter: shared, rows: indices.map((i) => rows[i]!), indices, loss };
+    });
+    const sums = await this.pool.runAll<GradientSums>(jobs, { signal });
     return addSums(sums, adapter.values.length);
   }
 
@@ -219,18 +234,19 @@ class OrtEngine implements Engine {
   private share(adapter: Adapter | undefined): SharedAdapter | undefined {
     if (!adapter) return undefined;
     this.checkAdapter(adapter);
-    const { rank, alpha, values } = adapter;
+    const { rank, alpha, values, valueHead = false } = adapter;
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    const digest = createHash('sha256').update(`${rank} ${alpha} `).update(bytes).digest('hex');
-    return { rank, alpha, values: shareVector(values), digest };
+    const digest = createHash('sha256').update(`${rank} ${alpha} ${valueHead} `).update(bytes).digest('hex');
+    return { rank, alpha, valueHead, values: shareVector(values), digest };
   }
 
-  private checkAdapter({ rank, values }: Adapter): void {
-    const size = layoutSize(loraLayout(this.model.config, rank));
+  private checkAdapter(adapter: Adapter): void {
+    const { rank, values, valueHead } = adapter;
+    const size = layoutSize(adapterLayout(this.model.config, adapter));
     if (values.length !== size)
       throw new GauntletError(
         'BAD_ADAPTER',
-        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
+        `the adapter has ${values.length} values, rank ${rank}${valueHead ? ' and a value head' : ''} of this model needs ${size}`,
       );
   }
 }

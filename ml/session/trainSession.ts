@@ -19,6 +19,7 @@ import type { SessionModel } from './base.js';
 import { Batch, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult } from './batch.js';
 import type { Adapter, GradientSums, LossConfig } from './engine.js';
 import { GraphSession, type SessionOptions, tensor } from './runtime.js';
+import { addSums } from './statistics.js';
 
 export interface TrainSessionOptions {
   threads?: number; // 1 by default: workers, not threads, share the machine
@@ -84,6 +85,7 @@ export class TrainSession {
     { dropout, ...config }: LossConfig,
     indices: readonly number[] = [...rows.keys()],
   ): Promise<GradientSums> {
+    if (rows.length === 0) return addSums([], layoutSize(adapterLayout(this.config, adapter)));
     const loss = ppoGraphLoss(config, adapter.valueHead === true);
     const batch = this.pack(rows);
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };

@@ -31,8 +31,8 @@ let parameters = { version: -1, flat: new Float32Array(0) };
 /** The adapter in memory of this thread. */
 function localAdapter(shared: SharedAdapter): Adapter {
   if (adapter?.digest !== shared.digest) {
-    const { rank, alpha, values, digest } = shared;
-    adapter = { digest, local: { rank, alpha, values: new Float32Array(values) } };
+    const { digest, values, ...shape } = shared;
+    adapter = { digest, local: { ...shape, values: new Float32Array(values) } };
   }
   return adapter.local;
 }
@@ -69,7 +69,8 @@ const handlers: Handlers = {
     return results;
   },
   logprobs: (job) => trainer.score(job.rows, job.adapter && localAdapter(job.adapter), job.temperature),
-  gradients: (job) => trainer.ppo(job.rows, localAdapter(job.adapter), job.loss),
+  values: (job) => trainer.values(job.rows, localAdapter(job.adapter)),
+  gradients: (job) => trainer.ppo(job.rows, localAdapter(job.adapter), job.loss, job.indices),
   async update({ adapter, state, sums, config }) {
     const mean = sums.gradients.map((g) => g / sums.divisor);
     const { parameters: values, state: next, gradNorm } = adamwStep(adapter.values, state, mean, config);
