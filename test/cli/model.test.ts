@@ -1,0 +1,248 @@
+// `gauntlet model`: init-adapter, logprobs and generate through the command line, against what transformers and peft
+// recorded for the same checkpoint.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openRows } from '../../cli/model/jsonLines.js';
+import { parseSafetensors } from '../../ml/hf/safetensors.js';
+import { writeRandomModel } from '../support/randomModel.js';
+import { inProcess, removeFolders, temporaryFolder } from './support.js';
+
+const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32';
+const ADAPTER = join(MODEL, 'adapter');
+
+interface RecordedRow {
+  prompt: number[];
+  tokens: number[]; // greedy, never ended by eos
+  logprobs: number[];
+  tuned?: number[]; // with the adapter
+}
+
+const lines = (values: unknown[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+const parsed = <T>(text: string): T[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+
+function close(actual: number[], expected: number[]): void {
+  assert.equal(actual.length, expected.length);
+  const worst = Math.max(...actual.map((x, i) => Math.abs(x - expected[i]!)));
+  assert.ok(worst < 1e-4, `off by ${worst}`);
+}
+
+describe('gauntlet model', function () {
+  this.timeout(30_000);
+  let folder: string;
+  let recorded: RecordedRow[];
+  const at = (name: string): string => join(folder, name);
+  const run = async (...argv: string[]): Promise<string> => {
+    const { code, out, err } = await inProcess('model', ...argv);
+    assert.deepEqual([code, err], [0, '']);
+    return out;
+  };
+
+  before(async () => {
+    recorded = (JSON.parse(await readFile(join(MODEL, 'expected.json'), 'utf8')) as { rows: RecordedRow[] }).rows;
+    folder = await temporaryFolder({
+      'rows.jsonl': lines(recorded.map(({ prompt, tokens }) => ({ tokens: [...prompt, ...tokens], id: 'ignored' }))),
+      'prompts.jsonl': lines(recorded.map(({ prompt }) => ({ tokens: prompt }))),
+    });
+    await writeRandomModel(at('model'));
+  });
+  after(removeFolders);
+
+  describe('init-adapter', () => {
+    const init = (out: string, ...more: string[]) =>
+      run('init-adapter', '--model', MODEL, '--rank', '3', '--alpha', '6', '--out', at(out), ...more);
+
+    it("writes PEFT's folder, A drawn from the seed and B zero", async () => {
+      assert.match(await init('one', '--seed', '1'), /one: rank 3, alpha 6, 3792 parameters/);
+      assert.deepEqual((await readdir(at('one'))).sort(), ['adapter_config.json', 'adapter_model.safetensors']);
+      const config = JSON.parse(await readFile(join(at('one'), 'adapter_config.json'), 'utf8'));
+      assert.deepEqual([config.peft_type, config.r, config.lora_alpha], ['LORA', 3, 6]);
+      const bytes = await readFile(join(at('one'), 'adapter_model.safetensors'));
+      for (const [name, { data, shape }] of parseSafetensors(bytes, 'adapter')) {
+        const zero = name.includes('lora_B');
+        assert.ok(data.some((x) => x !== 0) !== zero, name);
+        assert.ok(zero || Math.max(...data) <= 1 / Math.sqrt(shape[1]!), name);
+      }
+      await init('same', '--seed', '1');
+      await init('other', '--seed', '2');
+      const weights = (name: string) => readFile(join(at(name), 'adapter_model.safetensors'));
+      assert.ok((await weights('same')).equals(bytes) && !(await weights('other')).equals(bytes));
+    });
+
+    it('changes nothing yet: log-probs are those of the base', async () => {
+      const score = (...more: string[]) => run('logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...more);
+      const [base, fresh] = [await score(), await score('--adapter', at('one'))];
+      parsed<{ logprobs: number[] }>(fresh).forEach(({ logprobs }, i) => {
+        close(logprobs, parsed<{ logprobs: number[] }>(base)[i]!.logprobs);
+      });
+    });
+
+    it('says what it wrote as JSON', async () => {
+      const said = JSON.parse(await init('json', '--json'));
+      assert.deepEqual(said, { out: at('json'), rank: 3, alpha: 6, seed: 0, parameters: 3792 });
+    });
+  });
+
+  describe('logprobs', () => {
+    const score = (...more: string[]) => run('logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...more);
+
+    it('are those of transformers, one fewer than tokens', async () => {
+      const rows = parsed<{ logprobs: number[] }>(await score());
+      assert.equal(rows.length, recorded.length);
+      for (const [i, { logprobs }] of rows.entries()) close(logprobs, recorded[i]!.logprobs);
+    });
+
+    it('with an adapter are those of peft', async () => {
+      const rows = parsed<{ logprobs: number[] }>(await score('--adapter', ADAPTER));
+      const tuned = recorded.flatMap((row, i) => (row.tuned ? [[rows[i]!.logprobs, row.tuned] as const] : []));
+      assert.ok(tuned.length > 2);
+      for (const [ours, theirs] of tuned) close(ours, theirs);
+    });
+
+    it('of a higher temperature are flatter', async () => {
+      const sum = (text: string) => parsed<{ logprobs: number[] }>(text)[5]!.logprobs.reduce((a, b) => a + b, 0);
+      assert.ok(sum(await score('--temperature', '2')) < sum(await score()), 'greedy tokens lose');
+    });
+
+    it('go to a file whole, and standard output stays empty', async () => {
+      const out = await score();
+      assert.equal(await score('--output', at('scores.jsonl')), '');
+      assert.equal(await readFile(at('scores.jsonl'), 'utf8'), out);
+      assert.deepEqual(
+        (await readdir(folder)).filter((name) => name.includes('.new-')),
+        [],
+      );
+    });
+
+    it('of a row of one token are none', async () => {
+      await writeFile(at('one.jsonl'), '{"tokens":[3]}\n');
+      assert.equal(await run('logprobs', '--model', MODEL, '--input', at('one.jsonl')), '{"logprobs":[]}\n');
+    });
+
+    it('of rows on standard input are the same', async () => {
+      const child = spawn(process.execPath, [
+        'bin/gauntlet.mjs',
+        'model',
+        'logprobs',
+        '--model',
+        MODEL,
+        '--input',
+        '-',
+      ]);
+      let out = '';
+      child.stdout.on('data', (text) => {
+        out += text;
+      });
+      child.stdin.end(await readFile(at('rows.jsonl')));
+      await new Promise((settle) => child.on('close', settle));
+      assert.equal(out, await score());
+    });
+  });
+
+  describe('generate', () => {
+    const generate = (...more: string[]) =>
+      run('generate', '--model', MODEL, '--input', at('prompts.jsonl'), '--max-new-tokens', '40', ...more);
+
+    it('answers greedily as transformers does, up to the end token', async () => {
+      const answers = parsed<{ tokens: number[]; text: null }>(await generate('--temperature', '0'));
+      const EOS = 2; // of generation_config.json
+      for (const [i, { tokens }] of recorded.entries()) {
+        const end = tokens.indexOf(EOS);
+        assert.deepEqual(answers[i], { tokens: end < 0 ? tokens : tokens.slice(0, end + 1), text: null });
+      }
+    });
+
+    it('follows from the seed and the number of the row alone', async () => {
+      const sampled = await generate('--seed', '4');
+      assert.equal(await generate('--seed', '4', '--threads', '1'), sampled);
+      assert.notEqual(await generate('--seed', '5'), sampled);
+      await writeFile(at('first.jsonl'), lines(recorded.slice(0, 4).map(({ prompt }) => ({ tokens: prompt }))));
+      const first = await generate('--seed', '4', '--input', at('first.jsonl'));
+      assert.deepEqual(parsed(first), parsed(sampled).slice(0, 4));
+      await writeFile(at('twins.jsonl'), lines([{ tokens: [5, 6] }, { tokens: [5, 6] }]));
+      const [left, right] = parsed(await generate('--input', at('twins.jsonl')));
+      assert.notDeepEqual(left, right, 'equal prompts draw differently');
+    });
+
+    it('stops at a token that is named, which is kept in tokens', async () => {
+      const [stop] = recorded[0]!.tokens.slice(3, 4);
+      const [answer] = parsed<{ tokens: number[] }>(await generate('--temperature', '0', '--stop-token', String(stop)));
+      assert.deepEqual(answer!.tokens, recorded[0]!.tokens.slice(0, recorded[0]!.tokens.indexOf(stop!) + 1));
+    });
+
+    it('draws from the likeliest only where it is told to', async () => {
+      const greedy = await generate('--temperature', '0');
+      assert.equal(await generate('--temperature', '1', '--top-k', '1'), greedy);
+      assert.equal(await generate('--temperature', '1', '--top-p', '0.000001'), greedy);
+      assert.notEqual(await generate('--temperature', '0', '--repetition-penalty', '1.5'), greedy);
+    });
+
+    it('answers messages through the chat template, and says the new text', async () => {
+      const turns = [
+        { role: 'user', content: 'solve 3' },
+        { role: 'assistant', content: 'x' },
+        { role: 'user', content: 'again' },
+      ];
+      await writeFile(at('messages.jsonl'), lines([{ messages: turns.slice(0, 1) }, { messages: turns }]));
+      const out = await run(
+        ...['generate', '--model', at('model'), '--input', at('messages.jsonl')],
+        ...['--max-new-tokens', '5', '--temperature', '0'],
+      );
+      const answers = parsed<{ tokens: number[]; text: string }>(out);
+      assert.equal(answers.length, 2);
+      for (const { tokens, text } of answers) {
+        assert.deepEqual(Object.keys(answers[0]!), ['tokens', 'text']);
+        assert.ok(tokens.length > 0 && tokens.length <= 5 && text.length > 0);
+      }
+    });
+
+    it('keeps the end token out of the text', async () => {
+      await cp(at('model'), at('ending'), { recursive: true });
+      const all = Array.from({ length: 50 }, (_, id) => id);
+      await writeFile(join(at('ending'), 'generation_config.json'), JSON.stringify({ eos_token_id: all }));
+      await writeFile(at('messages.jsonl'), lines([{ messages: [{ role: 'user', content: 'solve 3' }] }]));
+      const out = await run(
+        'generate',
+        '--model',
+        at('ending'),
+        '--input',
+        at('messages.jsonl'),
+        '--max-new-tokens',
+        '99',
+      );
+      const [{ tokens, text } = { tokens: [], text: '' }] = parsed<{ tokens: number[]; text: string }>(out);
+      assert.ok(tokens.at(-1)! < 50, 'it ended');
+      assert.equal(text === '', tokens.length === 1);
+    });
+  });
+
+  it('rows come in order and in the same batches of any size, the last one never alone', async () => {
+    await writeFile(at('many.jsonl'), `${lines(Array.from({ length: 7 }, (_, n) => n)).replace('3\n', '\n3\n')}\n`);
+    const rows = await openRows(at('many.jsonl'), (value) => value as number);
+    const sizes = async (size: number): Promise<number[]> => {
+      const batches: number[][] = [];
+      for await (const batch of rows.batches(size)) batches.push(batch);
+      assert.deepEqual(batches.flat(), [0, 1, 2, 3, 4, 5, 6]);
+      return batches.map((batch) => batch.length);
+    };
+    assert.deepEqual([rows.count, await sizes(3), await sizes(5), await sizes(99)], [7, [3, 4], [5, 2], [7]]);
+    await rows.close();
+    assert.ok(existsSync(at('many.jsonl')), 'a file of the user is left');
+  });
+
+  it('keeps a pipe in a temporary file until it is closed', async () => {
+    const child = spawn('sh', ['-c', `mkfifo '${at('pipe')}' && echo 1 > '${at('pipe')}'`]);
+    while (!existsSync(at('pipe'))) await new Promise((settle) => setTimeout(settle, 5));
+    const rows = await openRows(at('pipe'), (value) => value as number);
+    for (const _ of [1, 2]) for await (const batch of rows.batches()) assert.deepEqual(batch, [1]);
+    await rows.close();
+    await rm(at('pipe'));
+    child.kill();
+  });
+});
