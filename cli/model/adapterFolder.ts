@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { ADAPTER_FILES } from '../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
 import type { Adapter, Engine, OptimizerState } from '../../ml/session/engine.js';
 import { checkTarget, writeFolder } from '../folder.js';
 
 const CONFIG = 'adapter_config.json';
-const FILES = [CONFIG, 'adapter_model.safetensors'];
 const OPTIMIZER = 'optimizer.safetensors';
 
 /** @throws {GauntletError} BAD_ADAPTER naming the file, and the field or tensor that does not fit the model */
@@ -17,11 +17,9 @@ export async function readAdapterFolder(engine: Engine, folder: string): Promise
   const kind = await stat(folder).catch(() => undefined);
   if (!kind?.isDirectory()) throw new GauntletError('BAD_ADAPTER', `${folder}: no such folder`);
   const files = new Map<string, Uint8Array>();
-  for (const name of FILES) {
-    const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
-      throw new GauntletError('BAD_ADAPTER', `${folder}: ${name} cannot be read (${error.code})`);
-    });
-    files.set(name, bytes);
+  for (const name of ADAPTER_FILES) {
+    const path = join(folder, name);
+    if (existsSync(path)) files.set(name, await readFile(path));
   }
   try {
     return engine.importAdapter(files);
@@ -54,7 +52,7 @@ export function checkAdapterTarget(folder: string, overwrite: boolean | undefine
   checkTarget(folder, { marker: CONFIG, kind: 'adapter folder', replace: overwrite === true });
 }
 
-/** m and v are in the order of the tensors in ml/nn/lora.ts; step counts applied updates. */
+/** m and v are flat, in the engine's order of the adapter's tensors; step counts applied updates. */
 export async function writeAdapterFolder(
   engine: Engine,
   folder: string,

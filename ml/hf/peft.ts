@@ -15,6 +15,8 @@ export interface AdapterVector {
 const CONFIG = 'adapter_config.json';
 const TENSORS = 'adapter_model.safetensors';
 const VALUE_HEAD = 'value_head.safetensors'; // beside PEFT's files, which stay as PEFT knows them
+/** All that an adapter folder may hold. */
+export const ADAPTER_FILES = [CONFIG, TENSORS, VALUE_HEAD];
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
 /** The files of an adapter folder, byte for byte the same for the same values; a third one for a value head. */

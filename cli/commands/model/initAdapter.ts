@@ -11,6 +11,7 @@ interface Flags {
   rank: number;
   alpha: number;
   seed: number;
+  valueHead?: boolean;
   out: string;
   overwrite?: boolean;
   json?: boolean;
@@ -24,13 +25,14 @@ export function addInitAdapter(group: Command): void {
     .option('--rank <n>', 'of the adapter', integer('--rank', 1), 16)
     .option('--alpha <x>', 'the adapter counts alpha / rank', number('--alpha', { above: 0 }), 32)
     .option('--seed <n>', 'of A; B is zero', integer('--seed'), 0)
+    .option('--value-head', 'with a value head, at zero: a linear layer on the last hidden state')
     .requiredOption('--out <folder>', 'where it goes')
     .option('--overwrite', 'replace an adapter that is there')
     .option('--json', 'one line of JSON')
-    .action(async ({ rank, alpha, seed, out, ...flags }: Flags) => {
+    .action(async ({ rank, alpha, seed, valueHead, out, ...flags }: Flags) => {
       checkAdapterTarget(out, flags.overwrite);
       await withModel({ model: flags.model }, async ({ engine }) => {
-        const adapter = engine.initAdapter({ rank, alpha }, seed);
+        const adapter = engine.initAdapter({ rank, alpha, ...(valueHead && { valueHead }) }, seed);
         await writeAdapterFolder(engine, out, adapter);
         createOutput(flags.json === true).result(
           { out, rank, alpha, seed, parameters: adapter.values.length },

@@ -7,7 +7,7 @@ import { type EngineFlags, number, withEngine, withRows } from '../../model/flag
 import { mapRows, type RowFlags } from '../../model/mapRows.js';
 import { withModel } from '../../model/open.js';
 
-type Flags = EngineFlags & RowFlags & { adapter?: string; temperature: number };
+type Flags = EngineFlags & RowFlags & { adapter?: string; temperature: number; values?: boolean };
 
 export function addLogprobs(group: Command): void {
   const command = group
@@ -15,15 +15,23 @@ export function addLogprobs(group: Command): void {
     .description('score rows: {"tokens"} → {"logprobs"}, one fewer than tokens, since nothing predicts the first');
   withRows(withEngine(command))
     .option('--temperature <t>', 'divides the logits', number('--temperature', { above: 0 }), 1)
+    .option('--values', 'add the value head\'s estimates: {"logprobs", "values"}, as many')
     .action((flags: Flags) =>
       withModel(flags, async ({ engine, adapter, signal }) => {
         const { temperature } = flags;
+        if (flags.values && !adapter?.valueHead) {
+          throw new GauntletError('BAD_ADAPTER', '--values: needs an --adapter with a value head');
+        }
         await mapRows(
           flags,
           (value) => scoreRow(value, engine.info),
           async (batch) => {
             const scores = await engine.logprobs(batch, { adapter, temperature, signal });
-            return scores.map((logprobs) => ({ logprobs: logprobs.slice(1) }));
+            const values = flags.values ? await engine.values(batch, { adapter: adapter!, signal }) : undefined;
+            return scores.map((logprobs, i) => ({
+              logprobs: logprobs.slice(1),
+              ...(values && { values: values[i]!.slice(1) }),
+            }));
           },
         );
       }),

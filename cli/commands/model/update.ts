@@ -34,6 +34,9 @@ export function addUpdate(group: Command): void {
       const config = await readUpdateConfig(flags.config);
       await withModel(flags, async ({ engine, adapter, signal }) => {
         const state = await readOptimizer(engine, adapter!, flags.adapter);
+        if (config.valueCoefficient > 0 && !adapter!.valueHead) {
+          throw new GauntletError('BAD_ADAPTER', `${flags.adapter}: no value head, which valueCoefficient needs`);
+        }
         const rows = await readBatch(flags.batch, config, engine.info);
         const sums = await engine.gradients(rows, { adapter: adapter!, loss: lossOf(config, state.step), signal });
         const next = await engine.applyUpdate(adapter!, state, sums, adamwOf(config));
