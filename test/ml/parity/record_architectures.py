@@ -31,8 +31,8 @@ WHOLE = "5GB"
 CASES = [  # name, class, config, fields, dtype of the file, shard size, dtype of the adapter
     ("qwen2-tied-f32", Qwen2ForCausalLM, Qwen2Config, {"tie_word_embeddings": True, "rope_parameters": PLAIN}, "float32", WHOLE, "bfloat16"),
     ("qwen2-untied-bf16-sharded", Qwen2ForCausalLM, Qwen2Config, {"rms_norm_eps": 1e-5}, "bfloat16", "40KB", "float32"),
-    ("qwen3-untied-f32-sharded", Qwen3ForCausalLM, Qwen3Config, {"head_dim": 12, "rope_parameters": PLAIN}, "float32", "60KB", "float16"),
-    ("qwen3-tied-f16", Qwen3ForCausalLM, Qwen3Config, {"head_dim": 6, "tie_word_embeddings": True, "attention_bias": True}, "float16", WHOLE, "float32"),
+    ("qwen3-untied-f32-sharded", Qwen3ForCausalLM, Qwen3Config, {"head_dim": 24, "rope_parameters": PLAIN}, "float32", "90KB", "float16"),
+    ("qwen3-tied-f16", Qwen3ForCausalLM, Qwen3Config, {"head_dim": 16, "tie_word_embeddings": True, "attention_bias": True}, "float16", WHOLE, "float32"),
     ("llama-untied-bf16", LlamaForCausalLM, LlamaConfig, {"head_dim": 16, "rope_parameters": LLAMA3}, "bfloat16", WHOLE, "float32"),
     ("llama-tied-f32-biases", LlamaForCausalLM, LlamaConfig, {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True,
      "num_key_value_heads": 6, "rope_parameters": LLAMA3}, "float32", WHOLE, "float32"),
@@ -108,8 +108,16 @@ def record(index, name, model_class, config_class, fields, dtype, shard, adapter
     for parameter_name, p in tuned.named_parameters():
         if "lora_" in parameter_name:
             p.data = p.data.to(getattr(torch, adapter_dtype))
-    tuned.save_pretrained(os.path.join(folder, "adapter"))
-    os.remove(os.path.join(folder, "adapter", "README.md"))
+    adapter = os.path.join(folder, "adapter")
+    tuned.save_pretrained(adapter)
+    os.remove(os.path.join(adapter, "README.md"))
+    with open(os.path.join(adapter, "adapter_config.json"), "r+") as f:
+        config = json.load(f)
+        config["target_modules"].sort()  # a set: its order changes from run to run
+        config["base_model_name_or_path"] = name
+        f.seek(0)
+        f.truncate()
+        json.dump(config, f, indent=1)
     with open(os.path.join(folder, "expected.json"), "w") as f:
         json.dump({"versions": {"torch": torch.__version__, "transformers": transformers.__version__, "peft": peft.__version__}, "rows": rows}, f)
     print(name, "recorded")
