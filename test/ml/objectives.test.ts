@@ -1,0 +1,177 @@
+// The further terms of the loss against torch and peft (parity/record_objectives.py; versions in the fixture's
+// metadata), through the whole training graph; and the schedules of the learning rate against torch's.
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { learningRateFactor } from '../../core/rl/schedules.js';
+import { layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
+import { adapterLayout, VALUE_BIAS, VALUE_WEIGHT } from '../../ml/nn/valueHead.js';
+import type { Adapter, LossConfig } from '../../ml/session/engine.js';
+import { policyStats } from '../../ml/session/statistics.js';
+import { TrainSession } from '../../ml/session/trainSession.js';
+import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.js';
+
+const GRADIENT_TOLERANCE = 1e-4;
+const VALUE_TOLERANCE = 1e-5;
+const { rank, alpha, temperature, rows: B, length: T } = RECORDED;
+const FIXTURE = fileURLToPath(new URL('../../../test/ml/parity/objectives.safetensors', import.meta.url));
+
+/** The constants of record_objectives.py. */
+const RANGE = { clip: 0.2, clipHigh: 0.35, temperature };
+const TERMS = { average: 'sequence', entropyBonus: 0.05, klCoefficient: 0.3 } as const;
+const CASES: Record<string, LossConfig> = {
+  clip: RANGE,
+  sequence: { ...RANGE, ...TERMS },
+  value: { ...RANGE, valueCoefficient: 0.6 },
+  all: { ...RANGE, ...TERMS, valueCoefficient: 0.6, valueClip: 0.25 },
+};
+
+describe('terms of the loss', () => {
+  let base: Recorded;
+  let recorded: Recorded;
+  let train: TrainSession;
+  let adapter: Adapter;
+  const layout = adapterLayout(RECORDED_CONFIG, { rank, valueHead: true });
+
+  before(() => {
+    [base, recorded] = [new Recorded(), new Recorded(FIXTURE)];
+    train = new TrainSession({ config: RECORDED_CONFIG, weights: base.all('base.') });
+    const values = new Float32Array(layoutSize(layout));
+    const tensors = base.all('lora.');
+    for (const name of [VALUE_WEIGHT, VALUE_BIAS]) tensors.set(name, recorded.all('').get(name)!);
+    for (const { name, offset } of layout) values.set(tensors.get(name)!.data, offset);
+    adapter = { rank, alpha, values, valueHead: true };
+  });
+  after(async () => {
+    await train.close();
+    base.close();
+    recorded.close();
+  });
+
+  const row = (file: Recorded, name: string, b: number): number[] => [...file.get(name).subarray(b * T, (b + 1) * T)];
+  const trajectories = () =>
+    Array.from({ length: B }, (_, b) => ({
+      tokens: row(base, 'ids', b),
+      mask: row(base, 'mask', b),
+      oldLogprobs: row(base, 'old', b),
+      advantage: Number.NaN, // token advantages take its place
+      advantages: row(recorded, 'advantages', b),
+      referenceLogprobs: row(recorded, 'reference', b),
+      oldValues: row(recorded, 'oldValues', b),
+      returns: row(recorded, 'returns', b),
+    }));
+
+  for (const [name, loss] of Object.entries(CASES))
+    it(`${name}: loss, statistics and the gradient of every tensor are those of torch`, async () => {
+      const sums = await train.ppo(trajectories(), adapter, loss);
+      const stats = policyStats(sums, 0);
+      const [total, explained, policyLoss, exactEntropy, kl, valueLoss, moved, clipped] = recorded.get(
+        `${name}.statistics`,
+      ) as unknown as [number, number, number, number, number, number, number, number];
+      const expected: Record<string, number> = { loss: total, clipFraction: clipped };
+      if (name !== 'clip') expected.policyLoss = policyLoss;
+      if (loss.entropyBonus) Object.assign(expected, { exactEntropy, kl });
+      if (loss.valueCoefficient)
+        Object.assign(expected, { valueLoss, valueClipFraction: moved, explainedVariance: explained });
+      const always = ['loss', 'ratio', 'approxKl', 'clipFraction', 'entropy', 'gradNorm', 'tokens'];
+      assert.deepEqual(Object.keys(stats).sort(), [...new Set([...always, ...Object.keys(expected)])].sort());
+      for (const [key, value] of Object.entries(expected)) {
+        const actual = stats[key as keyof typeof stats]!;
+        assert.ok(
+          Math.abs(actual - value) < VALUE_TOLERANCE * Math.max(1, Math.abs(value)),
+          `${key}: ${actual} is not ${value}`,
+        );
+      }
+      const gradients = viewsOf(layout, sums.gradients);
+      const truth = recorded.all(`${name}.grad.`);
+      assert.deepEqual([...gradients.keys()].sort(), [...truth.keys()].sort());
+      for (const [tensor, { data }] of truth) {
+        const mean = gradients.get(tensor)!.data.map((g) => g / sums.divisor);
+        const error = data.some((v) => v !== 0) ? relativeError(mean, data) : Math.max(...mean.map(Math.abs));
+        assert.ok(error < GRADIENT_TOLERANCE, `${tensor}: relative error ${error}`);
+      }
+    });
+
+  it('values are those of torch, aligned as log-probs are', async () => {
+    const values = await train.values(trajectories(), adapter);
+    assert.ok(values.every((v) => v.length === T && v[0] === 0));
+    assert.ok(relativeError(values.flat(), recorded.get('all.values')) < VALUE_TOLERANCE);
+  });
+
+  it('shards add up to the whole, for an average over sequences too', async () => {
+    const rows = trajectories();
+    const whole = await train.ppo(rows, adapter, CASES.all!);
+    const parts = [
+      await train.ppo(rows.slice(0, 1), adapter, CASES.all!),
+      await train.ppo(rows.slice(1), adapter, CASES.all!),
+    ];
+    assert.equal(whole.divisor, B);
+    for (const key of Object.keys(whole) as (keyof typeof whole)[]) {
+      if (key === 'gradients') continue;
+      const sum = parts[0]![key]! + parts[1]![key]!;
+      assert.ok(Math.abs(sum - whole[key]!) < VALUE_TOLERANCE * Math.max(1, Math.abs(sum)), key);
+    }
+  });
+
+  it('a term that is off leaves no trace: the plain sums and the same bits', async () => {
+    const lora = { rank, alpha, values: adapter.values.subarray(0, layoutSize(loraLayout(RECORDED_CONFIG, rank))) };
+    const rows = trajectories().map(({ tokens, mask, oldLogprobs, advantages }) => ({
+      tokens,
+      mask,
+      oldLogprobs,
+      advantages,
+      advantage: 0,
+    }));
+    const plain = await train.ppo(rows, lora, { clip: 0.2, temperature });
+    const off = { entropyBonus: 0, klCoefficient: 0, valueCoefficient: 0, dropout: { rate: 0, key: [1, 2] as const } };
+    assert.deepEqual(
+      await train.ppo(rows, lora, { clip: 0.2, clipHigh: 0.2, average: 'token', temperature, ...off }),
+      plain,
+    );
+    assert.deepEqual(Object.keys(plain).sort(), [
+      'approxKl',
+      'clipped',
+      'divisor',
+      'entropy',
+      'gradients',
+      'loss',
+      'ratio',
+      'tokens',
+    ]);
+  });
+
+  it('a row without what a term needs is refused by the name of the array', async () => {
+    const rows = trajectories();
+    const without = (name: string) => rows.map((r) => ({ ...r, [name]: undefined }));
+    for (const [name, loss] of [
+      ['referenceLogprobs', CASES.sequence!],
+      ['returns', CASES.value!],
+      ['oldValues', CASES.all!],
+    ] as const)
+      await assert.rejects(train.ppo(without(name), adapter, loss), {
+        code: 'BAD_INPUT',
+        message: new RegExp(`no ${name}`),
+      });
+  });
+
+  it('equal returns have no explained variance', async () => {
+    const rows = trajectories().map((r) => ({ ...r, returns: r.returns.map(() => 0.7) }));
+    const stats = policyStats(await train.ppo(rows, adapter, CASES.value!), 0);
+    assert.equal(stats.explainedVariance, undefined);
+    assert.ok(stats.valueLoss! > 0);
+  });
+});
+
+describe('schedules of the learning rate', () => {
+  const [STEPS, warmupSteps, finalFactor] = [12, 4, 0.1];
+  const recorded = new Recorded(FIXTURE);
+  after(() => recorded.close());
+  for (const schedule of ['constant', 'linear', 'cosine'] as const)
+    it(`${schedule} with warm-up is the product of torch's schedulers`, () => {
+      const expected = recorded.get(`rates.${schedule}`);
+      const actual = Array.from(expected, (_, i) =>
+        learningRateFactor(i + 1, STEPS, { schedule, warmupSteps, finalFactor }),
+      );
+      assert.equal(expected.length, STEPS);
+      assert.ok(relativeError(actual, expected) < 1e-6, `${actual} is not ${expected}`);
+    });
+});
