@@ -9,7 +9,7 @@ import { type CaseResult, type Measured, ratiosOf, summarise } from './results.j
 import { SHAPES } from './shapes.js';
 
 /** What a contender answers to a job. */
-interface Outcome {
+export interface Outcome {
   seconds: number;
   tokens?: number[][];
   loss?: number;

@@ -1,0 +1,177 @@
+// The contenders as processes: ours always, the Python ones where GAUNTLET_BENCH_VENV names their environment.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Contender } from '../../bench/cases.js';
+import { type Job, makeJob } from '../../bench/inputs.js';
+import { Peer } from '../../bench/peers/peer.js';
+import { compare, type Outcome } from '../../bench/runner.js';
+import { provideShape, SHAPES } from '../../bench/shapes.js';
+import { packageRoot } from '../../data/paths.js';
+import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+
+const root = packageRoot();
+const scripts = join(root, 'bench', 'peers');
+const python3 = spawnSync('python3', ['--version']).status === 0 ? 'python3' : undefined;
+const venv = process.env.GAUNTLET_BENCH_VENV;
+const ours = (): Peer =>
+  Peer.start('ours', process.execPath, [join(root, 'dist', 'bench', 'peers', 'ours.js')], { GAUNTLET_THREADS: '1' });
+
+describe('a peer in Python', () => {
+  let peer: Peer;
+  before(function () {
+    if (!python3) {
+      this.test!.parent!.title += ' (skipped: no python3 on the PATH)';
+      this.skip();
+    }
+    const script = writeInto(
+      temporaryFolder(),
+      'peer.py',
+      `import os, sys
+sys.path.insert(0, ${JSON.stringify(scripts)})
+from protocol import serve
+def fail(_): raise ValueError("no good\\nsecond line")
+def chat(_):
+    print("a library says hello")
+    return {"answer": 42}
+def end(_): os._exit(5)
+def hang(_):
+    import time
+    time.sleep(60)
+serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
+`,
+    );
+    peer = Peer.start('toy', python3, [script]);
+  });
+  after(async () => {
+    await peer?.close();
+    removeTemporaryFolders();
+  });
+
+  it('answers a failure with its kind and first line, and lives on', async () => {
+    await assert.rejects(peer.request('fail'), { message: 'toy: ValueError: no good' });
+    await assert.rejects(peer.request('nonsense'), { message: 'toy: ValueError: unknown op nonsense' });
+    assert.deepEqual((await peer.request('chat')).result, { answer: 42 });
+  });
+
+  it('may print what it likes: only answers are read', async () => {
+    const { result, cpuSeconds } = await peer.request('chat');
+    assert.deepEqual(result, { answer: 42 });
+    assert.ok(cpuSeconds >= 0);
+  });
+
+  it('tells its largest resident set', async () => {
+    const { bytes } = (await peer.request<{ bytes: number }>('memory')).result;
+    assert.ok(bytes > 2e6 && bytes < 2e9, `${bytes}`);
+  });
+
+  it('that ends fails what waits for it and what comes later', async () => {
+    await assert.rejects(peer.request('end'), { message: 'toy ended (exit 5)' });
+    await assert.rejects(peer.request('chat'), { message: 'toy ended (exit 5)' });
+  });
+
+  it('that hangs is ended', async () => {
+    const again = Peer.start('slow', python3!, ['-c', 'import time; time.sleep(60)']);
+    await assert.rejects(again.request('run', {}, 0.2), { message: 'slow: no answer to run within 0.2 s' });
+    await again.close();
+  });
+
+  it('that cannot start says so', async () => {
+    const none = Peer.start('none', join(root, 'no-such-program'), []);
+    await assert.rejects(none.request('hello'), /none ended \(.*ENOENT/);
+    await none.close();
+  });
+});
+
+describe('the contenders on the shape of the shipped model', function () {
+  this.timeout(120_000);
+  const vocab = SHAPES.embedded.vocab;
+  const jobs: Job[] = [
+    makeJob({ kind: 'train', rows: 4, length: 24 }, vocab, 'test', 0),
+    makeJob({ kind: 'score', rows: 4, length: 24 }, vocab, 'test', 0),
+    makeJob({ kind: 'decode', rows: 4, prompt: 8, newTokens: 12 }, vocab, 'test', 0),
+  ];
+  let model: string;
+  let outcomes: Outcome[];
+  let peer: Peer;
+
+  before(async () => {
+    model = provideShape('embedded', temporaryFolder());
+    peer = ours();
+    await peer.request('open', { model });
+    outcomes = [];
+    for (const job of jobs) outcomes.push((await peer.request<Outcome>('run', { job })).result);
+  });
+  after(async () => {
+    await peer?.close();
+    removeTemporaryFolders();
+  });
+
+  it('a shape is written once, weights and adapter both', () => {
+    const bytes = readFileSync(join(model, 'model.safetensors'));
+    assert.equal(provideShape('embedded', join(model, '..')), model);
+    assert.deepEqual(readFileSync(join(model, 'model.safetensors')), bytes);
+    assert.ok(JSON.parse(readFileSync(join(model, 'adapter', 'adapter_config.json'), 'utf8')).r === 8);
+  });
+
+  it('ours trains, scores and decodes, and tells how long it took', () => {
+    const [train, score, decode] = outcomes as [Outcome, Outcome, Outcome];
+    assert.ok(Number.isFinite(train.loss) && train.loss !== 0);
+    assert.ok(Math.abs(score.loss! - Math.log(vocab)) < 2, `${score.loss}`);
+    assert.deepEqual(
+      decode.tokens!.map((row) => row.length),
+      [12, 12, 12, 12],
+    );
+    for (const { seconds } of outcomes) assert.ok(seconds > 0);
+  });
+
+  it('ours answers in one line to a model that is not there, and knows its versions and memory', async () => {
+    const other = ours();
+    await assert.rejects(other.request('run', { job: jobs[0] }), { message: 'ours: no model is open' });
+    await assert.rejects(other.request('open', { model: '/no/such/model' }), /^Error: ours: .*no such/i);
+    await assert.rejects(other.request('dance'), { message: 'ours: unknown op dance' });
+    const { result } = await other.request<Record<string, string>>('hello');
+    assert.equal(result.node, process.versions.node);
+    assert.ok((await other.request<{ bytes: number }>('memory')).result.bytes > 1e7);
+    await other.close();
+  });
+
+  for (const [name, kinds] of [
+    ['torch', [0, 1, 2]],
+    ['llama', [2]],
+  ] as const) {
+    it(`${name} agrees with ours, and answers in one line to a model that is not there`, async function () {
+      if (!venv) {
+        this.test!.title += ' (skipped: GAUNTLET_BENCH_VENV names no Python environment)';
+        this.skip();
+      }
+      const python = join(venv, 'bin', 'python');
+      if (name === 'llama') {
+        const made = spawnSync(python, [join(scripts, 'write_gguf.py'), model, join(model, 'model.gguf')]);
+        assert.equal(made.status, 0, made.stderr.toString());
+      }
+      const theirs = Peer.start(name, python, ['-W', 'ignore', join(scripts, `${name}_peer.py`), '1']);
+      await assert.rejects(
+        theirs.request('open', { model: '/no/such/model' }).then(() => theirs.request('run', { job: jobs[2] })),
+        (error: Error) => error.message.startsWith(`${name}: `) && !error.message.includes('\n'),
+      );
+      await theirs.request('open', { model });
+      for (const i of kinds) {
+        const outcome = (await theirs.request<Outcome>('run', { job: jobs[i] })).result;
+        const agreement: Record<string, number> = {};
+        compare(
+          new Map<Contender, Outcome>([
+            ['ours', outcomes[i]!],
+            [name, outcome],
+          ]),
+          agreement,
+        );
+        const { kind } = jobs[i]!;
+        if (kind !== 'decode') assert.ok(agreement[name]! < 1e-4, `${kind}: losses differ by ${agreement[name]}`);
+        else assert.ok(agreement[name]! > 0.9, `${agreement[name]} of the tokens agree`);
+      }
+      await theirs.close();
+    });
+  }
+});
