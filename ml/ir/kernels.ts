@@ -171,7 +171,7 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
       build([rows, kvHeads, Math.max(S, total), size], ([b, h, p, i]) => {
         const t = p! - first(b!);
         if (t < 0) return past.data[ravel([b!, h!, p!, i!], past.shape)]!;
-        return p! <= last!.data[b]! ? fresh.data[ravel([b!, h!, t, i!], fresh.shape)]! : 0;
+        return p! <= last!.data[b!]! ? fresh.data[ravel([b!, h!, t, i!], fresh.shape)]! : 0;
       });
     const k = joined(pastK!, turned(part(heads, kvHeads)));
     const v = joined(pastV!, part(heads + kvHeads, kvHeads));
