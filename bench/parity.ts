@@ -1,8 +1,9 @@
-// `npm run parity`: repeats live what test/ml/parity.test.ts holds against a recording. Makes a Python environment with
-// the pinned torch, transformers and peft (or takes GAUNTLET_PYTHON), computes the reference anew, and runs the same
-// tests on it; then compares base and adapter as transformers + peft load them. Python serves as the judge only.
+// `npm run parity`: repeats live what the tests hold against recordings. Makes a Python environment with the pinned torch,
+// transformers and peft (or takes GAUNTLET_PYTHON), computes the references anew, updates on other random shapes than the
+// recorded ones, and runs the same tests on them; then compares bases and adapters of ours as transformers + peft load
+// them. Python serves as the judge only.
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot, tinyModelPath } from '../data/paths.js';
 import { providePython, TORCH_REQUIREMENTS } from './python.js';
@@ -28,11 +29,28 @@ function fail(error: Error): never {
 mkdirSync(cache, { recursive: true });
 const given = process.env.GAUNTLET_PYTHON;
 const interpreter = given || (await providePython({ requirements: [TORCH_REQUIREMENTS], say }).catch(fail));
+const python = (script: string, ...args: string[]): void =>
+  run(interpreter, ['-W', 'ignore', join(scripts, script), ...args]);
+const test = (name: string, env: Record<string, string>): void => run('npx', ['mocha', `dist/test/ml/${name}`], env);
+
 const recording = join(cache, 'live.safetensors');
-run(interpreter, ['-W', 'ignore', join(scripts, 'record.py'), recording]);
-run('npx', ['mocha', 'dist/test/ml/parity.test.js'], { GAUNTLET_PARITY: recording });
-if (existsSync(join(tinyModelPath(), 'model.safetensors'))) {
+python('record.py', recording);
+test('parity.test.js', { GAUNTLET_PARITY: recording });
+
+const architectures = join(cache, 'architectures');
+python('record_architectures.py', architectures);
+test('architectures.test.js', { GAUNTLET_ARCHITECTURES: architectures });
+
+const seed = process.env.GAUNTLET_SEED ?? String(Date.now() % 1_000_000);
+say(`updates of seed ${seed} (GAUNTLET_SEED repeats them)`);
+python('record_updates.py', cache, seed);
+test('updateParity.test.js', { GAUNTLET_UPDATES: cache });
+
+const folders = readdirSync(architectures, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+const models = [tinyModelPath(), ...folders.map(({ name }) => join(architectures, name))];
+for (const model of models.filter((path) => existsSync(join(path, 'config.json')))) {
   const adapter = join(cache, 'adapter');
   rmSync(adapter, { recursive: true, force: true });
-  run(interpreter, ['-W', 'ignore', join(scripts, 'check_transformers.py'), tinyModelPath(), adapter, 'make']);
+  say(`${model} and an adapter of ours, as transformers and peft load them`);
+  python('check_transformers.py', model, adapter, 'make');
 }
