@@ -31,6 +31,15 @@ const quantized = (dtype: 'uint4' | 'uint8', ...shape: number[]): CaseInput => {
 };
 const i = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int64', data });
 
+/** int32 near its ends, so that sums and products wrap. */
+const wrapping: { inputs: CaseInput[]; attrs: Record<never, never> } = {
+  inputs: [
+    { shape: [2, 1], dtype: 'int32', data: [2147483647, -1640531527] },
+    { shape: [3], dtype: 'int32', data: [2147483645, -2048144789, 2147483647] },
+  ],
+  attrs: {},
+};
+
 const sides = [false, true].flatMap((transA) => [false, true].map((transB) => ({ transA, transB })));
 const left = (transposed: boolean, ...lead: number[]): CaseInput => f(...lead, ...(transposed ? [4, 3] : [3, 4]));
 const right = (transposed: boolean, ...lead: number[]): CaseInput => f(...lead, ...(transposed ? [5, 4] : [4, 5]));
@@ -58,12 +67,12 @@ const attention = (rows: number, length: number, past: number, last: number[], p
 ];
 
 export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
-  Add: broadcasts(),
+  Add: [...broadcasts(), wrapping],
   Sub: broadcasts(),
-  Mul: broadcasts(),
+  Mul: [...broadcasts(), wrapping],
   Div: broadcasts(positive),
   Min: broadcasts(),
-  LessOrEqual: broadcasts(),
+  LessOrEqual: [...broadcasts(), wrapping],
   Neg: unary(),
   Exp: unary(),
   Log: unary(positive(2, 3)),
