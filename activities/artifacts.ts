@@ -13,7 +13,7 @@ import type { Adapter, Engine, OptimizerState } from '../ml/session/engine.js';
 import type { Digest, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
-import type { RunRef } from './types.js';
+import type { RoleState, RunRef } from './types.js';
 
 /** Chains of a batch, problem by problem, G samples each. */
 export type ChainList = Chain[];
@@ -102,8 +102,8 @@ export function problemOf(byId: Map<string, Problem>, id: string): Problem {
 export interface OpenRole {
   config: RunConfig;
   engine: Engine;
-  /** Of the role, at some point of its training. */
-  adapter(weights: Digest): Promise<Adapter>;
+  /** Of the role, at some point of its training; sampling needs no value head. */
+  adapter(weights: Digest, valueHead?: Digest): Promise<Adapter>;
 }
 
 /** A worker with another model than the run began with is refused. */
@@ -117,7 +117,9 @@ export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<O
       `model '${model}' has digest ${engine.info.digest}, but run '${run.runId}' began with ${modelDigest}`,
     );
   }
-  return { config, engine, adapter: (weights) => readAdapter(scope.store, engine, adapterConfig, weights) };
+  const adapter: OpenRole['adapter'] = (weights, valueHead) =>
+    readAdapter(scope.store, engine, { config: adapterConfig, weights, ...(valueHead && { valueHead }) });
+  return { config, engine, adapter };
 }
 
 /** Of a run's manifest and checkpoints; the discriminator's only where it has a base of its own. */
@@ -132,27 +134,41 @@ export function adapterShape({ lora, advantage }: RunConfig): Parameters<Engine[
   return { rank, alpha, ...(advantage.estimator === 'gae' ? { valueHead: true } : {}) };
 }
 
-const WEIGHTS_FILE = 'adapter_model.safetensors';
-const CONFIG_FILE = 'adapter_config.json';
+const ADAPTER_FILES = {
+  config: 'adapter_config.json',
+  weights: 'adapter_model.safetensors',
+  valueHead: 'value_head.safetensors',
+} as const;
 
-export async function writeAdapter(
-  store: Store,
-  engine: Engine,
-  adapter: Adapter,
-): Promise<{ weights: Digest; config: Digest }> {
-  const files = engine.exportAdapter(adapter);
-  const [weights, config] = [files.get(WEIGHTS_FILE), files.get(CONFIG_FILE)];
-  if (!weights || !config) throw new GauntletError('ENGINE_FAULT', 'the engine exported an incomplete adapter');
-  return { weights: await store.putBlob(weights), config: await store.putBlob(config) };
+/** The files of an adapter's folder, each by digest. */
+export interface StoredAdapter {
+  config: Digest;
+  weights: Digest;
+  valueHead?: Digest;
 }
 
-async function readAdapter(store: Store, engine: Engine, config: Digest, weights: Digest): Promise<Adapter> {
-  return engine.importAdapter(
-    new Map([
-      [CONFIG_FILE, await store.getBlob(config)],
-      [WEIGHTS_FILE, await store.getBlob(weights)],
-    ]),
-  );
+export async function writeAdapter(store: Store, engine: Engine, adapter: Adapter): Promise<StoredAdapter> {
+  const files = engine.exportAdapter(adapter);
+  const config = files.get(ADAPTER_FILES.config);
+  const weights = files.get(ADAPTER_FILES.weights);
+  const valueHead = files.get(ADAPTER_FILES.valueHead);
+  if (!weights || !config) throw new GauntletError('ENGINE_FAULT', 'the engine exported an incomplete adapter');
+  return {
+    config: await store.putBlob(config),
+    weights: await store.putBlob(weights),
+    ...(valueHead && { valueHead: await store.putBlob(valueHead) }),
+  };
+}
+
+export function roleState({ weights, valueHead }: Omit<StoredAdapter, 'config'>, optimizer: Digest): RoleState {
+  return { adapter: weights, ...(valueHead && { valueHead }), optimizer };
+}
+
+async function readAdapter(store: Store, engine: Engine, stored: StoredAdapter): Promise<Adapter> {
+  const files = new Map<string, Uint8Array>();
+  for (const [part, digest] of Object.entries(stored))
+    files.set(ADAPTER_FILES[part as keyof StoredAdapter], await store.getBlob(digest));
+  return engine.importAdapter(files);
 }
 
 export const encodeOptimizerState = ({ step, m, v }: OptimizerState): Uint8Array => encodeTensors({ m, v }, { step });

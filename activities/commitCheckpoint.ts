@@ -3,7 +3,7 @@ import { ROLES, type Role } from '../core/schema/chain.js';
 import { adapterRole, type RunConfig } from '../core/schema/config.js';
 import { canonicalJson, digestBytes } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit } from '../store/checkpoints.js';
-import type { Store } from '../store/store.js';
+import type { Digest, Store } from '../store/store.js';
 import { type Memory, modelDigests, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, CommitCheckpointInput, RoleState } from './types.js';
@@ -53,13 +53,18 @@ async function filesOf(
   store: Store,
   { adapterConfig }: BaseRef,
   role: Role,
-  { adapter, optimizer }: RoleState,
+  { adapter, valueHead, optimizer }: RoleState,
 ): Promise<[path: string, bytes: Uint8Array][]> {
-  return [
-    [CHECKPOINT_FILES[`${role}Config`], await store.getBlob(adapterConfig)],
-    [CHECKPOINT_FILES[`${role}Adapter`], await store.getBlob(adapter)],
-    [CHECKPOINT_FILES[`${role}Optimizer`], await store.getBlob(optimizer)],
+  const files: [part: 'Config' | 'Adapter' | 'ValueHead' | 'Optimizer', digest: Digest | undefined][] = [
+    ['Config', adapterConfig],
+    ['Adapter', adapter],
+    ['ValueHead', valueHead],
+    ['Optimizer', optimizer],
   ];
+  const present = files.flatMap(([part, digest]) =>
+    digest === undefined ? [] : [{ path: CHECKPOINT_FILES[`${role}${part}`], digest }],
+  );
+  return Promise.all(present.map(async ({ path, digest }) => [path, await store.getBlob(digest)]));
 }
 
 const json = (value: unknown): Uint8Array => Buffer.from(`${canonicalJson(value, 2)}\n`, 'utf8');

@@ -9,7 +9,7 @@ import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schem
 import { SPLITS } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
 import { createRun } from '../store/runs.js';
-import { adapterShape, encodeOptimizerState, type Memory, modelDigests, writeAdapter } from './artifacts.js';
+import { adapterShape, encodeOptimizerState, type Memory, modelDigests, roleState, writeAdapter } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
@@ -50,9 +50,10 @@ async function openingOf(scope: Scope, config: RunConfig, role: Role): Promise<{
   const engine = await scope.deps.engine(model, config.engine);
   const key = deriveKey(config.seed, 'adapter', adapterRole(config, role));
   const adapter = engine.initAdapter(adapterShape(config), key[0]);
-  const { weights, config: adapterConfig } = await writeAdapter(scope.store, engine, adapter);
+  const { config: adapterConfig, ...weights } = await writeAdapter(scope.store, engine, adapter);
   const optimizer = await scope.store.putBlob(encodeOptimizerState(engine.newOptimizerState(adapter)));
-  return { base: { model, modelDigest: engine.info.digest, adapterConfig }, state: { adapter: weights, optimizer } };
+  const state = roleState(weights, optimizer);
+  return { base: { model, modelDigest: engine.info.digest, adapterConfig }, state };
 }
 
 /** @throws GauntletError BAD_INPUT: without validation and test problems nothing could be chosen or reported */

@@ -13,7 +13,7 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
   if (rows.length === 0) return { trajectories: input.trajectories };
   const { config, engine, adapter: read } = await openRole(scope, input.run, input.role);
   const { signal } = scope;
-  const adapter = await read(input.adapter);
+  const adapter = await read(input.adapter, input.valueHead);
   const { temperature } = config.sampling;
   const old = await engine.logprobs(rows, { adapter, temperature, signal });
   const base = config.ppo.klCoefficient > 0 ? await engine.logprobs(rows, { temperature, signal }) : undefined;

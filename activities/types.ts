@@ -33,6 +33,7 @@ export interface Position extends PlannedStep {
 
 export interface RoleState {
   adapter: Digest; // the bytes of adapter_model.safetensors
+  valueHead?: Digest; // of value_head.safetensors, with GAE
   optimizer: Digest;
 }
 
@@ -137,6 +138,7 @@ export interface ScoreOldPolicyInput {
   role: Role;
   trajectories: Digest;
   adapter: Digest;
+  valueHead?: Digest;
 }
 export interface ScoreOldPolicyOutput {
   trajectories: Digest;

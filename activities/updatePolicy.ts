@@ -6,17 +6,17 @@ import { planMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Adapter, Engine, LossConfig, OptimizerState } from '../ml/session/engine.js';
-import type { Digest } from '../store/store.js';
 import {
   decodeOptimizerState,
   encodeOptimizerState,
   type OpenRole,
   openRole,
+  roleState,
   type TrajectoryList,
   writeAdapter,
 } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
+import type { RoleState, UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
 
 const NO_UPDATE: PolicyStats = { loss: 0, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 0, tokens: 0 };
 
@@ -39,7 +39,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   const anEpoch = minibatches.length / ppo.epochs;
   let progress = (await resume(scope, opened, minibatches.length)) ?? {
     done: 0,
-    adapter: await opened.adapter(input.state.adapter),
+    adapter: await opened.adapter(input.state.adapter, input.state.valueHead),
     optimizer: decodeOptimizerState(await scope.store.getBlob(input.state.optimizer)),
     stats: [],
   };
@@ -64,9 +64,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
       saved = performance.now();
     }
   }
-  const { weights } = await writeAdapter(scope.store, engine, progress.adapter);
-  const optimizer = await scope.store.putBlob(encodeOptimizerState(progress.optimizer));
-  return { state: { adapter: weights, optimizer }, stats: meanStats(progress.stats) };
+  return { state: await writeState(scope, engine, progress), stats: meanStats(progress.stats) };
 }
 
 /** What is off is absent: the engine then builds and computes nothing for it. */
@@ -104,11 +102,14 @@ export function meanStats(stats: PolicyStats[]): PolicyStats {
   return { ...NO_UPDATE, ...Object.fromEntries(means), tokens: sum(stats, (s) => s.tokens) };
 }
 
-interface SavedProgress {
+interface SavedProgress extends RoleState {
   done: number;
-  adapter: Digest;
-  optimizer: Digest;
   stats: PolicyStats[];
+}
+
+async function writeState(scope: Scope, engine: Engine, progress: Progress): Promise<RoleState> {
+  const stored = await writeAdapter(scope.store, engine, progress.adapter);
+  return roleState(stored, await scope.store.putBlob(encodeOptimizerState(progress.optimizer)));
 }
 
 const progressKey = (scope: Scope, done: number): string =>
@@ -118,8 +119,7 @@ const progressKey = (scope: Scope, done: number): string =>
 export async function saveProgress(scope: Scope, engine: Engine, progress: Progress): Promise<void> {
   const saved: SavedProgress = {
     done: progress.done,
-    adapter: (await writeAdapter(scope.store, engine, progress.adapter)).weights,
-    optimizer: await scope.store.putBlob(encodeOptimizerState(progress.optimizer)),
+    ...(await writeState(scope, engine, progress)),
     stats: progress.stats,
   };
   await scope.store.putMemo(progressKey(scope, progress.done), await scope.store.putJson(saved));
@@ -132,7 +132,7 @@ async function resume(scope: Scope, { adapter }: OpenRole, minibatches: number):
     const saved = await scope.store.getJson<SavedProgress>(digest);
     return {
       done,
-      adapter: await adapter(saved.adapter),
+      adapter: await adapter(saved.adapter, saved.valueHead),
       optimizer: decodeOptimizerState(await scope.store.getBlob(saved.optimizer)),
       stats: saved.stats,
     };

@@ -5,11 +5,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ActivityDeps } from '../../activities/index.js';
+import { GauntletError } from '../../core/errors.js';
 import { uniformAt } from '../../core/random.js';
 import type { CallResult, ExecutionJob, ExecutionResult } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
-import type { Adapter, Engine, GenerateRow } from '../../ml/session/engine.js';
+import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/session/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openFileStore } from '../../store/fileStore.js';
 
@@ -75,16 +76,23 @@ export class FakeEngine implements Engine {
     eosTokens: [EOS],
   };
   calls: string[] = [];
+  losses: LossConfig[] = [];
   encode = (text: string): number[] => [...text].map((char) => char.charCodeAt(0));
   decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
   openingTokens = (messages: { content: string }[]): number[] => this.encode(messages.map((m) => m.content).join('\n'));
   continuationTokens = (content: string, finished: boolean): number[] =>
     this.encode(finished ? content : `!${content}`);
 
-  initAdapter({ rank, alpha }: { rank: number; alpha: number }, seed: number): Adapter {
-    return { rank, alpha, values: Float32Array.from({ length: SIZE }, (_, i) => (i === 0 ? 0 : (seed % 97) / 97 + i)) };
+  /** A value head is one more value, what it estimates everywhere. */
+  initAdapter(config: Parameters<Engine['initAdapter']>[0], seed: number): Adapter {
+    const values = Array.from({ length: SIZE }, (_, i) => (i === 0 ? 0 : (seed % 97) / 97 + i));
+    return { ...config, values: Float32Array.from(config.valueHead ? [...values, 0] : values) };
   }
-  newOptimizerState = () => ({ step: 0, m: new Float32Array(SIZE), v: new Float32Array(SIZE) });
+  newOptimizerState = ({ values }: Adapter) => ({
+    step: 0,
+    m: new Float32Array(values.length),
+    v: new Float32Array(values.length),
+  });
 
   async generate(rows: GenerateRow[], options: Parameters<Engine['generate']>[1]) {
     this.calls.push('generate');
@@ -106,20 +114,30 @@ export class FakeEngine implements Engine {
 
   async values(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['values']>[1]) {
     this.calls.push('values');
-    return rows.map(({ tokens }) => tokens.map((token) => ((token % 5) - 2) / 10 + adapter.values[0]! / 100));
+    if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
+    return rows.map(({ tokens }) => tokens.map(() => adapter.values[SIZE]!));
   }
 
-  /** Rows with a positive advantage pull the first value up; the second counts trained tokens. */
-  async gradients(rows: Parameters<Engine['gradients']>[0]) {
+  /** Rows with a positive advantage pull the first value up; the second counts trained tokens; a head nears returns. */
+  async gradients(
+    rows: Parameters<Engine['gradients']>[0],
+    { adapter, loss }: Pick<Parameters<Engine['gradients']>[1], 'adapter' | 'loss'>,
+  ) {
     this.calls.push('gradients');
-    const gradients = new Float32Array(SIZE);
+    this.losses.push(loss);
+    const gradients = new Float32Array(adapter.values.length);
     let tokens = 0;
     for (const row of rows) {
       const trained = row.mask.reduce((sum, m) => sum + m, 0);
       tokens += trained;
       const good = /x \+ (\d+)$|\), /.test(this.decode(row.tokens).trim()) ? 1 : -1;
-      gradients[0]! -= row.advantage * trained * good;
+      const advantage = row.advantages?.reduce((sum, a) => sum + a, 0) ?? row.advantage * trained;
+      gradients[0]! -= advantage * good;
       gradients[1]! += row.oldLogprobs.reduce((sum, p) => sum + p, 0);
+      if (adapter.valueHead)
+        row.returns!.forEach((value, t) => {
+          gradients[SIZE]! += row.mask[t]! * (adapter.values[SIZE]! - value);
+        });
     }
     return { gradients, loss: -1, divisor: tokens, ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens, tokens };
   }
@@ -137,21 +155,28 @@ export class FakeEngine implements Engine {
     return {
       adapter: { ...adapter, values },
       state: { step: state.step + 1, m: sums.gradients, v: state.v },
-      stats: { loss: -1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 1, gradNorm: 1, tokens: sums.tokens },
+      stats: {
+        ...{ loss: -1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 1, gradNorm: 1, tokens: sums.tokens },
+        ...(adapter.valueHead ? { valueLoss: 0.5 } : {}),
+      },
     };
   }
 
-  exportAdapter({ rank, alpha, values }: Adapter) {
-    const config = new TextEncoder().encode(JSON.stringify({ rank, alpha }));
-    return new Map([
-      ['adapter_config.json', config],
-      ['adapter_model.safetensors', new Uint8Array(values.slice().buffer)],
+  exportAdapter({ rank, alpha, values, valueHead }: Adapter) {
+    const bytes = (from: number, to: number) => new Uint8Array(values.slice(from, to).buffer);
+    const files = new Map([
+      ['adapter_config.json', new TextEncoder().encode(JSON.stringify({ rank, alpha }))],
+      ['adapter_model.safetensors', bytes(0, SIZE)],
     ]);
+    return valueHead ? files.set('value_head.safetensors', bytes(SIZE, SIZE + 1)) : files;
   }
   importAdapter(files: Map<string, Uint8Array>): Adapter {
     const { rank, alpha } = JSON.parse(new TextDecoder().decode(files.get('adapter_config.json'))) as Adapter;
-    const bytes = files.get('adapter_model.safetensors')!;
-    return { rank, alpha, values: new Float32Array(bytes.slice().buffer) };
+    const floats = (name: string) => new Float32Array(files.get(name)!.slice().buffer);
+    const values = floats('adapter_model.safetensors');
+    if (!files.has('value_head.safetensors')) return { rank, alpha, values };
+    const [bias] = floats('value_head.safetensors');
+    return { rank, alpha, values: Float32Array.from([...values, bias!]), valueHead: true };
   }
   async close(): Promise<void> {}
 }

@@ -29,6 +29,7 @@ export async function updateRole(
     role,
     trajectories: rewarded.trajectories,
     adapter: before.adapter,
+    valueHead: before.valueHead,
   });
   const updated = await acts.updatePolicy({
     run,

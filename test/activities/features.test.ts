@@ -1,0 +1,216 @@
+// What the configuration can switch on beyond the tiny preset: each switch reaches the engine, and a run goes through.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { type ChainList, decodeOptimizerState, type TestBatch } from '../../activities/artifacts.js';
+import { type Activities, createActivities } from '../../activities/index.js';
+import { lossOf, meanStats } from '../../activities/updatePolicy.js';
+import { resolveConfig } from '../../core/presets.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import { loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { readMetrics, readRun } from '../../store/runs.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { solve } from '../../workflows/solveProblems.js';
+import { type Doubles, doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
+
+const POSITION = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
+const GAE = { estimator: 'gae', gamma: 0.9, lambda: 0.5, valueCoefficient: 0.3 } as const;
+
+describe('features of a run', () => {
+  let world: Doubles;
+  let acts: Activities;
+  beforeEach(async () => {
+    world = await doubles();
+    acts = createActivities(world.deps);
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  const steps = async (runId: string) =>
+    (await readMetrics<StepMetrics>(world.deps.store, runId)).filter((record) => record.kind === 'step');
+
+  /** Scored rows of two samples, of which the second is trained in two places. */
+  async function scored(config: object, runId = 'run'): Promise<Trajectory[]> {
+    const { run, state } = await acts.prepareRun({ runId, input: { ...SMALL_RUN, ...config } });
+    const rows: Trajectory[] = [
+      { tokens: [40, 41, 42], mask: [0, 1, 1], oldLogprobs: [0, 0, 0], advantage: 0, reward: 1 },
+      { tokens: [40, 41, 42, 43], mask: [0, 1, 0, 1], oldLogprobs: [0, 0, 0, 0], advantage: 0, reward: -1 },
+    ];
+    const { adapter, valueHead } = state.generator;
+    const trajectories = await world.deps.store.putJson(rows);
+    const out = await acts.scoreOldPolicy({ run, role: 'generator', trajectories, adapter, valueHead });
+    return world.deps.store.getJson<Trajectory[]>(out.trajectories);
+  }
+
+  it('the KL penalty compares with the base, whose log-probs are taken for trained tokens', async () => {
+    const adapters: unknown[] = [];
+    const logprobs = world.engine.logprobs.bind(world.engine);
+    world.engine.logprobs = (rows, options) => {
+      adapters.push(options.adapter);
+      return logprobs(rows, options);
+    };
+    const rows = await scored({ ppo: { ...SMALL_RUN.ppo, klCoefficient: 0.1 } });
+    assert.deepEqual([adapters.length, adapters[0] === undefined, adapters[1] === undefined], [2, false, true]);
+    const base = await world.engine.logprobs(rows, { temperature: 1 });
+    rows.forEach((row, r) => {
+      assert.deepEqual(
+        row.referenceLogprobs,
+        row.mask.map((bit, t) => (bit ? base[r]![t] : 0)),
+      );
+    });
+    assert.equal((await scored({}, 'without'))[0]!.referenceLogprobs, undefined);
+  });
+
+  it('GAE takes values, and gives every trained token a return and a whitened advantage', async () => {
+    world.engine.values = async (rows) => rows.map(({ tokens }) => tokens.map((_, t) => t / 10));
+    const [one, two] = await scored({ advantage: { ...GAE, stdOffset: 0 } });
+    assert.deepEqual(one!.oldValues, [0, 0.1, 0.2]);
+    assert.deepEqual(two!.oldValues, [0, 0.1, 0, 0.3]);
+    // by hand: δ of the last trained token is reward − V, of the one before γV' − V; A = δ + γλA'
+    const advantages = [0.9 * 0.2 - 0.1 + 0.45 * 0.8, 0.8, 0.9 * 0.3 - 0.1 + 0.45 * -1.3, -1.3];
+    const mean = advantages.reduce((a, b) => a + b, 0) / 4;
+    const std = Math.sqrt(advantages.reduce((sum, a) => sum + (a - mean) ** 2, 0) / 4);
+    const near = (actual: number[], wanted: number[]) =>
+      actual.forEach((value, i) => {
+        assert.ok(Math.abs(value - wanted[i]!) < 1e-12, `${actual} is ${wanted}`);
+      });
+    near(one!.returns!, [0, advantages[0]! + 0.1, 1]);
+    near(two!.returns!, [0, advantages[2]! + 0.1, 0, -1]);
+    const whitened = advantages.map((a) => (a - mean) / std);
+    near(one!.advantages!, [0, whitened[0]!, whitened[1]!]);
+    near(two!.advantages!, [0, whitened[2]!, 0, whitened[3]!]);
+  });
+
+  it('a run with GAE trains, keeps the value head in its checkpoints, and is solved with', async () => {
+    const input = { ...SMALL_RUN, advantage: GAE, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } };
+    const result = await runPipeline(acts, 'run', input);
+    assert.ok(result.after.passRate > result.before.passRate, `${result.after.passRate} > ${result.before.passRate}`);
+    const { files, metadata } = await loadCheckpoint(world.deps.store, 'run', 'latest');
+    const bias = (role: string) => new Float32Array(files.get(`${role}/value_head.safetensors`)!.slice().buffer)[0]!;
+    assert.ok(bias('generator') !== 0 && bias('discriminator') !== 0);
+    assert.equal(Object.keys(metadata.files).length, 11);
+    assert.ok((await verifyCheckpoints(world.deps.store, 'run')).every((report) => report.problems.length === 0));
+    for (const step of await steps('run')) {
+      assert.equal(step.update.valueLoss, 0.5);
+      assert.ok(step.rows > 0);
+    }
+    assert.equal((await solve(acts, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
+    const other = await doubles();
+    assert.deepEqual((await runPipeline(createActivities(other.deps), 'run', input)).digests, result.digests);
+    await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('the loss has what the configuration switches on, and a dropout mask of its own for every minibatch', async () => {
+    const key = [1, 2] as const;
+    assert.deepEqual(lossOf(resolveConfig(), key), { clip: 0.2, temperature: 0.8 });
+    const all = resolveConfig({
+      ppo: { clipHigh: 0.28, average: 'sequence', entropyBonus: 0.01, klCoefficient: 0.05 },
+      advantage: { ...GAE, valueClip: 0.4 },
+      lora: { dropout: 0.1 },
+    });
+    assert.deepEqual(lossOf(all, key), {
+      clip: 0.2,
+      clipHigh: 0.28,
+      temperature: 0.8,
+      average: 'sequence',
+      entropyBonus: 0.01,
+      klCoefficient: 0.05,
+      valueCoefficient: 0.3,
+      valueClip: 0.4,
+      dropout: { rate: 0.1, key },
+    });
+    assert.equal(lossOf(resolveConfig({ advantage: { ...GAE, valueClip: null } }), key).valueClip, undefined);
+    await runPipeline(acts, 'run', { ...SMALL_RUN, lora: { dropout: 0.1 }, ppo: { ...SMALL_RUN.ppo, minibatch: 4 } });
+    const keys = world.engine.losses.map(({ dropout }) => dropout!.key.join());
+    assert.ok(keys.length > 12);
+    assert.equal(new Set(keys).size, keys.length);
+  });
+
+  it('statistics that some minibatches lack are means over those that have them', () => {
+    const plain = { loss: 1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 2, tokens: 10 };
+    const mean = meanStats([
+      { ...plain, kl: 1, explainedVariance: 0.5 },
+      { ...plain, kl: 3, tokens: 30 },
+    ]);
+    assert.deepEqual([mean.kl, mean.explainedVariance, mean.valueLoss, mean.tokens], [2.5, 0.5, undefined, 40]);
+  });
+
+  it('in unified mode one adapter and one optimizer play both roles', async () => {
+    const result = await runPipeline(acts, 'run', { ...SMALL_RUN, mode: 'unified' });
+    assert.equal(result.digests.generator, result.digests.discriminator);
+    const { files } = await loadCheckpoint(world.deps.store, 'run', 'latest');
+    assert.deepEqual(
+      [...files.keys()].filter((path) => /adapter|optimizer/.test(path)),
+      ['generator/adapter_config.json', 'generator/adapter_model.safetensors', 'optimizer_generator.bin'],
+    );
+    const minibatches = world.engine.calls.filter((call) => call === 'applyUpdate').length;
+    assert.equal(decodeOptimizerState(files.get('optimizer_generator.bin')!).step, minibatches);
+    const seen = new Set<number>();
+    const generate = world.engine.generate.bind(world.engine);
+    world.engine.generate = (rows, options) => {
+      seen.add(options.adapter!.values[0]!);
+      return generate(rows, options);
+    };
+    await solve(acts, { checkpoint: { runId: 'run', name: 'latest' }, split: 'validation', tests: true });
+    assert.equal(seen.size, 1);
+  });
+
+  it('two bases: each role samples and trains on its own, and a checkpoint names both', async () => {
+    const other = new FakeEngine();
+    Object.assign(other.info, { digest: `sha256:${'e'.repeat(64)}` });
+    const two = createActivities({
+      ...world.deps,
+      engine: async (model) => (model === 'other' ? other : world.engine),
+    });
+    const input = { ...SMALL_RUN, discriminator: { model: 'other' } };
+    const result = await runPipeline(two, 'run', input);
+    assert.ok(['generate', 'logprobs', 'gradients'].every((call) => other.calls.includes(call)));
+    assert.notEqual(result.digests.generator, result.digests.discriminator);
+    const { metadata } = await loadCheckpoint(world.deps.store, 'run', 'best');
+    const names = [metadata.modelDigest, metadata.discriminatorModelDigest];
+    assert.deepEqual(names, [world.engine.info.digest, other.info.digest]);
+    assert.equal((await readRun(world.deps.store, 'run')).discriminatorModelDigest, other.info.digest);
+    const solved = await solve(two, { checkpoint: { runId: 'run', name: 'best' }, tests: true, limit: 2 });
+    assert.equal(solved.problems, 2);
+    Object.assign(other.info, { digest: `sha256:${'f'.repeat(64)}` });
+    await assert.rejects(two.prepareRun({ runId: 'run', input }), {
+      type: 'RUN_EXISTS',
+      message: /another discriminatorModelDigest/,
+    });
+  });
+
+  it('code alone: a chain of one stage, tested and trained there', async () => {
+    const result = await runPipeline(acts, 'run', { ...SMALL_RUN, stages: [5], schedule: { generatorSteps: 2 } });
+    assert.ok(result.after.passRate > result.before.passRate);
+    assert.ok((await steps('run')).every(({ stage }) => stage === 5));
+    const solved = await solve(acts, { checkpoint: { runId: 'run', name: 'best' }, tests: true, limit: 2 });
+    const chains = await world.deps.store.getJson<ChainList>(solved.chains);
+    assert.ok(chains.every(({ turns }) => turns.length === 1 && turns[0]!.stage === 5));
+    const { turns } = await world.deps.store.getJson<TestBatch>(solved.tests!);
+    assert.deepEqual(
+      turns.map(({ stage }) => stage),
+      [5, 5],
+    );
+  });
+
+  it('training draws from the whole distribution; evaluation and solving cut it as they are told', async () => {
+    const sampling = { ...SMALL_RUN.sampling, topP: 0.9, topK: 20, repetitionPenalty: 1.1 };
+    const { run } = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, sampling } });
+    const cuts: unknown[] = [];
+    const generate = world.engine.generate.bind(world.engine);
+    world.engine.generate = (rows, options) => {
+      cuts.push([options.topP, options.topK, options.repetitionPenalty]);
+      return generate(rows, options);
+    };
+    const chain = async (batch: Parameters<Activities['generateReasoning']>[0]['batch']) =>
+      (await acts.generateReasoning({ run, batch, stage: 5 })).chains;
+    const chains = await chain({ kind: 'train', role: 'generator', position: POSITION });
+    await acts.generateTests({ run, targets: { kind: 'all-stages', chains, position: POSITION }, samples: 1 });
+    assert.deepEqual(cuts, new Array(2).fill([undefined, undefined, undefined]));
+    cuts.length = 0;
+    const measured = await chain({ kind: 'evaluation', split: 'validation', problems: 2, greedy: false });
+    await chain({ kind: 'solve', samples: 1, temperature: 0.5 });
+    await acts.generateTests({ run, targets: { kind: 'evaluation', chains: measured }, samples: 1 });
+    await acts.generateTests({ run, targets: { kind: 'all-stages', chains: measured }, samples: 1 });
+    assert.deepEqual(cuts, new Array(4).fill([0.9, 20, 1.1]));
+  });
+});
