@@ -31,10 +31,10 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
 }
 
 function withAdvantages(rows: TrajectoryList, { advantage }: RunConfig): TrajectoryList {
-  const estimated = rows.map((row) => ({
-    ...row,
-    ...generalizedAdvantages({ mask: row.mask, values: row.oldValues!, reward: row.reward! }, advantage),
-  }));
+  const estimated = rows.map((row) => {
+    const rewards_T = row.mask.map((_, t) => (t === row.mask.length - 1 ? row.reward! : 0)); // the last one is trained
+    return { ...row, ...generalizedAdvantages(rewards_T, row.oldValues!, { ...advantage, mask_T: row.mask }) };
+  });
   const whitened = whitenAdvantages(estimated, advantage);
   return estimated.map((row, i) => ({ ...row, advantages: whitened[i]! }));
 }

@@ -44,7 +44,11 @@ describe('an adapter with a value head', () => {
         mask,
         oldLogprobs: old[i]!,
         advantage: 0,
-        ...generalizedAdvantages({ mask, values: values[i]!, reward }, { gamma: 1, lambda: 1 }),
+        ...generalizedAdvantages(
+          mask.map((_, t) => (t === mask.length - 1 ? reward : 0)),
+          values[i]!,
+          { gamma: 1, lambda: 1, mask_T: mask },
+        ),
         referenceLogprobs: reference[i]!,
         oldValues: values[i]!,
       };
