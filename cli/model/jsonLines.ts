@@ -11,7 +11,7 @@ import { GauntletError } from '../../core/errors.js';
 
 export interface Rows<T> {
   count: number;
-  /** In the order of the input. Only an input of a single row gives a batch of one: see "Exactness" in docs/models.md. */
+  /** In the order of the input. */
   batches(size?: number): AsyncGenerator<T[]>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function openRows<T>(path: string, parse: (row: unknown) => T): Pro
     let count = 0;
     for await (const _ of read()) count++;
     if (count === 0) throw new GauntletError('BAD_INPUT', `${name}: there is no row in it`);
-    return { count, close, batches: (size = BATCH_ROWS) => inBatches(read(), count, size) };
+    return { count, close, batches: (size = BATCH_ROWS) => inBatches(read(), size) };
   } catch (error) {
     await close();
     throw error;
@@ -53,18 +53,15 @@ async function* rowsOf<T>(input: ReadStream, name: string, parse: (row: unknown)
   }
 }
 
-/** A single last row goes with the batch before it. */
-async function* inBatches<T>(rows: AsyncGenerator<T>, count: number, size: number): AsyncGenerator<T[]> {
+async function* inBatches<T>(rows: AsyncGenerator<T>, size: number): AsyncGenerator<T[]> {
   let batch: T[] = [];
-  let left = count;
   for await (const row of rows) {
     batch.push(row);
-    left--;
-    if (left === 0 || (batch.length >= size && left > 1)) {
-      yield batch;
-      batch = [];
-    }
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
   }
+  if (batch.length > 0) yield batch;
 }
 
 /** The input as a file that can be read twice. */

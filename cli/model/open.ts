@@ -29,7 +29,7 @@ export async function withModel(
     await work({ engine, signal: stop.signal, ...(adapter && { adapter }) });
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    createOutput(true).note('stopped; nothing was written');
+    createOutput(true).note('stopped before the end');
     process.exitCode = 130;
   } finally {
     release();

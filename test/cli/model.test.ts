@@ -120,6 +120,14 @@ describe('gauntlet model', function () {
       );
     });
 
+    it('of a row are the same bytes whatever the other rows', async () => {
+      const all = (await score()).split('\n');
+      for (const [i, { prompt, tokens }] of recorded.entries()) {
+        await writeFile(at('alone.jsonl'), lines([{ tokens: [...prompt, ...tokens] }]));
+        if (i % 3 === 0) assert.equal(await score('--input', at('alone.jsonl')), `${all[i]}\n`);
+      }
+    });
+
     it('of a row of one token are none', async () => {
       await writeFile(at('one.jsonl'), '{"tokens":[3]}\n');
       assert.equal(await run('logprobs', '--model', MODEL, '--input', at('one.jsonl')), '{"logprobs":[]}\n');
@@ -222,7 +230,26 @@ describe('gauntlet model', function () {
     });
   });
 
-  it('rows come in order and in the same batches of any size, the last one never alone', async () => {
+  it('Ctrl-C ends a command with 130, and no half of a file is left', async () => {
+    const rows = Array.from({ length: 4000 }, (_, n) => ({ tokens: [n % 60, 5, 6] }));
+    await writeFile(at('long.jsonl'), lines(rows));
+    const child = spawn(process.execPath, [
+      ...['bin/gauntlet.mjs', 'model', 'generate', '--model', MODEL, '--input', at('long.jsonl')],
+      ...['--max-new-tokens', '250', '--output', at('long-answers.jsonl')],
+    ]);
+    const there = async () => (await readdir(folder)).some((name) => name.startsWith('long-answers'));
+    while (!(await there())) await new Promise((settle) => setTimeout(settle, 10));
+    child.kill('SIGINT');
+    let err = '';
+    child.stderr.on('data', (text) => {
+      err += text;
+    });
+    assert.equal(await new Promise((settle) => child.on('close', settle)), 130);
+    assert.match(err, /stopped before the end\n$/);
+    assert.ok(!(await there()));
+  });
+
+  it('rows come in order, in batches of any size', async () => {
     await writeFile(at('many.jsonl'), `${lines(Array.from({ length: 7 }, (_, n) => n)).replace('3\n', '\n3\n')}\n`);
     const rows = await openRows(at('many.jsonl'), (value) => value as number);
     const sizes = async (size: number): Promise<number[]> => {
@@ -231,7 +258,7 @@ describe('gauntlet model', function () {
       assert.deepEqual(batches.flat(), [0, 1, 2, 3, 4, 5, 6]);
       return batches.map((batch) => batch.length);
     };
-    assert.deepEqual([rows.count, await sizes(3), await sizes(5), await sizes(99)], [7, [3, 4], [5, 2], [7]]);
+    assert.deepEqual([rows.count, await sizes(3), await sizes(5), await sizes(99)], [7, [3, 3, 1], [5, 2], [7]]);
     await rows.close();
     assert.ok(existsSync(at('many.jsonl')), 'a file of the user is left');
   });

@@ -41,7 +41,9 @@ export function addUpdate(group: Command): void {
         const sums = await engine.gradients(rows, { adapter: adapter!, loss: lossOf(config, state.step), signal });
         const next = await engine.applyUpdate(adapter!, state, sums, adamwOf(config));
         await writeAdapterFolder(engine, flags.out, next.adapter, next.state);
-        createOutput(true).result({ ...next.stats, step: next.state.step }, () => '');
+        const { loss, gradNorm, approxKl, clipFraction, ...further } = next.stats;
+        const result = { loss, gradNorm, approxKl, clipFraction, ...further, step: next.state.step };
+        createOutput(true).result(result, () => '');
       });
     });
 }
