@@ -1,0 +1,93 @@
+// Everything that PPO can be asked for at once, on the real engine and a small random model.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createActivities } from '../../activities/index.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
+import { stepMetricsSchema } from '../../core/schema/metrics.js';
+import type { RunResult } from '../../core/schema/run.js';
+import { openEngine } from '../../ml/session/ortEngine.js';
+import { listCheckpoints } from '../../store/checkpoints.js';
+import { readMetrics } from '../../store/runs.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { doubles, SMALL_RUN } from '../support/doubles.js';
+import { writeRandomModel } from '../support/randomModel.js';
+
+const ALL = {
+  ...SMALL_RUN,
+  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
+  batch: { generator: { problems: 3, samples: 2 }, discriminator: { problems: 3, samples: 2 } },
+  evaluation: { problems: 2, testProblems: 2 },
+  sampling: { temperature: 0.8, maxNewTokens: 6, maxTestTokens: 6, topP: 0.9, topK: 40, repetitionPenalty: 1.1 },
+  credit: 'suffix',
+  lora: { rank: 4, alpha: 8, dropout: 0.1 },
+  ppo: {
+    ...{ clip: 0.2, clipHigh: 0.28, average: 'sequence', entropyBonus: 0.01, klCoefficient: 0.05 },
+    ...{ schedule: 'cosine', warmupSteps: 1, finalFactor: 0.1, learningRate: 5e-3, epochs: 2, minibatch: 4 },
+  },
+  advantage: { estimator: 'gae', gamma: 0.99, lambda: 0.95, valueCoefficient: 0.5, valueClip: 0.2 },
+};
+
+interface Trained {
+  result: RunResult;
+  steps: StepMetrics[];
+  files: Record<string, string>;
+}
+
+describe('all features of PPO at once', function () {
+  this.timeout(120_000);
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauntlet-features-'));
+    await writeRandomModel(join(folder, 'model'), { context: 128 });
+    await writeRandomModel(join(folder, 'other'), { context: 128, hidden: 16, layers: 1 });
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  async function train(workers: number, over: object = {}): Promise<Trained> {
+    const open = (name: string) => openEngine(join(folder, name), { workers });
+    const [own, other] = [await open('model'), await open('other')];
+    const world = await doubles({ engine: async (model) => (model === 'other' ? other : own) });
+    const { store } = world.deps;
+    try {
+      const result = await runPipeline(createActivities(world.deps), 'run', { ...ALL, ...over });
+      const records = await readMetrics<StepMetrics>(store, 'run');
+      const steps = records.filter(({ kind }) => kind === 'step').map((record) => stepMetricsSchema.parse(record));
+      return { result, steps, files: (await listCheckpoints(store, 'run')).at(-1)!.files };
+    } finally {
+      await Promise.all([own.close(), other.close(), rm(world.folder, { recursive: true, force: true })]);
+    }
+  }
+
+  it('trains, with figures that make sense, to the same bytes again and on another number of workers', async () => {
+    const one = await train(1);
+    const two = await train(2);
+    assert.deepEqual(two.files, one.files);
+    assert.deepEqual(
+      two.steps.map(({ update }) => update),
+      one.steps.map(({ update }) => update),
+    );
+    for (const { update, rows, role } of one.steps) {
+      for (const [name, value] of Object.entries(update)) assert.ok(Number.isFinite(value), `${name} ${value}`);
+      assert.ok(rows === 6 && update.tokens > 0 && update.gradNorm > 0, role);
+      assert.ok(update.exactEntropy! > 0 && update.kl! > 0 && update.valueLoss! > 0 && update.ratio > 0);
+    }
+    const [first, second] = one.steps.filter(({ role }) => role === 'generator').map(({ update }) => update);
+    // the reward is the same for all these programs, and the value head learns it
+    assert.ok(second!.valueLoss! < first!.valueLoss!, `${second!.valueLoss} < ${first!.valueLoss}`);
+    const rates = one.steps.map(({ learningRate }) => learningRate / 5e-3);
+    [1, 0.55, 0.1].forEach((rate, i) => {
+      assert.ok(Math.abs(rates[i]! - rate) < 1e-9, `${rates}`);
+    });
+  });
+
+  it('also with one adapter for both roles, and with two bases', async () => {
+    const unified = await train(2, { mode: 'unified' });
+    assert.equal(unified.result.digests.generator, unified.result.digests.discriminator);
+    assert.ok(unified.steps.every(({ update }) => update.gradNorm > 0));
+    const two = await train(2, { discriminator: { model: 'other' } });
+    assert.ok(two.steps.every(({ update }) => update.gradNorm > 0));
+    assert.notEqual(two.files['generator/adapter_config.json'], two.files['discriminator/adapter_config.json']);
+  });
+});
