@@ -18,7 +18,9 @@ const cache = join(root, '.cache', 'bench');
 const page = join(root, 'bench', 'BENCHMARKS.md');
 const say = (line: string): void => console.error(`bench: ${line}`);
 
-const place = ({ id }: CaseResult): number => CASES.findIndex((c) => c.id === id);
+/** As the table of cases has them. */
+const inOrder = (results: CaseResult[]): CaseResult[] =>
+  CASES.flatMap(({ id }) => results.filter((result) => result.id === id));
 
 try {
   const options = parseOptions(process.argv.slice(2));
@@ -55,29 +57,39 @@ async function bench(options: BenchOptions): Promise<void> {
     versions: {},
     cases: [],
   };
-  const stop = (): never => process.exit(130); // peers end with their input
-  process.once('SIGINT', stop);
+  const finish = (): void => {
+    results.seconds = (Date.now() - started.getTime()) / 1000;
+    save(options.out ?? join(cache, 'results.json'), results);
+    if (options.record) record(results);
+    console.log(markdown(results));
+  };
+  const stop = (): never => {
+    if (results.cases.length > 0) finish();
+    process.exit(130); // which ends the peers
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   try {
     results.versions = await runner.hello();
     for (const [i, c] of cases.entries()) {
       const model = await provideModel(c.shape, contenders.includes('llama') ? python : undefined);
       const result = await runner.run(c, model);
-      results.cases.push(result);
+      results.cases = inOrder([...results.cases, result]);
       say(`[${i + 1}/${cases.length}] ${line(result)}`);
     }
   } finally {
     await runner.close();
-    process.off('SIGINT', stop);
   }
-  results.cases.sort((a, b) => place(a) - place(b));
-  results.seconds = (Date.now() - started.getTime()) / 1000;
-  const text = markdown(results);
-  save(options.out ?? join(cache, 'results.json'), results);
-  if (options.record) {
-    save(join(root, 'bench', 'results.json'), results);
-    writeFileSync(page, withResults(readFileSync(page, 'utf8'), text));
-  }
-  console.log(text);
+  finish();
+}
+
+/** Into the page and the file beside it; cases that were not run now keep their figures. */
+function record(results: BenchResults): void {
+  const file = join(root, 'bench', 'results.json');
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchResults).cases : [];
+  const kept = earlier.filter(({ id }) => CASES.some((c) => c.id === id) && !results.cases.some((c) => c.id === id));
+  const all = { ...results, cases: inOrder([...kept, ...results.cases]) };
+  save(file, all);
+  writeFileSync(page, withResults(readFileSync(page, 'utf8'), markdown(all)));
 }
 
 async function environment({ contenders, venv }: BenchOptions): Promise<string> {

@@ -15,6 +15,7 @@ export interface CaseResult extends Pick<Case, 'id' | 'group' | 'shape' | 'work'
   /** Greedy: share of equal tokens. Training and scoring: largest difference of the first loss. */
   agreement: Partial<Record<Contender, number>>;
   failures: Partial<Record<Contender, string>>;
+  at: string; // when it was measured
   foreignCores: number; // that other processes kept busy, mean over the rounds
 }
 
@@ -85,6 +86,8 @@ export function markdown(results: BenchResults): string {
         .map(([name, version]) => `${name} ${version}`)
         .join(', ')}.`,
   ];
+  const earlier = cases.filter(({ at }) => at < results.startedAt).map(({ id, at }) => `${id} (${at.slice(0, 16)})`);
+  if (earlier.length > 0) parts.push(`From earlier runs: ${earlier.join(', ')}.`);
   for (const [group, title] of Object.entries(TITLES) as [Case['group'], string][]) {
     const members = cases.filter((c) => c.group === group);
     if (members.length === 0) continue;

@@ -46,6 +46,7 @@ export class Runner {
     const result: CaseResult = {
       ...{ id: c.id, group: c.group, shape: c.shape, work: c.work, series: c.series, goals: c.goals },
       ...{ figures: {}, ratios: {}, agreement: {}, failures: {}, foreignCores: 0 },
+      at: new Date().toISOString(),
     };
     if (c.group === 'memory') await this.memory(c, model, contenders, result);
     else await this.time(c, model, contenders, result);

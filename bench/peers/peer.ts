@@ -21,6 +21,11 @@ export interface Timed<T> {
   cpuSeconds: number; // that the process spent on this request
 }
 
+const alive = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of alive) child.kill('SIGKILL'); // one in the middle of its work would go on with it
+});
+
 export class Peer {
   private readonly pending = new Map<number, Pending>();
   private nextId = 1;
@@ -33,6 +38,7 @@ export class Peer {
     readonly name: string,
     private readonly child: ChildProcess,
   ) {
+    alive.add(child);
     child.stderr!.on('data', (chunk: Buffer) => {
       this.lastWords = (this.lastWords + chunk.toString()).slice(-2000);
     });
@@ -40,6 +46,7 @@ export class Peer {
     createInterface({ input: child.stdout! }).on('line', (line) => this.answer(line));
     this.gone = new Promise((settle) => {
       const end = (why: string): void => {
+        alive.delete(child);
         const lines = this.lastWords.trim().split('\n');
         const line = lines.findLast((text) => /error/i.test(text)) ?? lines.at(-1);
         this.ended ??= `${name} ended (${why})${line ? `: ${line}` : ''}`;

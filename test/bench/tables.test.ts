@@ -134,7 +134,13 @@ describe('the tokens of a case', () => {
 const result = (more: Partial<CaseResult> = {}): CaseResult => {
   const { id, group, shape, work, goals } = find('decode tiny batch 8');
   const figures = { ours: summarise([1, 3, 2], [2, 2, 2]), torch: summarise([8, 7, 9], [1, 1, 1]) };
-  const parts = { ratios: ratiosOf(figures), agreement: { torch: 0.75 }, failures: {}, foreignCores: 0 };
+  const parts = {
+    ratios: ratiosOf(figures),
+    agreement: { torch: 0.75 },
+    failures: {},
+    foreignCores: 0,
+    at: '2026-01-02T03:05',
+  };
   return { id, group, shape, work, goals, figures, ...parts, ...more };
 };
 
@@ -184,6 +190,12 @@ describe('the page of results', () => {
     const [first] = markdown(results).split('\n');
     for (const part of ['`npm run bench`', '2026-01-02', 'Some CPU', '2 cores', 'load at start 0.1', 'torch 2.15.0'])
       assert.ok(first!.includes(part), part);
+  });
+
+  it('names the cases of earlier runs', () => {
+    assert.ok(!markdown(results).includes('earlier runs'));
+    const cases = [result({ at: '2026-01-01T00:00:00.000Z' }), growth(1)];
+    assert.ok(markdown({ ...results, cases }).includes('From earlier runs: decode tiny batch 8 (2026-01-01T00:00).'));
   });
 
   it('shows tokens per second of each side, the ratio, the verdict and what else was at work', () => {
