@@ -37,6 +37,10 @@ const recording = join(cache, 'live.safetensors');
 python('record.py', recording);
 test('parity.test.js', { GAUNTLET_PARITY: recording });
 
+const objectives = join(cache, 'objectives.safetensors');
+python('record_objectives.py', recording, objectives);
+test('objectives.test.js', { GAUNTLET_PARITY: recording, GAUNTLET_OBJECTIVES: objectives });
+
 const architectures = join(cache, 'architectures');
 python('record_architectures.py', architectures);
 test('architectures.test.js', { GAUNTLET_ARCHITECTURES: architectures });
