@@ -13,7 +13,9 @@ import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.j
 const GRADIENT_TOLERANCE = 1e-4;
 const VALUE_TOLERANCE = 1e-5;
 const { rank, alpha, temperature, rows: B, length: T } = RECORDED;
-const FIXTURE = fileURLToPath(new URL('../../../test/ml/parity/objectives.safetensors', import.meta.url));
+const FIXTURE =
+  process.env.GAUNTLET_OBJECTIVES ??
+  fileURLToPath(new URL('../../../test/ml/parity/objectives.safetensors', import.meta.url));
 
 /** The constants of record_objectives.py. */
 const RANGE = { clip: 0.2, clipHigh: 0.35, temperature };
