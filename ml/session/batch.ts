@@ -84,8 +84,13 @@ export function ppoFeeds(batch: Batch, rows: readonly Trajectory[], loss: PpoGra
     advantage: batch.perToken(rows.map((row) => row.advantages ?? row.tokens.map(() => row.advantage))),
     mask: batch.perToken(rows.map((row) => row.mask)),
   };
-  if (loss.average === 'sequence')
-    feeds.weight = batch.perToken(rows.map((row) => row.mask.map((m) => (m === 0 ? 0 : m / trainedTokens(row)))));
+  if (loss.average === 'sequence') {
+    const weights = rows.map((row) => {
+      const trained = trainedTokens(row);
+      return row.mask.map((m) => (m === 0 ? 0 : m / trained));
+    });
+    feeds.weight = batch.perToken(weights);
+  }
   if (loss.klCoefficient > 0) feeds.reference = needed('referenceLogprobs', 'a KL penalty');
   if (loss.value) feeds.returns = needed('returns', 'a value loss');
   if (loss.value?.clip !== undefined) feeds.oldValues = needed('oldValues', 'a clipped value loss');
