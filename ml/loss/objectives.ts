@@ -45,7 +45,7 @@ const total = (g: Graph, x: Value): Value => g.reduceSum(x, [0, 1], false);
 
 /**
  * Per token −min(r·A, clip(r, 1−ε, 1+ε′)·A) − c·H + β·KL with r = exp(logprob − old): the clipped surrogate of Schulman
- * et al. 2017, eq. 7, with a clip range of its own above 1 (Yu et al. 2025, "DAPO", eq. 10), minus the entropy bonus,
+ * et al. 2017, eq. 7, with a clip range of its own above 1 ("clip-higher" of Yu et al. 2025, "DAPO"), minus the entropy bonus,
  * plus the penalty for leaving the reference.
  * approxKl is Σ (r − 1) − log r; clipped counts ratios outside the range; entropy is Σ −logprob; kl is the k3 estimate
  * exp(ref − lp) − (ref − lp) − 1 (Schulman 2020, "Approximating KL divergence"), which is never negative.
