@@ -39,15 +39,15 @@ const CONCURRENT: Record<WorkerRole, number> = { orchestrator: 1, gpu: 1, sandbo
 
 export async function startWorkers(options: StartOptions): Promise<RunningWorkers> {
   const { roles = WORKER_ROLES, namespace, log = createLogger() } = options;
+  if (options.device && roles.includes('gpu')) await resolveDevice(options.device); // one that is absent: say so now
   installRuntime(log);
   const connection = await connect(options.address);
   const searchAttributes = await knowsSearchAttributes(connection, namespace);
   const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
   const workers: Worker[] = [];
   try {
-    // asked for by name: what is missing should say so now, not at the first test or token
+    // asked for by name: a daemon that is missing should say so now, not at the first test
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox(options.sandbox);
-    if (options.device && roles.includes('gpu')) await resolveDevice(options.device);
     for (const role of roles)
       workers.push(await Worker.create(await workerOptions(role, connection, namespace, opened.deps)));
   } catch (error) {

@@ -9,6 +9,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityExecuteInput } from '@temporalio/worker';
 import { resolveConfig } from '../../core/presets.js';
 import { packageRoot } from '../../data/paths.js';
+import { listProviders } from '../../ml/session/providers.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
 import { TimedHeartbeat } from '../../workers/heartbeat.js';
@@ -75,6 +76,7 @@ describe('a worker process', () => {
       GAUNTLET_STORE: '/s',
       GAUNTLET_ROLES: 'gpu, cpu',
       GAUNTLET_SANDBOX: 'wasm',
+      GAUNTLET_DEVICE: 'auto',
       GAUNTLET_THREADS: '3',
     });
     assert.deepEqual(options, {
@@ -83,6 +85,7 @@ describe('a worker process', () => {
       store: '/s',
       roles: ['gpu', 'cpu'],
       sandbox: 'wasm',
+      device: 'auto',
       threads: 3,
     });
     assert.deepEqual(optionsFrom({}).roles, ['orchestrator', 'gpu', 'sandbox', 'cpu']);
@@ -91,6 +94,7 @@ describe('a worker process', () => {
   for (const [name, value] of [
     ['GAUNTLET_ROLES', 'gpu,cook'],
     ['GAUNTLET_SANDBOX', 'none'],
+    ['GAUNTLET_DEVICE', 'tpu'],
     ['GAUNTLET_THREADS', '0'],
   ] as const) {
     it(`refuses ${name}=${value} with one line that names it`, () => {
@@ -108,6 +112,14 @@ describe('a worker process', () => {
     const { status, stderr } = spawnSync(process.execPath, [main], { env, encoding: 'utf8' });
     assert.equal(status, 1);
     assert.match(stderr.trim(), /^no Temporal server answers at 127\.0\.0\.1:1$/);
+  });
+
+  it('says at its start that a device is absent, if models are its role', async function () {
+    if (listProviders().includes('cuda')) this.skip(); // this machine has one
+    const start = (role: 'gpu' | 'cpu') =>
+      startWorkers({ address: '127.0.0.1:1', namespace: 'n', store: '/nowhere', device: 'cuda', roles: [role] });
+    await assert.rejects(start('gpu'), { code: 'DEVICE_UNAVAILABLE', message: /^device cuda is not installed/ });
+    await assert.rejects(start('cpu'), { code: 'SERVER_UNAVAILABLE' });
   });
 
   it('startWorkers says the same as a coded error', async () => {
