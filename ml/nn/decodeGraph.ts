@@ -1,149 +1,100 @@
-// The two graphs of generation: `prefill` reads whole prompts, `decode` adds one token to every row. Weights are inputs,
-// so a LoRA-merged copy needs no new session. Caches are inputs too: the decode graph gives only the new keys and values
-// back, as one small tensor, and the caller writes them into its buffers (a fetched output is copied, an input is not).
+// The graph of generation: new tokens of every row, one (a step) or many (a prompt, read after what is kept of the row).
+// One graph does both, so that its constants are prepared once. Caches are inputs, and only the keys and values of the
+// new tokens come back: the caller writes them into its buffers (a fetched output is copied, an input is not).
 //
-// A row's result must not depend on its neighbours or on padding. Padding never reaches a sum: masked scores become
-// exp(−1e9) = 0, and a prompt is padded on the right, where a causal mask already hides it.
+// A row's result does not hang on its neighbours nor on the room in its cache: attention goes row by row over the places
+// that are filled, and a product gives each row the same bits in any batch of two or more.
+import { GauntletError } from '../../core/errors.js';
 import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-import { type DecoderConfig, ropeTables } from './decoder.js';
+import type { DecoderConfig } from './config.js';
+import { type DecodeWeights, GATE_UP, QKV } from './decodeWeights.js';
+import { ropeTables } from './rope.js';
 
-export const MASKED = -1e9;
-
-class Decoder {
-  readonly graph = new Graph();
-  private readonly weights = new Map<string, Value>();
-  private readonly cos: Value;
-  private readonly sin: Value;
-
-  constructor(
-    readonly c: DecoderConfig,
-    positions: number,
-  ) {
-    const tables = ropeTables(c, positions);
-    this.cos = this.graph.constant('cos', [positions, c.headDim / 2], tables.cos);
-    this.sin = this.graph.constant('sin', [positions, c.headDim / 2], tables.sin);
-  }
-  weight(name: string, shape: number[]): Value {
-    let value = this.weights.get(name);
-    if (!value) {
-      value = this.graph.input(name, 'float32', shape);
-      this.weights.set(name, value);
-    }
-    return value;
-  }
-  /** x [n, in] → [n, out] with the weight [out, in] of the checkpoint. */
-  linear(x: Value, name: string, out: number, bias = false): Value {
-    const w = this.weight(`${name}.weight`, [out, x.shape[1] as number]);
-    return this.graph.gemm(x, w, { transB: true, c: bias ? this.weight(`${name}.bias`, [out]) : undefined });
-  }
-  norm(x: Value, name: string): Value {
-    return this.graph.rmsNorm(x, this.weight(`${name}.weight`, [this.c.hidden]), this.c.normEps);
-  }
-  embed(ids: Value): Value {
-    return this.graph.gather(this.weight('model.embed_tokens.weight', [this.c.vocab, this.c.hidden]), ids);
-  }
-  rotate(x: Value, positions: Value): Value {
-    return this.graph.rotary(x, positions, this.cos, this.sin);
-  }
-  mlp(x: Value, layer: string): Value {
-    const h = this.norm(x, `${layer}post_attention_layernorm`);
-    const gate = this.graph.silu(this.linear(h, `${layer}mlp.gate_proj`, this.c.ffn));
-    const up = this.linear(h, `${layer}mlp.up_proj`, this.c.ffn);
-    return this.graph.add(x, this.linear(this.graph.mul(gate, up), `${layer}mlp.down_proj`, this.c.hidden));
-  }
-  logits(x: Value): Value {
-    const head = this.c.tied ? 'model.embed_tokens' : 'lm_head';
-    return this.linear(this.norm(x, 'model.norm'), head, this.c.vocab);
-  }
-}
+/** What is told of the next token: its logits, softmax(logits·scale), or the first of the likeliest. */
+export type Choice = 'logits' | 'probabilities' | 'greedy';
 
 /**
- * One step of `B` rows (symbolic) over caches of `slots` places.
- * ids int64 [B], positions int64 [B, 1], mask [B, 1, 1, slots] (0 or MASKED), per layer k{l}, v{l} [B, KV, slots, hd];
- * a place that is masked must hold finite values in k and zeros in v.
- * → logits [B, vocab], kv [2·layers, B, KV·hd]: key and value of each layer, to be written at `positions`.
+ * N = B·T new tokens of B rows, rows with fewer padded on the right; after a past, T = 1 or B = 1.
+ * ids int64 [N], batch int64 [3] (B, T, −1), length int32 [B] (tokens of the row with the new ones, less one), longest
+ * int32 [] (the largest of them, plus one), per layer k{l}, v{l} [B, KV, S, hd] with S at least the longest past, places int64 [n, 3] (row, head,
+ * place: which keys and values to give back), last int64 [R] (indices into ids: after which tokens to tell the next);
+ * scale [1] for probabilities; positions int64 [N, 1] where `rotatesApart`
+ * → next: [R, vocab], or int64 [R] for greedy; kv [2·layers·n, hd].
  */
-export function buildDecodeGraph(c: DecoderConfig, slots: number): Graph {
-  const net = new Decoder(c, slots);
-  const g = net.graph;
-  const { kvHeads: KV, headDim: hd } = c;
-  const G = c.heads / KV;
-  const ids = g.input('ids', 'int64', ['B']);
-  const positions = g.input('positions', 'int64', ['B', 1]);
-  const mask = g.input('mask', 'float32', ['B', 1, 1, slots]);
-  let x = net.embed(ids);
+export function buildDecodeGraph(
+  c: DecoderConfig,
+  weightsOf: (g: Graph) => DecodeWeights,
+  { positions, choice }: { positions: number; choice: Choice },
+): Graph {
+  const { kvHeads: KV, headDim: hd, heads: H } = c;
+  if (hd % 8 !== 0)
+    throw new GauntletError('BAD_MODEL', `config.json: head_dim must be a multiple of 8 to generate, is ${hd}`);
+  const g = new Graph();
+  const weights = weightsOf(g);
+  const N = 'B·T';
+  const ids = g.input('ids', 'int64', [N]);
+  const batch = g.input('batch', 'int64', [3]);
+  const length = g.input('length', 'int32', ['B']);
+  const longest = g.input('longest', 'int32', []);
+  const places = g.input('places', 'int64', ['n', 3]);
+  const last = g.input('last', 'int64', ['R']);
+  const tables = ropeTables(c, positions);
+  const cos = g.constant('cos', [positions, hd / 2], tables.cos);
+  const sin = g.constant('sin', [positions, hd / 2], tables.sin);
+  const turned = rotatesApart(c) ? g.input('positions', 'int64', [N, 1]) : undefined;
+
+  const headNorm = (x: Value, n: number, name: string): Value => {
+    const normed = g.rmsNorm(g.reshape(x, [N, n, hd]), weights.scale(name, hd), c.normEps);
+    return g.reshape(normed, [N, n * hd]);
+  };
+  const rotated = (x: Value, n: number): Value => {
+    if (!turned) return x;
+    return g.reshape(g.rotary(g.reshape(x, [N, n, 1, hd]), turned, cos, sin), [N, n * hd]);
+  };
+  const qkvOf = (x: Value, layer: number): Value => {
+    if (!c.qkNorm && !turned) return weights.joined(x, layer, QKV);
+    const [q, k, v] = weights.apart(x, layer, QKV) as [Value, Value, Value];
+    const norm = `model.layers.${layer}.self_attn.`;
+    const [nq, nk] = c.qkNorm
+      ? [headNorm(q, H, `${norm}q_norm.weight`), headNorm(k, KV, `${norm}k_norm.weight`)]
+      : [q, k];
+    return g.concat([rotated(nq, H), rotated(nk, KV), v], 1);
+  };
+
   const fresh: Value[] = [];
+  let x = weights.embed(ids);
+  let h = g.rmsNorm(x, weights.scale('model.layers.0.input_layernorm.weight', c.hidden), c.normEps);
+  const addAndNorm = (y: Value, name: string): void => {
+    [h, x] = g.skipRmsNorm(y, x, weights.scale(name, c.hidden), c.normEps);
+  };
   for (let l = 0; l < c.layers; l++) {
-    const layer = `model.layers.${l}.`;
-    const h = net.norm(x, `${layer}input_layernorm`);
-    const heads = (name: string, n: number) =>
-      g.reshape(net.linear(h, `${layer}self_attn.${name}_proj`, n * hd, true), ['B', n, 1, hd]);
-    const q = g.reshape(net.rotate(heads('q', c.heads), positions), ['B', KV, G, hd]);
-    const k = net.rotate(heads('k', KV), positions);
-    const v = heads('v', KV);
-    fresh.push(g.reshape(k, [1, 'B', KV * hd]), g.reshape(v, [1, 'B', KV * hd]));
-    const pastK = g.input(`k${l}`, 'float32', ['B', KV, slots, hd]);
-    const pastV = g.input(`v${l}`, 'float32', ['B', KV, slots, hd]);
-    const alpha = 1 / Math.sqrt(hd);
-    const past = g.add(g.fusedMatMul(q, pastK, { transB: true, alpha }), mask);
-    const own = g.fusedMatMul(q, k, { transB: true, alpha });
-    const p = g.softmax(g.concat([past, own], 3));
-    const fromPast = g.fusedMatMul(g.slice(p, 3, 0, slots), pastV);
-    const mixed = g.add(fromPast, g.mul(g.slice(p, 3, slots, slots + 1), v));
-    x = g.add(x, net.linear(g.reshape(mixed, ['B', c.heads * hd]), `${layer}self_attn.o_proj`, c.hidden));
-    x = net.mlp(x, layer);
+    const pastK = g.input(`k${l}`, 'float32', ['B', KV, 'S', hd]);
+    const pastV = g.input(`v${l}`, 'float32', ['B', KV, 'S', hd]);
+    const qkv = g.reshape(qkvOf(h, l), ['B', 'T', (H + 2 * KV) * hd], batch);
+    const inputs = [qkv, pastK, pastV, length, longest, ...(turned ? [] : [cos, sin])];
+    const [mixed, k, v] = g.groupQueryAttention(inputs, H, KV);
+    fresh.push(g.gatherND(k, places), g.gatherND(v, places));
+    let o = g.reshape(mixed, [N, H * hd]);
+    if (l === c.layers - 1) {
+      o = g.gather(o, last); // beyond the last layer's keys and values only these tokens matter
+      x = g.gather(x, last);
+    }
+    addAndNorm(weights.joined(o, l, ['self_attn.o_proj']), `model.layers.${l}.post_attention_layernorm.weight`);
+    const [gate, up] = weights.apart(h, l, GATE_UP) as [Value, Value];
+    const down = weights.joined(g.mul(g.silu(gate), up), l, ['mlp.down_proj']);
+    addAndNorm(down, l + 1 < c.layers ? `model.layers.${l + 1}.input_layernorm.weight` : 'model.norm.weight');
   }
-  g.output('logits', net.logits(x));
+  const logits = weights.head(h);
+  g.output('next', chosen(g, logits, choice));
   g.output('kv', g.concat(fresh, 0));
   return g;
 }
 
-/**
- * `rows` prompts of up to `length` tokens, padded on the right.
- * ids int64 [rows·length], last int64 [rows] (index into ids of each prompt's last token)
- * → logits [rows, vocab] after the last token, kv [2·layers·rows, KV, length, hd].
- */
-export function buildPrefillGraph(c: DecoderConfig, rows: number, length: number): Graph {
-  const net = new Decoder(c, length);
-  const g = net.graph;
-  const { kvHeads: KV, headDim: hd, heads: H } = c;
-  const G = H / KV;
-  const N = rows * length;
-  const ids = g.input('ids', 'int64', [N]);
-  const last = g.input('last', 'int64', [rows]);
-  const start = g.indices([0]); // positions count from zero in every row
-  const causal = new Float32Array(length * length);
-  for (let i = 0; i < length; i++) causal.fill(MASKED, i * length + i + 1, (i + 1) * length);
-  const mask = g.constant('causal', [length, length], causal);
-  let x = net.embed(ids);
-  const caches: Value[] = [];
-  for (let l = 0; l < c.layers; l++) {
-    const layer = `model.layers.${l}.`;
-    const h = net.norm(x, `${layer}input_layernorm`);
-    const heads = (name: string, n: number) => {
-      const y = net.linear(h, `${layer}self_attn.${name}_proj`, n * hd, true);
-      return g.transpose(g.reshape(y, [rows, length, n, hd]), [0, 2, 1, 3]);
-    };
-    const q = net.rotate(heads('q', H), start);
-    const k = net.rotate(heads('k', KV), start);
-    const v = heads('v', KV);
-    caches.push(k, v);
-    const scores = g.fusedMatMul(g.reshape(q, [rows, KV, G * length, hd]), k, {
-      transB: true,
-      alpha: 1 / Math.sqrt(hd),
-    });
-    const p = g.softmax(g.add(g.reshape(scores, [rows, H, length, length]), mask));
-    const mixed = g.fusedMatMul(g.reshape(p, [rows, KV, G * length, length]), v);
-    let o = g.reshape(g.transpose(g.reshape(mixed, [rows, H, length, hd]), [0, 2, 1, 3]), [N, H * hd]);
-    if (l === c.layers - 1) {
-      o = g.gather(o, last); // after the last layer's keys and values only the last token matters
-      x = g.gather(x, last);
-    }
-    x = g.add(x, net.linear(o, `${layer}self_attn.o_proj`, c.hidden));
-    x = net.mlp(x, layer);
-  }
-  g.output('logits', net.logits(x));
-  g.output('kv', g.concat(caches, 0));
-  return g;
+/** The attention kernel turns heads of sixteens only; for others a node of its own does. */
+export const rotatesApart = ({ headDim }: DecoderConfig): boolean => headDim % 16 !== 0;
+
+function chosen(g: Graph, logits: Value, choice: Choice): Value {
+  if (choice === 'greedy') return g.argMax(logits, 1);
+  return choice === 'logits' ? logits : g.softmax(g.mul(logits, g.input('scale', 'float32', [1])));
 }

@@ -1,16 +1,21 @@
-// Generation on one thread: prompts are prefilled in small groups, then all rows of a chunk step together and leave as
-// they finish. A row's tokens depend on weights, prompt, key and options only, not on who is in the chunk with it:
-// padding is invisible (see decodeGraph.ts), and products of two rows or more give each row the same bits, so a batch
-// never has fewer than two.
+// Generation on one thread. Rows step together and leave as they finish; prompts are read in between. A row's tokens
+// depend on weights, prompt, key and options only, not on who is beside it: see decodeGraph.ts.
 import type ort from 'onnxruntime-node';
 import { uniformAt } from '../../core/random.js';
-import type { TensorData } from '../hf/safetensors.js';
-import { buildDecodeGraph, buildPrefillGraph, MASKED } from '../nn/decodeGraph.js';
-import type { DecoderConfig } from '../nn/decoder.js';
+import type { DecoderConfig } from '../nn/config.js';
+import { buildDecodeGraph, type Choice, rotatesApart } from '../nn/decodeGraph.js';
+import { parameterLayout } from '../nn/decoder.js';
+import { JOINED, JoinedWeights, joinWeights, PlannedWeights } from '../nn/decodeWeights.js';
+import { layoutSize, loraLayout, viewsOf } from '../nn/lora.js';
+import { mergeLora } from '../nn/mergeLora.js';
+import type { ParameterPlan } from '../nn/parameters.js';
 import { encodeModel } from '../onnx/encode.js';
-import type { Generated, GenerateRow } from './engine.js';
+import type { SessionModel } from './base.js';
+import { DecodeBatch, type KeptCache, promptSegmentAt, type Row } from './decodeBatch.js';
+import type { Adapter, Generated, GenerateRow } from './engine.js';
 import { GraphSession, tensor } from './runtime.js';
-import { Sampler, type SamplingOptions } from './sampler.js';
+import { choiceOf, Sampler, type SamplingOptions } from './sampler.js';
+import { segmentsOf } from './segments.js';
 
 export interface DecodeOptions extends SamplingOptions {
   maxNewTokens: number;
@@ -18,251 +23,260 @@ export interface DecodeOptions extends SamplingOptions {
 }
 
 export interface DecodeHooks {
-  /** Called before every step; throws to stop. */
+  /** Called before every run of the model; throws to stop. */
   check?: () => void;
   /** Tokens that were sampled since the last call. */
   onTokens?: (count: number) => void;
 }
 
+export interface DecodeRow extends GenerateRow {
+  kept?: KeptCache; // of its first tokens, as a session of the same weights filled them
+}
+
+/** Tokens by what was done with them. */
+export interface DecodeCounts {
+  prefilled: number; // of prompts, read
+  replayed: number; // sampled before, fed again
+  reused: number; // found in the cache
+  sampled: number;
+}
+export interface DecodeResult {
+  answers: Generated[];
+  kept: (KeptCache | undefined)[]; // per row, where asked for and where there is something
+  counts: DecodeCounts;
+}
+
+export interface UsedAdapter extends Adapter {
+  digest: string; // equal digests mean equal values
+}
+
 const PREFILL_ROWS = 8;
-const PREFILL_STEP = 32; // short prompts are padded to a multiple of this, long ones to a cache size
-const MIN_BATCH = 2;
+const PREFILL_TOKENS = 1024; // that are read together
 
-/** Cache sizes: few, so that few graphs are compiled; all multiples of 64, which keeps sums in the same order. */
-export function cacheSlots(needed: number): number {
-  let slots = 64;
-  while (slots < needed) slots += slots < 256 ? 64 : slots < 512 ? 128 : 512;
-  return slots;
+interface LoraShape {
+  rank: number;
+  alpha: number;
+}
+/** An open graph, and inputs that are the same in every run. */
+interface Opened {
+  session: GraphSession;
+  fixed: Record<string, ort.Tensor>;
 }
 
-interface Row {
-  index: number; // in the request
-  key: readonly [number, number];
-  tokens: number[];
-  length: number; // places of the cache that are filled
-  limit: number; // most tokens it may sample
-}
-
-interface Prefilled {
-  logits: Float32Array; // [rows, vocab]
-  kv: Float32Array; // [2·layers·rows, KV, length, hd]
-  rows: number;
-  length: number;
-}
+const JOINED_BYTES = 256e6; // of weights that stay open for adapters that take turns
+/** Models of more parameters stay in their files as they are, and are not unpacked once and for all. */
+const UNFOLDED_PARAMETERS = 2e9;
 
 export class DecodeSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
-  private weights: Record<string, ort.Tensor> = {};
+  private readonly mostSessions: number;
+  private adapter: UsedAdapter | undefined;
   private readonly sampler: Sampler;
+  private readonly leastRows: number;
 
   constructor(
-    private readonly shape: DecoderConfig,
+    private readonly model: SessionModel,
     private readonly contextLength: number,
     private readonly threads = 1,
   ) {
-    this.sampler = new Sampler(shape.vocab);
+    this.sampler = new Sampler(model.config.vocab);
+    this.leastRows = model.plan ? 2 : 1; // a row alone rounds differently, but for joined weights
+    const joined = 8 * layoutSize(parameterLayout(model.config)); // as they are, and as the kernels want them
+    this.mostSessions = model.plan ? 1 : Math.max(1, Math.floor(JOINED_BYTES / joined));
   }
 
-  /** Takes the arrays as they are (no copy); a LoRA adapter is merged by the caller. */
-  setWeights(weights: ReadonlyMap<string, TensorData>): void {
-    this.weights = Object.fromEntries([...weights].map(([name, t]) => [name, tensor(t.data, t.shape)]));
+  /** What is decoded with from now on; absent: the base. */
+  use(adapter: UsedAdapter | undefined): void {
+    this.adapter = adapter;
   }
 
-  /** Answers in the order of the rows. A prompt that leaves no room in the context gets an empty, unfinished answer. */
-  async generate(rows: readonly GenerateRow[], options: DecodeOptions, hooks: DecodeHooks = {}): Promise<Generated[]> {
-    const results: Generated[] = rows.map(() => ({ tokens: [], finished: false }));
-    const chunk = new Chunk(this.shape);
-    const sampleInto = (row: Row, logits: Float32Array, offset: number): boolean => {
-      const token = this.sampler.sample(logits, offset, options, uniformAt(row.key, row.tokens.length));
-      row.tokens.push(token);
-      const finished = options.stopTokens.includes(token);
-      if (finished || row.tokens.length >= row.limit) results[row.index] = { tokens: row.tokens, finished };
-      return finished || row.tokens.length >= row.limit;
-    };
-    const able = rows.map((row, index) => ({ ...row, index })).filter((row) => row.prompt.length < this.contextLength);
-    chunk.reserve(able.length, Math.max(1, ...able.map((row) => row.prompt.length)) + 1);
-    for (const group of groupByPrompt(able)) {
-      hooks.check?.();
-      const prefilled = await this.prefill(group.map((same) => same[0]!.prompt));
-      let sampled = 0;
-      group.forEach((same, g) => {
-        for (const { index, key, prompt } of same) {
-          const limit = Math.min(options.maxNewTokens, this.contextLength - prompt.length);
-          const row: Row = { index, key, tokens: [], length: prompt.length, limit };
-          if (limit < 1) continue;
-          sampled++;
-          if (!sampleInto(row, prefilled.logits, g * this.shape.vocab)) chunk.add(row, prefilled, g);
+  /**
+   * Answers in the order of the rows. A prompt that leaves no room in the context gets an empty, unfinished answer.
+   * @param keep give back the rows' keys and values, for prompts that go on with their tokens
+   */
+  async generate(
+    rows: readonly DecodeRow[],
+    options: DecodeOptions,
+    hooks: DecodeHooks = {},
+    keep = false,
+  ): Promise<DecodeResult> {
+    const counts: DecodeCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
+    const answers = rows.map((): Generated => ({ tokens: [], finished: false }));
+    const kept = rows.map((): KeptCache | undefined => undefined);
+    const limitOf = (prompt: readonly number[]): number =>
+      Math.min(options.maxNewTokens, this.contextLength - prompt.length);
+    const able = [...rows.entries()].filter(([, { prompt }]) => limitOf(prompt) > 0);
+    if (able.length === 0) return { answers, kept, counts };
+
+    const opened = await this.session(choiceOf(options));
+    const batch = new DecodeBatch(this.model.config, able.length, this.leastRows);
+    for (const [index, { key, prompt, sampled, kept: known }] of able) {
+      const segments = segmentsOf(prompt.length, sampled);
+      const row = { index, key, tokens: [...prompt], prompt: prompt.length, segments, filled: 0 };
+      batch.add({ ...row, limit: limitOf(prompt) }, known);
+      counts.reused += known?.length ?? 0;
+    }
+    while (batch.rows.length > 0) {
+      for (let groups = promptGroups(batch.rows); groups.length > 0; groups = promptGroups(batch.rows)) {
+        for (const group of groups) {
+          hooks.check?.();
+          counts.prefilled += await this.readPrompts(opened, batch, group);
         }
-      });
+      }
+      hooks.check?.();
+      const next = await this.step(opened, batch, options);
+      let sampled = 0;
+      for (let b = batch.rows.length - 1; b >= 0; b--) {
+        const row = batch.rows[b]!;
+        if (row.filled < row.tokens.length) {
+          counts.replayed++; // what follows is known
+          continue;
+        }
+        const made = row.tokens.length - row.prompt;
+        const { token } = this.sampler.sample(next, b, options, uniformAt(row.key, made), row.tokens);
+        row.tokens.push(token);
+        sampled++;
+        const finished = options.stopTokens.includes(token);
+        if (!finished && made + 1 < row.limit) continue;
+        answers[row.index] = { tokens: row.tokens.slice(row.prompt), finished };
+        if (keep) kept[row.index] = batch.keep(b);
+        batch.remove(b);
+      }
+      counts.sampled += sampled;
       hooks.onTokens?.(sampled);
     }
-    while (chunk.rows.length > 0) {
-      hooks.check?.();
-      const { logits } = await this.step(chunk);
-      hooks.onTokens?.(chunk.rows.length);
-      for (let b = chunk.rows.length - 1; b >= 0; b--)
-        if (sampleInto(chunk.rows[b]!, logits, b * this.shape.vocab)) chunk.remove(b);
-    }
-    return results;
+    return { answers, kept, counts };
   }
 
   async close(): Promise<void> {
-    const open = await Promise.all(this.sessions.values());
-    this.sessions.clear();
-    for (const session of open) await session.close();
+    await this.closeBut(0);
   }
 
-  /** Up to PREFILL_ROWS prompts: logits [rows, vocab] and kv [2·layers·rows, KV, length, hd]. */
-  private async prefill(prompts: number[][]): Promise<Prefilled> {
-    const rows = prompts.length <= MIN_BATCH ? MIN_BATCH : PREFILL_ROWS;
-    const longest = Math.max(...prompts.map((p) => p.length));
-    const length = longest <= 256 ? Math.ceil(longest / PREFILL_STEP) * PREFILL_STEP : cacheSlots(longest);
+  /** Reads a segment of some rows, all as long; of rows that begin alike one is read. @returns tokens read */
+  private async readPrompts(opened: Opened, batch: DecodeBatch, group: PromptGroup): Promise<number> {
+    const { config } = this.model;
+    const firsts = group.map((same) => batch.rows[same[0]!]!);
+    const { from, to } = promptSegmentAt(firsts[0]!)!;
+    batch.reserve(to);
+    const rows = firsts.length;
+    const length = Math.max(2, to - from); // a token by itself would be a step, and round as one
     const ids = new BigInt64Array(rows * length);
-    const last = new BigInt64Array(rows);
-    prompts.forEach((prompt, b) => {
-      for (let t = 0; t < prompt.length; t++) ids[b * length + t] = BigInt(prompt[t]!);
-      last[b] = BigInt(b * length + prompt.length - 1);
+    const places = new BigInt64Array(rows * config.kvHeads * (to - from) * 3);
+    let at = 0;
+    firsts.forEach(({ tokens }, b) => {
+      for (let t = from; t < to; t++) ids[b * length + t - from] = BigInt(tokens[t]!);
+      for (let h = 0; h < config.kvHeads; h++)
+        for (let t = from; t < to; t++) {
+          places[at++] = BigInt(b);
+          places[at++] = BigInt(h);
+          places[at++] = BigInt(t);
+        }
     });
-    const session = await this.session(`prefill ${rows} ${length}`, () => buildPrefillGraph(this.shape, rows, length));
-    const feeds = { ids: tensor(ids, [ids.length]), last: tensor(last, [rows]) };
-    const out = await session.run({ ...this.weights, ...feeds });
-    return { logits: out.logits!.data as Float32Array, kv: out.kv!.data as Float32Array, rows, length };
-  }
-
-  /** Feeds each row's latest token, writes its keys and values into the caches, returns the next logits. */
-  private async step(chunk: Chunk): Promise<{ logits: Float32Array }> {
-    chunk.reserve(chunk.rows.length, Math.max(...chunk.rows.map((row) => row.length)) + 1);
-    const session = await this.session(`decode ${chunk.slots}`, () => buildDecodeGraph(this.shape, chunk.slots));
-    const out = await session.run({ ...this.weights, ...chunk.feeds() });
-    chunk.write(out.kv!.data as Float32Array);
-    return { logits: out.logits!.data as Float32Array };
-  }
-
-  private session(name: string, build: () => Parameters<typeof encodeModel>[0]): Promise<GraphSession> {
-    let session = this.sessions.get(name);
-    if (!session) {
-      session = GraphSession.open(encodeModel(build()), { threads: this.threads });
-      this.sessions.set(name, session);
-      session.catch(() => this.sessions.delete(name)); // a retry compiles afresh
-    }
-    return session;
-  }
-}
-
-/** Rows with their caches, [capacity, KV, slots, hd] per layer and kind; the first rows.length places are in use. */
-class Chunk {
-  readonly rows: Row[] = [];
-  slots = 0;
-  private capacity = 0;
-  private caches: Float32Array[] = [];
-  private mask = new Float32Array(0);
-  private ids = new BigInt64Array(0);
-  private positions = new BigInt64Array(0);
-  private cached: Record<string, ort.Tensor> | undefined;
-
-  constructor(private readonly c: DecoderConfig) {}
-
-  /** Makes room; what is there is kept. */
-  reserve(rows: number, places: number): void {
-    const capacity = Math.max(this.capacity, rows, MIN_BATCH);
-    const slots = places <= this.slots ? this.slots : cacheSlots(places);
-    if (capacity === this.capacity && slots === this.slots) return;
-    const { kvHeads: KV, headDim: hd, layers } = this.c;
-    const grow = (old: Float32Array, lines: number, from: number, to: number, size: number, fill: number) => {
-      const out = new Float32Array(size).fill(fill);
-      for (let i = 0; i < lines; i++) out.set(old.subarray(i * from, (i + 1) * from), i * to);
-      return out;
-    };
-    const lines = this.capacity * KV;
-    this.caches = Array.from({ length: 2 * layers }, (_, i) =>
-      grow(this.caches[i] ?? new Float32Array(0), lines, this.slots * hd, slots * hd, capacity * KV * slots * hd, 0),
-    );
-    this.mask = grow(this.mask, this.capacity, this.slots, slots, capacity * slots, MASKED);
-    this.ids = Object.assign(new BigInt64Array(capacity), this.ids);
-    this.positions = Object.assign(new BigInt64Array(capacity), this.positions);
-    this.capacity = capacity;
-    this.slots = slots;
-    this.cached = undefined;
-  }
-
-  /** Takes a row in, with its prompt's keys and values: those of row `from` of a prefill. */
-  add(row: Row, { kv, rows, length }: Prefilled, from: number): void {
-    const { kvHeads: KV, headDim: hd } = this.c;
-    const b = this.rows.length;
-    this.caches.forEach((cache, i) => {
-      for (let h = 0; h < KV; h++) {
-        const source = ((i * rows + from) * KV + h) * length * hd;
-        cache.set(kv.subarray(source, source + row.length * hd), (b * KV + h) * this.slots * hd);
+    const only = group[0]![0]!;
+    const out = await opened.session.run({
+      ...opened.fixed,
+      ...(from === 0 ? batch.caches.empty(rows) : batch.caches.feeds(only, only + 1)),
+      ids: tensor(ids, [ids.length]),
+      batch: tensor(BigInt64Array.of(BigInt(rows), BigInt(length), -1n), [3]),
+      length: tensor(new Int32Array(rows).fill(from + length - 1), [rows]),
+      longest: tensor(Int32Array.of(from + length), []),
+      places: tensor(places, [places.length / 3, 3]),
+      last: tensor(new BigInt64Array(0), [0]),
+      ...(rotatesApart(config) && {
+        positions: tensor(
+          ids.map((_, i) => BigInt(from + (i % length))),
+          [ids.length, 1],
+        ),
+      }),
+    });
+    const kv = out.kv!.data as Float32Array;
+    group.forEach((same, g) => {
+      for (const b of same) {
+        batch.caches.write(b, from, to - from, kv, rows, g);
+        batch.rows[b]!.filled = to;
       }
     });
-    this.mask.fill(0, b * this.slots, b * this.slots + row.length);
-    this.rows.push(row);
-    this.cached = undefined;
+    return rows * (to - from);
   }
 
-  /** The last row takes the place of row b. */
-  remove(b: number): void {
-    const last = this.rows.length - 1;
-    const row = this.rows.pop()!;
-    this.cached = undefined;
-    if (b === last) return;
-    const size = this.c.kvHeads * this.slots * this.c.headDim;
-    for (const cache of this.caches) cache.copyWithin(b * size, last * size, (last + 1) * size);
-    this.mask.copyWithin(b * this.slots, last * this.slots, (last + 1) * this.slots);
-    this.rows[b] = row;
+  /** Feeds every row the token at its first free place. @returns what there is to know of the next ones */
+  private async step({ session, fixed }: Opened, batch: DecodeBatch, { temperature }: DecodeOptions) {
+    if (fixed.scale) (fixed.scale.data as Float32Array)[0] = 1 / temperature;
+    const out = await session.run({ ...fixed, ...batch.feeds() });
+    batch.write(out.kv!.data as Float32Array);
+    return out.next!.data as Float32Array | BigInt64Array;
   }
 
-  /** Inputs of the next step, views of the buffers; places beyond the rows hold old, finite values. */
-  feeds(): Record<string, ort.Tensor> {
-    this.rows.forEach((row, b) => {
-      this.ids[b] = BigInt(row.tokens.at(-1)!);
-      this.positions[b] = BigInt(row.length);
-    });
-    if (!this.cached) {
-      const { kvHeads: KV, headDim: hd } = this.c;
-      const B = Math.max(this.rows.length, MIN_BATCH);
-      const { slots } = this;
-      this.cached = {
-        ids: tensor(this.ids.subarray(0, B), [B]),
-        positions: tensor(this.positions.subarray(0, B), [B, 1]),
-        mask: tensor(this.mask.subarray(0, B * slots), [B, 1, 1, slots]),
-      };
-      this.caches.forEach((cache, i) => {
-        const view = cache.subarray(0, B * KV * slots * hd);
-        this.cached![`${i % 2 === 0 ? 'k' : 'v'}${i >> 1}`] = tensor(view, [B, KV, slots, hd]);
-      });
+  /** The graph over the weights in use. Joined ones are prepared for every adapter; others take an adapter as input. */
+  private async session(choice: Choice): Promise<Opened> {
+    const { adapter, model } = this;
+    const lora = model.plan && adapter ? { rank: adapter.rank, alpha: adapter.alpha } : undefined;
+    const name = [choice, ...(model.plan ? [lora?.rank, lora?.alpha] : [adapter?.digest])].join(' ');
+    let session = this.sessions.get(name);
+    if (session) this.sessions.delete(name);
+    else {
+      await this.closeBut(this.mostSessions - 1);
+      session = this.open(choice, lora);
+      session.catch(() => this.sessions.delete(name)); // a retry opens it afresh
     }
-    return this.cached;
+    this.sessions.set(name, session); // behind those used less recently
+    const fixed: Record<string, ort.Tensor> = {};
+    if (choice === 'probabilities') fixed.scale = tensor(new Float32Array(1), [1]);
+    if (lora) {
+      const layout = loraLayout(model.config, lora.rank);
+      const values = adapter!.values.subarray(0, layoutSize(layout)); // a value head lies behind
+      for (const [key, { data, shape }] of viewsOf(layout, values)) fixed[key] = tensor(data, shape);
+    }
+    return { session: await session, fixed };
   }
 
-  /** Appends the new keys and values [2·layers, B, KV·hd] to the rows. */
-  write(kv: Float32Array): void {
-    const { kvHeads: KV, headDim: hd } = this.c;
-    const B = Math.max(this.rows.length, MIN_BATCH);
-    this.caches.forEach((cache, i) => {
-      this.rows.forEach((row, b) => {
-        for (let h = 0; h < KV; h++) {
-          const source = ((i * B + b) * KV + h) * hd;
-          cache.set(kv.subarray(source, source + hd), ((b * KV + h) * this.slots + row.length) * hd);
-        }
-      });
-    });
-    this.rows.forEach((row, b) => {
-      this.mask[b * this.slots + row.length] = 0;
-      row.length++;
-    });
+  private async open(choice: Choice, lora: LoraShape | undefined): Promise<GraphSession> {
+    const { config, plan } = this.model;
+    const options = { positions: this.contextLength, choice };
+    if (plan) {
+      const graph = buildDecodeGraph(config, (g) => new PlannedWeights(g, config, plan, lora), options);
+      return GraphSession.open(encodeModel(graph), { threads: this.threads, weights: keeping(config, plan) });
+    }
+    const graph = buildDecodeGraph(config, (g) => new JoinedWeights(g, config), options);
+    const { weights } = this.model;
+    const data = joinWeights(config, this.adapter ? mergeLora(config, weights, this.adapter) : weights);
+    return GraphSession.open(encodeModel(graph), { threads: this.threads, memory: { location: JOINED, data } });
+  }
+
+  private async closeBut(count: number): Promise<void> {
+    for (const [name, session] of [...this.sessions].slice(0, Math.max(0, this.sessions.size - count))) {
+      this.sessions.delete(name);
+      await (await session).close();
+    }
   }
 }
 
-/** Rows of one prompt together, prompts in order of length, in groups that are prefilled at once. */
-function groupByPrompt<R extends GenerateRow>(rows: R[]): R[][][] {
-  const byPrompt = new Map<string, R[]>();
-  for (const row of rows) {
-    const key = row.prompt.join();
-    byPrompt.set(key, [...(byPrompt.get(key) ?? []), row]);
+/** How the runtime treats weights that lie in files: a rule on the model alone, since it shows in the last bits. */
+function keeping(config: DecoderConfig, plan: ParameterPlan): 'mapped' | 'packed' | 'unfolded' {
+  if ([...plan.values()].some((tensor) => 'bits' in tensor)) return 'packed';
+  return layoutSize(parameterLayout(config)) <= UNFOLDED_PARAMETERS ? 'unfolded' : 'mapped';
+}
+
+type PromptGroup = number[][];
+
+/** Rows whose next segment is one of a prompt, in groups that are read together; of those that begin alike, one is. */
+function promptGroups(rows: readonly Row[]): PromptGroup[] {
+  const waiting = new Map<string, number[]>();
+  rows.forEach((row, b) => {
+    const segment = promptSegmentAt(row);
+    if (!segment) return;
+    const { from, to } = segment;
+    const name = from === 0 ? `${to}: ${row.tokens.slice(0, to).join()}` : `row ${b}`;
+    waiting.set(name, [...(waiting.get(name) ?? []), b]);
+  });
+  const groups = new Map<number, PromptGroup[]>();
+  const alone: PromptGroup[] = [];
+  for (const same of waiting.values()) {
+    const { from, to } = promptSegmentAt(rows[same[0]!]!)!;
+    const open = groups.get(to)?.at(-1);
+    if (from > 0) alone.push([same]);
+    else if (open && open.length < Math.min(PREFILL_ROWS, PREFILL_TOKENS / to)) open.push(same);
+    else groups.set(to, [...(groups.get(to) ?? []), [same]]);
   }
-  const prompts = [...byPrompt.values()].sort((a, b) => a[0]!.prompt.length - b[0]!.prompt.length);
-  return Array.from({ length: Math.ceil(prompts.length / PREFILL_ROWS) }, (_, i) =>
-    prompts.slice(i * PREFILL_ROWS, (i + 1) * PREFILL_ROWS),
-  );
+  return [...[...groups.values()].flat(), ...alone];
 }

@@ -3,16 +3,8 @@
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { DecoderConfig } from '../nn/decoder.js';
 import type { Base } from './base.js';
-import type { DecodeOptions } from './decodeSession.js';
-import type {
-  AdamWConfig,
-  Adapter,
-  Generated,
-  GenerateRow,
-  GradientSums,
-  LossConfig,
-  OptimizerState,
-} from './engine.js';
+import type { DecodeOptions, DecodeResult, DecodeRow } from './decodeSession.js';
+import type { AdamWConfig, Adapter, GradientSums, LossConfig, OptimizerState } from './engine.js';
 import type { Provider } from './providers.js';
 import type { SupervisedRow, SupervisedSums } from './trainSession.js';
 
@@ -31,7 +23,7 @@ export interface SharedAdapter extends Adapter {
 }
 
 export type Job =
-  | { kind: 'generate'; adapter?: SharedAdapter; rows: GenerateRow[]; options: DecodeOptions }
+  | { kind: 'generate'; adapter?: SharedAdapter; rows: DecodeRow[]; options: DecodeOptions; keep: boolean }
   | { kind: 'logprobs'; adapter?: SharedAdapter; rows: { tokens: number[] }[]; temperature: number }
   | { kind: 'values'; adapter: SharedAdapter; rows: { tokens: number[] }[] }
   | { kind: 'gradients'; adapter: SharedAdapter; rows: Trajectory[]; indices: number[]; loss: LossConfig }
@@ -39,7 +31,7 @@ export type Job =
   | { kind: 'supervised'; version: number; rows: SupervisedRow[] }; // of the weights that the main thread rewrites
 
 export interface JobResults {
-  generate: Generated[];
+  generate: DecodeResult;
   logprobs: number[][];
   values: number[][];
   gradients: GradientSums;

@@ -12,6 +12,7 @@ import { layoutSize } from '../nn/lora.js';
 import { adapterLayout } from '../nn/valueHead.js';
 import { newMoments } from '../optim/adamw.js';
 import { type Base, isLarge, openBase } from './base.js';
+import type { DecodeCounts, DecodeResult } from './decodeSession.js';
 import type {
   AdamWConfig,
   Adapter,
@@ -23,9 +24,11 @@ import type {
   OptimizerState,
 } from './engine.js';
 import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
+import { DEFAULT_KV_CACHE_BYTES, KvStore } from './kvStore.js';
 import { WorkerPool } from './pool.js';
 import { type Provider, resolveDevice } from './providers.js';
 import { tokensFault, trajectoryFault } from './rows.js';
+import { rangesFault, segmentsOf } from './segments.js';
 import { shareVector } from './shared.js';
 import { addSums, policyStats } from './statistics.js';
 import { planThreads } from './threads.js';
@@ -64,19 +67,23 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   const provider = await resolveDevice(options.device);
   const model = describeModel(path);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
-  return new OrtEngine(model, digest, openPool(model, base, { ...options, provider }));
+  return new OrtEngine(model, digest, openPool(model, base, { ...options, provider }), options.kvCacheBytes);
 }
 
 class OrtEngine implements Engine {
   readonly info: ModelInfo;
   private tokenizer: TextTokenizer | undefined;
   private chat: ChatFormat | undefined;
+  private readonly kept: KvStore | undefined;
+  private readonly counts: DecodeCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
 
   constructor(
     private readonly model: ModelFiles,
     digest: string,
     private readonly pool: WorkerPool,
+    kvCacheBytes = DEFAULT_KV_CACHE_BYTES,
   ) {
+    if (kvCacheBytes > 0) this.kept = new KvStore(kvCacheBytes);
     const { path, parameters, config, eosTokens } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
     this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens };
@@ -141,17 +148,44 @@ class OrtEngine implements Engine {
       throw new GauntletError('BAD_INPUT', `temperature must be at least 0, is ${decode.temperature}`);
     if (decode.topP !== undefined && !(decode.topP > 0 && decode.topP <= 1))
       throw new GauntletError('BAD_INPUT', `topP must be in (0, 1], is ${decode.topP}`);
+    refuse(rows, ({ prompt, sampled }) => rangesFault(prompt.length, sampled));
     const shared = this.share(adapter);
-    return inChunks(
-      rows,
+    const weights = shared?.digest ?? 'base';
+    const segments = rows.map(({ prompt, sampled }) => segmentsOf(prompt.length, sampled));
+    const known = rows.map((row, i) => ({ ...row, kept: this.kept?.find(weights, row.prompt, segments[i]!) }));
+    const done = await inChunks(
+      known,
       (row) => row.prompt.length,
-      generateChunk(rows.length),
-      (parts) =>
-        this.pool.runAll<Generated[]>(
-          parts.map((part): Job => ({ kind: 'generate', adapter: shared, rows: part, options: decode })),
-          { signal, onProgress },
-        ),
+      generateChunk(rows.length, this.pool.size),
+      async (parts) => {
+        const jobs = parts.map(
+          (part): Job => ({
+            kind: 'generate',
+            adapter: shared,
+            rows: part,
+            options: decode,
+            keep: this.kept !== undefined,
+          }),
+        );
+        const results = await this.pool.runAll<DecodeResult>(jobs, { signal, onProgress });
+        return results.map(({ answers, kept, counts }) => {
+          for (const name of Object.keys(counts) as (keyof DecodeCounts)[]) this.counts[name] += counts[name];
+          return answers.map((answer, i) => ({ answer, cache: kept[i] }));
+        });
+      },
     );
+    return done.map(({ answer, cache }, i) => {
+      if (cache) {
+        const all = segments[i]!;
+        const last = { ...all.at(-1)!, to: cache.length }; // the steps that sampled
+        this.kept!.add(weights, [...rows[i]!.prompt, ...answer.tokens], [...all.slice(0, -1), last], cache);
+      }
+      return answer;
+    });
+  }
+
+  stats(): DecodeCounts {
+    return { ...this.counts };
   }
 
   async logprobs(rows: { tokens: number[] }[], options: Parameters<Engine['logprobs']>[1]): Promise<number[][]> {
@@ -259,10 +293,10 @@ function refuse<R>(rows: readonly R[], fault: (row: R) => string | undefined): v
   });
 }
 
-/** Rows of a chunk for a request of `count`: at most GENERATE_ROWS, an even number of chunks where it pays. */
-function generateChunk(count: number): number {
-  const chunks = Math.max(1, Math.ceil(count / GENERATE_ROWS));
-  return Math.max(1, Math.ceil(count / (count >= 16 ? 2 * Math.ceil(chunks / 2) : chunks)));
+/** Rows of a chunk for a request of `count`: at most GENERATE_ROWS, and as many chunks for every worker. */
+function generateChunk(count: number, workers: number): number {
+  const rounds = Math.max(1, Math.ceil(count / (GENERATE_ROWS * workers)));
+  return Math.max(1, Math.ceil(count / (rounds * workers)));
 }
 
 /** The name by which others find the base: its folder's, not this machine's path. */

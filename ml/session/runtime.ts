@@ -23,9 +23,11 @@ export interface SessionOptions {
   threads?: number; // 1 by default
   /**
    * `mapped`: weights are used where they lie, and what was said to be computed again is. `packed`: the runtime may keep
-   * a copy of packed matrices that suits its kernels. Absent: no constant is of any size.
+   * a copy of packed matrices that suits its kernels. `unfolded`: a copy of all, in f32. Absent: no constant is of any
+   * size, or it is in `memory`.
    */
-  weights?: 'mapped' | 'packed';
+  weights?: 'mapped' | 'packed' | 'unfolded';
+  memory?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
 }
 
 // what maps files: a folder for their names; no private, reordered copies; no weight unpacked once and for all; no
@@ -35,13 +37,22 @@ const EXTRA = {
   optimization: { disable_specified_optimizers: 'ConstantFolding;CommonSubexpressionElimination' },
 };
 
+function extraOf(weights: NonNullable<SessionOptions['weights']>) {
+  const session = { ...EXTRA.session, disable_prepacking: weights === 'mapped' ? '1' : '0' };
+  return weights === 'unfolded' ? { session } : { ...EXTRA, session };
+}
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
 /** A compiled graph. Feeds and results are by name. */
 export class GraphSession {
-  private constructor(private readonly session: ort.InferenceSession) {}
+  private constructor(
+    private readonly session: ort.InferenceSession,
+    readonly memory: SessionOptions['memory'], // not to be collected before the session
+  ) {}
 
   /** @throws {GauntletError} ENGINE_FAULT where the runtime refuses the model */
-  static async open(model: Uint8Array, { threads = 1, weights }: SessionOptions = {}): Promise<GraphSession> {
-    const prepacking = { disable_prepacking: weights === 'mapped' ? '1' : '0' };
+  static async open(model: Uint8Array, { threads = 1, weights, memory }: SessionOptions = {}): Promise<GraphSession> {
     try {
       return new GraphSession(
         await ort.InferenceSession.create(model, {
@@ -52,8 +63,10 @@ export class GraphSession {
           graphOptimizationLevel: 'all',
           enableMemPattern: false,
           logSeverityLevel: 3,
-          ...(weights && { extra: { ...EXTRA, session: { ...EXTRA.session, ...prepacking } } }),
+          ...(weights && { extra: extraOf(weights) }),
+          ...(memory && { externalData: [{ path: memory.location, data: bytesOf(memory.data) }] }),
         }),
+        memory,
       );
     } catch (cause) {
       throw new GauntletError('ENGINE_FAULT', `the model graph does not load: ${(cause as Error).message}`, { cause });

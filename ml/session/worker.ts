@@ -2,7 +2,6 @@
 // that does one job at a time.
 import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
-import { mergeLora } from '../nn/mergeLora.js';
 import { adamwStep } from '../optim/adamw.js';
 import type { SessionModel } from './base.js';
 import { DecodeSession } from './decodeSession.js';
@@ -22,9 +21,8 @@ const model: SessionModel =
   init.base.kind === 'fed'
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, plan: init.base.plan };
-const decoder = new DecodeSession(init.config, init.contextLength, init.threads);
+const decoder = new DecodeSession(model, init.contextLength, init.threads);
 const trainer = new TrainSession(model, { threads: init.threads, checkpointing: init.checkpointing });
-let merged: string | undefined; // digest of the adapter in the decoder's weights
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 
@@ -37,15 +35,6 @@ function localAdapter(shared: SharedAdapter): Adapter {
   return adapter.local;
 }
 
-function useDecoderWeights(shared: SharedAdapter | undefined): void {
-  const wanted = shared?.digest ?? 'base';
-  if (merged === wanted) return;
-  const { weights } = model;
-  if (!weights) throw new GauntletError('ENGINE_FAULT', 'a mapped model');
-  decoder.setWeights(shared ? mergeLora(config, weights, localAdapter(shared)) : weights);
-  merged = wanted;
-}
-
 type Handlers = {
   [K in Job['kind']]: (job: Extract<Job, { kind: K }>, tools: Tools) => Promise<JobResults[K]>;
 };
@@ -56,7 +45,7 @@ interface Tools {
 
 const handlers: Handlers = {
   async generate(job, { check, progress }) {
-    useDecoderWeights(job.adapter);
+    decoder.use(job.adapter && { ...localAdapter(job.adapter), digest: job.adapter.digest });
     let unsaid = 0;
     const onTokens = (count: number): void => {
       unsaid += count;
@@ -64,7 +53,7 @@ const handlers: Handlers = {
       progress(unsaid);
       unsaid = 0;
     };
-    const results = await decoder.generate(job.rows, job.options, { check, onTokens });
+    const results = await decoder.generate(job.rows, job.options, { check, onTokens }, job.keep);
     if (unsaid > 0) progress(unsaid);
     return results;
   },

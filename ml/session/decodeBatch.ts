@@ -1,0 +1,126 @@
+// Rows that step together: their tokens, their caches, and the buffers of the next step's inputs, which are views that
+// stay the same from step to step.
+import type ort from 'onnxruntime-node';
+import type { DecoderConfig } from '../nn/config.js';
+import { rotatesApart } from '../nn/decodeGraph.js';
+import { cacheWidth, RowCaches } from './rowCaches.js';
+import { tensor } from './runtime.js';
+import type { Segment } from './segments.js';
+
+/** Keys and values of a row's first tokens. */
+export interface KeptCache {
+  length: number;
+  kv: Float32Array; // [2·layers, KV, places, hd] with at least as many places, in shared memory
+}
+
+export interface Row {
+  index: number; // in the request
+  key: readonly [number, number];
+  tokens: number[]; // the prompt, then what was sampled
+  prompt: number; // tokens of it
+  segments: readonly Segment[]; // of the prompt
+  filled: number; // places of the cache
+  limit: number; // most tokens it may sample
+}
+
+/** The segment of the prompt that a row's next place begins, where it is not one of steps. */
+export const promptSegmentAt = ({ segments, filled }: Row): Segment | undefined =>
+  segments.find(({ from, steps }) => from === filled && !steps);
+
+export class DecodeBatch {
+  readonly rows: Row[] = [];
+  readonly caches: RowCaches;
+  private readonly ids: BigInt64Array;
+  private readonly last: BigInt64Array;
+  private readonly positions: BigInt64Array;
+  private readonly places: BigInt64Array;
+  private readonly length: Int32Array;
+  private readonly longest = new Int32Array(1);
+  private cached: Record<string, ort.Tensor> | undefined;
+
+  /** @param leastRows of a step; where there are fewer, rows that nobody reads make up the number */
+  constructor(
+    private readonly c: DecoderConfig,
+    rows: number,
+    private readonly leastRows: number,
+  ) {
+    const capacity = Math.max(rows, leastRows);
+    this.caches = new RowCaches(c, capacity);
+    this.ids = new BigInt64Array(capacity);
+    this.last = BigInt64Array.from({ length: capacity }, (_, b) => BigInt(b));
+    this.positions = new BigInt64Array(capacity);
+    this.length = new Int32Array(capacity);
+    const { kvHeads } = c;
+    this.places = BigInt64Array.from({ length: capacity * kvHeads * 3 }, (_, i) => {
+      const line = Math.floor(i / 3);
+      return BigInt([Math.floor(line / kvHeads), line % kvHeads, 0][i % 3]!);
+    });
+  }
+
+  /** @param kept what to begin with */
+  add(row: Row, kept?: KeptCache): void {
+    const b = this.rows.push(row) - 1;
+    this.cached = undefined;
+    if (!kept) return;
+    this.reserve(kept.length);
+    this.caches.write(b, 0, kept.length, kept.kv, 1, 0);
+    row.filled = kept.length;
+  }
+
+  reserve(places: number): void {
+    if (this.caches.reserve(places)) this.cached = undefined;
+  }
+
+  /** The last row takes the place of row b. */
+  remove(b: number): void {
+    const row = this.rows.pop()!;
+    this.cached = undefined;
+    if (b === this.rows.length) return;
+    this.caches.move(this.rows.length, b);
+    this.rows[b] = row;
+  }
+
+  /** All places that are filled, copied. */
+  keep(b: number): KeptCache {
+    const { filled: length } = this.rows[b]!;
+    const kv = new Float32Array(new SharedArrayBuffer(4 * length * cacheWidth(this.c)));
+    this.caches.read(b, length, kv);
+    return { length, kv };
+  }
+
+  /** Inputs of the next step: every row's token at its first free place. */
+  feeds(): Record<string, ort.Tensor> {
+    const { kvHeads } = this.c;
+    const rows = Math.max(this.rows.length, this.leastRows);
+    let longest = 0;
+    this.rows.forEach(({ tokens, filled }, b) => {
+      this.ids[b] = BigInt(tokens[filled]!);
+      this.length[b] = filled;
+      this.positions[b] = BigInt(filled);
+      for (let h = 0; h < kvHeads; h++) this.places[(b * kvHeads + h) * 3 + 2] = BigInt(filled);
+      longest = Math.max(longest, filled + 1);
+    });
+    this.longest[0] = longest;
+    this.reserve(longest);
+    this.cached ??= {
+      ...this.caches.feeds(0, rows),
+      ids: tensor(this.ids.subarray(0, rows), [rows]),
+      batch: tensor(BigInt64Array.of(BigInt(rows), 1n, -1n), [3]),
+      length: tensor(this.length.subarray(0, rows), [rows]),
+      longest: tensor(this.longest, []),
+      places: tensor(this.places.subarray(0, rows * kvHeads * 3), [rows * kvHeads, 3]),
+      last: tensor(this.last.subarray(0, rows), [rows]),
+      ...(rotatesApart(this.c) && { positions: tensor(this.positions.subarray(0, rows), [rows, 1]) }),
+    };
+    return this.cached;
+  }
+
+  /** Takes the keys and values of a step in. */
+  write(kv: Float32Array): void {
+    const rows = Math.max(this.rows.length, this.leastRows);
+    this.rows.forEach((row, b) => {
+      this.caches.write(b, row.filled, 1, kv, rows, b);
+      row.filled++;
+    });
+  }
+}
