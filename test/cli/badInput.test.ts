@@ -158,6 +158,13 @@ describe('what flags mean', () => {
     await removeFolders();
   });
 
+  it('--device is the field engine.device, and leaves the others of the file', async () => {
+    const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "webgpu", "threads": 2}}' });
+    const { engine } = await readConfig({ config: join(folder, 'c.json'), device: 'auto', set: [] });
+    assert.deepEqual(engine, { device: 'auto', threads: 2 });
+    await removeFolders();
+  });
+
   it('files go to the worker by their full paths', async () => {
     const { model } = await readConfig({ model: 'data/tiny-model', set: [] });
     assert.equal(model, tinyModelPath());

@@ -22,7 +22,12 @@ describe('commands about this machine', function () {
       assert.ok(healthy && code === 0, out);
       assert.ok(findings.filter(({ required }) => required).every(({ ok }) => ok));
       assert.match(of('tiny model').detail, /^Qwen2ForCausalLM, 0\.\d+ M parameters$/);
-      assert.match(of('onnx runtime').detail, /cpu/);
+      assert.match(of('onnx runtime').detail, /^providers installed: cpu/);
+      for (const device of ['cuda', 'webgpu']) {
+        const { required, ok, detail } = of(`device ${device}`);
+        assert.equal(required, false);
+        assert.match(detail, ok ? /works$/ : /(is not installed|does not start).*use cpu.*DEVICE_UNAVAILABLE/);
+      }
       assert.deepEqual([of('sandbox docker').ok, of('sandbox docker').required], [false, false]);
       assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);
     } finally {
