@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import type { Architecture } from '../nn/architectures/architecture.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
-import type { DecoderConfig, RopeScaling } from '../nn/config.js';
-import { PROJECTIONS } from '../nn/lora.js';
+import { type DecoderConfig, PROJECTIONS, type RopeScaling } from '../nn/config.js';
 import { readJson } from './tokenizer.js';
 
 /** What config.json says about a model that these graphs can run. */

@@ -7,8 +7,8 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { GauntletError } from '../../core/errors.js';
 import { bytesOf } from '../ir/op.js';
-import type { DecoderConfig } from '../nn/config.js';
-import { PROJECTIONS, projectionShape } from '../nn/lora.js';
+import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
+import { projectionShape } from '../nn/lora.js';
 import { HEAD } from '../nn/parameters.js';
 
 export interface PackedMatrix {

@@ -1,7 +1,7 @@
 // Adapters in PEFT's folder format, so that peft and vLLM load them as they are, and theirs load here.
 import { GauntletError } from '../../core/errors.js';
-import type { DecoderConfig } from '../nn/decoder.js';
-import { type LayoutEntry, layoutSize, loraLayout, PROJECTIONS, viewsOf } from '../nn/lora.js';
+import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
+import { type LayoutEntry, layoutSize, loraLayout, viewsOf } from '../nn/lora.js';
 import { adapterLayout } from '../nn/valueHead.js';
 import { parseSafetensors, type TensorData, writeSafetensors } from './safetensors.js';
 

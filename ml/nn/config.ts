@@ -1,6 +1,17 @@
 // What the graphs need to know of a model, whatever its family: a pre-norm decoder with rotary positions, grouped-query
 // attention and a gated MLP. The files of ml/nn/architectures say which families differ in what.
-import type { Projection } from './lora.js';
+
+/** The matrices of a layer, in the order of the forward pass: all of them carry LoRA tensors. */
+export const PROJECTIONS = [
+  'self_attn.q_proj',
+  'self_attn.k_proj',
+  'self_attn.v_proj',
+  'self_attn.o_proj',
+  'mlp.gate_proj',
+  'mlp.up_proj',
+  'mlp.down_proj',
+] as const;
+export type Projection = (typeof PROJECTIONS)[number];
 
 /** Llama 3's change of the rotary frequencies (Grattafiori et al. 2024; transformers' rope type `llama3`). */
 export interface RopeScaling {

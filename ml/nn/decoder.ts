@@ -2,10 +2,9 @@
 // a graph input under its PEFT name, so one compiled graph serves any adapter.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-import type { DecoderConfig } from './config.js';
+import { type DecoderConfig, PROJECTIONS, type Projection } from './config.js';
 import { LoraDropout } from './dropout.js';
-import type { LayoutEntry, Projection } from './lora.js';
-import { layOut, loraName, PROJECTIONS, projectionShape } from './lora.js';
+import { type LayoutEntry, layOut, loraName, projectionShape } from './lora.js';
 import { type ParameterPlan, Parameters } from './parameters.js';
 import { ropeTables } from './rope.js';
 

@@ -3,7 +3,7 @@
 import { deriveKey, philox } from '../../core/random.js';
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-import { PROJECTIONS, type Projection } from './lora.js';
+import { PROJECTIONS, type Projection } from './config.js';
 
 const COLUMNS = deriveKey('dropout columns');
 const SITES = deriveKey('dropout sites');

@@ -1,17 +1,6 @@
 // The canonical order of adapter tensors: layer by layer, the seven projections in the order of the forward pass, A
 // before B. An adapter is one flat vector in this order; names are PEFT's, so that its files need no translation.
-import type { DecoderConfig } from './config.js';
-
-export const PROJECTIONS = [
-  'self_attn.q_proj',
-  'self_attn.k_proj',
-  'self_attn.v_proj',
-  'self_attn.o_proj',
-  'mlp.gate_proj',
-  'mlp.up_proj',
-  'mlp.down_proj',
-] as const;
-export type Projection = (typeof PROJECTIONS)[number];
+import { type DecoderConfig, PROJECTIONS, type Projection } from './config.js';
 
 /** A tensor's place in a flat vector. */
 export interface LayoutEntry {

@@ -1,5 +1,5 @@
 // What families of decoders differ in, as data: one file per family and one line in index.ts. All else is common to them.
-import { PROJECTIONS, type Projection } from '../lora.js';
+import { PROJECTIONS, type Projection } from '../config.js';
 
 type Fields = Readonly<Record<string, unknown>>; // of config.json
 
