@@ -41,18 +41,75 @@ export function rewardChart(data: ReportData): Chart {
   );
 }
 
-const STATISTICS: readonly [id: string, title: string, value: (metrics: StepMetrics) => number][] = [
-  ['kl', 'Approximate KL divergence (nats a token)', ({ update }) => update.approxKl],
-  ['clip', 'Clip fraction (share of tokens)', ({ update }) => update.clipFraction],
-  ['entropy', 'Entropy of sampled tokens (nats)', ({ update }) => update.entropy],
-  ['norm', 'Gradient norm before clipping', ({ update }) => update.gradNorm],
+interface Statistic {
+  id: string;
+  title: string;
+  caption: string;
+  value(metrics: StepMetrics): number | undefined;
+  optional?: boolean; // shown only where a run has it
+}
+
+const STATISTICS: readonly Statistic[] = [
+  {
+    id: 'kl',
+    title: 'Approximate KL divergence (nats a token)',
+    caption: 'How far one update moves the policy.',
+    value: ({ update }) => update.approxKl,
+  },
+  {
+    id: 'clip',
+    title: 'Clip fraction (share of tokens)',
+    caption: 'Tokens whose probability ratio left the clip range.',
+    value: ({ update }) => update.clipFraction,
+  },
+  {
+    id: 'entropy',
+    title: 'Entropy of sampled tokens (nats)',
+    caption: 'Falls as the policy grows sure of itself.',
+    value: ({ update }) => update.entropy,
+  },
+  {
+    id: 'norm',
+    title: 'Gradient norm before clipping',
+    caption: 'Of the LoRA gradient, over all tensors.',
+    value: ({ update }) => update.gradNorm,
+  },
+  {
+    id: 'base-kl',
+    title: 'KL divergence from the base (nats a token)',
+    caption: 'What the KL penalty is on: how far training has led the policy away.',
+    value: ({ update }) => update.kl,
+    optional: true,
+  },
+  {
+    id: 'exact-entropy',
+    title: 'Entropy of the policy (nats)',
+    caption: 'Over the whole vocabulary: what the entropy bonus is for.',
+    value: ({ update }) => update.exactEntropy,
+    optional: true,
+  },
+  {
+    id: 'value-loss',
+    title: 'Loss of the value head',
+    caption: 'Half the squared error of its estimates of returns.',
+    value: ({ update }) => update.valueLoss,
+    optional: true,
+  },
+  {
+    id: 'explained',
+    title: 'Explained variance of returns',
+    caption: '1: the value head foresees every return; 0 or less: no better than their mean.',
+    value: ({ update }) => update.explainedVariance,
+    optional: true,
+  },
 ];
 
-export function ppoCharts(data: ReportData): Chart[] {
-  return STATISTICS.map(([id, title, value]) => ({
-    ...frame(data, id, title, bothRoles(data, value)),
-    size: [560, 280] as const,
-  }));
+export function ppoCharts(data: ReportData): { chart: Chart; caption: string }[] {
+  return STATISTICS.map(({ id, title, caption, value, optional }) => ({
+    chart: { ...frame(data, id, title, bothRoles(data, value)), size: [560, 280] as const },
+    caption,
+    optional,
+  })).filter(({ chart, optional }) => !optional || chart.lines.length > 0);
 }
 
 /** The picture of the README: problems solved, the control beside them; colours follow the reader's scheme. */
@@ -69,7 +126,7 @@ export function bestName(data: ReportData): string | undefined {
   return ordered[0]?.name;
 }
 
-function bothRoles(data: ReportData, value: (metrics: StepMetrics) => number): Line[] {
+function bothRoles(data: ReportData, value: Statistic['value']): Line[] {
   return [
     { name: 'generator', colour: 'generator', points: stepCurve(data, 'generator', value) },
     { name: 'discriminator', colour: 'discriminator', points: stepCurve(data, 'discriminator', value) },

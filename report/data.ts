@@ -22,7 +22,7 @@ export type Control = z.infer<typeof controlSchema>;
 export interface ReportData {
   runId: string;
   config: RunConfig;
-  digests: { config: string; model: string; data: string }; // as in the manifest
+  digests: { config: string; model: string; discriminatorModel?: string; data: string }; // as in the manifest
   codeVersion: string;
   metrics: RunMetrics[]; // of the run so far, in any order
   checkpoints: CheckpointMetadata[];

@@ -17,7 +17,9 @@ const RATES: readonly [key: keyof EvaluationRates, title: string, meaning: strin
 
 export function headline(data: ReportData): Html {
   const { result, config } = data;
-  const model = `${config.model === 'tiny' ? 'the embedded model' : config.model}`;
+  const named = (model: string) => (model === 'tiny' ? 'the embedded model' : model);
+  const other = config.discriminator.model;
+  const model = `${named(config.model)}${other === null ? '' : ` against ${named(other)}`}${config.mode === 'unified' ? ' in both roles with one adapter' : ''}`;
   if (!result) {
     const last = steps(data).at(-1);
     return html`<h1>Run ${data.runId}: ${last ? `stage ${last.stage}, update ${last.step}` : 'not a step yet'}</h1>
@@ -72,17 +74,7 @@ function controlNote({ control }: ReportData): Html | undefined {
 export function training(data: ReportData): Html {
   return html`<h2>Training</h2>
 ${figure(rewardChart(data), 'Mean over the samples of the update, before it is made.')}
-<div class="pair">${ppoCharts(data).map((chart) => figure(chart, captionOf(chart.id)))}</div>`;
-}
-
-function captionOf(id: string): string {
-  const captions: Readonly<Record<string, string>> = {
-    kl: 'How far one update moves the policy.',
-    clip: 'Tokens whose probability ratio left the clip range.',
-    entropy: 'Falls as the policy grows sure of itself.',
-    norm: 'Of the LoRA gradient, over all tensors.',
-  };
-  return captions[id] ?? '';
+<div class="pair">${ppoCharts(data).map(({ chart, caption }) => figure(chart, caption))}</div>`;
 }
 
 export function checkpoints(data: ReportData): Html | undefined {
@@ -110,6 +102,9 @@ ${table({
 export function origin(data: ReportData): Html {
   const rows: [string, Html | string][] = [
     ['model', digest(data.digests.model)],
+    ...(data.digests.discriminatorModel === undefined
+      ? []
+      : [['model of the discriminator', digest(data.digests.discriminatorModel)] satisfies [string, Html]]),
     ['problems', digest(data.digests.data)],
     ['configuration', digest(data.digests.config)],
     ['code', data.codeVersion],
@@ -122,8 +117,9 @@ export function origin(data: ReportData): Html {
     ],
   ];
   if (data.result) {
-    rows.push(['generator adapter', digest(data.result.digests.generator)]);
-    rows.push(['discriminator adapter', digest(data.result.digests.discriminator)]);
+    const { generator, discriminator } = data.result.digests;
+    if (generator === discriminator) rows.push(['adapter', digest(generator)]);
+    else rows.push(['generator adapter', digest(generator)], ['discriminator adapter', digest(discriminator)]);
   }
   return html`<h2>Where it comes from</h2>
 ${table({ caption: 'Digests are SHA-256; the same inputs and the same code give the same adapters.', words: true, head: ['what', 'value'], rows: rows.map((cells) => ({ cells })) })}

@@ -22,13 +22,19 @@ export async function renderRunReport(store: Store, runId: string): Promise<stri
 }
 
 export async function gatherReport(store: Store, runId: string): Promise<ReportData> {
-  const { config, configDigest, modelDigest, dataDigest, codeVersion } = await readRun(store, runId);
+  const { config, codeVersion, ...manifest } = await readRun(store, runId);
+  const { configDigest, modelDigest, discriminatorModelDigest: discriminatorModel, dataDigest } = manifest;
   const { result, chain } = await readResult(store, runId);
   const control = await readControl();
   return {
     runId,
     config,
-    digests: { config: configDigest, model: modelDigest, data: dataDigest },
+    digests: {
+      config: configDigest,
+      model: modelDigest,
+      ...(discriminatorModel && { discriminatorModel }),
+      data: dataDigest,
+    },
     codeVersion,
     metrics: await metricsOf(store, runId),
     checkpoints: await listCheckpoints(store, runId),

@@ -6,7 +6,7 @@ import { points } from '../../report/figures.js';
 import { escapeHtml, html } from '../../report/html.js';
 import { renderReport } from '../../report/renderReport.js';
 import { controlCurve, stageBands, stepCurve, validationCurve } from '../../report/series.js';
-import { HOSTILE, sampleData } from './sample.js';
+import { fakeDigest, HOSTILE, sampleData } from './sample.js';
 
 /** A small well-formedness check: every element that opens is closed, in order. */
 function checkNesting(markup: string): void {
@@ -62,6 +62,41 @@ describe('report: page', () => {
     }
     assert.ok(page.includes('71.9 %'), 'the control’s figure');
     assert.ok(page.includes('gauntlet train --preset tiny-no-discriminator --seed 1'));
+  });
+
+  it('draws the statistics of value head, KL penalty and entropy bonus only where a run has them', () => {
+    const titles = [
+      'KL divergence from the base',
+      'Entropy of the policy',
+      'Loss of the value head',
+      'Explained variance',
+    ];
+    for (const title of titles) assert.ok(!page.includes(title), title);
+    const more = { kl: 0.02, exactEntropy: 1.5, valueLoss: 0.1, explainedVariance: 0.4 };
+    const metrics = data.metrics.map((record) =>
+      record.kind === 'step' ? { ...record, update: { ...record.update, ...more } } : record,
+    );
+    const withAll = renderReport({ ...data, metrics });
+    for (const title of titles) assert.ok(withAll.includes(title), title);
+    checkNesting(withAll);
+  });
+
+  it('says which models and adapters played which role', () => {
+    assert.ok(page.includes('the embedded model, stages'));
+    assert.ok(page.includes('discriminator adapter') && !page.includes('model of the discriminator'));
+    const one = renderReport({
+      ...data,
+      config: { ...data.config, mode: 'unified' },
+      result: { ...data.result!, digests: { generator: fakeDigest('e'), discriminator: fakeDigest('e') } },
+    });
+    assert.ok(one.includes('the embedded model in both roles with one adapter, stages'));
+    assert.ok(!one.includes('discriminator adapter'));
+    const two = renderReport({
+      ...data,
+      config: { ...data.config, discriminator: { enabled: true, model: 'other' } },
+      digests: { ...data.digests, discriminatorModel: fakeDigest('7') },
+    });
+    assert.ok(two.includes('the embedded model against other, stages') && two.includes('model of the discriminator'));
   });
 
   it('shows one chain in full: five stages, tests with their outcomes, rewards', () => {
