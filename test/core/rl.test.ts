@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { groupAdvantages } from '../../core/rl/advantages.js';
+import { groupAdvantages, sequenceAdvantages } from '../../core/rl/advantages.js';
 import { learningRateFactor, planMinibatches } from '../../core/rl/schedules.js';
 import { checkpointScore, passAtK } from '../../core/rl/scores.js';
 import {
@@ -53,6 +53,28 @@ describe('groupAdvantages', () => {
         });
       }),
     );
+  });
+});
+
+describe('sequenceAdvantages', () => {
+  const rewards_P_G = [
+    [1, 1],
+    [0, 0, -2],
+  ];
+  it('are relative to the group, or to the whole batch, and wait for values with GAE', () => {
+    const stdOffset = 0.5;
+    assert.deepEqual(sequenceAdvantages(rewards_P_G, { estimator: 'group', stdOffset }), [
+      [0, 0],
+      groupAdvantages([0, 0, -2], { stdOffset }),
+    ]);
+    // mean 0, population std sqrt(6 / 5)
+    const scale = Math.sqrt(1.2) + stdOffset;
+    const batch = sequenceAdvantages(rewards_P_G, { estimator: 'batch', stdOffset })!;
+    assert.deepEqual(
+      batch.map((group) => group.map((a) => Math.round(a * scale * 1e9) / 1e9)),
+      rewards_P_G,
+    );
+    assert.equal(sequenceAdvantages(rewards_P_G, { estimator: 'gae', stdOffset }), undefined);
   });
 });
 
@@ -164,6 +186,42 @@ describe('toTrajectories', () => {
     const rows = toTrajectories([group], options);
     assert.equal(rows.length, 1);
     assert.ok(rows[0]!.advantage > 1);
+  });
+
+  it('keeps samples without an advantage where it is told to, but none without a trained token', () => {
+    const kept = toTrajectories(
+      [
+        [
+          { turns, reward: 1 },
+          { turns: turns.slice(0, 1), reward: 1 },
+          { turns, reward: 1 },
+        ],
+      ],
+      { ...options, dropZeroVariance: false },
+    );
+    assert.deepEqual(
+      kept.map(({ advantage }) => advantage),
+      [0, 0],
+    );
+  });
+
+  it('for GAE keeps every sample with a trained token, and its reward', () => {
+    const groups = [
+      [
+        { turns, reward: 0.5 },
+        { turns: turns.slice(0, 1), reward: 0.5 },
+        { turns, reward: 0.5 },
+      ],
+    ];
+    const rows = toTrajectories(groups, { ...options, estimator: 'gae' });
+    assert.deepEqual(
+      rows.map(({ advantage, reward }) => [advantage, reward]),
+      [
+        [0, 0.5],
+        [0, 0.5],
+      ],
+    );
+    for (const row of rows) assert.ok(trajectorySchema.safeParse(row).success);
   });
 });
 
