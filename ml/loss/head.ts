@@ -12,9 +12,15 @@ export interface RowRange {
   end: number;
 }
 
+const chunkSize = (vocab: number): number => Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
+
+/** How many of `rows` a projection of only `needed` ones takes: whole chunks, so that few graphs serve all numbers. */
+export const projectedRows = (needed: number, rows: number, vocab: number): number =>
+  Math.min(rows, Math.max(1, Math.ceil(needed / chunkSize(vocab))) * chunkSize(vocab));
+
 /** The chunks in which `rows` go through the projection: a rule on shapes alone. */
 export function rowChunks(rows: number, vocab: number): RowRange[] {
-  const size = Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
+  const size = chunkSize(vocab);
   return Array.from({ length: Math.ceil(rows / size) }, (_, i) => ({
     start: i * size,
     end: Math.min(rows, (i + 1) * size),

@@ -22,6 +22,15 @@ export interface PolicyInputs {
   reference?: Value; // log-probs, with a KL penalty
 }
 
+/** The same part of every input. */
+export const mapInputs = (inputs: PolicyInputs, part: (x: Value) => Value): PolicyInputs => ({
+  old: part(inputs.old),
+  advantage: part(inputs.advantage),
+  mask: part(inputs.mask),
+  weight: part(inputs.weight),
+  reference: inputs.reference && part(inputs.reference),
+});
+
 const SUMS = ['loss', 'ratio', 'approxKl', 'clipped', 'entropy', 'tokens'] as const;
 type PolicySum = (typeof SUMS)[number] | 'policyLoss' | 'exactEntropy' | 'kl';
 

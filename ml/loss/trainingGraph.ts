@@ -9,7 +9,7 @@ import { decoderForward, parameterLayout } from '../nn/decoder.js';
 import type { ParameterPlan } from '../nn/parameters.js';
 import { adapterLayout, valueEstimates } from '../nn/valueHead.js';
 import { rowChunks, rowsOf, scoreTokens } from './head.js';
-import { type PpoLoss, ppoObjective, ppoSums, valueObjective } from './objectives.js';
+import { mapInputs, type PpoLoss, ppoObjective, ppoSums, valueObjective } from './objectives.js';
 
 /** Sequences × tokens of one compiled graph. */
 export interface BatchShape {
@@ -79,9 +79,10 @@ export interface PpoGraphLoss extends PpoLoss {
 
 /**
  * As the score graph plus old, advantage, mask [N, 1]; also weight where the average is over sequences, reference with a
- * KL penalty, returns (and oldValues, with a clip) with a value loss: each [N, 1].
- * → gradients (flat as adapterLayout), sums (in the order of ppoSums), logprobs [N, 1]; with a value loss also valueSums
- * (in the order of VALUE_SUMS) and values [N, 1].
+ * KL penalty, returns (and oldValues, with a clip) with a value loss: each [N, 1]. With fewer `projected` rows than N,
+ * also trained int64 [projected]: the only rows that go through the output projection, all those with a mask among them.
+ * → gradients (flat as adapterLayout), sums (in the order of ppoSums); with a value loss also valueSums (in the order of
+ * VALUE_SUMS) and values [N, 1].
  */
 export function buildPpoGraph(
   c: DecoderConfig,
@@ -89,43 +90,46 @@ export function buildPpoGraph(
   lora: LoraShape,
   loss: PpoGraphLoss,
   { plan, checkpointing }: ProgramOptions = {},
+  projected = batch.rows * batch.length,
 ): Graph {
   const g = new Graph();
   const n = batch.rows * batch.length;
   const net = decoderForward(g, c, batch.rows, batch.length, lora, plan);
   const target = g.input('target', 'int64', [n, 1]);
   const column = (name: string): Value => g.input(name, 'float32', [n, 1]);
-  const [old, advantage, mask] = [column('old'), column('advantage'), column('mask')];
-  const weight = loss.average === 'sequence' ? column('weight') : mask;
+  const columns = { old: column('old'), advantage: column('advantage'), mask: column('mask') };
+  const weight = loss.average === 'sequence' ? column('weight') : columns.mask;
   const reference = loss.klCoefficient > 0 ? column('reference') : undefined;
   const value = lora.valueHead ? valueEstimates(g, net.hidden, net.adapter) : undefined;
+  const trained = projected < n ? g.input('trained', 'int64', [projected]) : undefined;
+  const chosen = (x: Value): Value => (trained ? g.gather(x, trained) : x);
+  const [hidden, ids] = [chosen(net.hidden), chosen(target)];
+  const inputs = mapInputs({ ...columns, weight, reference }, chosen);
 
   // One tensor holds all that leaves a chunk of rows. So whatever asks first for one of its columns, ONNX Runtime has
   // the whole chunk done, gradient included, and its logits freed, before it begins with another.
-  const size = ppoSums(loss).length;
-  const chunks = rowChunks(n, c.vocab).map((range) => {
+  const chunks = rowChunks(projected, c.vocab).map((range) => {
     const part = (x: Value): Value => rowsOf(g, x, range);
-    const scored = scoreTokens(g, part(net.hidden), net.head, part(target), {
+    const scored = scoreTokens(g, part(hidden), net.head, part(ids), {
       temperature: loss.temperature,
       entropy: loss.entropyBonus > 0,
     });
-    const inputs = { old: part(old), advantage: part(advantage), mask: part(mask) };
-    const optional = { weight: weight === mask ? inputs.mask : part(weight), reference: reference && part(reference) };
-    const objective = ppoObjective(g, scored, { ...inputs, ...optional }, loss);
+    const objective = ppoObjective(g, scored, mapInputs(inputs, part), loss);
     const { logprob, entropy } = scored;
-    const of = entropy ? [logprob, entropy] : [logprob];
-    const gradients = backward(g, [{ output: objective.loss, seed: g.scalar(1) }], of);
-    const { hidden } = scored.backward({
+    const seeds = [{ output: objective.loss, seed: g.scalar(1) }];
+    const gradients = backward(g, seeds, entropy ? [logprob, entropy] : [logprob]);
+    const pulled = scored.backward({
       logprob: gradients.get(logprob)!,
       entropy: entropy && gradients.get(entropy)!,
     });
-    return g.concat([hidden, objective.perToken, logprob], 1);
+    return g.concat([pulled.hidden, objective.perToken], 1);
   });
   const all = g.concat(chunks, 0);
-  const seeds = [{ output: net.hidden, seed: g.slice(all, 1, 0, c.hidden) }];
+  const seeds = [{ output: hidden, seed: g.slice(all, 1, 0, c.hidden) }];
   if (value && loss.value) {
-    const inputs = { returns: column('returns'), old: loss.value.clip === undefined ? undefined : column('oldValues') };
-    const objective = valueObjective(g, value, { ...inputs, mask, weight }, loss.value);
+    const old = loss.value.clip === undefined ? undefined : column('oldValues');
+    const ofValues = { returns: column('returns'), old, mask: columns.mask, weight };
+    const objective = valueObjective(g, value, ofValues, loss.value);
     seeds.push({ output: objective.loss, seed: g.scalar(1) });
     g.output('valueSums', g.reduceSum(objective.perToken, [0], false));
     g.output('values', value);
@@ -133,8 +137,7 @@ export function buildPpoGraph(
   const keep = checkpointing ? new Set(net.checkpoints) : undefined;
   const gradients = backward(g, seeds, [...net.adapter.values()], keep);
   g.output('gradients', flatten(g, adapterLayout(c, lora), net.adapter, gradients));
-  g.output('sums', g.reduceSum(g.slice(all, 1, c.hidden, c.hidden + size), [0], false));
-  g.output('logprobs', g.slice(all, 1, c.hidden + size, c.hidden + size + 1));
+  g.output('sums', g.reduceSum(g.slice(all, 1, c.hidden, c.hidden + ppoSums(loss).length), [0], false));
   g.prune();
   return g;
 }

@@ -48,6 +48,27 @@ export class Batch {
   }
 }
 
+/**
+ * Positions that predict a trained token, in order, and others behind them up to `count`; undefined where those are all
+ * positions of the batch.
+ */
+export function trainedPositions(
+  { shape }: Batch,
+  rows: readonly Trajectory[],
+  count: (trained: number, positions: number) => number,
+): ort.Tensor | undefined {
+  const n = shape.rows * shape.length;
+  const chosen = new Uint8Array(n);
+  rows.forEach(({ mask }, b) => {
+    for (let t = 1; t < mask.length; t++) if (mask[t] !== 0) chosen[b * shape.length + t - 1] = 1;
+  });
+  const trained = [...chosen.keys()].filter((at) => chosen[at] === 1);
+  const size = count(trained.length, n);
+  if (size === n) return undefined;
+  const others = [...chosen.keys()].filter((at) => chosen[at] === 0).slice(0, size - trained.length);
+  return tensor(BigInt64Array.from([...trained, ...others], BigInt), [size]);
+}
+
 /** What is on: a coefficient that is absent or 0 is off, and so is the value loss of an adapter without a head. */
 export function ppoGraphLoss(loss: LossConfig, valueHead: boolean): PpoGraphLoss {
   const { clip, temperature, valueCoefficient = 0, valueClip } = loss;

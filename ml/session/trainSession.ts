@@ -4,6 +4,7 @@ import type ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Graph } from '../ir/graph.js';
+import { projectedRows } from '../loss/head.js';
 import {
   buildPpoGraph,
   buildScoreGraph,
@@ -16,7 +17,7 @@ import { layoutSize, viewsOf } from '../nn/lora.js';
 import { adapterLayout } from '../nn/valueHead.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { SessionModel } from './base.js';
-import { Batch, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult } from './batch.js';
+import { Batch, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
 import type { Adapter, GradientSums, LossConfig } from './engine.js';
 import { GraphSession, type SessionOptions, tensor } from './runtime.js';
 import { addSums } from './statistics.js';
@@ -89,16 +90,20 @@ export class TrainSession {
     const loss = ppoGraphLoss(config, adapter.valueHead === true);
     const batch = this.pack(rows);
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
-    const key = { kind: 'ppo', ...batch.shape, ...lora, loss };
+    const trained = trainedPositions(batch, rows, (few, all) => projectedRows(few, all, this.config.vocab));
+    const projected = trained?.dims[0];
+    const { checkpointing } = this.options;
+    const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
     const session = await this.session(key, () =>
-      buildPpoGraph(this.config, batch.shape, lora, loss, {
-        plan: this.model.plan,
-        checkpointing: this.options.checkpointing,
-      }),
+      buildPpoGraph(this.config, batch.shape, lora, loss, { plan: this.model.plan, checkpointing }, projected),
     );
-    const mask = dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {};
-    const feeds = { ...ppoFeeds(batch, rows, loss), ...mask, ...this.weights, ...this.adapterTensors(adapter) };
-    return ppoResult(batch, rows, loss, await session.run(feeds));
+    const feeds = {
+      ...ppoFeeds(batch, rows, loss),
+      ...(trained && { trained }),
+      ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
+    };
+    const out = await session.run({ ...feeds, ...this.weights, ...this.adapterTensors(adapter) });
+    return ppoResult(batch, rows, loss, out);
   }
 
   /** Cross entropy and its gradient for every parameter. `parameters` is flat as parameterLayout. */

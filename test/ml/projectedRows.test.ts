@@ -1,0 +1,102 @@
+// Only rows with a trained token go through the output projection: that they are all of them, and that it does not show.
+import assert from 'node:assert/strict';
+import { deriveKey, uniformAt } from '../../core/random.js';
+import { projectedRows } from '../../ml/loss/head.js';
+import { buildPpoGraph } from '../../ml/loss/trainingGraph.js';
+import { type DecoderConfig, parameterLayout } from '../../ml/nn/decoder.js';
+import { layoutSize, viewsOf } from '../../ml/nn/lora.js';
+import { adapterLayout } from '../../ml/nn/valueHead.js';
+import { encodeModel } from '../../ml/onnx/encode.js';
+import { Batch, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from '../../ml/session/batch.js';
+import { GraphSession, tensor } from '../../ml/session/runtime.js';
+import { TrainSession } from '../../ml/session/trainSession.js';
+
+const CONFIG: DecoderConfig = {
+  hidden: 16,
+  layers: 1,
+  heads: 2,
+  kvHeads: 1,
+  headDim: 8,
+  ffn: 24,
+  vocab: 5000,
+  normEps: 1e-6,
+  ropeTheta: 1e4,
+  biases: [],
+  qkNorm: false,
+  tied: true,
+};
+const uniforms = (size: number, name: string): Float32Array => {
+  const key = deriveKey(name);
+  return Float32Array.from({ length: size }, (_, k) => 0.6 * (uniformAt(key, k) - 0.5));
+};
+const adapter = { rank: 2, alpha: 4, valueHead: true };
+const layout = adapterLayout(CONFIG, adapter);
+const values = uniforms(layoutSize(layout), 'adapter');
+const weights = viewsOf(parameterLayout(CONFIG), uniforms(layoutSize(parameterLayout(CONFIG)), 'parameters'));
+const rows = [90, 70, 81, 64].map((length, i) => {
+  const key = deriveKey('row', i);
+  const tokens = Array.from({ length }, (_, t) => Math.floor(uniformAt(key, t) * CONFIG.vocab));
+  const perToken = (scale: number, shift: number) => tokens.map((_, t) => shift + scale * uniformAt(key, 1000 + t));
+  return {
+    tokens,
+    mask: tokens.map((_, t): number => (t > length - 20 - i || t === 3 ? 1 : 0)),
+    oldLogprobs: perToken(1, -9),
+    referenceLogprobs: perToken(1, -9.2),
+    advantage: 0.5 - (i % 2),
+    returns: perToken(2, -1),
+    oldValues: perToken(1, -0.5),
+  };
+});
+
+describe('rows of the output projection', () => {
+  it('are whole chunks, as many as the trained rows need, never none and never more than there are', () => {
+    assert.equal(projectedRows(1, 2048, 151936), 256);
+    assert.equal(projectedRows(257, 2048, 151936), 512);
+    assert.equal(projectedRows(0, 2048, 151936), 256);
+    assert.equal(projectedRows(300, 384, 151936), 384);
+    assert.equal(projectedRows(10, 2048, 394), 2048); // one chunk takes them all
+  });
+
+  it('hold every trained position once, in order, then others', () => {
+    const batch = new Batch(rows, 32);
+    const positions = trainedPositions(batch, rows, () => 120)!;
+    const list = Array.from(positions.data as BigInt64Array, Number);
+    const { length } = batch.shape;
+    const trained = rows.flatMap(({ mask }, b) => mask.flatMap((m, t) => (t > 0 && m ? [b * length + t - 1] : [])));
+    assert.deepEqual(list.slice(0, trained.length), trained);
+    assert.equal(new Set(list).size, 120);
+    assert.equal(
+      trainedPositions(batch, rows, (_, all) => all),
+      undefined,
+    );
+  });
+
+  it('leave out what is not trained without a trace: the gradients are the same to the bit', async () => {
+    const config = {
+      clip: 0.2,
+      temperature: 0.9,
+      average: 'sequence' as const,
+      entropyBonus: 0.01,
+      klCoefficient: 0.1,
+      valueCoefficient: 0.5,
+      valueClip: 0.2,
+    };
+    const loss = ppoGraphLoss(config, true);
+    const batch = new Batch(rows, 32);
+    assert.equal(batch.shape.rows * batch.shape.length, 384);
+    const tensors = (views: ReturnType<typeof viewsOf>) =>
+      Object.fromEntries([...views].map(([name, v]) => [name, tensor(v.data, v.shape)]));
+    const session = await GraphSession.open(encodeModel(buildPpoGraph(CONFIG, batch.shape, adapter, loss)));
+    const feeds = { ...ppoFeeds(batch, rows, loss), ...tensors(weights), ...tensors(viewsOf(layout, values)) };
+    const whole = ppoResult(batch, rows, loss, await session.run(feeds));
+    await session.close();
+    const train = new TrainSession({ config: CONFIG, weights });
+    const { gradients, ...sums } = await train.ppo(rows, { ...adapter, values }, config);
+    await train.close();
+    assert.deepEqual(gradients, whole.gradients);
+    for (const [name, sum] of Object.entries(sums)) {
+      const other = whole[name as keyof typeof sums]!;
+      assert.ok(Math.abs(sum - other) <= 1e-6 * Math.abs(other), `${name}: ${sum} is not ${other}`);
+    }
+  });
+});
