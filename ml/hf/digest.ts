@@ -9,11 +9,18 @@ import { weightFiles } from './checkpoint.js';
 
 const REMEMBERED_FROM = 1 << 28; // bytes; less is hashed in a fraction of a second
 
-/** @param cache folder of remembered digests; one that cannot be written is passed over */
-export async function digestModel(folder: string, cache = join(cacheFolder(), 'digests')): Promise<string> {
+export interface DigestOptions {
+  cache?: string; // folder of remembered digests; one that cannot be written is passed over
+  rememberFrom?: number; // bytes of all files together
+}
+
+export async function digestModel(
+  folder: string,
+  { cache = join(cacheFolder(), 'digests'), rememberFrom = REMEMBERED_FROM }: DigestOptions = {},
+): Promise<string> {
   const files = ['config.json', ...weightFiles(folder)].map((name) => join(folder, name));
   const places = files.map((path) => ({ path, ...identity(path) }));
-  const large = places.reduce((sum, { size }) => sum + size, 0) >= REMEMBERED_FROM;
+  const large = places.reduce((sum, { size }) => sum + size, 0) >= rememberFrom;
   const key = createHash('sha256').update(JSON.stringify(places)).digest('hex');
   const remembered = large ? recall(join(cache, key)) : undefined;
   if (remembered) return remembered;

@@ -61,9 +61,9 @@ export function packGroups(
     let extreme = 0;
     for (let i = from; i < to; i++) {
       const w = weights[i]!;
-      if (!(Math.abs(w) <= Math.abs(extreme))) extreme = w; // a NaN stays
+      if (Math.abs(w) > Math.abs(extreme) || Number.isNaN(w)) extreme = w; // and a NaN stays
     }
-    const scale = Math.fround(extreme / -zero);
+    const scale = Math.fround(extreme / -zero) + 0; // never −0
     scales[group] = scale;
     for (let i = from; i < to; i++)
       codes[i] = scale === 0 ? zero : Math.min(2 * zero - 1, Math.max(0, Math.round(weights[i]! / scale) + zero));
