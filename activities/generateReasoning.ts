@@ -17,7 +17,7 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
     ? await scope.store.getJson<ChainList>(input.chains)
     : openChains(input.batch, config, set);
   const rows = chains.map((chain) => ({
-    history: chain.turns.flatMap((turn) => [...turn.promptTokens, ...turn.answerTokens]),
+    turns: chain.turns,
     prompt: promptTokens(problemOf(byId, chain.problemId), chain),
     key: deriveKey(...batchPath(input.batch, config), chain.problemId, chain.sample, input.stage),
   }));

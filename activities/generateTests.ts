@@ -27,7 +27,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     scope,
     engine,
     jobs.map(({ target, t, sample }) => ({
-      history: [],
+      turns: [],
       prompt: prompts[t]!,
       key: deriveKey(...path, t, target.problemId, target.stage, sample),
     })),

@@ -22,7 +22,7 @@ export type { ActivityDeps, ActivityLog } from './scope.js';
 export function createActivities(deps: ActivityDeps) {
   return {
     prepareRun: repeated(deps, prepareRun),
-    generateReasoning: memoised(deps, { name: 'generateReasoning', version: 1, run: generateReasoning }),
+    generateReasoning: memoised(deps, { name: 'generateReasoning', version: 2, run: generateReasoning }),
     generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }),
     executeSuite: memoised(deps, { name: 'executeSuite', version: 1, run: executeSuite }),
     selectChains: memoised(deps, { name: 'selectChains', version: 1, run: selectChains }),

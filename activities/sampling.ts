@@ -1,5 +1,6 @@
 // One sampled turn for every row of a batch. A prompt that leaves no room in the context ends as a truncated, empty
 // answer: a result like any other, never a crash.
+import { sampledRanges, sequenceOf, type TokenTurn } from '../core/rl/trajectories.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Engine, GenerateOptions, GenerateRow } from '../ml/session/engine.js';
 import type { Scope } from './scope.js';
@@ -12,7 +13,7 @@ export interface SampledTurn {
 }
 
 export interface SamplingRow {
-  history: number[]; // the sequence so far
+  turns: readonly TokenTurn[]; // the sequence so far
   prompt: number[]; // appended to it before sampling
   key: readonly [number, number];
 }
@@ -34,10 +35,12 @@ export async function sampleTurns(
   options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
 ): Promise<{ turns: SampledTurn[]; tokens: number }> {
   const { contextLength, eosTokens } = engine.info;
-  const room = (row: SamplingRow): boolean => row.history.length + row.prompt.length < contextLength;
-  const sampled: GenerateRow[] = rows
-    .filter(room)
-    .map((row) => ({ prompt: [...row.history, ...row.prompt], key: row.key }));
+  const asked = rows.map(({ turns, prompt, key }): GenerateRow => {
+    const sampled = sampledRanges(turns);
+    return { prompt: [...sequenceOf(turns), ...prompt], key, ...(sampled.length > 0 ? { sampled } : {}) };
+  });
+  const room = ({ prompt }: GenerateRow): boolean => prompt.length < contextLength;
+  const sampled = asked.filter(room);
   const answers =
     sampled.length === 0
       ? []
@@ -49,8 +52,8 @@ export async function sampleTurns(
         });
   let next = 0;
   let tokens = 0;
-  const turns = rows.map((row): SampledTurn => {
-    if (!room(row)) return { promptTokens: row.prompt, answerTokens: [], text: '', truncated: true };
+  const turns = rows.map((row, i): SampledTurn => {
+    if (!room(asked[i]!)) return { promptTokens: row.prompt, answerTokens: [], text: '', truncated: true };
     const { tokens: answerTokens, finished } = answers[next++]!;
     tokens += answerTokens.length;
     const body = finished ? answerTokens.slice(0, -1) : answerTokens;

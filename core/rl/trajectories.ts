@@ -27,6 +27,16 @@ export function sequenceOf(turns: readonly TokenTurn[]): number[] {
   return turns.flatMap((turn) => [...turn.promptTokens, ...turn.answerTokens]);
 }
 
+/** Where in sequenceOf(turns) the sampled tokens lie: ranges [from, to) of the answers, empty ones left out. */
+export function sampledRanges(turns: readonly TokenTurn[]): [from: number, to: number][] {
+  let length = 0;
+  return turns.flatMap(({ promptTokens, answerTokens }): [number, number][] => {
+    const from = length + promptTokens.length;
+    length = from + answerTokens.length;
+    return length > from ? [[from, length]] : [];
+  });
+}
+
 /**
  * 1 for every sampled token (the end token included) of the stages that get credit, aligned with sequenceOf(turns) and
  * cut after the last 1. Instructions are never trained; neither is entry 0, which nothing predicts.

@@ -139,7 +139,7 @@ describe('a memoised activity', () => {
   });
 });
 
-/** Of version 1 of each. One that differs: raise that activity's version in activities/index.ts, then record it here. */
+/** Of today's versions. One that differs: raise that activity's version in activities/index.ts, then record it here. */
 const GOLDEN = {
   generateReasoning: '58652246e5',
   generateTests: '80f0a9bcdc',

@@ -8,7 +8,7 @@ import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
 import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import type { Engine } from '../../ml/session/engine.js';
+import type { Engine, GenerateRow } from '../../ml/session/engine.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
@@ -70,6 +70,26 @@ describe('activities over the engine', function () {
     assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // samples of one problem draw differently
     const third = before.filter((chain) => chain.turns[0]!.truncated).length;
     assert.equal(one.truncated, third);
+  });
+
+  it('generateReasoning tells the engine which tokens of a chain it had sampled', async () => {
+    const { run } = prepared;
+    const asked: GenerateRow[][] = [];
+    const listening = Object.create(engine, {
+      generate: {
+        value: (...given: Parameters<Engine['generate']>) => {
+          asked.push(given[0]);
+          return engine.generate(...given);
+        },
+      },
+    });
+    const listened = createActivities({ ...world.deps, engine: async () => listening });
+    const { chains } = await listened.generateReasoning({ run, batch: BATCH, stage: 1 });
+    await listened.generateReasoning({ run, batch: BATCH, stage: 2, chains });
+    const answers = (await chainsOf(chains)).map(({ turns }) => [turns[0]!.answerTokens]);
+    const sampled = ({ prompt, sampled = [] }: GenerateRow) => sampled.map(([from, to]) => prompt.slice(from, to));
+    assert.deepEqual(asked[0]!.map(sampled), new Array(6).fill([]));
+    assert.deepEqual(asked[1]!.map(sampled), answers);
   });
 
   it('generateReasoning ends a chain that leaves no room in the context as truncated', async () => {

@@ -5,6 +5,7 @@ import { learningRateFactor, planMinibatches } from '../../core/rl/schedules.js'
 import { checkpointScore, passAtK } from '../../core/rl/scores.js';
 import {
   creditMask,
+  sampledRanges,
   sequenceOf,
   type TokenTurn,
   type TrajectoryOptions,
@@ -222,6 +223,23 @@ describe('toTrajectories', () => {
       ],
     );
     for (const row of rows) assert.ok(trajectorySchema.safeParse(row).success);
+  });
+});
+
+describe('sampledRanges', () => {
+  it('are the answers in the sequence of a chain, empty ones left out', () => {
+    const list: TokenTurn[] = [...turns.slice(0, 2), { stage: 3, promptTokens: [13], answerTokens: [] }, turns[2]!];
+    const sequence = sequenceOf(list);
+    const ranges = sampledRanges(list);
+    assert.deepEqual(
+      ranges.map(([from, to]) => sequence.slice(from, to)),
+      [
+        [1, 2, 0],
+        [3, 0],
+        [4, 0],
+      ],
+    );
+    assert.deepEqual(sampledRanges([]), []);
   });
 });
 
