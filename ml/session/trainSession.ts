@@ -41,6 +41,8 @@ export interface SupervisedSums {
 
 const LENGTH_STEP = 32;
 const MAX_SESSIONS = 24;
+/** Of a model in files: a session keeps the memory of its largest run, much more than a graph takes time to compile. */
+const MAX_LARGE_SESSIONS = 1;
 
 export class TrainSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
@@ -171,7 +173,8 @@ export class TrainSession {
     this.sessions.delete(name);
     this.sessions.set(name, session); // most recent last
     session.catch(() => this.sessions.delete(name)); // a retry compiles afresh
-    if (known || this.sessions.size <= (this.options.maxSessions ?? MAX_SESSIONS)) return session;
+    const most = this.options.maxSessions ?? (this.model.plan ? MAX_LARGE_SESSIONS : MAX_SESSIONS);
+    if (known || this.sessions.size <= most) return session;
     const [oldest, unused] = this.sessions.entries().next().value!;
     this.sessions.delete(oldest);
     await (await unused).close();
