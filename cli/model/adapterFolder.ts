@@ -22,7 +22,9 @@ export async function readAdapterFolder(engine: Engine, folder: string): Promise
     if (existsSync(path)) files.set(name, await readFile(path));
   }
   try {
-    return engine.importAdapter(files);
+    const adapter = engine.importAdapter(files);
+    if (adapter.values.every(Number.isFinite)) return adapter;
+    throw new GauntletError('BAD_ADAPTER', 'the adapter holds a value that is not finite');
   } catch (error) {
     if (!(error instanceof GauntletError)) throw error;
     throw new GauntletError(error.code, `${folder}: ${error.message}`);

@@ -79,5 +79,5 @@ function issueText(issue: z.core.$ZodIssue): string {
     return `${issue.keys.join(', ')}: no such field; known: ${Object.keys(updateConfigSchema.shape).join(', ')}`;
   }
   const place = issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
-  return `${place === '' ? 'row' : place.slice(1)}: ${issue.message.replace(/\s+/g, ' ')}`;
+  return `${place === '' ? '' : `${place.slice(1)}: `}${issue.message.replace(/\s+/g, ' ')}`;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeSafetensors } from '../../ml/hf/safetensors.js';
+import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32'; // vocabulary 67, context 256
@@ -81,6 +81,16 @@ describe('bad input to gauntlet model', function () {
       await refusesModel(whole, /tensor \S+ has dtype I32; F32, F16 or BF16 is needed \[BAD_MODEL\]/);
     });
 
+    it('weights that are not finite, once they show', async () => {
+      const broken = await spoilt('broken-weights', async (copy) => {
+        const path = join(copy, 'model.safetensors');
+        const tensors = parseSafetensors(await readFile(path), path);
+        tensors.get('model.norm.weight')!.data[0] = Number.NaN;
+        await writeFile(path, writeSafetensors(tensors));
+      });
+      await refusesModel(broken, /log-probs that are not finite come out of the model: .* \[BAD_MODEL\]/);
+    });
+
     it('an architecture that is not supported', async () => {
       const other = await spoilt('other', async (copy) => {
         await writeFile(join(copy, 'config.json'), '{"architectures": ["MambaForCausalLM"]}');
@@ -101,6 +111,15 @@ describe('bad input to gauntlet model', function () {
     it('one of another model, by the tensor that differs', async () => {
       await inProcess('model', 'init-adapter', '--model', 'data/tiny-model', '--out', at('tiny'), '--rank', '3');
       await refusesAdapter(at('tiny'), /tiny: .*(layers|lora_A|q_proj|hidden).*\[BAD_ADAPTER\]/);
+    });
+
+    it('one with a value that is not finite', async () => {
+      await cp(ADAPTER, at('broken'), { recursive: true });
+      const path = join(at('broken'), 'adapter_model.safetensors');
+      const tensors = parseSafetensors(await readFile(path), path);
+      [...tensors.values()][3]!.data[2] = Number.NaN;
+      await writeFile(path, writeSafetensors(tensors));
+      await refusesAdapter(at('broken'), /broken: the adapter holds a value that is not finite \[BAD_ADAPTER\]/);
     });
 
     it('optimizer state that does not fit it', async () => {
@@ -124,7 +143,7 @@ describe('bad input to gauntlet model', function () {
       ['an empty file', '', /bad: there is no row in it \[BAD_INPUT\]/],
       ['a file of blank lines', '\n \n', /there is no row in it/],
       ['a line that is not JSON', '{"tokens":[1]}\n\n{"tokens":[1\n', /bad: line 3: not JSON: .* \[BAD_INPUT\]/],
-      ['a row that is no object', '[1,2]', /line 1: row: .*expected object/],
+      ['a row that is no object', '[1,2]', /line 1: .*expected object/],
       ['no tokens', '{"text":"x"}', /line 1: tokens: .*received undefined/],
       ['an empty row', '{"tokens":[]}', /line 1: tokens: there are no tokens/],
       ['a token beyond the vocabulary', '{"tokens":[1]}\n{"tokens":[1,67]}', /line 2: token 67 is outside 0\.\.66/],
@@ -146,9 +165,9 @@ describe('bad input to gauntlet model', function () {
       await writeFile(at('bad'), `{"tokens":[${Array(256).fill(1)}]}`);
       await refuses(generate, /line 1: 256 tokens fill the context, none can follow/);
       await writeFile(at('bad'), '{"tokens":[1]}\n{"id":1}');
-      await refuses(generate, /line 2: row: needs either tokens or messages/);
+      await refuses(generate, /line 2: needs either tokens or messages/);
       await writeFile(at('bad'), '{"tokens":[1],"messages":[{"role":"user","content":"x"}]}');
-      await refuses(generate, /line 1: row: needs either tokens or messages/);
+      await refuses(generate, /line 1: needs either tokens or messages/);
       await writeFile(at('bad'), '{"messages":[{"role":"robot","content":"x"}]}');
       await refuses(generate, /line 1: messages\[0\]\.role: /);
       await writeFile(at('bad'), '{"messages":[{"role":"assistant","content":"x"}]}');

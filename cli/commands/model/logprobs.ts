@@ -9,6 +9,8 @@ import { withModel } from '../../model/open.js';
 
 type Flags = EngineFlags & RowFlags & { adapter?: string; temperature: number; values?: boolean };
 
+const UNSOUND = 'its weights, or those of the adapter, are damaged';
+
 export function addLogprobs(group: Command): void {
   const command = group
     .command('logprobs')
@@ -27,6 +29,8 @@ export function addLogprobs(group: Command): void {
           (value) => scoreRow(value, engine.info),
           async (batch) => {
             const scores = await engine.logprobs(batch, { adapter, temperature, signal });
+            if (!scores.every((row) => row.every(Number.isFinite)))
+              throw new GauntletError('BAD_MODEL', `log-probs that are not finite come out of the model: ${UNSOUND}`);
             const values = flags.values ? await engine.values(batch, { adapter: adapter!, signal }) : undefined;
             return scores.map((logprobs, i) => ({
               logprobs: logprobs.slice(1),
