@@ -49,7 +49,7 @@ async function bench(options: BenchOptions): Promise<void> {
   const { contenders, rounds, seconds } = options;
   const runner = new Runner({ contenders, rounds, seconds, say, start: (name) => startPeer(name, python, options) });
   const results: BenchResults = {
-    command: ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' '),
+    command: commandLine(process.argv.slice(2)),
     startedAt: started.toISOString(),
     seconds: 0,
     threads,
@@ -81,6 +81,13 @@ async function bench(options: BenchOptions): Promise<void> {
   }
   finish();
 }
+
+const commandLine = (args: readonly string[]): string =>
+  [
+    'npm run bench',
+    ...(args.length > 0 ? ['--'] : []),
+    ...args.map((arg) => (arg.includes(' ') ? `'${arg}'` : arg)),
+  ].join(' ');
 
 /** Into the page and the file beside it; cases that were not run now keep their figures. */
 function record(results: BenchResults): void {

@@ -132,7 +132,8 @@ function figure(c: CaseResult, name: Contender): string {
   if (!measured) return c.failures[name] === undefined ? '–' : 'failed';
   if (c.group === 'memory') return `${Math.round(measured.median / 1e6)}`;
   if (c.group === 'training') return `${milliseconds(measured)} (min ${(measured.min * 1000).toFixed(0)})`;
-  return `${Math.round(tokensOf(c.work) / measured.median)}`;
+  const speed = tokensOf(c.work) / measured.median;
+  return speed.toFixed(speed < 100 ? 1 : 0);
 }
 
 function agreement({ work, agreement }: CaseResult): string {

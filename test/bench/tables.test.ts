@@ -201,7 +201,7 @@ describe('the page of results', () => {
   it('shows tokens per second of each side, the ratio, the verdict and what else was at work', () => {
     const rows = markdown(results).split('\n');
     assert.ok(
-      rows.includes('| tiny batch 8 | 256 | 64 | 4.00× | torch short of the aim 5× | torch 75.0 % of tokens | 3 |'),
+      rows.includes('| tiny batch 8 | 256 | 64.0 | 4.00× | torch short of the aim 5× | torch 75.0 % of tokens | 3 |'),
     );
     assert.ok(rows.some((row) => row.includes('(others used 0.8 cores)')));
   });
