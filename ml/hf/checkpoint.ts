@@ -77,12 +77,11 @@ function storedTensors(folder: string): Map<string, StoredTensor> {
 function headerOf(path: string): Map<string, StoredTensor> {
   const file = new SafetensorsFile(path);
   file.close();
-  const place = ({ begin, end }: { begin: number; end: number }) => ({
-    offset: file.dataStart + begin,
-    length: end - begin,
-  });
   return new Map(
-    [...file.entries].map(([name, entry]) => [name, { path, dtype: entry.dtype, shape: entry.shape, ...place(entry) }]),
+    [...file.entries].map(([name, { dtype, shape, begin, end }]) => [
+      name,
+      { path, dtype, shape, offset: file.dataStart + begin, length: end - begin },
+    ]),
   );
 }
 

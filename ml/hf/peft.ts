@@ -66,21 +66,23 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
   const valueHead = files.has(VALUE_HEAD);
   const layout = adapterLayout(c, { rank, valueHead });
   const ofLora = loraLayout(c, rank).length;
-  const values = new Float32Array(layoutSize(layout));
-  const fill = (file: string, tensors: Map<string, TensorData>, entries: readonly LayoutEntry[]): void => {
+  const found: [offset: number, data: Float32Array][] = []; // all are checked before their sum is allocated
+  const take = (file: string, tensors: Map<string, TensorData>, entries: readonly LayoutEntry[]): void => {
     for (const { name, shape, offset } of entries) {
       const tensor: TensorData = tensors.get(name) ?? fail(`${file}: no tensor ${name}`);
       if (tensor.shape.join() !== shape.join())
         fail(
           `${file}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${differing(name, tensor.shape, shape)}`,
         );
-      values.set(tensor.data, offset);
+      found.push([offset, tensor.data]);
       tensors.delete(name);
     }
     if (tensors.size > 0) fail(`${file}: tensor ${[...tensors.keys()][0]} belongs to no projection of this model`);
   };
-  fill(TENSORS, tensors, layout.slice(0, ofLora));
-  if (valueHead) fill(VALUE_HEAD, parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER'), layout.slice(ofLora));
+  take(TENSORS, tensors, layout.slice(0, ofLora));
+  if (valueHead) take(VALUE_HEAD, parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER'), layout.slice(ofLora));
+  const values = new Float32Array(layoutSize(layout));
+  for (const [offset, data] of found) values.set(data, offset);
   return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
 }
 

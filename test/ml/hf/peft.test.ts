@@ -64,6 +64,7 @@ describe('PEFT adapters', () => {
       field('r', 5),
       /has shape \[4,48\], this model needs \[5,48\]; adapter_config\.json says r 5, the tensor has 4/,
     );
+    refused(field('r', 1e12), /r 1000000000000, the tensor has 4/);
     refused(field('lora_alpha', '6'), /lora_alpha/);
     refused(field('target_modules', ['q_proj']), /target_modules must be/);
     refused(field('bias', 'all'), /bias all/);
