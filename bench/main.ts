@@ -22,16 +22,6 @@ const say = (line: string): void => console.error(`bench: ${line}`);
 const inOrder = (results: CaseResult[]): CaseResult[] =>
   CASES.flatMap(({ id }) => results.filter((result) => result.id === id));
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options.help) console.log(USAGE);
-  else await bench(options);
-} catch (error) {
-  if (!(error instanceof BenchError)) throw error;
-  say(error.message);
-  process.exitCode = error.exitCode;
-}
-
 async function bench(options: BenchOptions): Promise<void> {
   const cases = selectCases(CASES, options.only, options.quick);
   if (cases.length === 0) throw new BenchError(`no case has ${options.only.join(' or ')} in its name: see --list`, 2);
@@ -157,4 +147,14 @@ function line(result: CaseResult): string {
   ]
     .filter((part) => part !== '')
     .join(' ');
+}
+
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options.help) console.log(USAGE);
+  else await bench(options);
+} catch (error) {
+  if (!(error instanceof BenchError)) throw error;
+  say(error.message);
+  process.exitCode = error.exitCode;
 }
