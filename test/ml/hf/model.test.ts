@@ -43,7 +43,10 @@ describe('model folders', () => {
       const name = 'model.layers.1.mlp.up_proj.weight';
       assert.deepEqual(loadModel(folder).weights.get(name), loadModel(fixture).weights.get(name));
       index({ x: 'a.safetensors' });
-      assert.throws(() => loadModel(folder), /a.safetensors: tensor .* is not one that model.safetensors.index.json puts there/);
+      assert.throws(
+        () => loadModel(folder),
+        /a.safetensors: tensor .* is not one that model.safetensors.index.json puts there/,
+      );
       index({ x: '../evil.safetensors' });
       assert.throws(() => loadModel(folder), /not a safetensors file of this folder/);
       writeFileSync(join(folder, 'model.safetensors.index.json'), '{}');
