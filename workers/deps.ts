@@ -63,13 +63,14 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
 
 /** How a run's base is opened here: the worker knows better which device and how many cores there are. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {
-  const { quantization, groupSize, checkpointing, kvCacheMegabytes } = config;
+  const { quantization, groupSize, checkpointing, kvCacheMegabytes, force } = config;
   const cores = own.threads ?? config.threads;
   return {
     device: own.device ?? config.device,
     ...(cores === null ? {} : { cores }),
     ...(quantization === 'none' ? {} : { quantization: { bits: BITS[quantization], groupSize } }),
     ...(checkpointing === null ? {} : { checkpointing }),
+    ...(force ? { force } : {}),
     ...(kvCacheMegabytes === null ? {} : { kvCacheBytes: kvCacheMegabytes * 2 ** 20 }),
   };
 }

@@ -9,6 +9,9 @@ import type { Acts } from './acts.js';
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 const BASE = { heartbeatTimeout: '5s', retry: RETRY } as const;
 
+// What is sampled or scored starts over after a timeout, and a batch of a large model on a CPU takes hours.
+const WHOLE_BATCH = 12 * 60;
+
 const gpu = (minutes: number): ActivityOptions => ({
   ...BASE,
   taskQueue: TASK_QUEUES.gpu,
@@ -19,10 +22,10 @@ const cpu: ActivityOptions = { ...BASE, taskQueue: TASK_QUEUES.cpu, startToClose
 
 const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   prepareRun: gpu(10),
-  generateReasoning: gpu(15),
-  generateTests: gpu(15),
-  scoreOldPolicy: gpu(15),
-  updatePolicy: gpu(30),
+  generateReasoning: gpu(WHOLE_BATCH),
+  generateTests: gpu(WHOLE_BATCH),
+  scoreOldPolicy: gpu(WHOLE_BATCH),
+  updatePolicy: gpu(WHOLE_BATCH),
   prepareSolving: gpu(10),
   executeSuite: sandbox,
   selectChains: sandbox,

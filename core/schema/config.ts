@@ -61,6 +61,7 @@ export const engineSchema = z.strictObject({
   checkpointing: z.boolean().nullable().default(null), // null: a rule on the model's size
   kvCacheMegabytes: positiveInt.nullable().default(null), // null: a rule on free memory
   threads: positiveInt.nullable().default(null), // null: one a core
+  force: z.boolean().default(false), // open it where less memory is free than will be needed
 });
 
 export const rewardSchema = z.strictObject({

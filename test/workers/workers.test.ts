@@ -154,9 +154,21 @@ describe('what a worker’s activities run on', () => {
 
   it('is a base opened as the run asks, but for the device and the threads that the worker was given', () => {
     const asked = resolveConfig({
-      engine: { device: 'cuda', quantization: 'int4', groupSize: 64, checkpointing: false, kvCacheMegabytes: 2 },
+      engine: {
+        device: 'cuda',
+        quantization: 'int4',
+        groupSize: 64,
+        checkpointing: false,
+        kvCacheMegabytes: 2,
+        force: true,
+      },
     }).engine;
-    const common = { quantization: { bits: 4, groupSize: 64 }, checkpointing: false, kvCacheBytes: 2 * 1024 * 1024 };
+    const common = {
+      quantization: { bits: 4, groupSize: 64 },
+      checkpointing: false,
+      kvCacheBytes: 2 * 1024 * 1024,
+      force: true,
+    };
     assert.deepEqual(engineOptions(asked, {}), { device: 'cuda', ...common });
     assert.deepEqual(engineOptions({ ...asked, threads: 3 }, {}), { device: 'cuda', cores: 3, ...common });
     const own = engineOptions({ ...asked, threads: 3 }, { device: 'cpu', threads: 1 });
