@@ -12,7 +12,7 @@ import type { ParameterPlan } from '../nn/parameters.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { SessionModel } from './base.js';
 import { DecodeBatch, type KeptCache, promptSegmentAt, type Row } from './decodeBatch.js';
-import type { Adapter, Generated, GenerateRow } from './engine.js';
+import type { Adapter, GenerateCounts, Generated, GenerateRow } from './engine.js';
 import { GraphSession, tensor } from './runtime.js';
 import { choiceOf, Sampler, type SamplingOptions } from './sampler.js';
 import { segmentsOf } from './segments.js';
@@ -20,6 +20,7 @@ import { segmentsOf } from './segments.js';
 export interface DecodeOptions extends SamplingOptions {
   maxNewTokens: number;
   stopTokens: readonly number[];
+  logprobs?: boolean;
 }
 
 export interface DecodeHooks {
@@ -33,17 +34,10 @@ export interface DecodeRow extends GenerateRow {
   kept?: KeptCache; // of its first tokens, as a session of the same weights filled them
 }
 
-/** Tokens by what was done with them. */
-export interface DecodeCounts {
-  prefilled: number; // of prompts, read
-  replayed: number; // sampled before, fed again
-  reused: number; // found in the cache
-  sampled: number;
-}
 export interface DecodeResult {
   answers: Generated[];
   kept: (KeptCache | undefined)[]; // per row, where asked for and where there is something
-  counts: DecodeCounts;
+  counts: GenerateCounts;
 }
 
 export interface UsedAdapter extends Adapter {
@@ -65,7 +59,7 @@ interface Opened {
 
 const JOINED_BYTES = 256e6; // of weights that stay open for adapters that take turns
 /** Models of more parameters stay in their files as they are, and are not unpacked once and for all. */
-const UNFOLDED_PARAMETERS = 2e9;
+export const UNFOLDED_PARAMETERS = 2e9;
 
 export class DecodeSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
@@ -100,8 +94,9 @@ export class DecodeSession {
     hooks: DecodeHooks = {},
     keep = false,
   ): Promise<DecodeResult> {
-    const counts: DecodeCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
+    const counts: GenerateCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
     const answers = rows.map((): Generated => ({ tokens: [], finished: false }));
+    const logprobs = rows.map((): number[] => []);
     const kept = rows.map((): KeptCache | undefined => undefined);
     const limitOf = (prompt: readonly number[]): number =>
       Math.min(options.maxNewTokens, this.contextLength - prompt.length);
@@ -133,12 +128,14 @@ export class DecodeSession {
           continue;
         }
         const made = row.tokens.length - row.prompt;
-        const { token } = this.sampler.sample(next, b, options, uniformAt(row.key, made), row.tokens);
+        const { token, logprob } = this.sampler.sample(next, b, options, uniformAt(row.key, made), row.tokens);
         row.tokens.push(token);
+        logprobs[row.index]!.push(logprob);
         sampled++;
         const finished = options.stopTokens.includes(token);
         if (!finished && made + 1 < row.limit) continue;
-        answers[row.index] = { tokens: row.tokens.slice(row.prompt), finished };
+        const answer = { tokens: row.tokens.slice(row.prompt), finished };
+        answers[row.index] = options.logprobs ? { ...answer, logprobs: logprobs[row.index]! } : answer;
         if (keep) kept[row.index] = batch.keep(b);
         batch.remove(b);
       }

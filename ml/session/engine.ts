@@ -19,7 +19,7 @@ export interface EngineOptions {
   device?: Device; // default cpu
   quantization?: Quantization;
   checkpointing?: boolean; // recompute layers in the backward pass; absent: a rule on the model's size
-  kvCacheBytes?: number; // bound of the keys and values kept between calls
+  kvCacheBytes?: number; // bound of the keys and values kept between calls; 0: none are. Absent: 256 MB
   force?: boolean; // open it even where the memory foreseen is not there
 }
 
@@ -52,6 +52,7 @@ export interface GenerateRow {
 export interface GenerateOptions {
   adapter?: Adapter; // absent: the base
   maxNewTokens: number;
+  logprobs?: boolean; // tell those of the sampled tokens
   temperature: number; // 0 = greedy
   topP?: number; // absent: no cut (training rollouts)
   topK?: number; // keep the k likeliest; absent: all
@@ -61,9 +62,18 @@ export interface GenerateOptions {
   onProgress?: (tokens: number) => void;
 }
 
+/** Tokens of all calls of `generate`, by what was done with them. */
+export interface GenerateCounts {
+  prefilled: number; // read as part of a prompt
+  replayed: number; // sampled by an earlier call, fed again to fill the cache
+  reused: number; // found in the cache
+  sampled: number;
+}
+
 export interface Generated {
   tokens: number[];
   finished: boolean; // false: cut by maxNewTokens or the context length
+  logprobs?: number[]; // under the tempered, cut distribution that each token was drawn from
 }
 
 export interface LossConfig {
@@ -138,6 +148,7 @@ export interface Engine {
   initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(rows: GenerateRow[], options: GenerateOptions): Promise<Generated[]>;
+  stats(): GenerateCounts;
   /** Log-probs per row, aligned with tokens (entry 0 is 0). temperature divides the logits. */
   logprobs(
     rows: { tokens: number[] }[],

@@ -12,12 +12,13 @@ import { layoutSize } from '../nn/lora.js';
 import { adapterLayout } from '../nn/valueHead.js';
 import { newMoments } from '../optim/adamw.js';
 import { type Base, isLarge, openBase } from './base.js';
-import type { DecodeCounts, DecodeResult } from './decodeSession.js';
+import type { DecodeResult } from './decodeSession.js';
 import type {
   AdamWConfig,
   Adapter,
   Engine,
   EngineOptions,
+  GenerateCounts,
   Generated,
   GradientSums,
   ModelInfo,
@@ -75,7 +76,7 @@ class OrtEngine implements Engine {
   private tokenizer: TextTokenizer | undefined;
   private chat: ChatFormat | undefined;
   private readonly kept: KvStore | undefined;
-  private readonly counts: DecodeCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
+  private readonly counts: GenerateCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
 
   constructor(
     private readonly model: ModelFiles,
@@ -148,6 +149,10 @@ class OrtEngine implements Engine {
       throw new GauntletError('BAD_INPUT', `temperature must be at least 0, is ${decode.temperature}`);
     if (decode.topP !== undefined && !(decode.topP > 0 && decode.topP <= 1))
       throw new GauntletError('BAD_INPUT', `topP must be in (0, 1], is ${decode.topP}`);
+    if (decode.topK !== undefined && !(Number.isInteger(decode.topK) && decode.topK > 0))
+      throw new GauntletError('BAD_INPUT', `topK must be a positive integer, is ${decode.topK}`);
+    if (decode.repetitionPenalty !== undefined && !(decode.repetitionPenalty > 0))
+      throw new GauntletError('BAD_INPUT', `repetitionPenalty must be above 0, is ${decode.repetitionPenalty}`);
     refuse(rows, ({ prompt, sampled }) => rangesFault(prompt.length, sampled));
     const shared = this.share(adapter);
     const weights = shared?.digest ?? 'base';
@@ -169,7 +174,7 @@ class OrtEngine implements Engine {
         );
         const results = await this.pool.runAll<DecodeResult>(jobs, { signal, onProgress });
         return results.map(({ answers, kept, counts }) => {
-          for (const name of Object.keys(counts) as (keyof DecodeCounts)[]) this.counts[name] += counts[name];
+          for (const name of Object.keys(counts) as (keyof GenerateCounts)[]) this.counts[name] += counts[name];
           return answers.map((answer, i) => ({ answer, cache: kept[i] }));
         });
       },
@@ -184,7 +189,7 @@ class OrtEngine implements Engine {
     });
   }
 
-  stats(): DecodeCounts {
+  stats(): GenerateCounts {
     return { ...this.counts };
   }
 

@@ -106,6 +106,8 @@ export class FakeEngine implements Engine {
     });
   }
 
+  stats = () => ({ prefilled: 0, replayed: 0, reused: 0, sampled: 0 });
+
   async logprobs(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['logprobs']>[1]) {
     this.calls.push('logprobs');
     const shift = adapter?.values[0] ?? 0;
