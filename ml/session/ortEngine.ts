@@ -26,6 +26,7 @@ import type {
 } from './engine.js';
 import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
 import { DEFAULT_KV_CACHE_BYTES, KvStore } from './kvStore.js';
+import { estimateMemory, type MemoryUse, refuseBeyond } from './memory.js';
 import { WorkerPool } from './pool.js';
 import { type Provider, resolveDevice } from './providers.js';
 import { tokensFault, trajectoryFault } from './rows.js';
@@ -67,8 +68,11 @@ export function openPool(
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
   const provider = await resolveDevice(options.device);
   const model = describeModel(path);
+  const least = { rows: 1, length: 256, rank: 0, quantization: options.quantization };
+  const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...least, task }));
+  refuseBeyond(path, Math.min(...needs), options);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
-  return new OrtEngine(model, digest, openPool(model, base, { ...options, provider }), options.kvCacheBytes);
+  return new OrtEngine(model, digest, openPool(model, base, { ...options, provider }), options);
 }
 
 class OrtEngine implements Engine {
@@ -82,8 +86,9 @@ class OrtEngine implements Engine {
     private readonly model: ModelFiles,
     digest: string,
     private readonly pool: WorkerPool,
-    kvCacheBytes = DEFAULT_KV_CACHE_BYTES,
+    private readonly options: EngineOptions,
   ) {
+    const { kvCacheBytes = DEFAULT_KV_CACHE_BYTES } = options;
     if (kvCacheBytes > 0) this.kept = new KvStore(kvCacheBytes);
     const { path, parameters, config, eosTokens } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
@@ -154,6 +159,11 @@ class OrtEngine implements Engine {
     if (decode.repetitionPenalty !== undefined && !(decode.repetitionPenalty > 0))
       throw new GauntletError('BAD_INPUT', `repetitionPenalty must be above 0, is ${decode.repetitionPenalty}`);
     refuse(rows, ({ prompt, sampled }) => rangesFault(prompt.length, sampled));
+    this.foresee(
+      'decode',
+      rows.map(({ prompt }) => Math.min(prompt.length + decode.maxNewTokens, this.info.contextLength)),
+      adapter,
+    );
     const shared = this.share(adapter);
     const weights = shared?.digest ?? 'base';
     const segments = rows.map(({ prompt, sampled }) => segmentsOf(prompt.length, sampled));
@@ -196,6 +206,7 @@ class OrtEngine implements Engine {
   async logprobs(rows: { tokens: number[] }[], options: Parameters<Engine['logprobs']>[1]): Promise<number[][]> {
     const { adapter, temperature, signal } = options;
     refuse(rows, ({ tokens }) => tokensFault(tokens, this.info));
+    this.foresee('train', lengthsOf(rows), adapter);
     const shared = this.share(adapter);
     return inChunks(
       rows,
@@ -213,6 +224,7 @@ class OrtEngine implements Engine {
     const { adapter, signal } = options;
     refuse(rows, ({ tokens }) => tokensFault(tokens, this.info));
     if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
+    this.foresee('train', lengthsOf(rows), adapter);
     const shared = this.share(adapter)!;
     return inChunks(
       rows,
@@ -232,6 +244,7 @@ class OrtEngine implements Engine {
   ): Promise<GradientSums> {
     const { adapter, loss, signal } = options;
     refuse(rows, (row) => trajectoryFault(row, this.info));
+    this.foresee('train', lengthsOf(rows), adapter);
     const shared = this.share(adapter)!;
     const parts = split(
       byLength(rows, (row) => row.tokens.length),
@@ -270,6 +283,18 @@ class OrtEngine implements Engine {
     await this.pool.close();
   }
 
+  /** @throws {GauntletError} OUT_OF_MEMORY where rows of these lengths need more than there is */
+  private foresee(task: MemoryUse['task'], lengths: readonly number[], adapter: Adapter | undefined): void {
+    const use = {
+      ...this.options,
+      task,
+      rows: Math.min(lengths.length, GENERATE_ROWS * this.pool.size),
+      length: Math.max(0, ...lengths),
+      rank: adapter?.rank ?? 0,
+    };
+    refuseBeyond(this.info.path, estimateMemory(this.model, use), this.options);
+  }
+
   private share(adapter: Adapter | undefined): SharedAdapter | undefined {
     if (!adapter) return undefined;
     this.checkAdapter(adapter);
@@ -289,6 +314,8 @@ class OrtEngine implements Engine {
       );
   }
 }
+
+const lengthsOf = (rows: readonly { tokens: readonly number[] }[]): number[] => rows.map((row) => row.tokens.length);
 
 /** @throws {GauntletError} BAD_INPUT naming the first row that has a fault */
 function refuse<R>(rows: readonly R[], fault: (row: R) => string | undefined): void {

@@ -27,6 +27,7 @@ export interface SessionOptions {
    * size, or it is in `memory`.
    */
   weights?: 'mapped' | 'packed' | 'unfolded';
+  transient?: boolean; // what a run allocates goes back to the system, not to the session's next run
   memory?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
 }
 
@@ -52,7 +53,10 @@ export class GraphSession {
   ) {}
 
   /** @throws {GauntletError} ENGINE_FAULT where the runtime refuses the model */
-  static async open(model: Uint8Array, { threads = 1, weights, memory }: SessionOptions = {}): Promise<GraphSession> {
+  static async open(
+    model: Uint8Array,
+    { threads = 1, weights, memory, transient = false }: SessionOptions = {},
+  ): Promise<GraphSession> {
     try {
       return new GraphSession(
         await ort.InferenceSession.create(model, {
@@ -62,6 +66,7 @@ export class GraphSession {
           executionMode: 'sequential',
           graphOptimizationLevel: 'all',
           enableMemPattern: false,
+          enableCpuMemArena: !transient,
           logSeverityLevel: 3,
           ...(weights && { extra: extraOf(weights) }),
           ...(memory && { externalData: [{ path: memory.location, data: bytesOf(memory.data) }] }),

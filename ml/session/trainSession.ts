@@ -41,7 +41,7 @@ export interface SupervisedSums {
 
 const LENGTH_STEP = 32;
 const MAX_SESSIONS = 24;
-/** Of a model in files: a session keeps the memory of its largest run, much more than a graph takes time to compile. */
+/** Of a model in files: a graph of thousands of nodes takes memory, and half a second to compile. */
 const MAX_LARGE_SESSIONS = 1;
 
 export class TrainSession {
@@ -153,7 +153,8 @@ export class TrainSession {
   }
 
   private get sessionOptions(): SessionOptions {
-    return { threads: this.options.threads, weights: this.model.plan && 'mapped' };
+    const { plan } = this.model;
+    return { threads: this.options.threads, weights: plan && 'mapped', transient: plan !== undefined };
   }
 
   private pack(rows: readonly { tokens: readonly number[] }[]): Batch {

@@ -86,6 +86,8 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
   try {
     tools.check();
     const { kind } = job as Job;
+    // what the runtime holds for one use of a large model gives way to the other
+    if (model.plan) await (kind === 'generate' ? trainer : decoder).close();
     const result = await (handlers[kind] as (job: unknown, tools: Tools) => Promise<unknown>)(job, tools);
     send({ id, kind: 'done', result });
   } catch (error) {
