@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { type ChainList, decodeOptimizerState, type TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
-import { lossOf, meanStats } from '../../activities/updatePolicy.js';
+import { openScope } from '../../activities/scope.js';
+import { lossOf, meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
@@ -97,6 +98,33 @@ describe('features of a run', () => {
     const other = await doubles();
     assert.deepEqual((await runPipeline(createActivities(other.deps), 'run', input)).digests, result.digests);
     await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('an update with a value head that was killed goes on from what it saved, and ends with the same bytes', async () => {
+    const input = { ...SMALL_RUN, advantage: GAE, ppo: { ...SMALL_RUN.ppo, epochs: 4, minibatch: 1 } };
+    const { run, state } = await acts.prepareRun({ runId: 'run', input });
+    const rows = [1, -1].map((reward) => {
+      const mask = [0, 1, 1];
+      return { tokens: [40, 41, 42], mask, oldLogprobs: [0, 0, 0], advantage: 0, reward };
+    });
+    const { optimizer: _, ...weights } = state.generator;
+    const trajectories = await world.deps.store.putJson(rows);
+    const given = await acts.scoreOldPolicy({ run, role: 'generator', trajectories, ...weights });
+    const update = {
+      ...{ run, role: 'generator', position: POSITION, state: state.generator, learningRate: 0.001 },
+      trajectories: given.trajectories,
+    } as const;
+    const whole = await updatePolicy(openScope(world.deps, 'whole'), update);
+    const gradients = world.engine.gradients.bind(world.engine);
+    let calls = 0;
+    world.engine.gradients = async (...asked) => {
+      if (++calls === 5) throw new Error('killed');
+      return gradients(...asked);
+    };
+    const scope = { ...openScope(world.deps, 'cut'), saveEveryMs: 0 };
+    await assert.rejects(updatePolicy(scope, update), /killed/);
+    assert.deepEqual(await updatePolicy(scope, update), whole);
+    assert.equal(calls, 5 + 4); // four of eight minibatches were kept
   });
 
   it('the loss has what the configuration switches on, and a dropout mask of its own for every minibatch', async () => {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { resolveConfig } from '../../core/presets.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import { plainFailure } from '../../workflows/failures.js';
 import { index } from '../../workflows/messages.js';
 import { summaryOf } from '../../workflows/proxies.js';
+import { completed } from '../../workflows/state.js';
 
 const POSITION = { stage: 2, phase: 'alternating', epoch: 3, step: 7, role: 'generator' } as const;
 const failed = (cause: Error): ActivityFailure =>
@@ -37,6 +40,16 @@ describe('what a workflow says of itself', () => {
   it('sets no search attribute where the server has none', () => {
     assert.doesNotThrow(() => index(false, { stage: 1 })); // it would throw outside a workflow
     assert.throws(() => index(true, { stage: 1 }));
+  });
+});
+
+describe('the configuration of a run that began before a field was there', () => {
+  it('is what it then meant; one of today is what it says', () => {
+    const today = resolveConfig({ mode: 'unified', stages: [5], ppo: { schedule: 'cosine', finalFactor: 0.5 } });
+    assert.deepEqual(completed(today), today);
+    const { stages: _stages, mode: _mode, ...rest } = resolveConfig();
+    const { schedule: _schedule, finalFactor: _finalFactor, ...ppo } = rest.ppo;
+    assert.deepEqual(completed({ ...rest, ppo } as RunConfig), resolveConfig());
   });
 });
 
