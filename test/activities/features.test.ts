@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { type ChainList, decodeOptimizerState, type TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
 import { openScope } from '../../activities/scope.js';
+import type { UpdatePolicyInput } from '../../activities/types.js';
 import { lossOf, meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
@@ -110,10 +111,14 @@ describe('features of a run', () => {
     const { optimizer: _, ...weights } = state.generator;
     const trajectories = await world.deps.store.putJson(rows);
     const given = await acts.scoreOldPolicy({ run, role: 'generator', trajectories, ...weights });
-    const update = {
-      ...{ run, role: 'generator', position: POSITION, state: state.generator, learningRate: 0.001 },
+    const update: UpdatePolicyInput = {
+      run,
+      role: 'generator',
+      position: POSITION,
       trajectories: given.trajectories,
-    } as const;
+      state: state.generator,
+      learningRate: 0.001,
+    };
     const whole = await updatePolicy(openScope(world.deps, 'whole'), update);
     const gradients = world.engine.gradients.bind(world.engine);
     let calls = 0;
