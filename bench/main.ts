@@ -47,9 +47,12 @@ async function bench(options: BenchOptions): Promise<void> {
     versions: {},
     cases: [],
   };
-  const finish = (): void => {
+  const keep = (): void => {
     results.seconds = (Date.now() - started.getTime()) / 1000;
     save(options.out ?? join(cache, 'results.json'), results);
+  };
+  const finish = (): void => {
+    keep();
     if (options.record) record(results);
     console.log(markdown(results));
   };
@@ -64,6 +67,7 @@ async function bench(options: BenchOptions): Promise<void> {
       const model = await provideModel(c.shape, contenders.includes('llama') ? python : undefined);
       const result = await runner.run(c, model);
       results.cases = inOrder([...results.cases, result]);
+      keep();
       say(`[${i + 1}/${cases.length}] ${line(result)}`);
     }
   } finally {

@@ -3,7 +3,6 @@
 import type { Case, Contender } from './cases.js';
 import { makeJob } from './inputs.js';
 import { busySeconds, foreignCores } from './machine.js';
-import { BenchError } from './options.js';
 import type { Peer } from './peers/peer.js';
 import { type CaseResult, type Measured, ratiosOf, summarise } from './results.js';
 import { SHAPES } from './shapes.js';
@@ -28,8 +27,7 @@ const GROWTH_ROUNDS = 3;
 
 export class Runner {
   private readonly peers = new Map<Contender, Peer>();
-  private opened = '';
-  private closedToCase = new Map<Contender, string>(); // could not open the model: why
+  private readonly opened = new Map<Contender, string>(); // the model that a living peer has
 
   constructor(private readonly config: RunnerConfig) {}
 
@@ -57,10 +55,10 @@ export class Runner {
   async close(): Promise<void> {
     await Promise.all([...this.peers.values()].map((peer) => peer.close()));
     this.peers.clear();
+    this.opened.clear();
   }
 
   private async time(c: Case, model: string, names: readonly Contender[], result: CaseResult): Promise<void> {
-    await this.open(model);
     const alive = new Set(names);
     const spent = new Map(names.map((name) => [name, { seconds: [] as number[], cpu: [] as number[] }]));
     const foreign: number[] = [];
@@ -69,7 +67,7 @@ export class Runner {
       result.failures[name] = why;
       this.config.say(`  ${why}`);
     };
-    for (const name of names) if (this.closedToCase.has(name)) fail(name, this.closedToCase.get(name)!);
+    for (const name of names) await this.open(name, model).catch((error: Error) => fail(name, error.message));
     const most = c.group === 'growth' ? Math.min(GROWTH_ROUNDS, this.config.rounds) : this.config.rounds;
     const began = performance.now();
     for (let round = -1; round < most; round++) {
@@ -99,7 +97,6 @@ export class Runner {
   /** Each in a fresh process that does the work twice; nothing else is open meanwhile. */
   private async memory(c: Case, model: string, names: readonly Contender[], result: CaseResult): Promise<void> {
     await this.close();
-    this.opened = '';
     for (const name of names) {
       const peer = this.config.start(name);
       try {
@@ -117,18 +114,16 @@ export class Runner {
     }
   }
 
-  private async open(model: string): Promise<void> {
-    if (this.opened === model) return;
-    this.opened = model;
-    this.closedToCase.clear();
-    for (const name of this.config.contenders) {
-      try {
-        await this.peer(name).request('open', { model });
-      } catch (error) {
-        if (!(error instanceof BenchError)) throw error;
-        this.closedToCase.set(name, error.message);
-      }
+  /** Nothing to do where it is open; a peer that died is replaced. */
+  private async open(name: Contender, model: string): Promise<void> {
+    if (this.peers.get(name)?.ended !== undefined) {
+      this.peers.delete(name);
+      this.opened.delete(name);
     }
+    if (this.opened.get(name) === model) return;
+    this.opened.delete(name);
+    await this.peer(name).request('open', { model });
+    this.opened.set(name, model);
   }
 
   private peer(name: Contender): Peer {

@@ -31,7 +31,7 @@ export class Peer {
   private nextId = 1;
   private cpu = 0;
   private lastWords = ''; // the end of standard error
-  private ended: string | undefined;
+  ended: string | undefined; // how, once it has
   private readonly gone: Promise<void>;
 
   private constructor(

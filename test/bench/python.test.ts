@@ -14,7 +14,8 @@ case "$*" in
   *"pip install"*) [ -z "$FAKE_PIP_FAILS" ] ;;
 esac`;
 
-describe("the peers' Python environment", () => {
+describe("the peers' Python environment", function () {
+  this.timeout(20_000);
   const path = process.env.PATH;
   afterEach(() => {
     process.env.PATH = path;

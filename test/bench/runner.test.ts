@@ -33,7 +33,8 @@ interface Pretended {
   token?: number;
 }
 
-describe('the rounds of a case', () => {
+describe('the rounds of a case', function () {
+  this.timeout(20_000);
   after(removeTemporaryFolders);
   const c = CASES.find(({ id }) => id === 'decode tiny batch 1') as Case;
 
@@ -67,6 +68,14 @@ describe('the rounds of a case', () => {
     await runner.close();
     assert.deepEqual(Object.keys(result.figures), ['ours']);
     assert.match(result.failures.torch!, /^torch ended \(exit 3\): Error: out of luck$/);
+  });
+
+  it('have a contender that died with them again at the next case', async () => {
+    const { runner, order } = make({ torch: { seconds: 4, diesAt: 2 } });
+    await runner.run(c, 'model');
+    await runner.run(c, 'model');
+    await runner.close();
+    assert.deepEqual(order(), ['torch', 'torch']);
   });
 
   it('go on without a contender that cannot open the model', async () => {
