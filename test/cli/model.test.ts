@@ -128,6 +128,32 @@ describe('gauntlet model', function () {
       }
     });
 
+    it('of a quantised base are near those of the base, the nearer the more bits', async () => {
+      const flat = (text: string) => parsed<{ logprobs: number[] }>(text).flatMap(({ logprobs }) => logprobs);
+      const model = ['--model', at('model')];
+      const base = flat(await score(...model));
+      const few = flat(await score(...model, '--quantize', 'int8'));
+      const fewer = flat(await score(...model, '--quantize', 'int4', '--group-size', '16'));
+      const away = (other: number[]) => Math.max(...base.map((x, i) => Math.abs(x - other[i]!)));
+      assert.ok(away(few) > 0 && away(few) < away(fewer), `${away(few)}, ${away(fewer)}`);
+    });
+
+    it('come with the estimates of a value head, as many', async () => {
+      await run(...['init-adapter', '--model', MODEL, '--value-head', '--out', at('valued')]);
+      const rows = parsed<{ logprobs: number[]; values: number[] }>(await score('--adapter', at('valued'), '--values'));
+      for (const { logprobs, values } of rows)
+        assert.deepEqual(
+          values,
+          logprobs.map(() => 0),
+          'a new head is zero',
+        );
+      const { code, err } = await inProcess(
+        ...['model', 'logprobs', '--model', MODEL, '--input', at('rows.jsonl'), '--adapter', ADAPTER, '--values'],
+      );
+      assert.equal(code, 1);
+      assert.match(err, /--values: needs an --adapter with a value head \[BAD_ADAPTER\]/);
+    });
+
     it('of a row of one token are none', async () => {
       await writeFile(at('one.jsonl'), '{"tokens":[3]}\n');
       assert.equal(await run('logprobs', '--model', MODEL, '--input', at('one.jsonl')), '{"logprobs":[]}\n');

@@ -93,6 +93,24 @@ describe('gauntlet model update', () => {
     assert.ok((await bytes('other')).equals(await bytes('step-0')));
   });
 
+  it('trains a value head with the adapter, where the configuration says so', async () => {
+    const config = { ...recorded.config, valueCoefficient: 0.5, valueClip: 0.2 };
+    const row = { tokens: [5, 6, 7], mask: [0, 1, 1], oldLogprobs: [0, -4, -4], advantages: [0, 1, 1] };
+    const valued = { ...row, oldValues: [0, 0, 0], returns: [0, 1, 1] };
+    const files = { 'row.jsonl': JSON.stringify(row), 'valued.jsonl': JSON.stringify(valued) };
+    for (const [name, text] of Object.entries(files)) await writeFile(at(name), text);
+    await writeFile(at('value.json'), JSON.stringify(config));
+    await inProcess('model', 'init-adapter', '--model', MODEL, '--value-head', '--out', at('head'));
+    const run = (adapter: string, batch: string) => update(adapter, 'taught', batch, '--config', at('value.json'));
+    assert.match((await run(join(MODEL, 'adapter'), 'valued.jsonl')).err, /adapter: no value head, which valueCoeff/);
+    assert.match((await run(at('head'), 'row.jsonl')).err, /line 1: returns: missing, valueCoefficient needs them/);
+    const { code, out } = await run(at('head'), 'valued.jsonl');
+    assert.equal(code, 0);
+    assert.ok(Math.abs(JSON.parse(out).valueLoss - 0.5) < 1e-6, 'half the squared error of a head at zero');
+    const head = parseSafetensors(await bytes('taught', 'value_head.safetensors'), 'head');
+    assert.ok([...head.values()].every(({ data }) => data.some((x) => x !== 0)));
+  });
+
   it('leaves an adapter that is there alone, unless it may replace it', async () => {
     const refused = await update(at('step-0'), 'step-0', '1.jsonl');
     assert.equal(refused.code, 1);
