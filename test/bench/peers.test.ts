@@ -18,8 +18,7 @@ const venv = process.env.GAUNTLET_BENCH_VENV;
 const ours = (): Peer =>
   Peer.start('ours', process.execPath, [join(root, 'dist', 'bench', 'peers', 'ours.js')], { GAUNTLET_THREADS: '1' });
 
-describe('a peer in Python', function () {
-  this.timeout(20_000);
+describe('a peer in Python', () => {
   let peer: Peer;
   before(function () {
     if (!python3) {

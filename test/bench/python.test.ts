@@ -14,8 +14,7 @@ case "$*" in
   *"pip install"*) [ -z "$FAKE_PIP_FAILS" ] ;;
 esac`;
 
-describe("the peers' Python environment", function () {
-  this.timeout(20_000);
+describe("the peers' Python environment", () => {
   const path = process.env.PATH;
   afterEach(() => {
     process.env.PATH = path;

@@ -33,8 +33,7 @@ interface Pretended {
   token?: number;
 }
 
-describe('the rounds of a case', function () {
-  this.timeout(20_000);
+describe('the rounds of a case', () => {
   after(removeTemporaryFolders);
   const c = CASES.find(({ id }) => id === 'decode tiny batch 1') as Case;
 
