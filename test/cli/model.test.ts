@@ -7,6 +7,7 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openRows } from '../../cli/model/jsonLines.js';
 import { parseSafetensors } from '../../ml/hf/safetensors.js';
+import { writeGiant } from '../support/giantModel.js';
 import { writeRandomModel } from '../support/randomModel.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
@@ -53,6 +54,44 @@ describe('gauntlet model', function () {
     await writeRandomModel(at('model'));
   });
   after(removeFolders);
+
+  describe('inspect', () => {
+    it('says what a model is, its LoRA parameters and the memory that it needs', async () => {
+      const found = JSON.parse(await run('inspect', '--model', MODEL, '--rank', '3', '--json'));
+      const { memory, files, ...rest } = found;
+      assert.deepEqual(rest, {
+        architecture: 'Qwen2ForCausalLM',
+        parameters: 32032,
+        layers: 2,
+        hidden: 48,
+        heads: 6,
+        keyValueHeads: 2,
+        vocabulary: 67,
+        context: 256,
+        tiedEmbeddings: true,
+        eosTokens: [2],
+        dtypes: ['F32'],
+        lora: { rank: 3, parameters: 3792 },
+      });
+      assert.deepEqual(files, [{ name: 'model.safetensors', bytes: 130752 }]);
+      assert.deepEqual([memory.rows, memory.length], [8, 256], 'no longer than the context');
+      assert.ok(memory.decodeBytes > 1e8 && memory.trainBytes > 1e8 && memory.freeBytes > 0);
+      const text = await run('inspect', '--model', MODEL, '--rank', '3');
+      assert.match(text, /^architecture +Qwen2ForCausalLM\nparameters +32,032\n/);
+      assert.match(text, /memory to train +0\.\d GB for rows of 256 tokens\nmemory free +[\d.]+ [GM]B\n$/);
+    });
+
+    it('answers for a model of any size, since it reads headers only; fewer bits need less', async () => {
+      await writeGiant(at('giant'));
+      const inspect = async (...more: string[]) =>
+        JSON.parse(await run('inspect', '--model', at('giant'), '--json', ...more));
+      const whole = await inspect();
+      assert.equal(whole.parameters, 484_471_906_304);
+      assert.ok(whole.memory.decodeBytes > 9e11 && whole.memory.trainBytes > 9e11);
+      const { memory: few } = await inspect('--quantize', 'int4');
+      assert.ok(few.trainBytes < 0.5 * whole.memory.trainBytes && few.trainBytes > 0.2 * whole.memory.trainBytes);
+    });
+  });
 
   describe('init-adapter', () => {
     const init = (out: string, ...more: string[]) =>

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
+import { writeGiant } from '../support/giantModel.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32'; // vocabulary 67, context 256
@@ -89,6 +90,15 @@ describe('bad input to gauntlet model', function () {
         await writeFile(path, writeSafetensors(tensors));
       });
       await refusesModel(broken, /log-probs that are not finite come out of the model: .* \[BAD_MODEL\]/);
+    });
+
+    it('one that needs more memory than is free, with both numbers, before a weight is read', async () => {
+      await writeGiant(at('giant'));
+      const line = /giant: needs \d{3,}\.\d GB, [\d.]+ GB are free; .*--force.* \[OUT_OF_MEMORY\]/;
+      await refusesModel(at('giant'), line);
+      await refuses(['generate', '--model', at('giant'), '--input', at('rows.jsonl')], line);
+      const update = ['update', '--adapter', ADAPTER, '--batch', at('batch.jsonl'), '--config', at('config.json')];
+      await refuses([...update, '--model', at('giant'), '--out', at('out')], line);
     });
 
     it('an architecture that is not supported', async () => {
