@@ -90,14 +90,11 @@ export function availableMemory(): number {
   return process.memoryUsage.rss() + (said ? Number(said) * 1024 : freemem());
 }
 
-/**
- * What this process has already counts as available: it is part of what it will need, and is used again.
- * @throws {GauntletError} OUT_OF_MEMORY with both numbers where `needed` is more than `available`
- */
+/** @throws {GauntletError} OUT_OF_MEMORY with both numbers where `needed` is more than `available` */
 export function refuseBeyond(
   path: string,
   needed: number,
-  { force, available = availableMemory() + process.memoryUsage.rss() }: Pick<EngineOptions, 'force'> & { available?: number },
+  { force, available = availableMemory() }: Pick<EngineOptions, 'force'> & { available?: number },
 ): void {
   if (force || needed <= available) return;
   const gb = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
