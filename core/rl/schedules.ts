@@ -14,12 +14,12 @@ export function planMinibatches<T>(rows: readonly T[], epochs: number, size: num
 export interface RateSchedule {
   schedule: 'constant' | 'linear' | 'cosine';
   warmupSteps: number;
-  finalFactor: number; // that linear and cosine end at
+  finalFactor: number; // that linear and cosine fall to
 }
 
 /**
  * Factor of the learning rate at policy update `step` (1-based, both roles counted) of `total`: linear warm-up over
- * `warmupSteps` updates, times a fall from 1 at the first update to `finalFactor` at the last.
+ * `warmupSteps` updates, times a fall from 1 at the first update to `finalFactor` after the last (none is wasted).
  */
 export function learningRateFactor(
   step: number,
@@ -27,7 +27,7 @@ export function learningRateFactor(
   { schedule, warmupSteps, finalFactor }: RateSchedule,
 ): number {
   const warmup = warmupSteps === 0 ? 1 : Math.min(1, step / warmupSteps);
-  const done = total <= 1 ? 0 : Math.min(1, (step - 1) / (total - 1));
+  const done = Math.min(1, (step - 1) / total);
   return warmup * (1 - (1 - finalFactor) * FALLEN[schedule](done));
 }
 

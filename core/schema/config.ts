@@ -31,7 +31,7 @@ export const ppoSchema = z.strictObject({
   learningRate: z.number().positive().default(1e-5),
   schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up
   warmupSteps: z.int().nonnegative().default(3),
-  finalFactor: share.default(0), // of the rate, that linear and cosine end at
+  finalFactor: share.default(0), // of the rate, that linear and cosine fall to
   betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.999]),
   eps: z.number().positive().default(1e-8),
   weightDecay: z.number().nonnegative().default(0.01),

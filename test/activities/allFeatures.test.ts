@@ -77,7 +77,7 @@ describe('all features of PPO at once', function () {
     // the reward is the same for all these programs, and the value head learns it
     assert.ok(second!.valueLoss! < first!.valueLoss!, `${second!.valueLoss} < ${first!.valueLoss}`);
     const rates = one.steps.map(({ learningRate }) => learningRate / 5e-3);
-    [1, 0.55, 0.1].forEach((rate, i) => {
+    [1, 0.775, 0.325].forEach((rate, i) => {
       assert.ok(Math.abs(rates[i]! - rate) < 1e-9, `${rates}`);
     });
   });

@@ -270,14 +270,14 @@ describe('learningRateFactor', () => {
     assert.deepEqual(factors, [1 / 3, 2 / 3, 1, 1, 1]);
     assert.equal(learningRateFactor(1, 60, { ...constant, warmupSteps: 0 }), 1);
   });
-  it('falls in a line or along a cosine, to the final factor at the last update', () => {
+  it('falls in a line or along a cosine, to the final factor after the last update', () => {
     const at = (schedule: 'linear' | 'cosine', finalFactor: number) =>
-      [1, 6, 11, 12].map((step) => learningRateFactor(step, 11, { schedule, warmupSteps: 0, finalFactor }));
-    const quarter = learningRateFactor(6, 21, { schedule: 'cosine', warmupSteps: 0, finalFactor: 0 });
+      [1, 6, 10, 11, 12].map((step) => learningRateFactor(step, 10, { schedule, warmupSteps: 0, finalFactor }));
+    const quarter = learningRateFactor(6, 20, { schedule: 'cosine', warmupSteps: 0, finalFactor: 0 });
     const expected: [number[], number[]][] = [
-      [at('linear', 0.2), [1, 0.6, 0.2, 0.2]],
-      [at('cosine', 0.2), [1, 0.6, 0.2, 0.2]],
-      [at('cosine', 0), [1, 0.5, 0, 0]],
+      [at('linear', 0.2), [1, 0.6, 0.28, 0.2, 0.2]],
+      [at('linear', 0), [1, 0.5, 0.1, 0, 0]],
+      [at('cosine', 0.2), [1, 0.6, 0.2 + 0.4 * (1 - Math.cos(Math.PI / 10)), 0.2, 0.2]],
       [[quarter], [(1 + Math.SQRT1_2) / 2]],
     ];
     for (const [factors, wanted] of expected)
