@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../data/paths.js';
 import { CASES, type Contender, selectCases } from './cases.js';
 import { BUSY, describeMachine } from './machine.js';
-import { BenchError, type BenchOptions, parseOptions, USAGE } from './options.js';
+import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
 import { type BenchResults, type CaseResult, markdown, verdict, withResults } from './results.js';
@@ -39,7 +39,7 @@ async function bench(options: BenchOptions): Promise<void> {
   const { contenders, rounds, seconds } = options;
   const runner = new Runner({ contenders, rounds, seconds, say, start: (name) => startPeer(name, python, options) });
   const results: BenchResults = {
-    command: commandLine(process.argv.slice(2)),
+    command: commandLine(options),
     startedAt: started.toISOString(),
     seconds: 0,
     threads,
@@ -75,13 +75,6 @@ async function bench(options: BenchOptions): Promise<void> {
   }
   finish();
 }
-
-const commandLine = (args: readonly string[]): string =>
-  [
-    'npm run bench',
-    ...(args.length > 0 ? ['--'] : []),
-    ...args.map((arg) => (arg.includes(' ') ? `'${arg}'` : arg)),
-  ].join(' ');
 
 /** Into the page and the file beside it; cases that were not run now keep their figures. */
 function record(results: BenchResults): void {

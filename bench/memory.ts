@@ -1,12 +1,16 @@
-// One full PPO update of a model of published size, in a process of its own: peak of resident memory and time. Results
-// are printed as JSON lines.
-//   node dist/bench/memory.js --shape 1.5B --quantize 4 [--layers N] [--length 512] [--group 32] [--rank 16] [--no-checkpointing]
+// One full PPO update, or a batch of answers, of a model of published size in a process of its own: peak of resident
+// memory, what was foreseen, and time, as a line of JSON.
+//   node dist/bench/memory.js --shape 1.5B --quantize 4 [--layers N] [--vocab N] [--length 512] [--rank 16]
+//     [--task train|decode] [--rows 2] [--group 32] [--no-checkpointing] [--keep]
 import { fork } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RandomStream } from '../core/random.js';
 import { packageRoot } from '../data/paths.js';
+import { describeModel } from '../ml/hf/model.js';
+import type { Adapter, Engine } from '../ml/session/engine.js';
+import { estimateMemory } from '../ml/session/memory.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 import { type RealShape, writeRealShape } from '../test/support/realShapes.js';
 
@@ -14,6 +18,7 @@ const { values: options } = parseArgs({
   options: {
     shape: { type: 'string', default: '1.5B' },
     layers: { type: 'string' },
+    vocab: { type: 'string' },
     dtype: { type: 'string', default: 'BF16' },
     length: { type: 'string', default: '512' },
     rank: { type: 'string', default: '16' },
@@ -21,7 +26,8 @@ const { values: options } = parseArgs({
     group: { type: 'string', default: '32' },
     threads: { type: 'string' },
     'no-checkpointing': { type: 'boolean', default: false },
-    generate: { type: 'string' }, // tokens to decode, for two rows
+    task: { type: 'string', default: 'train' }, // or decode: half of a row is its prompt
+    rows: { type: 'string', default: '2' }, // that decode
     keep: { type: 'boolean', default: false }, // the folder of the model
     child: { type: 'string' }, // that folder
   },
@@ -30,60 +36,66 @@ const { values: options } = parseArgs({
 const status = (field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 2 ** 20;
 
-async function update(folder: string): Promise<void> {
+const quantization = options.quantize
+  ? { bits: Number(options.quantize) as 4 | 8, groupSize: Number(options.group) }
+  : undefined;
+const checkpointing = options['no-checkpointing'] ? false : undefined;
+
+async function measure(folder: string): Promise<void> {
   const [length, rank] = [Number(options.length), Number(options.rank)];
-  const opened = performance.now();
-  const engine = await openEngine(folder, {
-    threads: options.threads ? Number(options.threads) : undefined,
-    checkpointing: options['no-checkpointing'] ? false : undefined,
-    quantization: options.quantize
-      ? { bits: Number(options.quantize) as 4 | 8, groupSize: Number(options.group) }
-      : undefined,
-  });
-  const random = new RandomStream('memory');
-  const tokens = Array.from({ length }, () => random.int(0, engine.info.vocabSize - 1));
-  const adapter = engine.initAdapter({ rank, alpha: 2 * rank }, 1);
-  const row = {
-    tokens,
-    mask: tokens.map((_, t) => (t < length / 4 ? 0 : 1)),
-    oldLogprobs: tokens.map(() => -12),
-    advantage: 1,
-  };
-  const seconds: Record<string, number> = { open: (performance.now() - opened) / 1000 };
+  const seconds: Record<string, number> = {};
   const timed = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const start = performance.now();
     const result = await work();
     seconds[name] = (performance.now() - start) / 1000;
     return result;
   };
-  if (options.generate) {
-    const rows = [1, 2].map((n) => ({ prompt: tokens.slice(0, 64), key: [n, n] as const }));
-    await timed('generate', () =>
-      engine.generate(rows, { maxNewTokens: Number(options.generate), temperature: 1, stopTokens: [] }),
-    );
+  const threads = options.threads ? Number(options.threads) : undefined;
+  const engine = await timed('open', () => openEngine(folder, { threads, checkpointing, quantization }));
+  const random = new RandomStream('memory');
+  const tokens = Array.from({ length }, () => random.int(0, engine.info.vocabSize - 1));
+  const adapter = engine.initAdapter({ rank, alpha: 2 * rank }, 1);
+  const train = options.task === 'train';
+  const rows = train ? 1 : Number(options.rows);
+  if (train) await update(engine, adapter, tokens, timed);
+  else {
+    const prompt = tokens.slice(0, length / 2);
+    const requests = Array.from({ length: rows }, (_, i) => ({ prompt, key: [i, i] as const }));
+    const answer = { adapter, maxNewTokens: length / 2, temperature: 1, stopTokens: [] };
+    await timed('generate', () => engine.generate(requests, answer));
   }
-  const sums = await timed('gradients', () =>
-    engine.gradients([row], { adapter, loss: { clip: 0.2, temperature: 1 } }),
-  );
-  const adamw = { learningRate: 1e-4, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0, maxGradNorm: 1 };
-  const { stats } = await timed('update', () =>
-    engine.applyUpdate(adapter, engine.newOptimizerState(adapter), sums, adamw),
-  );
-  const gib = { peak: status('VmHWM'), anonymous: status('RssAnon'), mapped: status('RssFile') };
-  console.log(
-    JSON.stringify({ ...options, child: undefined, parameters: engine.info.parameters, seconds, gib, stats }),
-  );
+  const use = { task: train ? 'train' : 'decode', rows, length, rank, quantization, checkpointing } as const;
+  const gib = { peak: status('VmHWM'), foreseen: estimateMemory(describeModel(folder), use) / 2 ** 30 };
+  console.log(JSON.stringify({ ...options, child: undefined, parameters: engine.info.parameters, seconds, gib }));
   await engine.close();
 }
 
-if (options.child) await update(options.child);
+async function update(
+  engine: Engine,
+  adapter: Adapter,
+  tokens: number[],
+  timed: <T>(name: string, work: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  const row = {
+    tokens,
+    mask: tokens.map(() => 1),
+    oldLogprobs: tokens.map(() => -12),
+    advantage: 1,
+  };
+  const loss = { clip: 0.2, temperature: 1 };
+  const sums = await timed('gradients', () => engine.gradients([row], { adapter, loss }));
+  const adamw = { learningRate: 1e-4, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0, maxGradNorm: 1 };
+  await timed('update', () => engine.applyUpdate(adapter, engine.newOptimizerState(adapter), sums, adamw));
+}
+
+if (options.child) await measure(options.child);
 else {
-  const name = [options.shape, options.layers ?? 'all', options.dtype].join('-');
+  const name = [options.shape, options.layers ?? 'all', options.vocab ?? 'all', options.dtype].join('-');
   const folder = join(packageRoot(), '.cache', 'memory', name);
   if (!existsSync(join(folder, 'done'))) {
     mkdirSync(folder, { recursive: true });
-    const layers = options.layers ? Number(options.layers) : undefined;
-    writeRealShape(folder, options.shape as RealShape, { layers, dtype: options.dtype as 'BF16' | 'F32' });
+    const [layers, vocab] = [options.layers, options.vocab].map((n) => (n ? Number(n) : undefined));
+    writeRealShape(folder, options.shape as RealShape, { layers, vocab, dtype: options.dtype as 'BF16' | 'F32' });
     writeFileSync(join(folder, 'done'), '');
   }
   const child = fork(process.argv[1]!, ['--child', folder, ...process.argv.slice(2)], {

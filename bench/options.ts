@@ -67,6 +67,24 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
   };
 }
 
+/** What repeats the run elsewhere: without the places of files on this machine. */
+export function commandLine(options: BenchOptions): string {
+  const { quick, only, contenders, threads, record } = options;
+  const without = CONTENDERS.filter((name) => !contenders.includes(name));
+  const usual = parseOptions(quick ? ['--quick'] : [], {});
+  const flags = [
+    ...(quick ? ['--quick'] : []),
+    ...only.map((part) => `--only '${part}'`),
+    ...(without.length > 0 ? [`--without ${without.join(',')}`] : []),
+    ...(['rounds', 'seconds'] as const).flatMap((name) =>
+      options[name] === usual[name] ? [] : [`--${name} ${options[name]}`],
+    ),
+    ...(threads === undefined ? [] : [`--threads ${threads}`]),
+    ...(record ? ['--record'] : []),
+  ];
+  return ['npm run bench', ...(flags.length > 0 ? ['--', ...flags] : [])].join(' ');
+}
+
 function parse(args: string[]) {
   return parseArgs({
     args,

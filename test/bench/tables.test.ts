@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { CASES, type Case, selectCases, tokensOf } from '../../bench/cases.js';
 import { makeJob } from '../../bench/inputs.js';
 import { foreignCores } from '../../bench/machine.js';
-import { type BenchError, parseOptions } from '../../bench/options.js';
+import { type BenchError, commandLine, parseOptions } from '../../bench/options.js';
 import {
   type BenchResults,
   type CaseResult,
@@ -37,6 +37,16 @@ describe('the command line of the benchmarks', () => {
     assert.equal(parseOptions([], env).venv, '/env');
     assert.equal(parseOptions(['--venv', '/flag'], env).venv, '/flag');
     assert.equal(parseOptions([], { GAUNTLET_BENCH_VENV: '' }).venv, undefined);
+  });
+
+  it('is recorded as others can repeat it: without the places of files here', () => {
+    const said = (args: string[]): string => commandLine(parseOptions(args, {}));
+    assert.equal(said([]), 'npm run bench');
+    assert.equal(said(['--venv', '/a', '--out', '/b', '--record']), 'npm run bench -- --record');
+    assert.equal(
+      said(['--quick', '--only', 'decode tiny', '--without', 'llama', '--rounds', '5', '--threads', '1']),
+      "npm run bench -- --quick --only 'decode tiny' --without llama --rounds 5 --threads 1",
+    );
   });
 
   for (const [args, named] of [
