@@ -1,5 +1,6 @@
 // Started as a process by providers.ts: exits 0 where a session on the named provider starts and computes; else prints
 // the reason in one line.
+import { fileURLToPath } from 'node:url';
 import { Graph } from '../ir/graph.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { Provider } from './providers.js';
@@ -22,7 +23,7 @@ async function start(provider: Provider): Promise<void> {
   if ((y!.data as Float32Array).join() !== '7,10,15,22') throw new Error('it computes wrongly');
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   start(process.argv[2] as Provider).catch((error: Error) => {
     process.stdout.write(`${reasonOf((error.cause as Error | undefined)?.message ?? error.message)}\n`);
     process.exitCode = 1;
