@@ -27,8 +27,7 @@ function standardOutput(): Results {
   return {
     async write(row) {
       if (broken) throw new GauntletError('BAD_INPUT', `standard output was closed (${broken.message})`);
-      if (!process.stdout.write(line(row)))
-        await Promise.race([once(process.stdout, 'drain'), once(process.stdout, 'error')]);
+      if (!process.stdout.write(line(row))) await once(process.stdout, 'drain').catch(onError);
     },
     commit: async () => undefined,
     close: async () => void process.stdout.off('error', onError),
