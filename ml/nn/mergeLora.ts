@@ -27,6 +27,8 @@ export function mergeLora(
 
 const isA = (entry: LayoutEntry): boolean => entry.name.endsWith('.lora_A.weight');
 
+type Four = [number, number, number, number];
+
 /** w [out, into] + scale·b [out, rank]·a [rank, into] */
 function addProduct(
   w: Float32Array,
@@ -40,10 +42,11 @@ function addProduct(
   const line = new Float64Array(into);
   for (let o = 0; o * into < w.length; o++) {
     line.fill(0);
-    for (let r = 0; r < rank; r++) {
-      const factor = scale * b[o * rank + r]!;
-      if (factor === 0) continue;
-      for (let i = 0; i < into; i++) line[i]! += factor * a[r * into + i]!;
+    for (let r = 0; r < rank; r += 4) {
+      // four at once: the line is read and written a quarter as often
+      const [f0, f1, f2, f3] = [0, 1, 2, 3].map((k) => (r + k < rank ? scale * b[o * rank + r + k]! : 0)) as Four;
+      const [a0, a1, a2, a3] = [0, 1, 2, 3].map((k) => Math.min(r + k, rank - 1) * into) as Four;
+      for (let i = 0; i < into; i++) line[i]! += f0 * a[a0 + i]! + f1 * a[a1 + i]! + f2 * a[a2 + i]! + f3 * a[a3 + i]!;
     }
     for (let i = 0; i < into; i++) sum[o * into + i] = w[o * into + i]! + line[i]!;
   }

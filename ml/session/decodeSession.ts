@@ -57,7 +57,7 @@ interface Opened {
   fixed: Record<string, ort.Tensor>;
 }
 
-const JOINED_BYTES = 256e6; // of weights that stay open for adapters that take turns
+const JOINED_BYTES = 64e6; // of weights that stay open for adapters that take turns
 /** Models of more parameters stay in their files as they are, and are not unpacked once and for all. */
 export const UNFOLDED_PARAMETERS = 2e9;
 

@@ -43,63 +43,36 @@ async function openLogits(adapter?: Adapter): Promise<{ config: DecoderConfig; s
   return { config, session: await GraphSession.open(encodeModel(graph), { memory: { location: JOINED, data } }) };
 }
 
-/**
- * Logits after the first row's last token. The first row is read in segments that end at `splits`, then its last token
- * is stepped beside the other rows, which are read up to their last token.
- */
-async function logitsAfter(
-  c: DecoderConfig,
-  session: GraphSession,
-  rows: number[][],
-  splits: readonly number[],
-  room = 3,
-): Promise<number[]> {
-  const caches = new RowCaches(c, rows.length);
-  caches.reserve(Math.max(...rows.map((row) => row.length)) + room);
-  const run = (
-    ids: number[],
-    from: number,
-    [B, T]: [number, number],
-    length: number[],
-    feeds: object,
-    steps: boolean,
-  ) =>
-    session.run({
+/** Logits after the first row's last token: every row is read up to it, then all step together. */
+async function logitsAfter(c: DecoderConfig, session: GraphSession, rows: number[][], room = 3): Promise<number[]> {
+  const int64 = (list: number[], dims = [list.length]) => tensor(BigInt64Array.from(list, BigInt), dims);
+  const last = rows.map((row) => row.length - 1);
+  const run = (ids: number[], positions: number[], [B, T]: [number, number], length: number[], feeds: object) => {
+    const heads = [...Array(c.kvHeads).keys()];
+    const places = length.flatMap((to, b) =>
+      heads.flatMap((h) => [...Array(T).keys()].flatMap((t) => [b, h, to - T + t + 1])),
+    );
+    return session.run({
       ...feeds,
-      ids: tensor(BigInt64Array.from(ids, BigInt), [ids.length]),
-      batch: tensor(BigInt64Array.of(BigInt(B), BigInt(T), -1n), [3]),
+      ids: int64(ids),
+      batch: int64([B, T, -1]),
       length: tensor(Int32Array.from(length), [B]),
       longest: tensor(Int32Array.of(Math.max(...length) + 1), []),
-      places: tensor(
-        BigInt64Array.from(
-          length.flatMap((last, b) =>
-            Array.from({ length: c.kvHeads }, (_, h) =>
-              (steps ? [last] : Array.from({ length: T }, (_, t) => from + t)).map((t) => [b, h, t]),
-            ).flat(2),
-          ),
-          BigInt,
-        ),
-        [B * c.kvHeads * T, 3],
-      ),
-      last: tensor(BigInt64Array.from(steps ? [...ids.keys()] : [], BigInt), [steps ? ids.length : 0]),
-      positions: tensor(
-        BigInt64Array.from(ids, (_, i) => BigInt(steps ? length[i]! : from + i)),
-        [ids.length, 1],
-      ),
+      places: int64(places, [places.length / 3, 3]),
+      last: int64(T === 1 ? [...ids.keys()] : []),
+      positions: int64(positions, [ids.length, 1]),
     });
+  };
+  const caches = new RowCaches(c, rows.length);
+  caches.reserve(Math.max(...last) + 1 + room);
   for (const [b, row] of rows.entries()) {
-    let from = 0;
-    for (const to of b === 0 ? splits : [row.length - 1]) {
-      if (to <= from) continue;
-      const past = from === 0 ? caches.empty(1) : caches.feeds(b, b + 1);
-      const out = await run(row.slice(from, to), from, [1, to - from], [to - 1], past, false);
-      caches.write(b, from, to - from, out.kv!.data as Float32Array, 1, 0);
-      from = to;
-    }
+    const read = row.slice(0, -1);
+    if (read.length === 0) continue;
+    const out = await run(read, [...read.keys()], [1, read.length], [read.length - 1], caches.empty(1));
+    caches.write(b, 0, read.length, out.kv!.data as Float32Array, 1, 0);
   }
-  const last = rows.map((row) => row.length - 1);
   const ids = rows.map((row) => row.at(-1)!);
-  const out = await run(ids, 0, [rows.length, 1], last, caches.feeds(0, rows.length), true);
+  const out = await run(ids, last, [rows.length, 1], last, caches.feeds(0, rows.length));
   return Array.from((out.next!.data as Float32Array).subarray(0, c.vocab));
 }
 
@@ -126,7 +99,7 @@ describe('generation', () => {
   it('the logits after a prompt equal those of transformers', async () => {
     const { config, session } = await openLogits();
     for (const { prompt, logits } of expected.generate) {
-      const mine = await logitsAfter(config, session, [prompt], [Math.max(0, prompt.length - 1)]);
+      const mine = await logitsAfter(config, session, [prompt]);
       logits.forEach((x, i) => {
         assert.ok(Math.abs(x - mine[i]!) < 2e-5, `prompt of ${prompt.length}, logit ${i}: ${mine[i]} instead of ${x}`);
       });
@@ -169,20 +142,16 @@ describe('generation', () => {
     await session.close();
   });
 
-  it('the bits of a row of logits are the same in every batch, after every split of its prompt, with any room', async () => {
+  it('the bits of a row of logits are the same in every batch, with any room in its cache', async () => {
     const { config, session } = await openLogits();
     const of = (name: string, length: number): number[] => randomRow(name, length).prompt;
     const mine = of('bits', 45);
     const seen = new Set<string>();
-    for (const [others, splits] of [
-      [0, [44]],
-      [1, [44]],
-      [8, [44]],
-      [31, [44]],
-    ] as const) {
-      const rows = [mine, ...Array.from({ length: others }, (_, i) => of(`o${i}`, 45 + i))];
-      for (const room of [0, 5, 64]) seen.add((await logitsAfter(config, session, rows, splits, room)).join());
-    }
+    for (const others of [0, 1, 8, 31])
+      for (const room of [0, 5, 64]) {
+        const rows = [mine, ...Array.from({ length: others }, (_, i) => of(`o${i}`, 45 + i))];
+        seen.add((await logitsAfter(config, session, rows, room)).join());
+      }
     assert.equal(seen.size, 1);
     await session.close();
   });
@@ -194,7 +163,7 @@ describe('generation', () => {
       const scored = (await engine.logprobs([{ tokens }], { adapter: used, temperature: 1 }))[0]!;
       const { config, session } = await openLogits(used);
       for (let t = 8; t + 1 < tokens.length; t++) {
-        const logits = await logitsAfter(config, session, [tokens.slice(0, t + 1)], [t]);
+        const logits = await logitsAfter(config, session, [tokens.slice(0, t + 1)]);
         const largest = Math.max(...logits);
         const z = largest + Math.log(logits.reduce((s, x) => s + Math.exp(x - largest), 0));
         const logprob = logits[tokens[t + 1]!]! - z;
@@ -250,7 +219,35 @@ describe('generation', () => {
     await assert.rejects(engine.generate([{ ...row, prompt: [VOCAB] }], sample), /token 67 is outside 0\.\.66/);
     await assert.rejects(engine.generate([row], { ...sample, temperature: -1 }), /temperature/);
     await assert.rejects(engine.generate([row], { ...sample, topP: 0 }), /topP/);
+    await assert.rejects(engine.generate([row], { ...sample, topK: 0 }), /topK must be a positive integer, is 0/);
+    await assert.rejects(
+      engine.generate([row], { ...sample, repetitionPenalty: 0 }),
+      /repetitionPenalty must be above 0/,
+    );
     const adapter = { rank: 4, alpha: 8, values: new Float32Array(3) };
     await assert.rejects(engine.generate([row], { ...sample, adapter }), /adapter has 3 values, rank 4/);
+  });
+
+  it('log-probs of what was sampled are told on request: those of the tempered distribution, 0 for greedy', async () => {
+    const row = randomRow('told', 25);
+    const options = { ...sample, temperature: 0.7, logprobs: true };
+    const [told] = await engine.generate([row], options);
+    const tokens = [...row.prompt, ...told!.tokens];
+    const scored = (await engine.logprobs([{ tokens }], { temperature: 0.7 }))[0]!;
+    assert.equal(told!.logprobs!.length, told!.tokens.length);
+    for (const [i, p] of told!.logprobs!.entries())
+      assert.ok(Math.abs(p - scored[row.prompt.length + i]!) < 1e-4, `token ${i}`);
+    const [cut] = await engine.generate([row], { ...options, topK: 1 });
+    const [greedy] = await engine.generate([row], { ...options, temperature: 0 });
+    assert.deepEqual(cut, greedy);
+    assert.ok(greedy!.logprobs!.every((p) => p === 0));
+    assert.equal((await engine.generate([row], sample))[0]!.logprobs, undefined);
+  });
+
+  it('heads whose size the attention kernel does not take are refused by their field', () => {
+    const config = { ...loadModel(fixture).config, headDim: 12 };
+    const build = () =>
+      buildDecodeGraph(config, (g) => new JoinedWeights(g, config), { positions: 8, choice: 'greedy' });
+    assert.throws(build, /head_dim must be a multiple of 8 to generate, is 12/);
   });
 });
