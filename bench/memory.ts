@@ -91,7 +91,8 @@ async function update(
 if (options.child) await measure(options.child);
 else {
   const name = [options.shape, options.layers ?? 'all', options.vocab ?? 'all', options.dtype].join('-');
-  const folder = join(packageRoot(), '.cache', 'memory', name);
+  const cache = process.env.GAUNTLET_CACHE ?? join(packageRoot(), '.cache', 'memory');
+  const folder = join(cache, name);
   if (!existsSync(join(folder, 'done'))) {
     mkdirSync(folder, { recursive: true });
     const [layers, vocab] = [options.layers, options.vocab].map((n) => (n ? Number(n) : undefined));
@@ -99,7 +100,7 @@ else {
     writeFileSync(join(folder, 'done'), '');
   }
   const child = fork(process.argv[1]!, ['--child', folder, ...process.argv.slice(2)], {
-    env: { ...process.env, GAUNTLET_CACHE: join(packageRoot(), '.cache', 'memory') },
+    env: { ...process.env, GAUNTLET_CACHE: cache },
   });
   const status = await new Promise<number | null>((resolve) => child.on('exit', resolve));
   if (!options.keep) rmSync(folder, { recursive: true });
