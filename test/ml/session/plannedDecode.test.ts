@@ -72,6 +72,21 @@ describe('generation with mapped weights', () => {
   });
 });
 
+describe('threads of a session', () => {
+  it('never show in a token or a key, with mapped weights nor with joined ones', async () => {
+    const plan = planOf(describeModel(fixture).stored);
+    for (const model of [{ config, plan }, loadModel(fixture)]) {
+      const results = [];
+      for (const threads of [1, 2]) {
+        const session = new DecodeSession(model, config.contextLength, threads);
+        results.push(await session.generate(rows, sample, {}, true));
+        await session.close();
+      }
+      assert.deepEqual(results[1], results[0]);
+    }
+  });
+});
+
 describe('generation with weights in few bits', () => {
   for (const bits of [4, 8] as const)
     it(`a row gives the same tokens alone and among others, on any number of workers: ${bits} bits`, async () => {
