@@ -8,7 +8,8 @@ Inside a checkout every command is \`npx gauntlet …\`. Results go to standard 
 error; with \`--json\` standard output holds JSON only. Any failure is one line with a code of [errors](errors.md) and a
 non-zero exit; a run that was left with Ctrl-C is 130. \`GAUNTLET_STORE\` gives another store than \`.gauntlet\`,
 \`TEMPORAL_ADDRESS\` a server of your own, \`GAUNTLET_THREADS\` the number of model threads, \`GAUNTLET_LOG\` the level
-of the log in \`worker.log\` of the store, \`GAUNTLET_DEBUG=1\` the stack of an error.`;
+of the log in \`worker.log\` of the store, \`GAUNTLET_CACHE\` the folder of quantised weights, \`GAUNTLET_DEBUG=1\` the
+stack of an error.`;
 
 /** Every command that does something, in the order of --help. */
 export function leafCommands(command: Command, path: string[] = []): { name: string; command: Command }[] {

@@ -26,12 +26,13 @@ export interface MemoryUse {
 const F32 = 4;
 const PROCESS = 130e6; // Node.js, ONNX Runtime's library, compiled graphs
 const LOGITS = 3; // copies of a chunk of logits that are alive together: themselves, their logarithms, the gradient
-const ADAPTER = 8; // copies of the adapter and its gradient between graph, worker and caller, moments included
+/** Copies of the adapter between caller, worker and graph; in training also of its gradient and its moments. */
+const ADAPTERS = { decode: 4, train: 8 };
 
 /** Peak of resident memory. */
 export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
   const weights = weightBytes(model, use);
-  const adapter = use.rank > 0 ? ADAPTER * F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
+  const adapter = use.rank > 0 ? ADAPTERS[use.task] * F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
   const work = use.task === 'train' ? trainingBytes(model, use) : decodingBytes(model, use);
   return PROCESS + weights + adapter + work;
 }
