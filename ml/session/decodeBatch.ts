@@ -27,6 +27,9 @@ export interface Row {
 export const promptSegmentAt = ({ segments, filled }: Row): Segment | undefined =>
   segments.find(({ from, steps }) => from === filled && !steps);
 
+const PREFILL_ROWS = 8;
+const PREFILL_TOKENS = 1024; // that are read together
+
 export class DecodeBatch {
   readonly rows: Row[] = [];
   readonly caches: RowCaches;
@@ -123,4 +126,29 @@ export class DecodeBatch {
       row.filled++;
     });
   }
+}
+
+/** Places of rows in their batch; those of one list read the same tokens. */
+export type PromptGroup = number[][];
+
+/** Rows whose next segment is one of a prompt, in groups that are read together; of those that begin alike, one is. */
+export function promptGroups(rows: readonly Row[]): PromptGroup[] {
+  const waiting = new Map<string, number[]>();
+  rows.forEach((row, b) => {
+    const segment = promptSegmentAt(row);
+    if (!segment) return;
+    const { from, to } = segment;
+    const name = from === 0 ? `${to}: ${row.tokens.slice(0, to).join()}` : `row ${b}`;
+    waiting.set(name, [...(waiting.get(name) ?? []), b]);
+  });
+  const groups = new Map<number, PromptGroup[]>();
+  const alone: PromptGroup[] = [];
+  for (const same of waiting.values()) {
+    const { from, to } = promptSegmentAt(rows[same[0]!]!)!;
+    const open = groups.get(to)?.at(-1);
+    if (from > 0) alone.push([same]);
+    else if (open && open.length < Math.min(PREFILL_ROWS, PREFILL_TOKENS / to)) open.push(same);
+    else groups.set(to, [...(groups.get(to) ?? []), [same]]);
+  }
+  return [...[...groups.values()].flat(), ...alone];
 }

@@ -11,7 +11,7 @@ import { mergeLora } from '../nn/mergeLora.js';
 import type { ParameterPlan } from '../nn/parameters.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { SessionModel } from './base.js';
-import { DecodeBatch, type KeptCache, promptSegmentAt, type Row } from './decodeBatch.js';
+import { DecodeBatch, type KeptCache, type PromptGroup, promptGroups, promptSegmentAt } from './decodeBatch.js';
 import type { Adapter, GenerateCounts, Generated, GenerateRow } from './engine.js';
 import { GraphSession, tensor } from './runtime.js';
 import { choiceOf, Sampler, type SamplingOptions } from './sampler.js';
@@ -43,9 +43,6 @@ export interface DecodeResult {
 export interface UsedAdapter extends Adapter {
   digest: string; // equal digests mean equal values
 }
-
-const PREFILL_ROWS = 8;
-const PREFILL_TOKENS = 1024; // that are read together
 
 interface LoraShape {
   rank: number;
@@ -252,28 +249,4 @@ export class DecodeSession {
 function keeping(config: DecoderConfig, plan: ParameterPlan): 'mapped' | 'packed' | 'unfolded' {
   if ([...plan.values()].some((tensor) => 'bits' in tensor)) return 'packed';
   return layoutSize(parameterLayout(config)) <= UNFOLDED_PARAMETERS ? 'unfolded' : 'mapped';
-}
-
-type PromptGroup = number[][];
-
-/** Rows whose next segment is one of a prompt, in groups that are read together; of those that begin alike, one is. */
-function promptGroups(rows: readonly Row[]): PromptGroup[] {
-  const waiting = new Map<string, number[]>();
-  rows.forEach((row, b) => {
-    const segment = promptSegmentAt(row);
-    if (!segment) return;
-    const { from, to } = segment;
-    const name = from === 0 ? `${to}: ${row.tokens.slice(0, to).join()}` : `row ${b}`;
-    waiting.set(name, [...(waiting.get(name) ?? []), b]);
-  });
-  const groups = new Map<number, PromptGroup[]>();
-  const alone: PromptGroup[] = [];
-  for (const same of waiting.values()) {
-    const { from, to } = promptSegmentAt(rows[same[0]!]!)!;
-    const open = groups.get(to)?.at(-1);
-    if (from > 0) alone.push([same]);
-    else if (open && open.length < Math.min(PREFILL_ROWS, PREFILL_TOKENS / to)) open.push(same);
-    else groups.set(to, [...(groups.get(to) ?? []), [same]]);
-  }
-  return [...[...groups.values()].flat(), ...alone];
 }
