@@ -25,16 +25,17 @@ export interface MemoryUse {
 
 const F32 = 4;
 const PROCESS = 130e6; // Node.js, ONNX Runtime's library, compiled graphs
-const LOGITS = 3; // copies of a chunk of logits that are alive together: themselves, their logarithms, the gradient
-/** Copies of the adapter between caller, worker and graph; in training also of its gradient and its moments. */
-const ADAPTERS = { decode: 4, train: 8 };
+const LOGITS = 4; // copies of a chunk of logits that are alive together: themselves, logarithms, probabilities, gradient
+/** Copies of the adapter and of its gradient while a graph runs; with moments, old and new, while AdamW does. */
+const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
 /** Peak of resident memory. */
 export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
   const weights = weightBytes(model, use);
-  const adapter = use.rank > 0 ? ADAPTERS[use.task] * F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
+  const adapter = use.rank > 0 ? F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
   const work = use.task === 'train' ? trainingBytes(model, use) : decodingBytes(model, use);
-  return PROCESS + weights + adapter + work;
+  const update = use.task === 'train' ? ADAPTERS.update * adapter : 0;
+  return PROCESS + weights + Math.max(work + ADAPTERS[use.task] * adapter, update);
 }
 
 /** The base, wherever it lies: pages of its files that are mapped, or copies. */

@@ -32,7 +32,7 @@ import { type Provider, resolveDevice } from './providers.js';
 import { tokensFault, trajectoryFault } from './rows.js';
 import { rangesFault, segmentsOf } from './segments.js';
 import { shareVector } from './shared.js';
-import { addSums, policyStats } from './statistics.js';
+import { GradientTotal, policyStats } from './statistics.js';
 import { planThreads } from './threads.js';
 
 export const GENERATE_ROWS = 32; // rows that step together; also keeps a chunk's caches in the processor's
@@ -80,6 +80,7 @@ class OrtEngine implements Engine {
   private tokenizer: TextTokenizer | undefined;
   private chat: ChatFormat | undefined;
   private readonly kept: KvStore | undefined;
+  private shared: SharedAdapter | undefined; // the one used last
   private readonly counts: GenerateCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
 
   constructor(
@@ -253,8 +254,9 @@ class OrtEngine implements Engine {
     const jobs = parts.map((indices): Job => {
       return { kind: 'gradients', adapter: shared, rows: indices.map((i) => rows[i]!), indices, loss };
     });
-    const sums = await this.pool.runAll<GradientSums>(jobs, { signal });
-    return addSums(sums, adapter.values.length);
+    const total = new GradientTotal(adapter.values.length);
+    await this.pool.runInOrder<GradientSums>(jobs, { signal }, (part) => total.add(part));
+    return total.sums;
   }
 
   async applyUpdate(
@@ -301,7 +303,8 @@ class OrtEngine implements Engine {
     const { rank, alpha, values, valueHead = false } = adapter;
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
     const digest = createHash('sha256').update(`${rank} ${alpha} ${valueHead} `).update(bytes).digest('hex');
-    return { rank, alpha, valueHead, values: shareVector(values), digest };
+    if (this.shared?.digest !== digest) this.shared = { rank, alpha, valueHead, values: shareVector(values), digest };
+    return this.shared;
   }
 
   private checkAdapter(adapter: Adapter): void {

@@ -81,12 +81,27 @@ export class WorkerPool {
 
   /** Runs jobs side by side; results in the order of the jobs. The first failure stops the others. */
   async runAll<T>(jobs: readonly unknown[], options: RunOptions = {}): Promise<T[]> {
+    const results: T[] = [];
+    await this.runInOrder<T>(jobs, options, (result) => results.push(result));
+    return results;
+  }
+
+  /** As runAll, but hands each result on, in the order of the jobs, as soon as that order allows. */
+  async runInOrder<T>(jobs: readonly unknown[], options: RunOptions, take: (result: T) => void): Promise<void> {
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
     setMaxListeners(jobs.length + 1, signal); // one per job
-    const runs = jobs.map((job) => this.run<T>(job, { ...options, signal }));
+    const early = new Map<number, T>();
+    let next = 0;
+    const runs = jobs.map(async (job, index) => {
+      early.set(index, await this.run<T>(job, { ...options, signal }));
+      for (; early.has(next); next++) {
+        take(early.get(next)!);
+        early.delete(next);
+      }
+    });
     try {
-      return await Promise.all(runs);
+      await Promise.all(runs);
     } catch (error) {
       stop.abort(error);
       await Promise.allSettled(runs);

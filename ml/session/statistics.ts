@@ -4,15 +4,40 @@ import type { GradientSums } from './engine.js';
 
 type Numbers = Omit<GradientSums, 'gradients'>;
 
-/** In index order, in f64, the gradients rounded once. A statistic that one part has all parts have. */
-export function addSums(parts: readonly GradientSums[], size: number): GradientSums {
-  const total = new Float64Array(size);
-  const sums: Numbers = { loss: 0, divisor: 0, ratio: 0, approxKl: 0, clipped: 0, entropy: 0, tokens: 0 };
-  for (const { gradients, ...numbers } of parts) {
-    for (let i = 0; i < size; i++) total[i]! += gradients[i]!;
-    for (const key of Object.keys(numbers) as (keyof Numbers)[]) sums[key] = (sums[key] ?? 0) + numbers[key]!;
+/** Adds parts in the order they are given, in f64, the gradients rounded once; a part can then be forgotten. */
+export class GradientTotal {
+  private readonly gradients: Float64Array;
+  private readonly numbers: Numbers = {
+    loss: 0,
+    divisor: 0,
+    ratio: 0,
+    approxKl: 0,
+    clipped: 0,
+    entropy: 0,
+    tokens: 0,
+  };
+
+  constructor(size: number) {
+    this.gradients = new Float64Array(size);
   }
-  return { gradients: new Float32Array(total), ...sums };
+
+  /** A statistic that one part has all parts have. */
+  add({ gradients, ...numbers }: GradientSums): void {
+    const total = this.gradients;
+    for (let i = 0; i < total.length; i++) total[i]! += gradients[i]!;
+    for (const key of Object.keys(numbers) as (keyof Numbers)[])
+      this.numbers[key] = (this.numbers[key] ?? 0) + numbers[key]!;
+  }
+
+  get sums(): GradientSums {
+    return { gradients: new Float32Array(this.gradients), ...this.numbers };
+  }
+}
+
+export function addSums(parts: readonly GradientSums[], size: number): GradientSums {
+  const total = new GradientTotal(size);
+  for (const part of parts) total.add(part);
+  return total.sums;
 }
 
 export function policyStats(sums: GradientSums, gradNorm: number): PolicyStats {

@@ -5,7 +5,7 @@ import { GauntletError } from '../../core/errors.js';
 import { adamwStep } from '../optim/adamw.js';
 import type { SessionModel } from './base.js';
 import { DecodeSession } from './decodeSession.js';
-import type { Adapter } from './engine.js';
+import type { Adapter, GradientSums } from './engine.js';
 import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
 import type { JobMessage, WorkerMessage } from './pool.js';
 import { useProvider } from './runtime.js';
@@ -61,8 +61,9 @@ const handlers: Handlers = {
   values: (job) => trainer.values(job.rows, localAdapter(job.adapter)),
   gradients: (job) => trainer.ppo(job.rows, localAdapter(job.adapter), job.loss, job.indices),
   async update({ adapter, state, sums, config }) {
-    const mean = sums.gradients.map((g) => g / sums.divisor);
-    const { parameters: values, state: next, gradNorm } = adamwStep(adapter.values, state, mean, config);
+    const { gradients, divisor } = sums;
+    for (let i = 0; i < gradients.length; i++) gradients[i] = gradients[i]! / divisor; // a copy of this job's own
+    const { parameters: values, state: next, gradNorm } = adamwStep(adapter.values, state, gradients, config);
     return { values, state: next, gradNorm };
   },
   supervised(job) {
@@ -74,7 +75,15 @@ const handlers: Handlers = {
 };
 
 const port = parentPort!;
-const send = (message: WorkerMessage): void => port.postMessage(message);
+const send = (message: WorkerMessage, moved: ArrayBuffer[] = []): void => port.postMessage(message, moved);
+
+/** Memory of a result that the other side may have instead of a copy. */
+function movable(kind: Job['kind'], result: JobResults[Job['kind']]): ArrayBuffer[] {
+  if (kind === 'gradients') return [(result as GradientSums).gradients.buffer as ArrayBuffer];
+  if (kind !== 'update') return [];
+  const { values, state } = result as JobResults['update'];
+  return [values, state.m, state.v].map(({ buffer }) => buffer as ArrayBuffer);
+}
 
 async function perform({ id, job, stop }: JobMessage): Promise<void> {
   const tools: Tools = {
@@ -88,8 +97,11 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
     const { kind } = job as Job;
     // what the runtime holds for one use of a large model gives way to the other
     if (model.plan) await (kind === 'generate' ? trainer : decoder).close();
-    const result = await (handlers[kind] as (job: unknown, tools: Tools) => Promise<unknown>)(job, tools);
-    send({ id, kind: 'done', result });
+    const result = await (handlers[kind] as (job: unknown, tools: Tools) => Promise<JobResults[Job['kind']]>)(
+      job,
+      tools,
+    );
+    send({ id, kind: 'done', result }, movable(kind, result));
   } catch (error) {
     const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
     send({ id, kind: 'failed', code, message: error instanceof Error ? error.message : String(error) });
