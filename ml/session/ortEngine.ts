@@ -12,6 +12,7 @@ import { layoutSize } from '../nn/lora.js';
 import { adapterLayout } from '../nn/valueHead.js';
 import { newMoments } from '../optim/adamw.js';
 import { type Base, isLarge, openBase } from './base.js';
+import { byLength, inChunks, lengthsOf, refuse, split } from './chunks.js';
 import type { DecodeResult } from './decodeSession.js';
 import type {
   AdamWConfig,
@@ -29,7 +30,7 @@ import { DEFAULT_KV_CACHE_BYTES, KvStore } from './kvStore.js';
 import { estimateMemory, type MemoryUse, refuseBeyond } from './memory.js';
 import { WorkerPool } from './pool.js';
 import { type Provider, resolveDevice } from './providers.js';
-import { tokensFault, trajectoryFault } from './rows.js';
+import { samplingFault, tokensFault, trajectoryFault } from './rows.js';
 import { rangesFault, segmentsOf } from './segments.js';
 import { shareVector } from './shared.js';
 import { GradientTotal, policyStats } from './statistics.js';
@@ -151,14 +152,8 @@ class OrtEngine implements Engine {
     const { adapter, signal, onProgress, ...decode } = options;
     // a prompt that leaves no room gets an empty answer
     refuse(rows, ({ prompt }) => tokensFault(prompt, { ...this.info, contextLength: Number.POSITIVE_INFINITY }));
-    if (!(decode.temperature >= 0))
-      throw new GauntletError('BAD_INPUT', `temperature must be at least 0, is ${decode.temperature}`);
-    if (decode.topP !== undefined && !(decode.topP > 0 && decode.topP <= 1))
-      throw new GauntletError('BAD_INPUT', `topP must be in (0, 1], is ${decode.topP}`);
-    if (decode.topK !== undefined && !(Number.isInteger(decode.topK) && decode.topK > 0))
-      throw new GauntletError('BAD_INPUT', `topK must be a positive integer, is ${decode.topK}`);
-    if (decode.repetitionPenalty !== undefined && !(decode.repetitionPenalty > 0))
-      throw new GauntletError('BAD_INPUT', `repetitionPenalty must be above 0, is ${decode.repetitionPenalty}`);
+    const fault = samplingFault(decode);
+    if (fault !== undefined) throw new GauntletError('BAD_INPUT', fault);
     refuse(rows, ({ prompt, sampled }) => rangesFault(prompt.length, sampled));
     this.foresee(
       'decode',
@@ -205,38 +200,29 @@ class OrtEngine implements Engine {
   }
 
   async logprobs(rows: { tokens: number[] }[], options: Parameters<Engine['logprobs']>[1]): Promise<number[][]> {
-    const { adapter, temperature, signal } = options;
-    refuse(rows, ({ tokens }) => tokensFault(tokens, this.info));
-    this.foresee('train', lengthsOf(rows), adapter);
-    const shared = this.share(adapter);
-    return inChunks(
-      rows,
-      (row) => row.tokens.length,
-      shardRows(this.model, SCORE_ROWS),
-      (parts) =>
-        this.pool.runAll<number[][]>(
-          parts.map((part): Job => ({ kind: 'logprobs', adapter: shared, rows: part, temperature })),
-          { signal },
-        ),
-    );
+    const { temperature } = options;
+    return this.score(rows, options, (part, adapter) => ({ kind: 'logprobs', adapter, rows: part, temperature }));
   }
 
   async values(rows: { tokens: number[] }[], options: Parameters<Engine['values']>[1]): Promise<number[][]> {
-    const { adapter, signal } = options;
+    if (!options.adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
+    return this.score(rows, options, (part, adapter) => ({ kind: 'values', adapter: adapter!, rows: part }));
+  }
+
+  private async score(
+    rows: { tokens: number[] }[],
+    { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
+    jobOf: (part: { tokens: number[] }[], adapter: SharedAdapter | undefined) => Job,
+  ): Promise<number[][]> {
     refuse(rows, ({ tokens }) => tokensFault(tokens, this.info));
-    if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
     this.foresee('train', lengthsOf(rows), adapter);
-    const shared = this.share(adapter)!;
-    return inChunks(
-      rows,
-      (row) => row.tokens.length,
-      shardRows(this.model, SCORE_ROWS),
-      (parts) =>
-        this.pool.runAll<number[][]>(
-          parts.map((part): Job => ({ kind: 'values', adapter: shared, rows: part })),
-          { signal },
-        ),
-    );
+    const shared = this.share(adapter);
+    const work = (parts: { tokens: number[] }[][]): Promise<number[][][]> =>
+      this.pool.runAll(
+        parts.map((part) => jobOf(part, shared)),
+        { signal },
+      );
+    return inChunks(rows, (row) => row.tokens.length, shardRows(this.model, SCORE_ROWS), work);
   }
 
   async gradients(
@@ -318,16 +304,6 @@ class OrtEngine implements Engine {
   }
 }
 
-const lengthsOf = (rows: readonly { tokens: readonly number[] }[]): number[] => rows.map((row) => row.tokens.length);
-
-/** @throws {GauntletError} BAD_INPUT naming the first row that has a fault */
-function refuse<R>(rows: readonly R[], fault: (row: R) => string | undefined): void {
-  rows.forEach((row, i) => {
-    const what = fault(row);
-    if (what !== undefined) throw new GauntletError('BAD_INPUT', `row ${i}: ${what}`);
-  });
-}
-
 /** Rows of a chunk for a request of `count`: at most GENERATE_ROWS, and as many chunks for every worker. */
 function generateChunk(count: number, workers: number): number {
   const rounds = Math.max(1, Math.ceil(count / (GENERATE_ROWS * workers)));
@@ -340,30 +316,3 @@ const baseName = (path: string): string =>
     .replace(/[/\\]+$/, '')
     .split(/[/\\]/)
     .at(-1)!;
-
-/** Indices in order of length, equal lengths in order of index. */
-function byLength<R>(rows: readonly R[], length: (row: R) => number): number[] {
-  return [...rows.keys()].sort((a, b) => length(rows[a]!) - length(rows[b]!) || a - b);
-}
-
-function split<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
-}
-
-/** Rows of similar length together (less padding), longest first (no worker is left with the long ones at the end). */
-async function inChunks<R, T>(
-  rows: readonly R[],
-  length: (row: R) => number,
-  size: number,
-  work: (parts: R[][]) => Promise<T[][]>,
-): Promise<T[]> {
-  const order = split(byLength(rows, length), size).reverse();
-  const done = await work(order.map((part) => part.map((i) => rows[i]!)));
-  const results = new Array<T>(rows.length);
-  order.forEach((part, p) => {
-    part.forEach((i, j) => {
-      results[i] = done[p]![j]!;
-    });
-  });
-  return results;
-}

@@ -1,6 +1,7 @@
 // What is wrong with a row that someone hands in, in words that name the place: the engine says which row it was, the
 // command line which line.
 import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { SamplingOptions } from './sampler.js';
 
 /** What a model takes. */
 export interface RowLimits {
@@ -32,5 +33,15 @@ export function trajectoryFault(row: Trajectory, limits: RowLimits): string | un
     const at = values.findIndex((value, t) => t > 0 && !Number.isFinite(value));
     if (at >= 0) return `${name}[${at}] is ${values[at]}, a finite number is needed`;
   }
+  return undefined;
+}
+
+/** What is wrong with how an answer is to be sampled; undefined: nothing. */
+export function samplingFault({ temperature, topP, topK, repetitionPenalty }: SamplingOptions): string | undefined {
+  if (!(temperature >= 0)) return `temperature must be at least 0, is ${temperature}`;
+  if (topP !== undefined && !(topP > 0 && topP <= 1)) return `topP must be in (0, 1], is ${topP}`;
+  if (topK !== undefined && !(Number.isInteger(topK) && topK > 0)) return `topK must be a positive integer, is ${topK}`;
+  if (repetitionPenalty !== undefined && !(repetitionPenalty > 0))
+    return `repetitionPenalty must be above 0, is ${repetitionPenalty}`;
   return undefined;
 }
