@@ -27,7 +27,11 @@ export interface SessionOptions {
    * size, or it is in `memory`.
    */
   weights?: 'mapped' | 'packed' | 'unfolded';
-  transient?: boolean; // what a run allocates goes back to the system, not to the session's next run
+  /**
+   * For graphs of many nodes that run for seconds: nothing is rewritten, which takes as long as a run, and what a run
+   * allocates goes back to the system, not to the session's next run.
+   */
+  asWritten?: boolean;
   memory?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
 }
 
@@ -55,7 +59,7 @@ export class GraphSession {
   /** @throws {GauntletError} ENGINE_FAULT where the runtime refuses the model */
   static async open(
     model: Uint8Array,
-    { threads = 1, weights, memory, transient = false }: SessionOptions = {},
+    { threads = 1, weights, memory, asWritten = false }: SessionOptions = {},
   ): Promise<GraphSession> {
     try {
       return new GraphSession(
@@ -64,9 +68,9 @@ export class GraphSession {
           intraOpNumThreads: threads,
           interOpNumThreads: 1,
           executionMode: 'sequential',
-          graphOptimizationLevel: 'all',
+          graphOptimizationLevel: asWritten ? 'disabled' : 'all',
           enableMemPattern: false,
-          enableCpuMemArena: !transient,
+          enableCpuMemArena: !asWritten,
           logSeverityLevel: 3,
           ...(weights && { extra: extraOf(weights) }),
           ...(memory && { externalData: [{ path: memory.location, data: bytesOf(memory.data) }] }),

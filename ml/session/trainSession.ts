@@ -154,7 +154,7 @@ export class TrainSession {
 
   private get sessionOptions(): SessionOptions {
     const { plan } = this.model;
-    return { threads: this.options.threads, weights: plan && 'mapped', transient: plan !== undefined };
+    return { threads: this.options.threads, weights: plan && 'mapped', asWritten: plan !== undefined };
   }
 
   private pack(rows: readonly { tokens: readonly number[] }[]): Batch {
