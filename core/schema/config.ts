@@ -58,7 +58,7 @@ export const engineSchema = z.strictObject({
     .min(16)
     .refine((size) => Number.isInteger(Math.log2(size)), 'must be a power of two')
     .default(32), // inputs that share a scale
-  checkpointing: z.boolean().nullable().default(null), // null: a rule on the model's size
+  checkpointing: z.boolean().nullable().default(null), // null: where keeping layers takes much memory
   kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's own bound; 0: keep none
   threads: positiveInt.nullable().default(null), // null: one a core
   force: z.boolean().default(false), // open it where less memory is free than will be needed

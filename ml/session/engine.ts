@@ -18,7 +18,7 @@ export interface EngineOptions {
   threads?: number; // of each worker
   device?: Device; // default cpu
   quantization?: Quantization;
-  checkpointing?: boolean; // recompute layers in the backward pass; absent: a rule on the model's size
+  checkpointing?: boolean; // recompute layers in the backward pass; absent: where keeping them takes much memory
   kvCacheBytes?: number; // bound of the keys and values kept between calls; 0: none are. Absent: 256 MB
   force?: boolean; // open it even where the memory foreseen is not there
 }

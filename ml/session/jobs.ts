@@ -12,8 +12,8 @@ export interface WorkerInit {
   config: DecoderConfig;
   contextLength: number;
   base: Base;
-  threads: number; // of each session
-  checkpointing: boolean; // recompute layers in the backward pass
+  threads: number; // of each training session
+  checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: by their size
   provider: Provider;
 }
 
@@ -23,7 +23,14 @@ export interface SharedAdapter extends Adapter {
 }
 
 export type Job =
-  | { kind: 'generate'; adapter?: SharedAdapter; rows: DecodeRow[]; options: DecodeOptions; keep: boolean }
+  | {
+      kind: 'generate';
+      adapter?: SharedAdapter;
+      rows: DecodeRow[];
+      options: DecodeOptions;
+      threads: number;
+      keep: boolean;
+    }
   | { kind: 'logprobs'; adapter?: SharedAdapter; rows: { tokens: number[] }[]; temperature: number }
   | { kind: 'values'; adapter: SharedAdapter; rows: { tokens: number[] }[] }
   | { kind: 'gradients'; adapter: SharedAdapter; rows: Trajectory[]; indices: number[]; loss: LossConfig }

@@ -9,6 +9,7 @@ import { packedLayout } from '../hf/packed.js';
 import { rowChunks } from '../loss/head.js';
 import { PROJECTIONS } from '../nn/config.js';
 import { layoutSize, loraLayout, projectionShape } from '../nn/lora.js';
+import { layerActivations, recomputes } from './activations.js';
 import { isLarge } from './base.js';
 import { UNFOLDED_PARAMETERS } from './decodeSession.js';
 import type { EngineOptions, Quantization } from './engine.js';
@@ -53,16 +54,16 @@ function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): numb
 
 function trainingBytes(model: ModelFiles, { rows, length, rank, ...use }: MemoryUse): number {
   const { config: c } = model;
-  const tokens = (isLarge(model) ? 1 : Math.min(rows, 8)) * Math.ceil(length / 32) * 32;
+  const batch = isLarge(model) ? 1 : Math.min(rows, 8);
+  const padded = Math.ceil(length / 32) * 32;
+  const tokens = batch * padded;
   const stored = unpacks(model, use.quantization);
   const { end, start } = rowChunks(tokens, c.vocab)[0]!;
   const head = LOGITS * F32 * (end - start) * c.vocab + (stored ? F32 * c.vocab * c.hidden : 0);
   const layerWeights = stored ? projectionSizes(model).reduce((a, b) => a + b, 0) * F32 : 0;
-  const widths = PROJECTIONS.reduce((sum, p) => sum + 2 * projectionShape(c, p)[0] + rank, 0);
-  const attention = c.heads * length * 0.5; // probabilities of the past, a token
-  const layer = F32 * tokens * (widths + 4 * c.hidden + 2 * c.ffn + 2 * attention);
+  const layer = layerActivations(c, batch, padded, rank);
   const entering = F32 * tokens * c.hidden * (c.layers + 1);
-  const checkpointing = use.checkpointing ?? isLarge(model);
+  const checkpointing = use.checkpointing ?? recomputes(c, batch, padded, rank);
   const kept = entering + (checkpointing ? 0 : layer * c.layers);
   return kept + Math.max(head, layerWeights + 2 * layer);
 }

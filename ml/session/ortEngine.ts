@@ -34,33 +34,30 @@ import { samplingFault, tokensFault, trajectoryFault } from './rows.js';
 import { rangesFault, segmentsOf } from './segments.js';
 import { shareVector } from './shared.js';
 import { GradientTotal, policyStats } from './statistics.js';
-import { planThreads } from './threads.js';
+import { concurrentRows, planChunks, planThreads, type ThreadPlan } from './threads.js';
 
-export const GENERATE_ROWS = 32; // rows that step together; also keeps a chunk's caches in the processor's
 export const SCORE_ROWS = 16;
 export const GRADIENT_ROWS = 8;
 /** Rows of a shard: a rule on the model alone, since sums depend on it. Activations of a large model's row fill memory. */
 const shardRows = (model: { parameters: number }, rows: number): number => (isLarge(model) ? 1 : rows);
 
-export interface PoolOptions extends Pick<EngineOptions, 'cores' | 'workers' | 'threads' | 'checkpointing'> {
+export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
   provider?: Provider;
 }
 
 export function openPool(
-  model: Pick<ModelFiles, 'config' | 'parameters'>,
+  { config }: Pick<ModelFiles, 'config'>,
   base: Base,
-  { provider = 'cpu', checkpointing, ...options }: PoolOptions = {},
+  { workers, threads }: ThreadPlan,
+  { provider = 'cpu', checkpointing }: PoolOptions = {},
 ): WorkerPool {
-  const { config } = model;
-  // one thread feeds a GPU
-  const { workers, threads } = planThreads(model, provider === 'cpu' ? options : { workers: 1, ...options });
   const init: WorkerInit = {
     config,
     contextLength: config.contextLength,
     base,
     threads,
     provider,
-    checkpointing: checkpointing ?? isLarge(model),
+    checkpointing,
   };
   return new WorkerPool(new URL('./worker.js', import.meta.url), init, workers);
 }
@@ -73,7 +70,8 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...least, task }));
   refuseBeyond(path, Math.min(...needs), options);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
-  return new OrtEngine(model, digest, openPool(model, base, { ...options, provider }), options);
+  const plan = planThreads(model, provider === 'cpu' ? options : { workers: 1, ...options }); // one feeds a GPU
+  return new OrtEngine(model, digest, openPool(model, base, plan, { ...options, provider }), plan, options);
 }
 
 class OrtEngine implements Engine {
@@ -88,6 +86,7 @@ class OrtEngine implements Engine {
     private readonly model: ModelFiles,
     digest: string,
     private readonly pool: WorkerPool,
+    private readonly plan: ThreadPlan,
     private readonly options: EngineOptions,
   ) {
     const { kvCacheBytes = DEFAULT_KV_CACHE_BYTES } = options;
@@ -164,10 +163,11 @@ class OrtEngine implements Engine {
     const weights = shared?.digest ?? 'base';
     const segments = rows.map(({ prompt, sampled }) => segmentsOf(prompt.length, sampled));
     const known = rows.map((row, i) => ({ ...row, kept: this.kept?.find(weights, row.prompt, segments[i]!) }));
+    const chunk = planChunks(rows.length, this.plan);
     const done = await inChunks(
       known,
       (row) => row.prompt.length,
-      generateChunk(rows.length, this.pool.size),
+      chunk.rows,
       async (parts) => {
         const jobs = parts.map(
           (part): Job => ({
@@ -175,6 +175,7 @@ class OrtEngine implements Engine {
             adapter: shared,
             rows: part,
             options: decode,
+            threads: chunk.threads,
             keep: this.kept !== undefined,
           }),
         );
@@ -276,7 +277,7 @@ class OrtEngine implements Engine {
     const use = {
       ...this.options,
       task,
-      rows: Math.min(lengths.length, GENERATE_ROWS * this.pool.size),
+      rows: Math.min(lengths.length, concurrentRows(this.plan)),
       length: Math.max(0, ...lengths),
       rank: adapter?.rank ?? 0,
     };
@@ -302,12 +303,6 @@ class OrtEngine implements Engine {
         `the adapter has ${values.length} values, rank ${rank}${valueHead ? ' and a value head' : ''} of this model needs ${size}`,
       );
   }
-}
-
-/** Rows of a chunk for a request of `count`: at most GENERATE_ROWS, and as many chunks for every worker. */
-function generateChunk(count: number, workers: number): number {
-  const rounds = Math.max(1, Math.ceil(count / (GENERATE_ROWS * workers)));
-  return Math.max(1, Math.ceil(count / (rounds * workers)));
 }
 
 /** The name by which others find the base: its folder's, not this machine's path. */

@@ -57,12 +57,17 @@ export class RowCaches {
   write(row: number, place: number, count: number, kv: Float32Array, rows: number, from: number): void {
     const { kvHeads: KV, headDim: hd } = this.c;
     const line = kv.length / (this.buffers.length * rows * KV);
-    this.buffers.forEach((buffer, i) => {
+    const size = count * hd;
+    for (let i = 0; i < this.buffers.length; i++) {
+      const buffer = this.buffers[i]!;
       for (let h = 0; h < KV; h++) {
         const source = ((i * rows + from) * KV + h) * line;
-        buffer.set(kv.subarray(source, source + count * hd), ((row * KV + h) * this.slots + place) * hd);
+        const target = ((row * KV + h) * this.slots + place) * hd;
+        // one place at every step: a view of it would cost more than the copy
+        if (count === 1) for (let j = 0; j < hd; j++) buffer[target + j] = kv[source + j]!;
+        else buffer.set(kv.subarray(source, source + size), target);
       }
-    });
+    }
   }
 
   /** A row's first `count` places, [2·layers, KV, count, hd]. */

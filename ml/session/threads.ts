@@ -27,6 +27,20 @@ export function planThreads(
   return { workers, threads: count('threads', options.threads ?? share) };
 }
 
+const FEW_ROWS = 16; // of a small model: for more, a core each with rows of its own is ahead (measured on two cores)
+const CHUNK_ROWS = 32; // that step together; also keeps their caches in the processor's
+
+/** How `count` rows are generated: rows of a chunk, as many chunks for every worker, and threads of each. */
+export function planChunks(count: number, { workers, threads }: ThreadPlan): { rows: number; threads: number } {
+  const pairs = workers > 1 && count <= FEW_ROWS; // two cores share a chunk
+  const sharers = pairs ? Math.floor(workers / 2) : workers;
+  const rounds = Math.max(1, Math.ceil(count / (CHUNK_ROWS * sharers)));
+  return { rows: Math.max(1, Math.ceil(count / (rounds * sharers))), threads: pairs ? 2 * threads : threads };
+}
+
+/** Rows that are generated side by side at most. */
+export const concurrentRows = ({ workers }: ThreadPlan): number => CHUNK_ROWS * workers;
+
 function count(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value > 0) return value;
   throw new GauntletError('BAD_CONFIG', `${name} must be a positive integer, is ${value}`);

@@ -16,6 +16,7 @@ import { type DecoderConfig, parameterLayout } from '../nn/decoder.js';
 import { layoutSize, viewsOf } from '../nn/lora.js';
 import { adapterLayout } from '../nn/valueHead.js';
 import { encodeModel } from '../onnx/encode.js';
+import { recomputes } from './activations.js';
 import type { SessionModel } from './base.js';
 import { Batch, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
 import type { Adapter, GradientSums, LossConfig } from './engine.js';
@@ -25,7 +26,7 @@ import { addSums } from './statistics.js';
 export interface TrainSessionOptions {
   threads?: number; // 1 by default: workers, not threads, share the machine
   lengthStep?: number; // sequences are padded to a multiple of this
-  checkpointing?: boolean; // recompute layers in the backward pass
+  checkpointing?: boolean; // recompute layers in the backward pass; absent: where they would take much memory
   maxSessions?: number; // compiled graphs kept; the one unused for longest goes first
 }
 /** A row of full-parameter training. mask 1 = the token is predicted; absent: every token but the first. */
@@ -94,7 +95,8 @@ export class TrainSession {
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
     const trained = trainedPositions(batch, rows, (few, all) => projectedRows(few, all, this.config.vocab));
     const projected = trained?.dims[0];
-    const { checkpointing } = this.options;
+    const { rows: count, length } = batch.shape;
+    const { checkpointing = recomputes(this.config, count, length, adapter.rank) } = this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
     const session = await this.session(key, () =>
       buildPpoGraph(this.config, batch.shape, lora, loss, { plan: this.model.plan, checkpointing }, projected),

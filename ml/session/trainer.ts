@@ -7,6 +7,7 @@ import { type AdamWConfig, adamwStep, type Moments, newMoments } from '../optim/
 import type { Job } from './jobs.js';
 import { openPool } from './ortEngine.js';
 import { flattenWeights } from './shared.js';
+import { planThreads } from './threads.js';
 import type { SupervisedRow, SupervisedSums } from './trainSession.js';
 
 const SHARD_ROWS = 4; // small enough that a batch of 24 keeps several workers busy
@@ -36,7 +37,8 @@ export async function openTrainer(options: {
   const layout = parameterLayout(options.config);
   const shared = flattenWeights(layout, options.weights); // rewritten between steps, read by the workers
   const model = { config: options.config, parameters: shared.length };
-  const pool = openPool(model, { kind: 'fed', weights: shared }, { workers: options.workers, threads: 1 });
+  const plan = planThreads(model, { workers: options.workers, threads: 1 });
+  const pool = openPool(model, { kind: 'fed', weights: shared }, plan);
   let parameters: Float32Array = new Float32Array(shared);
   let state: Moments = newMoments(parameters.length);
   const decays = new Uint8Array(parameters.length);

@@ -21,7 +21,7 @@ const model: SessionModel =
   init.base.kind === 'fed'
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, plan: init.base.plan };
-const decoder = new DecodeSession(model, init.contextLength, init.threads);
+const decoder = new DecodeSession(model, init.contextLength);
 const trainer = new TrainSession(model, { threads: init.threads, checkpointing: init.checkpointing });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
@@ -45,7 +45,7 @@ interface Tools {
 
 const handlers: Handlers = {
   async generate(job, { check, progress }) {
-    decoder.use(job.adapter && { ...localAdapter(job.adapter), digest: job.adapter.digest });
+    decoder.use(job.adapter && { ...localAdapter(job.adapter), digest: job.adapter.digest }, job.threads);
     let unsaid = 0;
     const onTokens = (count: number): void => {
       unsaid += count;
