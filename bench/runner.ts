@@ -1,5 +1,6 @@
 // Takes the rounds: ours, torch, llama.cpp, ours, … on the same new tokens, the order turned by one each round, so that
 // whatever the machine does otherwise falls on all alike.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Case, Contender } from './cases.js';
 import { makeJob } from './inputs.js';
 import { busySeconds, foreignCores } from './machine.js';
@@ -23,6 +24,10 @@ export interface RunnerConfig {
 }
 
 const MIN_ROUNDS = 3;
+/** Short work is repeated until every side has run for about so long: caches and just-in-time compilers are warm then. */
+const WARM_ROUNDS = 12;
+const WARM_MS = 1000;
+const SETTLE_MS = 250; // before each run: threads of the last one may spin for a while, in wait of more
 const GROWTH_ROUNDS = 3;
 
 export class Runner {
@@ -70,11 +75,13 @@ export class Runner {
     for (const name of names) await this.open(name, model).catch((error: Error) => fail(name, error.message));
     const most = c.group === 'growth' ? Math.min(GROWTH_ROUNDS, this.config.rounds) : this.config.rounds;
     const began = performance.now();
-    for (let round = -1; round < most; round++) {
-      if (round >= MIN_ROUNDS && performance.now() - began > this.config.seconds * 1000) break; // round −1 warms up
+    for (let round = -WARM_ROUNDS; round < most; round++) {
+      if (round >= MIN_ROUNDS && performance.now() - began > this.config.seconds * 1000) break;
+      if (round > -WARM_ROUNDS && round < 0 && performance.now() - began > WARM_MS * names.length) continue;
       const job = makeJob(c.work, SHAPES[c.shape].vocab, c.id, round);
       const outcomes = new Map<Contender, Outcome>();
-      for (const name of turned([...alive], round + 1)) {
+      for (const name of turned([...alive], round + WARM_ROUNDS)) {
+        await sleep(SETTLE_MS);
         const busy = busySeconds();
         const started = performance.now();
         try {

@@ -226,17 +226,14 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
   ],
   Slice: ([x], { axis, start, end }) => {
     const at = wrap(axis, x!.shape.length);
-    const [from, to] = x!.shape
-      .slice(at, at + 1)
-      .flatMap((d) => [start < 0 ? d + start : start, end < 0 ? d + end : end]);
-    const shape = x!.shape.map((d, i) => (i === at ? Math.min(d, to!) - from! : d));
+    const shape = x!.shape.map((d, i) => (i === at ? end - start : d));
     return [
       build(
         shape,
         (index) =>
           x!.data[
             ravel(
-              index.map((v, i) => (i === at ? v + from! : v)),
+              index.map((v, i) => (i === at ? v + start : v)),
               x!.shape,
             )
           ]!,

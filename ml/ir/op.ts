@@ -50,7 +50,6 @@ export interface OpAttributes {
   // shape
   Reshape: { shape: Shape }; // sizes that follow from neither side: a second input, int64, as ONNX has it
   Transpose: { perm: readonly number[] };
-  /** Of a symbolic size `name+n`: start 0, end −n gives `name`; start −n, end END the n behind it. */
   Slice: { axis: number; start: number; end: number };
   Concat: { axis: number };
   Expand: { shape: Shape };
@@ -65,9 +64,6 @@ export interface OpAttributes {
   ScatterElements: { axis: number }; // (data, indices, updates): data with updates added
   ScatterND: None; // (data, indices [n, w], updates [n, ...]): data with updates added
 }
-
-/** A Slice's end where it takes all that is left. */
-export const END = 2 ** 31 - 1;
 
 export type Op = keyof OpAttributes;
 

@@ -1,7 +1,7 @@
 // Shape and type rules: what each operation accepts and what comes out. Used when a graph is built and again, from
 // nothing but the stored nodes, by the verifier.
 import type { Dim, DType, Op, OpAttributes, Shape } from './op.js';
-import { END, isStatic, sameShape } from './op.js';
+import { isStatic, sameShape } from './op.js';
 
 export interface TensorType {
   readonly dtype: DType;
@@ -276,15 +276,9 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     const { dtype, shape } = inputs[0]!;
     const at = axisOf('Slice', axis, shape.length);
     const size = shape[at]!;
-    const sliced = (d: Dim): TensorType[] => [{ dtype, shape: shape.map((old, i) => (i === at ? d : old)) }];
-    if (typeof size === 'string') {
-      const [name, count] = [size.slice(0, size.lastIndexOf('+')), Number(size.slice(size.lastIndexOf('+') + 1))];
-      if (start === 0 && end === -count) return sliced(name);
-      if (start === -count && end === END) return sliced(count);
-    }
     if (typeof size !== 'number' || start < 0 || end > size || start >= end)
       fail('Slice', `${start}..${end} is not inside ${size}`);
-    return sliced(end - start);
+    return [{ dtype, shape: shape.map((d, i) => (i === at ? end - start : d)) }];
   },
   Concat: (inputs, { axis }) => {
     if (inputs.length === 0) fail('Concat', 'takes at least one input');

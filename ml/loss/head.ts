@@ -14,9 +14,15 @@ export interface RowRange {
 
 const chunkSize = (vocab: number): number => Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
 
-/** How many of `rows` a projection of only `needed` ones takes: whole chunks, so that few graphs serve all numbers. */
-export const projectedRows = (needed: number, rows: number, vocab: number): number =>
-  Math.min(rows, Math.max(1, Math.ceil(needed / chunkSize(vocab))) * chunkSize(vocab));
+/**
+ * How many of `rows` a projection of only `needed` ones takes: whole chunks, so that few graphs serve all numbers, and
+ * quarters of them where the vocabulary is large and the projection a good part of the work.
+ */
+export function projectedRows(needed: number, rows: number, vocab: number): number {
+  const chunk = chunkSize(vocab);
+  const step = chunk > MIN_CHUNK_ROWS ? chunk : chunk / 4;
+  return Math.min(rows, Math.max(1, Math.ceil(needed / step)) * step);
+}
 
 /** The chunks in which `rows` go through the projection: a rule on shapes alone. */
 export function rowChunks(rows: number, vocab: number): RowRange[] {

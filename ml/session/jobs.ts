@@ -12,7 +12,6 @@ export interface WorkerInit {
   config: DecoderConfig;
   contextLength: number;
   base: Base;
-  threads: number; // of each training session
   checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: by their size
   provider: Provider;
 }
@@ -22,18 +21,16 @@ export interface SharedAdapter extends Adapter {
   digest: string;
 }
 
+/** What one worker runs with as many threads as there are cores for it. */
+interface Threaded {
+  threads: number;
+}
+
 export type Job =
-  | {
-      kind: 'generate';
-      adapter?: SharedAdapter;
-      rows: DecodeRow[];
-      options: DecodeOptions;
-      threads: number;
-      keep: boolean;
-    }
-  | { kind: 'logprobs'; adapter?: SharedAdapter; rows: { tokens: number[] }[]; temperature: number }
-  | { kind: 'values'; adapter: SharedAdapter; rows: { tokens: number[] }[] }
-  | { kind: 'gradients'; adapter: SharedAdapter; rows: Trajectory[]; indices: number[]; loss: LossConfig }
+  | (Threaded & { kind: 'generate'; adapter?: SharedAdapter; rows: DecodeRow[]; options: DecodeOptions; keep: boolean })
+  | (Threaded & { kind: 'logprobs'; adapter?: SharedAdapter; rows: { tokens: number[] }[]; temperature: number })
+  | (Threaded & { kind: 'values'; adapter: SharedAdapter; rows: { tokens: number[] }[] })
+  | (Threaded & { kind: 'gradients'; adapter: SharedAdapter; rows: Trajectory[]; indices: number[]; loss: LossConfig })
   | { kind: 'update'; adapter: SharedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
   | { kind: 'supervised'; version: number; rows: SupervisedRow[] }; // of the weights that the main thread rewrites
 

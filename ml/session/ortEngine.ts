@@ -34,7 +34,7 @@ import { samplingFault, tokensFault, trajectoryFault } from './rows.js';
 import { rangesFault, segmentsOf } from './segments.js';
 import { shareVector } from './shared.js';
 import { GradientTotal, policyStats } from './statistics.js';
-import { concurrentRows, planChunks, planThreads, type ThreadPlan } from './threads.js';
+import { concurrentRows, planChunks, planThreads, type ThreadPlan, threadsOf } from './threads.js';
 
 export const SCORE_ROWS = 16;
 export const GRADIENT_ROWS = 8;
@@ -48,14 +48,13 @@ export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
 export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
-  { workers, threads }: ThreadPlan,
+  { workers }: ThreadPlan,
   { provider = 'cpu', checkpointing }: PoolOptions = {},
 ): WorkerPool {
   const init: WorkerInit = {
     config,
     contextLength: config.contextLength,
     base,
-    threads,
     provider,
     checkpointing,
   };
@@ -202,28 +201,32 @@ class OrtEngine implements Engine {
 
   async logprobs(rows: { tokens: number[] }[], options: Parameters<Engine['logprobs']>[1]): Promise<number[][]> {
     const { temperature } = options;
-    return this.score(rows, options, (part, adapter) => ({ kind: 'logprobs', adapter, rows: part, temperature }));
+    return this.score(rows, options, (part) => ({ kind: 'logprobs', ...part, temperature }));
   }
 
   async values(rows: { tokens: number[] }[], options: Parameters<Engine['values']>[1]): Promise<number[][]> {
     if (!options.adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
-    return this.score(rows, options, (part, adapter) => ({ kind: 'values', adapter: adapter!, rows: part }));
+    return this.score(rows, options, ({ adapter, ...part }) => ({ kind: 'values', adapter: adapter!, ...part }));
   }
 
   private async score(
     rows: { tokens: number[] }[],
     { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
-    jobOf: (part: { tokens: number[] }[], adapter: SharedAdapter | undefined) => Job,
+    jobOf: (part: { rows: { tokens: number[] }[]; adapter: SharedAdapter | undefined; threads: number }) => Job,
   ): Promise<number[][]> {
     refuse(rows, ({ tokens }) => tokensFault(tokens, this.info));
     this.foresee('train', lengthsOf(rows), adapter);
     const shared = this.share(adapter);
-    const work = (parts: { tokens: number[] }[][]): Promise<number[][][]> =>
-      this.pool.runAll(
-        parts.map((part) => jobOf(part, shared)),
+    // a row's log-probs do not hang on who is beside it
+    const size = shardRows(this.model, Math.min(SCORE_ROWS, Math.ceil(rows.length / this.plan.workers)));
+    const work = (parts: { tokens: number[] }[][]): Promise<number[][][]> => {
+      const threads = threadsOf(parts.length, this.plan);
+      return this.pool.runAll(
+        parts.map((part) => jobOf({ rows: part, adapter: shared, threads })),
         { signal },
       );
-    return inChunks(rows, (row) => row.tokens.length, shardRows(this.model, SCORE_ROWS), work);
+    };
+    return inChunks(rows, (row) => row.tokens.length, Math.max(1, size), work);
   }
 
   async gradients(
@@ -238,8 +241,9 @@ class OrtEngine implements Engine {
       byLength(rows, (row) => row.tokens.length),
       shardRows(this.model, GRADIENT_ROWS),
     );
+    const threads = threadsOf(parts.length, this.plan);
     const jobs = parts.map((indices): Job => {
-      return { kind: 'gradients', adapter: shared, rows: indices.map((i) => rows[i]!), indices, loss };
+      return { kind: 'gradients', adapter: shared, threads, rows: indices.map((i) => rows[i]!), indices, loss };
     });
     const total = new GradientTotal(adapter.values.length);
     await this.pool.runInOrder<GradientSums>(jobs, { signal }, (part) => total.add(part));
@@ -254,8 +258,6 @@ class OrtEngine implements Engine {
   ): ReturnType<Engine['applyUpdate']> {
     this.checkAdapter(adapter);
     if (!(sums.tokens > 0)) throw new GauntletError('BAD_INPUT', 'an update needs at least one trained token');
-    if (!sums.gradients.every(Number.isFinite))
-      throw new GauntletError('BAD_INPUT', 'the gradient is not finite: are oldLogprobs those of this policy?');
     const shared = { m: shareVector(state.m), v: shareVector(state.v), gradients: shareVector(sums.gradients) };
     const job: Job = {
       kind: 'update',

@@ -40,9 +40,8 @@ export class RowCaches {
   feeds(from: number, to: number): Record<string, ort.Tensor> {
     const { kvHeads: KV, headDim: hd } = this.c;
     const size = KV * this.slots * hd;
-    return this.named((i) =>
-      tensor(this.buffers[i]!.subarray(from * size, to * size), [to - from, KV, this.slots, hd]),
-    );
+    const shape = [to - from, KV, this.slots, hd];
+    return this.named((i) => tensor(this.buffers[i]!.subarray(from * size, to * size), shape));
   }
   /** The same without a past. */
   empty(rows: number): Record<string, ort.Tensor> {

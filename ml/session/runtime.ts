@@ -28,8 +28,9 @@ export interface SessionOptions {
    */
   weights?: 'mapped' | 'packed' | 'unfolded';
   /**
-   * For graphs of many nodes that run for seconds: nothing is rewritten, which takes as long as a run, and what a run
-   * allocates goes back to the system, not to the session's next run.
+   * For graphs of many nodes that run for seconds: nothing is rewritten, which takes as long as a run and would merge
+   * what is computed again with what it was to replace, and what a run allocates goes back to the system, not to the
+   * session's next run.
    */
   asWritten?: boolean;
   memory?: { location: string; data: Float32Array }; // bytes of external constants that are in no file

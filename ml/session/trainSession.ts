@@ -24,7 +24,6 @@ import { GraphSession, type SessionOptions, tensor } from './runtime.js';
 import { addSums } from './statistics.js';
 
 export interface TrainSessionOptions {
-  threads?: number; // 1 by default: workers, not threads, share the machine
   lengthStep?: number; // sequences are padded to a multiple of this
   checkpointing?: boolean; // recompute layers in the backward pass; absent: where they would take much memory
   maxSessions?: number; // compiled graphs kept; the one unused for longest goes first
@@ -49,6 +48,7 @@ export class TrainSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
   private readonly weights: Record<string, ort.Tensor>;
   private readonly config: DecoderConfig;
+  private threads = 1;
 
   constructor(
     private readonly model: SessionModel,
@@ -56,6 +56,12 @@ export class TrainSession {
   ) {
     this.config = model.config;
     this.weights = Object.fromEntries([...(model.weights ?? [])].map(([name, w]) => [name, tensor(w.data, w.shape)]));
+  }
+
+  /** Threads of what runs from now on; they never show in a result. */
+  use(threads: number): this {
+    this.threads = threads;
+    return this;
   }
 
   /** log p of each token given those before it, per row and aligned with its tokens; entry 0 is 0. */
@@ -98,9 +104,9 @@ export class TrainSession {
     const { rows: count, length } = batch.shape;
     const { checkpointing = recomputes(this.config, count, length, adapter.rank) } = this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
-    const session = await this.session(key, () =>
-      buildPpoGraph(this.config, batch.shape, lora, loss, { plan: this.model.plan, checkpointing }, projected),
-    );
+    const build = (): Graph =>
+      buildPpoGraph(this.config, batch.shape, lora, loss, { plan: this.model.plan, checkpointing }, projected);
+    const session = await this.session(key, build, checkpointing);
     const feeds = {
       ...ppoFeeds(batch, rows, loss),
       ...(trained && { trained }),
@@ -154,11 +160,6 @@ export class TrainSession {
     return tensors(viewsOf(layout, adapter.values));
   }
 
-  private get sessionOptions(): SessionOptions {
-    const { plan } = this.model;
-    return { threads: this.options.threads, weights: plan && 'mapped', asWritten: plan !== undefined };
-  }
-
   private pack(rows: readonly { tokens: readonly number[] }[]): Batch {
     const outside = rows.find(
       (row) => row.tokens.length === 0 || row.tokens.some((id) => !(id >= 0 && id < this.config.vocab)),
@@ -169,10 +170,15 @@ export class TrainSession {
   }
 
   /** The compiled graph of a key; building is once per key, and the least recently used one makes room. */
-  private async session(key: object, build: () => Graph): Promise<GraphSession> {
-    const name = JSON.stringify(key);
+  private async session(
+    key: object,
+    build: () => Graph,
+    asWritten = this.model.plan !== undefined,
+  ): Promise<GraphSession> {
+    const options: SessionOptions = { threads: this.threads, weights: this.model.plan && 'mapped', asWritten };
+    const name = JSON.stringify({ ...key, threads: this.threads });
     const known = this.sessions.get(name);
-    const session = known ?? GraphSession.open(encodeModel(build()), this.sessionOptions);
+    const session = known ?? GraphSession.open(encodeModel(build()), options);
     this.sessions.delete(name);
     this.sessions.set(name, session); // most recent last
     session.catch(() => this.sessions.delete(name)); // a retry compiles afresh

@@ -22,7 +22,7 @@ const model: SessionModel =
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, plan: init.base.plan };
 const decoder = new DecodeSession(model, init.contextLength);
-const trainer = new TrainSession(model, { threads: init.threads, checkpointing: init.checkpointing });
+const trainer = new TrainSession(model, { checkpointing: init.checkpointing });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 
@@ -57,12 +57,18 @@ const handlers: Handlers = {
     if (unsaid > 0) progress(unsaid);
     return results;
   },
-  logprobs: (job) => trainer.score(job.rows, job.adapter && localAdapter(job.adapter), job.temperature),
-  values: (job) => trainer.values(job.rows, localAdapter(job.adapter)),
-  gradients: (job) => trainer.ppo(job.rows, localAdapter(job.adapter), job.loss, job.indices),
+  logprobs: ({ threads, rows, adapter, temperature }) =>
+    trainer.use(threads).score(rows, adapter && localAdapter(adapter), temperature),
+  values: ({ threads, rows, adapter }) => trainer.use(threads).values(rows, localAdapter(adapter)),
+  gradients: ({ threads, rows, adapter, loss, indices }) =>
+    trainer.use(threads).ppo(rows, localAdapter(adapter), loss, indices),
   async update({ adapter, state, sums, config }) {
     const { gradients, divisor } = sums;
-    for (let i = 0; i < gradients.length; i++) gradients[i] = gradients[i]! / divisor; // a copy of this job's own
+    for (let i = 0; i < gradients.length; i++) {
+      if (!Number.isFinite(gradients[i]))
+        throw new GauntletError('BAD_INPUT', 'the gradient is not finite: are oldLogprobs those of this policy?');
+      gradients[i] = gradients[i]! / divisor; // a copy of this job's own
+    }
     const { parameters: values, state: next, gradNorm } = adamwStep(adapter.values, state, gradients, config);
     return { values, state: next, gradNorm };
   },

@@ -79,7 +79,7 @@ describe('a training session', () => {
     const adapter = adapterOf(2);
     const first = await session.ppo(rows, adapter, LOSS);
     assert.deepEqual(await session.ppo(rows, adapter, LOSS), first);
-    const other = new TrainSession({ config: CONFIG, weights }, { threads: 2 });
+    const other = new TrainSession({ config: CONFIG, weights }).use(2);
     assert.deepEqual(await other.ppo(rows, adapter, LOSS), first);
     await other.close();
   });
