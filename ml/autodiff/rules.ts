@@ -127,7 +127,8 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const { transA, transB, alpha } = node.attrs;
     const fused = (x: Value, y: Value, tA: boolean, tB: boolean): Value =>
       g.fusedMatMul(x, y, { transA: tA, transB: tB, alpha });
-    return lazily(needs, productRule(fused, node.inputs, dy, transA, transB));
+    const [left, right] = productRule(fused, node.inputs, dy, transA, transB);
+    return lazily(needs, [left, () => unbroadcast(g, right(), node.inputs[1]!.shape)]);
   },
   Gemm: ({ g, node, dy, needs }) => {
     const { transA, transB, alpha } = node.attrs;

@@ -55,7 +55,7 @@ function multiply(a: NdArray, b: NdArray, transA: boolean, transB: boolean, alph
   const n = transB ? b.shape.at(-2)! : b.shape.at(-1)!;
   return build([...a.shape.slice(0, -2), m, n], (index) => {
     const [lead, i, j] = [index.slice(0, -2), index.at(-2)!, index.at(-1)!];
-    const leadB = b.shape.length === 2 ? [] : lead;
+    const leadB = b.shape.length === 2 ? [] : lead.map((at, axis) => (b.shape[axis] === 1 ? 0 : at));
     let sum = 0;
     for (let x = 0; x < k; x++) {
       const left = a.data[ravel(transposed([...lead, i, x], transA), a.shape)]!;
@@ -226,14 +226,17 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
   ],
   Slice: ([x], { axis, start, end }) => {
     const at = wrap(axis, x!.shape.length);
-    const shape = x!.shape.map((d, i) => (i === at ? end - start : d));
+    const [from, to] = x!.shape
+      .slice(at, at + 1)
+      .flatMap((d) => [start < 0 ? d + start : start, end < 0 ? d + end : end]);
+    const shape = x!.shape.map((d, i) => (i === at ? Math.min(d, to!) - from! : d));
     return [
       build(
         shape,
         (index) =>
           x!.data[
             ravel(
-              index.map((v, i) => (i === at ? v + start : v)),
+              index.map((v, i) => (i === at ? v + from! : v)),
               x!.shape,
             )
           ]!,

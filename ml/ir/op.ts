@@ -28,7 +28,7 @@ export interface OpAttributes {
   Cast: { to: DType };
   // products
   MatMul: None; // [..., m, k]·[..., k, n]; a two-dimensional second operand is shared by the batch
-  FusedMatMul: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b), equal leading dims
+  FusedMatMul: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b), leading dims equal or 1 in b
   Gemm: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b) + c; c optional, broadcast to [m, n]
   // weights in few bits: groups of `blockSize` along the last axis share a scale
   DequantizeLinear: { blockSize: number }; // (q uint4|uint8 [..., K], scale [..., K/g], zero like q) → scale·(q − zero)
@@ -50,6 +50,7 @@ export interface OpAttributes {
   // shape
   Reshape: { shape: Shape }; // sizes that follow from neither side: a second input, int64, as ONNX has it
   Transpose: { perm: readonly number[] };
+  /** Of a symbolic size `name+n`: start 0, end −n gives `name`; start −n, end END the n behind it. */
   Slice: { axis: number; start: number; end: number };
   Concat: { axis: number };
   Expand: { shape: Shape };
@@ -64,6 +65,9 @@ export interface OpAttributes {
   ScatterElements: { axis: number }; // (data, indices, updates): data with updates added
   ScatterND: None; // (data, indices [n, w], updates [n, ...]): data with updates added
 }
+
+/** A Slice's end where it takes all that is left. */
+export const END = 2 ** 31 - 1;
 
 export type Op = keyof OpAttributes;
 

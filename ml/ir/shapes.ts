@@ -1,7 +1,7 @@
 // Shape and type rules: what each operation accepts and what comes out. Used when a graph is built and again, from
 // nothing but the stored nodes, by the verifier.
 import type { Dim, DType, Op, OpAttributes, Shape } from './op.js';
-import { isStatic, sameShape } from './op.js';
+import { END, isStatic, sameShape } from './op.js';
 
 export interface TensorType {
   readonly dtype: DType;
@@ -174,7 +174,9 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     floats('FusedMatMul', inputs);
     const [a, b] = [inputs[0]!.shape, inputs[1]!.shape];
     const sides = product('FusedMatMul', a, b, transA, transB);
-    if (!sameShape(a.slice(0, -2), b.slice(0, -2))) fail('FusedMatMul', 'leading sizes differ');
+    const [leadA, leadB] = [a.slice(0, -2), b.slice(0, -2)];
+    if (leadA.length !== leadB.length || !leadB.every((d, i) => d === 1 || d === leadA[i]))
+      fail('FusedMatMul', 'leading sizes differ');
     return [{ dtype: 'float32', shape: [...a.slice(0, -2), ...sides] }];
   },
   Gemm: (inputs, { transA, transB }) => {
@@ -276,9 +278,15 @@ export const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     const { dtype, shape } = inputs[0]!;
     const at = axisOf('Slice', axis, shape.length);
     const size = shape[at]!;
+    const sliced = (d: Dim): TensorType[] => [{ dtype, shape: shape.map((old, i) => (i === at ? d : old)) }];
+    if (typeof size === 'string') {
+      const [name, count] = [size.slice(0, size.lastIndexOf('+')), Number(size.slice(size.lastIndexOf('+') + 1))];
+      if (start === 0 && end === -count) return sliced(name);
+      if (start === -count && end === END) return sliced(count);
+    }
     if (typeof size !== 'number' || start < 0 || end > size || start >= end)
       fail('Slice', `${start}..${end} is not inside ${size}`);
-    return [{ dtype, shape: shape.map((d, i) => (i === at ? end - start : d)) }];
+    return sliced(end - start);
   },
   Concat: (inputs, { axis }) => {
     if (inputs.length === 0) fail('Concat', 'takes at least one input');

@@ -2,7 +2,7 @@
 // stay the same from step to step.
 import type ort from 'onnxruntime-node';
 import type { DecoderConfig } from '../nn/config.js';
-import { rotatesApart } from '../nn/decodeGraph.js';
+import { MASKED, rotatesApart } from '../nn/decodeGraph.js';
 import { cacheWidth, RowCaches } from './rowCaches.js';
 import { tensor } from './runtime.js';
 import type { Segment } from './segments.js';
@@ -39,15 +39,22 @@ export class DecodeBatch {
   private readonly places: BigInt64Array;
   private readonly length: Int32Array;
   private readonly longest = new Int32Array(1);
+  private mask = new Float32Array(0); // [capacity, slots] of the caches
+  private readonly unmasked: number[]; // places of each row that are
   private cached: Record<string, ort.Tensor> | undefined;
 
-  /** @param leastRows of a step; where there are fewer, rows that nobody reads make up the number */
+  /**
+   * @param leastRows of a step; where there are fewer, rows that nobody reads make up the number
+   * @param stepGraph whether steps have a graph of their own, with other inputs
+   */
   constructor(
     private readonly c: DecoderConfig,
     rows: number,
     private readonly leastRows: number,
+    private readonly stepGraph: boolean,
   ) {
     const capacity = Math.max(rows, leastRows);
+    this.unmasked = new Array<number>(capacity).fill(0);
     this.caches = new RowCaches(c, capacity);
     this.ids = new BigInt64Array(capacity);
     this.last = BigInt64Array.from({ length: capacity }, (_, b) => BigInt(b));
@@ -71,7 +78,10 @@ export class DecodeBatch {
   }
 
   reserve(places: number): void {
-    if (this.caches.reserve(places)) this.cached = undefined;
+    if (!this.caches.reserve(places)) return;
+    this.cached = undefined;
+    this.mask = new Float32Array(this.caches.capacity * this.caches.slots).fill(MASKED);
+    this.unmasked.fill(0);
   }
 
   /** The last row takes the place of row b. */
@@ -95,27 +105,41 @@ export class DecodeBatch {
   feeds(): Record<string, ort.Tensor> {
     const { kvHeads } = this.c;
     const rows = Math.max(this.rows.length, this.leastRows);
-    let longest = 0;
+    const longest = this.rows.reduce((most, { filled }) => Math.max(most, filled + 1), 0);
+    this.reserve(longest);
+    this.longest[0] = longest;
     this.rows.forEach(({ tokens, filled }, b) => {
       this.ids[b] = BigInt(tokens[filled]!);
       this.length[b] = filled;
       this.positions[b] = BigInt(filled);
-      for (let h = 0; h < kvHeads; h++) this.places[(b * kvHeads + h) * 3 + 2] = BigInt(filled);
-      longest = Math.max(longest, filled + 1);
+      if (this.stepGraph) this.unmask(b, filled);
+      else for (let h = 0; h < kvHeads; h++) this.places[(b * kvHeads + h) * 3 + 2] = BigInt(filled);
     });
-    this.longest[0] = longest;
-    this.reserve(longest);
+    const positions = (): ort.Tensor => tensor(this.positions.subarray(0, rows), [rows, 1]);
+    const { slots } = this.caches;
     this.cached ??= {
-      ...this.caches.feeds(0, rows),
+      ...this.caches.feeds(0, rows, this.stepGraph),
       ids: tensor(this.ids.subarray(0, rows), [rows]),
-      batch: tensor(BigInt64Array.of(BigInt(rows), 1n, -1n), [3]),
-      length: tensor(this.length.subarray(0, rows), [rows]),
-      longest: tensor(this.longest, []),
-      places: tensor(this.places.subarray(0, rows * kvHeads * 3), [rows * kvHeads, 3]),
-      last: tensor(this.last.subarray(0, rows), [rows]),
-      ...(rotatesApart(this.c) && { positions: tensor(this.positions.subarray(0, rows), [rows, 1]) }),
+      ...(this.stepGraph
+        ? { positions: positions(), mask: tensor(this.mask.subarray(0, rows * slots), [rows, 1, 1, 1, slots]) }
+        : {
+            batch: tensor(BigInt64Array.of(BigInt(rows), 1n, -1n), [3]),
+            length: tensor(this.length.subarray(0, rows), [rows]),
+            longest: tensor(this.longest, []),
+            places: tensor(this.places.subarray(0, rows * kvHeads * 3), [rows * kvHeads, 3]),
+            last: tensor(this.last.subarray(0, rows), [rows]),
+            ...(rotatesApart(this.c) && { positions: positions() }),
+          }),
     };
     return this.cached;
+  }
+
+  /** Lets row b see its first `filled` places; another row may have stood there before. */
+  private unmask(b: number, filled: number): void {
+    const [from, start] = [this.unmasked[b]!, b * this.caches.slots];
+    if (filled > from) this.mask.fill(0, start + from, start + filled);
+    else this.mask.fill(MASKED, start + filled, start + from);
+    this.unmasked[b] = filled;
   }
 
   /** Takes the keys and values of a step in. */

@@ -3,7 +3,7 @@
 import type ort from 'onnxruntime-node';
 import { uniformAt } from '../../core/random.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { buildDecodeGraph, type Choice, rotatesApart } from '../nn/decodeGraph.js';
+import { buildDecodeGraph, buildStepGraph, type Choice, rotatesApart } from '../nn/decodeGraph.js';
 import { parameterLayout } from '../nn/decoder.js';
 import { JOINED, JoinedWeights, joinWeights, PlannedWeights } from '../nn/decodeWeights.js';
 import { layoutSize, loraLayout, viewsOf } from '../nn/lora.js';
@@ -48,9 +48,13 @@ interface LoraShape {
   rank: number;
   alpha: number;
 }
-/** An open graph, and inputs that are the same in every run. */
-interface Opened {
-  session: GraphSession;
+/** Open graphs, of prompts and of steps: of a large model one does both. */
+interface Graphs {
+  prompts: GraphSession;
+  steps: GraphSession;
+}
+interface Opened extends Graphs {
+  /** Inputs that are the same in every run. */
   fixed: Record<string, ort.Tensor>;
 }
 
@@ -59,7 +63,7 @@ const JOINED_BYTES = 64e6; // of weights that stay open for adapters that take t
 export const UNFOLDED_PARAMETERS = 2e9;
 
 export class DecodeSession {
-  private readonly sessions = new Map<string, Promise<GraphSession>>();
+  private readonly sessions = new Map<string, Promise<Graphs>>();
   private readonly mostSessions: number;
   private adapter: UsedAdapter | undefined;
   private readonly sampler: Sampler;
@@ -72,7 +76,7 @@ export class DecodeSession {
   ) {
     this.sampler = new Sampler(model.config.vocab);
     this.leastRows = model.plan ? 2 : 1; // a row alone rounds differently, but for joined weights
-    const joined = 8 * layoutSize(parameterLayout(model.config)); // as they are, and as the kernels want them
+    const joined = 12 * layoutSize(parameterLayout(model.config)); // as they are, and as the kernels of each graph want them
     this.mostSessions = model.plan ? 1 : Math.max(1, Math.floor(JOINED_BYTES / joined));
   }
 
@@ -102,7 +106,7 @@ export class DecodeSession {
     if (able.length === 0) return { answers, kept, counts };
 
     const opened = await this.session(choiceOf(options));
-    const batch = new DecodeBatch(this.model.config, able.length, this.leastRows);
+    const batch = new DecodeBatch(this.model.config, able.length, this.leastRows, opened.steps !== opened.prompts);
     for (const [index, { key, prompt, sampled, kept: known }] of able) {
       const segments = segmentsOf(prompt.length, sampled);
       const row = { index, key, tokens: [...prompt], prompt: prompt.length, segments, filled: 0 };
@@ -168,7 +172,7 @@ export class DecodeSession {
         }
     });
     const only = group[0]![0]!;
-    const out = await opened.session.run({
+    const out = await opened.prompts.run({
       ...opened.fixed,
       ...(from === 0 ? batch.caches.empty(rows) : batch.caches.feeds(only, only + 1)),
       ids: tensor(ids, [ids.length]),
@@ -195,9 +199,9 @@ export class DecodeSession {
   }
 
   /** Feeds every row the token at its first free place. @returns what there is to know of the next ones */
-  private async step({ session, fixed }: Opened, batch: DecodeBatch, { temperature }: DecodeOptions) {
+  private async step({ steps, fixed }: Opened, batch: DecodeBatch, { temperature }: DecodeOptions) {
     if (fixed.scale) (fixed.scale.data as Float32Array)[0] = 1 / temperature;
-    const out = await session.run({ ...fixed, ...batch.feeds() });
+    const out = await steps.run({ ...fixed, ...batch.feeds() });
     batch.write(out.kv!.data as Float32Array);
     return out.next!.data as Float32Array | BigInt64Array;
   }
@@ -222,26 +226,34 @@ export class DecodeSession {
       const values = adapter!.values.subarray(0, layoutSize(layout)); // a value head lies behind
       for (const [key, { data, shape }] of viewsOf(layout, values)) fixed[key] = tensor(data, shape);
     }
-    return { session: await session, fixed };
+    return { ...(await session), fixed };
   }
 
-  private async open(choice: Choice, lora: LoraShape | undefined): Promise<GraphSession> {
+  private async open(choice: Choice, lora: LoraShape | undefined): Promise<Graphs> {
     const { config, plan } = this.model;
     const options = { positions: this.contextLength, choice };
     if (plan) {
       const graph = buildDecodeGraph(config, (g) => new PlannedWeights(g, config, plan, lora), options);
-      return GraphSession.open(encodeModel(graph), { threads: this.threads, weights: keeping(config, plan) });
+      const session = await GraphSession.open(encodeModel(graph), {
+        threads: this.threads,
+        weights: keeping(config, plan),
+      });
+      return { prompts: session, steps: session };
     }
-    const graph = buildDecodeGraph(config, (g) => new JoinedWeights(g, config), options);
     const { weights } = this.model;
     const data = joinWeights(config, this.adapter ? mergeLora(config, weights, this.adapter) : weights);
-    return GraphSession.open(encodeModel(graph), { threads: this.threads, memory: { location: JOINED, data } });
+    const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
+      const graph = build(config, (g) => new JoinedWeights(g, config), options);
+      return GraphSession.open(encodeModel(graph), { threads: this.threads, memory: { location: JOINED, data } });
+    };
+    return { prompts: await open(buildDecodeGraph), steps: await open(buildStepGraph) };
   }
 
   private async closeBut(count: number): Promise<void> {
     for (const [name, session] of [...this.sessions].slice(0, Math.max(0, this.sessions.size - count))) {
       this.sessions.delete(name);
-      await (await session).close();
+      const { prompts, steps } = await session;
+      for (const graph of new Set([prompts, steps])) await graph.close();
     }
   }
 }

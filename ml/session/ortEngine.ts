@@ -34,7 +34,7 @@ import { samplingFault, tokensFault, trajectoryFault } from './rows.js';
 import { rangesFault, segmentsOf } from './segments.js';
 import { shareVector } from './shared.js';
 import { GradientTotal, policyStats } from './statistics.js';
-import { concurrentRows, planChunks, planThreads, type ThreadPlan, threadsOf } from './threads.js';
+import { chunkRows, concurrentRows, planThreads, type ThreadPlan, threadsOf } from './threads.js';
 
 export const SCORE_ROWS = 16;
 export const GRADIENT_ROWS = 8;
@@ -162,11 +162,10 @@ class OrtEngine implements Engine {
     const weights = shared?.digest ?? 'base';
     const segments = rows.map(({ prompt, sampled }) => segmentsOf(prompt.length, sampled));
     const known = rows.map((row, i) => ({ ...row, kept: this.kept?.find(weights, row.prompt, segments[i]!) }));
-    const chunk = planChunks(rows.length, this.plan);
     const done = await inChunks(
       known,
       (row) => row.prompt.length,
-      chunk.rows,
+      chunkRows(rows.length, this.plan),
       async (parts) => {
         const jobs = parts.map(
           (part): Job => ({
@@ -174,7 +173,7 @@ class OrtEngine implements Engine {
             adapter: shared,
             rows: part,
             options: decode,
-            threads: chunk.threads,
+            threads: this.plan.threads,
             keep: this.kept !== undefined,
           }),
         );

@@ -36,11 +36,11 @@ export class RowCaches {
     return true;
   }
 
-  /** Inputs k{l}, v{l} of rows from..to, views of the buffers. */
-  feeds(from: number, to: number): Record<string, ort.Tensor> {
+  /** Inputs k{l}, v{l} of rows from..to, views of the buffers. @param grouped with an axis of one for a key's queries */
+  feeds(from: number, to: number, grouped = false): Record<string, ort.Tensor> {
     const { kvHeads: KV, headDim: hd } = this.c;
     const size = KV * this.slots * hd;
-    const shape = [to - from, KV, this.slots, hd];
+    const shape = [to - from, KV, ...(grouped ? [1] : []), this.slots, hd];
     return this.named((i) => tensor(this.buffers[i]!.subarray(from * size, to * size), shape));
   }
   /** The same without a past. */

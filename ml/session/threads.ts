@@ -27,20 +27,16 @@ export function planThreads(
   return { workers, threads: count('threads', options.threads ?? share) };
 }
 
-const FEW_ROWS = 16; // of a small model: for more, a core each with rows of its own is ahead (measured on two cores)
 const CHUNK_ROWS = 32; // that step together; also keeps their caches in the processor's
 
 /** Threads for each of some jobs that run side by side: cores that would be idle help the others. */
 export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): number =>
   Math.max(threads, Math.floor((workers * threads) / Math.max(1, jobs)));
 
-/** How `count` rows are generated: rows of a chunk, as many chunks for every worker, and threads of each. */
-export function planChunks(count: number, plan: ThreadPlan): { rows: number; threads: number } {
-  const pairs = plan.workers > 1 && count <= FEW_ROWS; // two cores share a chunk; a step gives no more of them work
-  const sharers = pairs ? Math.floor(plan.workers / 2) : plan.workers;
-  const rounds = Math.max(1, Math.ceil(count / (CHUNK_ROWS * sharers)));
-  const rows = Math.max(1, Math.ceil(count / (rounds * sharers)));
-  return { rows, threads: pairs ? 2 * plan.threads : plan.threads };
+/** Rows of a chunk, of `count` that are generated: as many chunks for every worker. */
+export function chunkRows(count: number, { workers }: ThreadPlan): number {
+  const rounds = Math.max(1, Math.ceil(count / (CHUNK_ROWS * workers)));
+  return Math.max(1, Math.ceil(count / (rounds * workers)));
 }
 
 /** Rows that are generated side by side at most. */

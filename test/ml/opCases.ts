@@ -92,10 +92,10 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [f(2, 3, 4), f(4, 5)], attrs: {} },
     { inputs: [f(2, 3, 4), f(2, 4, 5)], attrs: {} },
   ],
-  FusedMatMul: sides.map((t) => ({
-    inputs: [left(t.transA, 2, 2), right(t.transB, 2, 2)],
-    attrs: { ...t, alpha: 0.5 },
-  })),
+  FusedMatMul: [
+    ...sides.map((t) => ({ inputs: [left(t.transA, 2, 2), right(t.transB, 2, 2)], attrs: { ...t, alpha: 0.5 } })),
+    { inputs: [left(false, 2, 3), right(true, 2, 1)], attrs: { transA: false, transB: true, alpha: 1 } },
+  ],
   Gemm: [
     ...sides.map((t) => ({ inputs: [left(t.transA), right(t.transB)], attrs: { ...t, alpha: 1 } })),
     ...sides.map((t) => ({ inputs: [left(t.transA), right(t.transB), f(3, 5)], attrs: { ...t, alpha: 0.5 } })),

@@ -49,11 +49,12 @@ const rows = [90, 70, 81, 64].map((length, i) => {
 });
 
 describe('rows of the output projection', () => {
-  it('are whole chunks, as many as the trained rows need, never none and never more than there are', () => {
-    assert.equal(projectedRows(1, 2048, 151936), 256);
-    assert.equal(projectedRows(257, 2048, 151936), 512);
-    assert.equal(projectedRows(0, 2048, 151936), 256);
-    assert.equal(projectedRows(300, 384, 151936), 384);
+  it('are chunks, or quarters of a small one, as many as the trained rows need, never none and never more', () => {
+    assert.equal(projectedRows(1, 2048, 151936), 64);
+    assert.equal(projectedRows(257, 2048, 151936), 320);
+    assert.equal(projectedRows(0, 2048, 151936), 64);
+    assert.equal(projectedRows(350, 384, 151936), 384);
+    assert.equal(projectedRows(600, 2048, 2048), 1024); // whole chunks of 512
     assert.equal(projectedRows(10, 2048, 394), 2048); // one chunk takes them all
   });
 

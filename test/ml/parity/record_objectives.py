@@ -139,8 +139,8 @@ def rates(make, steps):
 STEPS, WARMUP, FINAL = 12, 4, 0.1
 warmup = rates(lambda o: LinearLR(o, start_factor=1 / WARMUP, end_factor=1.0, total_iters=WARMUP - 1), STEPS)
 tensors["rates.constant"] = warmup
-tensors["rates.linear"] = warmup * rates(lambda o: LinearLR(o, start_factor=1.0, end_factor=FINAL, total_iters=STEPS - 1), STEPS)
-tensors["rates.cosine"] = warmup * rates(lambda o: CosineAnnealingLR(o, T_max=STEPS - 1, eta_min=FINAL), STEPS)
+tensors["rates.linear"] = warmup * rates(lambda o: LinearLR(o, start_factor=1.0, end_factor=FINAL, total_iters=STEPS), STEPS)
+tensors["rates.cosine"] = warmup * rates(lambda o: CosineAnnealingLR(o, T_max=STEPS, eta_min=FINAL), STEPS)
 
 save_file(
     {k: v.contiguous() for k, v in tensors.items()},

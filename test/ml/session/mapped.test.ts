@@ -18,7 +18,7 @@ import { digestModel } from '../../../ml/hf/digest.js';
 import { describeModel, type ModelFiles, readWeights } from '../../../ml/hf/model.js';
 import { isLarge, openBase } from '../../../ml/session/base.js';
 import { planOf } from '../../../ml/session/plan.js';
-import { planThreads } from '../../../ml/session/threads.js';
+import { chunkRows, concurrentRows, planThreads, threadsOf } from '../../../ml/session/threads.js';
 import { TrainSession, type TrainSessionOptions } from '../../../ml/session/trainSession.js';
 import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
 
@@ -42,10 +42,10 @@ describe('a mapped model', () => {
     await session.close();
     return { scores, sums };
   }
-  const fed = (of: ModelFiles, options?: TrainSessionOptions) =>
-    results(new TrainSession({ config: of.config, weights: readWeights(of.stored) }, options), of);
-  const mapped = (of: ModelFiles, options?: TrainSessionOptions) =>
-    results(new TrainSession({ config: of.config, plan: planOf(of.stored) }, options), of);
+  const fed = (of: ModelFiles, options?: TrainSessionOptions, threads = 1) =>
+    results(new TrainSession({ config: of.config, weights: readWeights(of.stored) }, options).use(threads), of);
+  const mapped = (of: ModelFiles, options?: TrainSessionOptions, threads = 1) =>
+    results(new TrainSession({ config: of.config, plan: planOf(of.stored) }, options).use(threads), of);
 
   it('gives the bits of one in memory, in f32 and in bf16', async () => {
     assert.deepEqual(await mapped(model), await fed(model));
@@ -56,10 +56,11 @@ describe('a mapped model', () => {
 
   it('gives the same bits with its layers recomputed, on one thread and on two', async () => {
     const expected = await fed(model);
-    for (const options of [{ checkpointing: true }, { checkpointing: true, threads: 2 }, { threads: 2 }]) {
-      assert.deepEqual(await mapped(model, options), expected);
-      assert.deepEqual(await fed(model, options), expected);
-    }
+    for (const checkpointing of [true, false])
+      for (const threads of [1, 2]) {
+        assert.deepEqual(await mapped(model, { checkpointing }, threads), expected);
+        assert.deepEqual(await fed(model, { checkpointing }, threads), expected);
+      }
   });
 
   it('may be links to files elsewhere, as in the cache of the Hub', async () => {
@@ -133,6 +134,25 @@ describe('threads', () => {
     assert.deepEqual(planThreads(large, { workers: 2 }), { workers: 2, threads: 3 });
     assert.deepEqual(planThreads(large, { workers: 9 }), { workers: 9, threads: 1 });
     assert.deepEqual(planThreads(small, { workers: 2, threads: 4 }), { workers: 2, threads: 4 });
+  });
+
+  it('generate chunks of like size, as many for every worker', () => {
+    const plan = { workers: 6, threads: 1 };
+    assert.deepEqual(
+      [0, 1, 17, 192, 193].map((count) => chunkRows(count, plan)),
+      [1, 1, 3, 32, 17],
+    );
+    assert.equal(chunkRows(8, { workers: 1, threads: 6 }), 8);
+    assert.equal(concurrentRows(plan), 192);
+  });
+
+  it('help with the jobs there are where these are fewer', () => {
+    const plan = { workers: 6, threads: 1 };
+    assert.deepEqual(
+      [0, 1, 2, 3, 4, 6, 100].map((jobs) => threadsOf(jobs, plan)),
+      [6, 6, 3, 2, 1, 1, 1],
+    );
+    assert.equal(threadsOf(9, { workers: 1, threads: 6 }), 6);
   });
 
   it('that are no positive number are refused by name', () => {
