@@ -37,7 +37,8 @@ async function bench(options: BenchOptions): Promise<void> {
     say(`WARNING: load ${machine.loadAtStart}: other programs are at work, ratios will be off`);
   const started = new Date();
   const { contenders, rounds, seconds } = options;
-  const runner = new Runner({ contenders, rounds, seconds, say, start: (name) => startPeer(name, python, options) });
+  const start = (name: Contender) => startPeer(name, python, options);
+  const runner = new Runner({ contenders, rounds, seconds, warmMs: 1000, settleMs: 250, say, start });
   const results: BenchResults = {
     command: commandLine(options),
     startedAt: started.toISOString(),

@@ -20,14 +20,14 @@ export interface RunnerConfig {
   start: (name: Contender) => Peer; // a fresh process
   rounds: number;
   seconds: number; // of a case, once it has MIN_ROUNDS
+  /** Short work is repeated until every side has run for about so long: caches and just-in-time compilers are warm then. */
+  warmMs: number;
+  settleMs: number; // before each run: threads of the last one may spin for a while, in wait of more
   say: (line: string) => void;
 }
 
 const MIN_ROUNDS = 3;
-/** Short work is repeated until every side has run for about so long: caches and just-in-time compilers are warm then. */
-const WARM_ROUNDS = 12;
-const WARM_MS = 1000;
-const SETTLE_MS = 250; // before each run: threads of the last one may spin for a while, in wait of more
+const WARM_ROUNDS = 12; // at most
 const GROWTH_ROUNDS = 3;
 
 export class Runner {
@@ -75,13 +75,15 @@ export class Runner {
     for (const name of names) await this.open(name, model).catch((error: Error) => fail(name, error.message));
     const most = c.group === 'growth' ? Math.min(GROWTH_ROUNDS, this.config.rounds) : this.config.rounds;
     const began = performance.now();
+    const warm = (): boolean => performance.now() - began > this.config.warmMs * names.length;
+    let turn = 0;
     for (let round = -WARM_ROUNDS; round < most; round++) {
       if (round >= MIN_ROUNDS && performance.now() - began > this.config.seconds * 1000) break;
-      if (round > -WARM_ROUNDS && round < 0 && performance.now() - began > WARM_MS * names.length) continue;
+      if (round > -WARM_ROUNDS && round < 0 && warm()) continue;
       const job = makeJob(c.work, SHAPES[c.shape].vocab, c.id, round);
       const outcomes = new Map<Contender, Outcome>();
-      for (const name of turned([...alive], round + WARM_ROUNDS)) {
-        await sleep(SETTLE_MS);
+      for (const name of turned([...alive], turn++)) {
+        await sleep(this.config.settleMs);
         const busy = busySeconds();
         const started = performance.now();
         try {

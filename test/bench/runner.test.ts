@@ -46,7 +46,16 @@ describe('the rounds of a case', () => {
       return Peer.start(name, process.execPath, [script, log, name, `${seconds}`, `${diesAt}`, `${token}`]);
     };
     const contenders = Object.keys(pretended) as Contender[];
-    const runner = new Runner({ contenders, start, rounds: 2, seconds: 60, say: () => {}, ...more });
+    const runner = new Runner({
+      contenders,
+      start,
+      rounds: 2,
+      seconds: 60,
+      warmMs: 0,
+      settleMs: 0,
+      say: () => {},
+      ...more,
+    });
     return { runner, order: () => readFileSync(log, 'utf8').trim().split(' ') };
   }
 
@@ -90,6 +99,13 @@ describe('the rounds of a case', () => {
     await runner.run(c, 'model');
     await runner.close();
     assert.equal(order().length, 4);
+  });
+
+  it('begin when everybody is warm, after a dozen at the latest', async () => {
+    const { runner, order } = make({ ours: { seconds: 1 } }, { warmMs: 60_000 });
+    await runner.run(c, 'model');
+    await runner.close();
+    assert.equal(order().length, 12 + 2);
   });
 
   it('are two runs in a fresh process where memory is measured', async () => {
