@@ -20,8 +20,8 @@ export type Choice = 'logits' | 'probabilities' | 'greedy';
 /**
  * N = B·T new tokens of B rows, rows with fewer padded on the right; after a past, T = 1 or B = 1.
  * ids int64 [N], batch int64 [3] (B, T, −1), length int32 [B] (tokens of the row with the new ones, less one), longest
- * int32 [] (the largest of them, plus one), per layer k{l}, v{l} [B, KV, S, hd] with S at least the longest past, places int64 [n, 3] (row, head,
- * place: which keys and values to give back), last int64 [R] (indices into ids: after which tokens to tell the next);
+ * int32 [] (the largest of them, plus one), per layer k{l}, v{l} [B, KV, S, hd] with S at least the longest past, places
+ * int64 [n, 3] (row, head, place: which keys and values to give back), last int64 [R] (indices into ids: after which tokens to tell the next);
  * scale [1] for probabilities; positions int64 [N, 1] where `rotatesApart`
  * → next: [R, vocab], or int64 [R] for greedy; kv [2·layers·n, hd].
  */

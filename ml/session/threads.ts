@@ -12,8 +12,7 @@ export interface ThreadPlan {
 /**
  * A small model runs on one worker per core: a product of small matrices gains little from a second thread. A large one
  * runs on one worker with all cores: its products are large, and every further worker would keep activations and
- * unpacked weights of its own. `cores`, else GAUNTLET_THREADS, is how many of
- * them to use.
+ * unpacked weights of its own. `cores`, else GAUNTLET_THREADS, is how many of them to use.
  * @throws {GauntletError} BAD_CONFIG
  */
 export function planThreads(

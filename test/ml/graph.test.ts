@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
 import { interpret, ndarray } from '../../ml/ir/interpret.js';
 import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';
-import { sizeOf, staticShape } from '../../ml/ir/op.js';
+import { END, sizeOf, staticShape } from '../../ml/ir/op.js';
 import { verify } from '../../ml/ir/verify.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
 import { onnx } from '../../ml/onnx/generated/onnx.js';
@@ -175,6 +175,26 @@ describe('a graph', () => {
 });
 
 describe('the interpreter', () => {
+  it('takes a symbolic size and what was put behind it apart again', () => {
+    const g = new Graph();
+    const joined = g.concat([g.input('x', 'float32', [2, 'S']), g.input('y', 'float32', [2, 1])], 1);
+    const [front, back] = [g.slice(joined, 1, 0, -1), g.slice(joined, 1, -1, END)];
+    assert.deepEqual(
+      [front.shape, back.shape],
+      [
+        [2, 'S'],
+        [2, 1],
+      ],
+    );
+    g.output('front', front);
+    g.output('back', back);
+    verify(g);
+    const out = interpret(g, { x: ndarray([2, 3], [1, 2, 3, 4, 5, 6]), y: ndarray([2, 1], [7, 8]) });
+    assert.deepEqual([...out.front!.data], [1, 2, 3, 4, 5, 6]);
+    assert.deepEqual([...out.back!.data], [7, 8]);
+    assert.throws(() => g.slice(joined, 1, 0, -2), /is not inside S\+1/);
+  });
+
   it('refuses feeds that are missing or misshapen, and constants that it cannot read', () => {
     const g = new Graph();
     g.output('y', g.exp(g.input('x', 'float32', ['B', 2])));

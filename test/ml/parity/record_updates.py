@@ -111,9 +111,9 @@ def update(case, tensors):
         lp = torch.log_softmax(model(input_ids=tokens[None], use_cache=False).logits[0, :-1] / case["temperature"], -1)
         lp = lp.gather(-1, tokens[1:, None])[:, 0]
         old = []
-        for now, shift in zip(lp.tolist(), noise.tolist()):
-            value = round(now + 0.6 * shift, 5)
-            while min(abs(abs(math.exp(now - value) - 1) - case["clip"]), abs(now - value)) < AWAY:
+        for new, shift in zip(lp.tolist(), noise.tolist()):
+            value = round(new + 0.6 * shift, 5)
+            while min(abs(abs(math.exp(new - value) - 1) - case["clip"]), abs(new - value)) < AWAY:
                 value = round(value + 0.01, 5)
             old.append(value)
         old_rows.append([0, *old])
