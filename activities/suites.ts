@@ -59,6 +59,7 @@ export function referenceJobs(
           id: `reference:${problem.id}`,
           code: problem.referenceSolution,
           entry: problem.entry,
+          calling: problem.calling,
           inputs: [],
           limits,
         };
@@ -117,6 +118,7 @@ export function candidateJobs(
         id: `${q}:${chain.sample}`,
         code,
         entry: problem.entry,
+        calling: problem.calling,
         inputs: suite.map(({ test }) => test.args),
         limits: config.limits,
       });

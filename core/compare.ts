@@ -3,23 +3,27 @@
 // may differ by 1e-9 (relative or absolute). Inside sets and keys of dicts numbers compare exactly, as hashing does.
 // Strict: the same types at every depth and equal floats (nan equals nan, -0.0 equals 0.0). Sets and dicts are
 // unordered in both; set and frozenset are one.
+import { type Comparison, type ComparisonSpec, comparisonSpecSchema } from './schema/comparison.js';
 import type { CallResult, Verdict } from './schema/execution.js';
 import type { Value } from './schema/value.js';
 
-export type Comparison = 'lenient' | 'strict';
+type Mode = ComparisonSpec['mode'];
 const TOLERANCE = 1e-9;
+const specOf = (comparison: Comparison): ComparisonSpec =>
+  comparisonSpecSchema.parse(typeof comparison === 'string' ? { mode: comparison } : comparison);
 
 /** The answer `a` against the expected value `b`. Total: malformed values are equal to nothing. */
-export function equalValues(a: Value, b: Value, mode: Comparison): boolean {
+export const equalValues = (a: Value, b: Value, comparison: Comparison): boolean =>
+  equal(a, b, specOf(comparison).mode);
+
+function equal(a: Value, b: Value, mode: Mode): boolean {
   const left = view(a);
   const right = view(b);
   if (left.type === 'bad' || right.type === 'bad') return false;
   if (mode === 'strict' && left.type !== right.type) return false;
   if (isNumber(left) && isNumber(right)) return equalNumbers(left, right, mode);
   if (isSequence(left) && isSequence(right))
-    return (
-      left.items.length === right.items.length && left.items.every((x, i) => equalValues(x, right.items[i]!, mode))
-    );
+    return left.items.length === right.items.length && left.items.every((x, i) => equal(x, right.items[i]!, mode));
   switch (left.type) {
     case 'none':
       return right.type === 'none';
@@ -44,7 +48,7 @@ export function equalValues(a: Value, b: Value, mode: Comparison): boolean {
       const wanted = new Map(right.pairs.map(([k, v]) => [canonicalKey(k, mode), v]));
       const got = new Map(left.pairs.map(([k, v]) => [canonicalKey(k, mode), v]));
       if (got.size !== wanted.size) return false;
-      return [...got].every(([key, v]) => wanted.has(key) && equalValues(v, wanted.get(key)!, mode));
+      return [...got].every(([key, v]) => wanted.has(key) && equal(v, wanted.get(key)!, mode));
     }
     default:
       return false;
@@ -52,9 +56,9 @@ export function equalValues(a: Value, b: Value, mode: Comparison): boolean {
 }
 
 /** One call against its expected value. No value is never a pass. */
-export function judge(result: CallResult, expected: Value, mode: Comparison): Verdict {
+export function judge(result: CallResult, expected: Value, comparison: Comparison): Verdict {
   if (result.kind !== 'value') return result.kind;
-  return equalValues(result.value, expected, mode) ? 'pass' : 'fail';
+  return equalValues(result.value, expected, comparison) ? 'pass' : 'fail';
 }
 
 /** The worse comes first: a program's outcome is the first of these that one of its tests shows. */
@@ -112,13 +116,13 @@ function parseFloatTag(text: string): View {
   return /^-?\d+(\.\d*)?(e[+-]?\d+)?$/i.test(text) ? { type: 'float', float: Number(text) } : { type: 'bad' };
 }
 
-function equalNumbers(got: NumberView, wanted: NumberView, mode: Comparison): boolean {
+function equalNumbers(got: NumberView, wanted: NumberView, mode: Mode): boolean {
   if ('int' in got && 'int' in wanted) return got.int === wanted.int;
   if ('float' in wanted) return equalFloats('int' in got ? Number(got.int) : got.float, wanted.float, mode);
   return 'float' in got && Number.isInteger(got.float) && BigInt(got.float) === wanted.int;
 }
 
-function equalFloats(got: number, wanted: number, mode: Comparison): boolean {
+function equalFloats(got: number, wanted: number, mode: Mode): boolean {
   if (got === wanted || (Number.isNaN(got) && Number.isNaN(wanted))) return true;
   if (mode === 'strict' || !Number.isFinite(got) || !Number.isFinite(wanted)) return false;
   return Math.abs(got - wanted) <= Math.max(TOLERANCE * Math.abs(wanted), TOLERANCE);
@@ -128,7 +132,7 @@ const complexParts = (v: View): number[] | undefined =>
   v.type === 'complex' ? v.parts : isNumber(v) ? ['int' in v ? Number(v.int) : v.float, 0] : undefined;
 
 /** Text that two values share exactly when they are equal as keys: unordered inside sets, types merged when lenient. */
-function canonicalKey(value: Value, mode: Comparison): string {
+function canonicalKey(value: Value, mode: Mode): string {
   const v = view(value);
   const tag = (type: string) => (mode === 'strict' ? type : '');
   const list = (items: Value[]) => items.map((x) => canonicalKey(x, mode));

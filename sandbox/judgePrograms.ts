@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { judge, judgeProgram } from '../core/compare.js';
 import { GauntletError } from '../core/errors.js';
+import { callingSchema } from '../core/schema/calling.js';
+import { comparisonSchema } from '../core/schema/comparison.js';
 import { type Limits, limitsSchema, type Verdict } from '../core/schema/execution.js';
 import { valueSchema } from '../core/schema/value.js';
 import type { Sandbox } from './sandbox.js';
@@ -11,7 +13,8 @@ export const programRowSchema = z.object({
   code: z.string(),
   entry: z.string().min(1),
   tests: z.array(z.tuple([z.array(valueSchema), valueSchema])).min(1), // [arguments, expected]
-  comparison: z.enum(['lenient', 'strict']).default('lenient'),
+  comparison: comparisonSchema.default('lenient'),
+  calling: callingSchema.optional(),
 });
 export type ProgramRow = z.input<typeof programRowSchema>;
 
@@ -55,10 +58,11 @@ export async function judgePrograms(
 ): Promise<ProgramOutcome[]> {
   const programs = rows.map((row, i) => checkRow(row, `program ${i + 1}`));
   const limits = limitsSchema.parse(options.limits ?? {});
-  const jobs = programs.map(({ id, code, entry, tests }) => ({
+  const jobs = programs.map(({ id, code, entry, calling, tests }) => ({
     id,
     code,
     entry,
+    calling,
     inputs: tests.map(([args]) => args),
     limits,
   }));

@@ -1,5 +1,6 @@
 // What the sandbox was asked and what it answered. Expected values are never part of a job.
 import { z } from 'zod';
+import { callingSchema } from './calling.js';
 import { valueSchema } from './value.js';
 
 export const limitsSchema = z.strictObject({
@@ -14,7 +15,8 @@ export type Limits = z.infer<typeof limitsSchema>;
 export const executionJobSchema = z.strictObject({
   id: z.string(),
   code: z.string(),
-  entry: z.string(),
+  entry: z.string(), // 'solve', 'Solution.solve', or the class of operations
+  calling: callingSchema.optional(),
   inputs: z.array(z.array(valueSchema)),
   limits: limitsSchema.optional(),
 });
@@ -38,3 +40,25 @@ export type ExecutionResult = z.infer<typeof executionResultSchema>;
 /** A call judged against an expected value; `verdicts` of a program are in the order of its tests. */
 export const verdictSchema = z.enum(['pass', 'fail', 'error', 'timeout', 'memory', 'output']);
 export type Verdict = z.infer<typeof verdictSchema>;
+
+/**
+ * One program and test source that is run as it stands, in two processes: the tests never share an interpreter with the
+ * program. What comes back is the claim of the test's author.
+ */
+export const testJobSchema = z.strictObject({
+  id: z.string(),
+  code: z.string(), // the program; tests import it as `solution`, and bare asserts see its public names
+  entry: z.string().optional(), // given to `check(candidate)`
+  style: z.enum(['assert', 'pytest']),
+  files: z.record(z.string(), z.string()), // of the tests, by relative path; one file in style assert
+  limits: limitsSchema.optional(),
+});
+export type TestJob = z.infer<typeof testJobSchema>;
+
+export const testRunSchema = z.strictObject({
+  id: z.string(),
+  /** One entry a test, in the order of the source; empty where there is none. `message` is for people. */
+  tests: z.array(z.strictObject({ name: z.string(), outcome: verdictSchema, message: z.string().nullable() })),
+  ms: z.number(),
+});
+export type TestRun = z.infer<typeof testRunSchema>;

@@ -1,5 +1,7 @@
 // A programming problem and its tests, as the pipeline sees them after loading.
 import { z } from 'zod';
+import { callingSchema } from './calling.js';
+import { comparisonSchema } from './comparison.js';
 import { valueSchema } from './value.js';
 
 export const testCaseSchema = z.strictObject({
@@ -13,14 +15,15 @@ export const problemSchema = z.strictObject({
   title: z.string().optional(),
   description: z.string().min(1),
   functionSignature: z.string().min(1), // 'def solve(nums, k):'
-  entry: z.string().min(1), // 'solve'
+  entry: z.string().min(1), // 'solve', 'Solution.solve', or a class of operations
   baselineTests: z.array(testCaseSchema),
   hiddenTests: z.array(testCaseSchema).default([]), // judged at evaluation only, never a reward
   referenceSolution: z.string().min(1),
   difficulty: z.string().default('unknown'),
   tags: z.array(z.string()).default([]),
   source: z.string().optional(),
-  comparison: z.enum(['lenient', 'strict']).default('lenient'),
+  comparison: comparisonSchema.default('lenient'),
+  calling: callingSchema.optional(),
 });
 export type Problem = z.infer<typeof problemSchema>;
 

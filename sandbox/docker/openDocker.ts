@@ -4,6 +4,7 @@ import Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
+import { runTestJobs } from '../split.js';
 import { ContainerGuest } from './container.js';
 import { ensureImage } from './image.js';
 import { reapContainers } from './reaper.js';
@@ -56,6 +57,7 @@ export async function openDocker({
       boundary: true,
     },
     run: (jobs, options) => pool.run(jobs, options),
+    runTests: runTestJobs,
     close: () => pool.close(),
   };
 }

@@ -92,6 +92,7 @@ export class GuestChannel {
       id: this.#nextId++,
       code: job.code,
       entry: job.entry,
+      calling: job.calling,
       inputs: job.inputs,
       cpu: limits.cpuSeconds,
       wall: limits.wallSeconds,

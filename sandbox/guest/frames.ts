@@ -1,6 +1,7 @@
 // The wire: 8 magic bytes once, then frames of u32 big-endian length and UTF-8 JSON. Both directions use the frames.
 
 import { z } from 'zod';
+import type { Calling } from '../../core/schema/calling.js';
 import type { CallResult } from '../../core/schema/execution.js';
 import { isPlainValue } from './values.js';
 
@@ -34,6 +35,7 @@ export interface JobFrame {
   id: number;
   code: string;
   entry: string;
+  calling?: Calling | undefined;
   inputs: unknown[];
   cpu: number; // seconds
   wall: number; // seconds

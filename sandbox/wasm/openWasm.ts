@@ -4,6 +4,7 @@ import os from 'node:os';
 import type { ResolvedJob } from '../guest/channel.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
+import { runTestJobs } from '../split.js';
 import { WasmProcess } from './process.js';
 import { ensureSnapshot } from './snapshot.js';
 
@@ -39,6 +40,7 @@ export async function openWasm({
       boundary: false,
     },
     run: (jobs, options) => pool.run(jobs, options),
+    runTests: runTestJobs,
     close: () => pool.close(),
   };
 }

@@ -46,6 +46,7 @@ function familySandbox(set: readonly TinyProblem[]): Sandbox {
   }
   return {
     info: { kind: 'wasm', description: 'interpreter', boundary: false },
+    runTests: async () => [],
     run: async (jobs) =>
       jobs.map(({ id, code, inputs }) => ({
         id,

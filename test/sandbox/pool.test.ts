@@ -189,6 +189,7 @@ describe('programs with tests', () => {
     let seen: ExecutionJob[] = [];
     const sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
+      runTests: async () => [],
       run: async (given: ExecutionJob[]) => {
         seen = given;
         return given.map(({ id }) => ({ id, calls: [value(1), value(2)], ms: 5 }));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ActivityDeps } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import { uniformAt } from '../../core/random.js';
-import type { CallResult, ExecutionJob, ExecutionResult } from '../../core/schema/execution.js';
+import type { CallResult, ExecutionJob, ExecutionResult, TestRun } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/session/engine.js';
@@ -60,6 +60,9 @@ export class FakeSandbox implements Sandbox {
   async run(jobs: ExecutionJob[]): Promise<ExecutionResult[]> {
     this.jobs.push(...jobs);
     return jobs.map(({ id, code, inputs }) => ({ id, ms: 1, calls: inputs.map(([x]) => runAddProgram(code, x)) }));
+  }
+  async runTests(): Promise<TestRun[]> {
+    throw new GauntletError('SANDBOX_UNAVAILABLE', 'the double runs no test source');
   }
   async close(): Promise<void> {}
 }
