@@ -1,5 +1,7 @@
-# pid 1 of a sandbox container: takes one job at a time on stdin, forks a child for it under a fresh uid, relays what
-# the child answers, then kills whatever is left and wipes /tmp. Needs CAP_SETUID, CAP_SETGID and CAP_KILL, no more.
+# pid 1 of a sandbox container. It never sees a job: for each one it forks a supervisor, which takes the job from stdin,
+# forks a child for it under a fresh uid, relays what the child answers, then kills whatever is left and wipes /tmp.
+# A child can read all memory that it was forked with, so no process may be forked from one that knew an earlier job:
+# its program, or its answers, would be found in freed memory. Needs CAP_SETUID, CAP_SETGID and CAP_KILL, no more.
 # Answers of children are opaque here: they are counted and passed on as text, never parsed.
 import ctypes
 import gc
@@ -13,6 +15,7 @@ import time
 
 UID = [int(sys.argv[1])]  # the uid of the latest child; every fork takes the next one
 libc = ctypes.CDLL(None)
+PR_SET_CHILD_SUBREAPER = 36  # orphans below the supervisor become its children, so that it can wait for them
 PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
 
 
@@ -328,8 +331,33 @@ gc.collect()
 gc.freeze()
 write_all(1, b'GAUNTLT1')
 write_frame({'ready': True, 'python': sys.version.split()[0]})
-while True:
+
+
+def supervise(report):
+    """In a process forked before any job was seen: runs one, answers the host, tells the server the latest uid."""
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     request = read_frame()
-    if request is None:
-        os._exit(0)
-    write_frame(run_job(request))
+    if request is not None:
+        write_frame(run_job(request))
+        os.write(report, str(UID[0]).encode())
+
+
+ended = None  # the supervisor before: reaped after the next one was forked, since its exit takes time
+while True:
+    report_r, report_w = os.pipe()
+    supervisor = os.fork()
+    if supervisor == 0:
+        try:
+            supervise(report_w)
+        except BaseException as error:
+            os.write(2, ('the supervisor failed: ' + repr(error) + '\n').encode())  # the host quotes the last line
+        finally:
+            os._exit(0)
+    os.close(report_w)
+    if ended:
+        os.waitpid(ended, 0)
+    latest = os.read(report_r, 20)
+    os.close(report_r)
+    if not latest:
+        os._exit(0)  # the host went away, or the supervisor failed: the host sees this container end
+    UID[0], ended = int(latest), supervisor

@@ -102,6 +102,28 @@ def f(x):
     );
   });
 
+  it('a program finds nothing of an earlier one in the memory that it was forked with', async () => {
+    const earlier = 'SECRET = "sec" + "ret-" + "7719" + "-of-the-reference"\ndef f(x): return SECRET + str(x)';
+    const scan = `
+import ctypes
+def f(x):
+  wanted, found = b"secret-" + x.encode(), 0
+  for line in open("/proc/self/maps"):
+    where, rights = line.split()[:2]
+    if rights.startswith("rw") and "[v" not in line:
+      start, end = [int(part, 16) for part in where.split("-")]
+      found += ctypes.string_at(start, end - start).count(wanted + b"-of")
+  return found
+`;
+    const [known, , scanned] = await sandbox.run([
+      job(earlier, [[1], [2]]),
+      job(earlier, [[3]]),
+      job(scan, [['7719']], { cpuSeconds: 20 }),
+    ]);
+    assert.equal(known!.calls[0]!.kind, 'value');
+    assert.deepEqual(scanned!.calls, [{ kind: 'value', value: 0 }]);
+  });
+
   it('programs run without capabilities under ever new uids', async () => {
     const code = 'import os\ndef f(x): return [os.getuid(), os.geteuid(), os.getgroups()]';
     const [first, second] = await sandbox.run([job(code, [[1]]), job(code, [[1]])]);
