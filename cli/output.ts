@@ -32,7 +32,9 @@ export function createOutput(json: boolean): Output {
       lineHolder?.redraw();
     },
     result: (value, human) => {
+      lineHolder?.clear();
       process.stdout.write(`${json ? JSON.stringify(value) : human()}\n`);
+      lineHolder?.redraw();
     },
   };
 }

@@ -1,29 +1,22 @@
 // Programs with tests in, outcomes out: what `gauntlet sandbox run` and the catalogue of hostile programs need.
-import { z } from 'zod';
+import type { z } from 'zod';
 import { judge, judgeProgram } from '../core/compare.js';
 import { GauntletError } from '../core/errors.js';
-import { callingSchema } from '../core/schema/calling.js';
-import { comparisonSchema } from '../core/schema/comparison.js';
-import { type Limits, limitsSchema, type Verdict } from '../core/schema/execution.js';
-import { valueSchema } from '../core/schema/value.js';
-import type { Sandbox } from './sandbox.js';
-
-export const programRowSchema = z.object({
-  id: z.string().min(1),
-  code: z.string(),
-  entry: z.string().min(1),
-  tests: z.array(z.tuple([z.array(valueSchema), valueSchema])).min(1), // [arguments, expected]
-  comparison: comparisonSchema.default('lenient'),
-  calling: callingSchema.optional(),
-});
-export type ProgramRow = z.input<typeof programRowSchema>;
+import { type Limits, limitsSchema, type TestJob, type Verdict } from '../core/schema/execution.js';
+import { type ProgramRow, parseProgramRow, type programRowSchema, type SourceRow } from './programRows.js';
+import type { RunOptions, Sandbox } from './sandbox.js';
 
 export interface ProgramOutcome {
   id: string;
   outcome: Verdict; // the worst of its tests, in the order memory, timeout, output, error, fail, pass
   tests: Verdict[];
+  names?: string[]; // of tests that came as source
   messages: (string | null)[]; // for people: why a test gave no value
   ms: number;
+}
+
+export interface JudgeOptions extends RunOptions {
+  limits?: Partial<Limits>; // those of a row go first
 }
 
 /** Rows of JSON Lines. @throws GauntletError BAD_INPUT naming the line and the field. */
@@ -44,33 +37,61 @@ export function parseProgramRows(text: string): ProgramRow[] {
 }
 
 function checkRow(row: unknown, where: string): z.output<typeof programRowSchema> {
-  const parsed = programRowSchema.safeParse(row);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  throw new GauntletError('BAD_INPUT', `${where}: ${issue.path.join('.') || 'row'}: ${issue.message}`);
+  try {
+    return parseProgramRow(row);
+  } catch (error) {
+    if (error instanceof GauntletError) throw new GauntletError(error.code, `${where}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** Runs every program on its inputs and judges its answers here; expected values never enter the sandbox. */
 export async function judgePrograms(
   rows: ProgramRow[],
   sandbox: Sandbox,
-  options: { limits?: Partial<Limits>; signal?: AbortSignal; onProgress?: (done: number) => void } = {},
+  { limits, ...options }: JudgeOptions = {},
 ): Promise<ProgramOutcome[]> {
   const programs = rows.map((row, i) => checkRow(row, `program ${i + 1}`));
-  const limits = limitsSchema.parse(options.limits ?? {});
-  const jobs = programs.map(({ id, code, entry, calling, tests }) => ({
+  const jobs = programs.map(({ id, code, entry, calling, tests, limits: own }) => ({
     id,
     code,
     entry,
     calling,
     inputs: tests.map(([args]) => args),
-    limits,
+    limits: limitsSchema.parse({ ...limits, ...own }),
   }));
-  const results = await sandbox.run(jobs, { signal: options.signal, onProgress: options.onProgress });
+  const results = await sandbox.run(jobs, options);
   return programs.map(({ id, tests, comparison }, i) => {
     const { calls, ms } = results[i]!;
     const verdicts = tests.map(([, expected], k) => judge(calls[k]!, expected, comparison));
     const messages = calls.map((call) => (call.kind === 'value' ? null : call.message));
     return { id, outcome: judgeProgram(verdicts), tests: verdicts, messages, ms };
+  });
+}
+
+const FILE = { assert: 'asserts.py', pytest: 'test_solution.py' } as const;
+
+/** Runs test source against every program, in two processes each. A verdict is the claim of whoever wrote the tests. */
+export async function judgeSources(
+  rows: SourceRow[],
+  style: TestJob['style'],
+  sandbox: Sandbox,
+  { limits, ...options }: JudgeOptions = {},
+): Promise<ProgramOutcome[]> {
+  const jobs = rows.map(
+    ({ id, code, entry, test_source, files, limits: own }): TestJob => ({
+      id,
+      code,
+      ...(entry !== undefined && { entry }),
+      style,
+      files: files ?? { [FILE[style]]: test_source! },
+      limits: limitsSchema.parse({ ...limits, ...own }),
+    }),
+  );
+  const runs = await sandbox.runTests(jobs, options);
+  return runs.map(({ id, tests, ms }) => {
+    const verdicts = tests.map(({ outcome }) => outcome);
+    const messages = tests.map(({ message }) => message);
+    return { id, outcome: judgeProgram(verdicts), tests: verdicts, names: tests.map(({ name }) => name), messages, ms };
   });
 }

@@ -1,55 +1,135 @@
-// `gauntlet sandbox run`: judge programs by tests, without a model.
-import { readFile } from 'node:fs/promises';
+// `gauntlet sandbox run`: judge programs by tests, without a model. Verdicts are results: whatever they are, the exit
+// status is 0; it tells of bad input and of faults only.
+import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import { judgePrograms, parseProgramRows } from '../../sandbox/judgePrograms.js';
+import { OUTCOME_ORDER } from '../../core/compare.js';
+import { type Limits, limitsSchema, type Verdict } from '../../core/schema/execution.js';
+import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
+import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
+import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
+import { integer } from '../config.js';
+import { number } from '../model/flags.js';
+import { openRows } from '../model/jsonLines.js';
+import { openResults } from '../model/results.js';
+import { inOrder } from '../ordered.js';
 import { createOutput } from '../output.js';
+import { openRowBar } from '../rowBar.js';
+import { onInterrupt } from '../session.js';
 
-interface Flags {
+interface Flags extends Partial<Limits> {
   input: string;
+  output?: string;
   backend: 'auto' | 'docker' | 'wasm';
+  mode: Mode;
+  parallel?: number;
   json?: boolean;
 }
 
+const WINDOW = 64; // rows in work: more than any pool has in flight
+
+const positive = (name: string) => number(name, { above: 0 });
+const whole = (name: string) => integer(name, 1);
+/** Flags of the limits; the defaults are those of a run. */
+const LIMITS: Record<keyof Limits, [flag: string, read: (name: string) => (text: string) => number, help: string]> = {
+  cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program'],
+  wallSeconds: ['--wall-seconds', positive, 'wall clock of a program'],
+  memoryMb: ['--memory-mb', whole, 'memory of a program'],
+  outputBytes: ['--output-bytes', whole, 'what a program may print'],
+};
+
 export function addSandbox(program: Command): void {
-  program
+  const command = program
     .command('sandbox')
     .description('run programs in the sandbox')
     .command('run')
     .description(
-      'judge programs by tests: rows {id, code, entry, tests: [[args], expected]} → {id, outcome, tests, ms}',
+      'judge programs by tests: rows {id, code, entry, tests: [[args], expected]} or {id, code, test_source} → {id, outcome, tests, ms}',
     )
-    .requiredOption('--input <file>', 'JSON lines')
+    .requiredOption('--input <file>', 'JSON lines, - for standard input')
+    .option('--output <file>', 'where JSON lines go, whole or not at all (default: standard output)')
     .addOption(new Option('--backend <kind>', 'which sandbox').choices(['auto', 'docker', 'wasm']).default('auto'))
-    .addOption(new Option('--mode <mode>', 'how tests run').choices(['values']).default('values'))
-    .option('--json', 'JSON lines on standard output')
-    .action(async ({ input, backend, json }: Flags) => {
-      const output = createOutput(json === true);
-      const text = await readFile(input, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        throw new GauntletError('BAD_INPUT', `${input}: cannot be read (${error.code})`);
-      });
-      const rows = rowsOf(text, input);
-      const sandbox = await openSandbox(backend, { log: (line) => output.note(line) });
-      try {
-        for (const judged of await judgePrograms(rows, sandbox)) {
-          output.result(judged, () => {
-            const said = judged.messages.find((message) => message !== null);
-            return `${judged.outcome.padEnd(8)} ${judged.id} (${judged.tests.join(' ')}; ${judged.ms.toFixed(1)} ms)${said ? ` ${said}` : ''}`;
-          });
-        }
-      } finally {
-        await sandbox.close();
-      }
-    });
+    .addOption(new Option('--mode <mode>', 'how tests run').choices([...MODES]).default('values'))
+    .option('--parallel <n>', 'programs at a time (default: one a core)', integer('--parallel', 1));
+  const defaults = limitsSchema.parse({});
+  for (const [key, [flag, read, help]] of Object.entries(LIMITS))
+    command.option(`${flag} <n>`, `${help} (default: ${defaults[key as keyof Limits]})`, read(flag));
+  command.option('--json', 'JSON lines on standard output').action((flags: Flags) => run(flags));
 }
 
-/** @throws GauntletError BAD_INPUT naming file, line and field */
-function rowsOf(text: string, file: string): ReturnType<typeof parseProgramRows> {
+async function run({ input, output: path, backend, mode, parallel, json, ...flags }: Flags): Promise<void> {
+  const output = createOutput(json === true);
+  const limits = limitsSchema.partial().parse(flags);
+  const judge = judgeOf(mode, limits);
+  const rows = await openRows(input, judge.parse);
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // one a row in work
+  const release = onInterrupt(() => stop.abort());
+  let sandbox: Sandbox | undefined;
   try {
-    return parseProgramRows(text);
+    sandbox = await openSandbox(backend, { log: (line) => output.note(line), ...(parallel && { size: parallel }) });
+    const results = await openResults(path);
+    const bar = openRowBar(rows.count, 'programs');
+    try {
+      const counts = new Map<Verdict, number>();
+      let done = 0;
+      const { signal } = stop;
+      const judged = inOrder(each(rows.batches()), WINDOW, (row) => judge.run(row, sandbox!, { signal }));
+      for await (const outcome of judged) {
+        if (path !== undefined || json) await results.write(outcome);
+        else output.result(outcome, () => line(outcome));
+        counts.set(outcome.outcome, (counts.get(outcome.outcome) ?? 0) + 1);
+        bar.update(++done, tally(counts));
+      }
+      await results.commit();
+      bar.stop();
+      output.note(`${done} ${done === 1 ? 'program' : 'programs'}: ${tally(counts)}`);
+    } finally {
+      bar.stop();
+      await results.close();
+    }
   } catch (error) {
-    if (error instanceof GauntletError) throw new GauntletError(error.code, `${file}: ${error.message}`);
-    throw error;
+    if (!stop.signal.aborted) throw error;
+    output.note('stopped before the end');
+    process.exitCode = 130;
+  } finally {
+    stop.abort(); // what is still in work after a fault
+    release();
+    await sandbox?.close();
+    await rows.close();
   }
 }
+
+interface Judge<T> {
+  parse(row: unknown): T;
+  run(row: T, sandbox: Sandbox, options: RunOptions): Promise<ProgramOutcome>;
+}
+
+function judgeOf(mode: Mode, limits: Partial<Limits>): Judge<unknown> {
+  const forMode = <T>(judge: Judge<T>): Judge<unknown> => judge as Judge<unknown>; // rows come from its own parse
+  if (mode === 'values')
+    return forMode({
+      parse: parseProgramRow,
+      run: async (row, sandbox, options) => (await judgePrograms([row], sandbox, { limits, ...options }))[0]!,
+    });
+  return forMode({
+    parse: (row) => parseSourceRow(row, mode),
+    run: async (row, sandbox, options) => (await judgeSources([row], mode, sandbox, { limits, ...options }))[0]!,
+  });
+}
+
+async function* each<T>(batches: AsyncIterable<T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch;
+}
+
+function line({ id, outcome, tests, messages, ms }: ProgramOutcome): string {
+  const said = messages.find((message) => message !== null);
+  return `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms)${said ? ` ${said}` : ''}`;
+}
+
+/** '3 pass, 1 fail', best first. */
+const tally = (counts: ReadonlyMap<Verdict, number>): string =>
+  [...OUTCOME_ORDER]
+    .reverse()
+    .flatMap((verdict) => (counts.has(verdict) ? [`${counts.get(verdict)} ${verdict}`] : []))
+    .join(', ');

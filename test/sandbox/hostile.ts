@@ -1,7 +1,8 @@
 // The catalogue of hostile programs, read from the folder that GAUNTLET_SHARED names.
 import fs from 'node:fs';
 import path from 'node:path';
-import { judgePrograms, type ProgramOutcome, type ProgramRow, parseProgramRows } from '../../sandbox/judgePrograms.js';
+import { judgePrograms, type ProgramOutcome, parseProgramRows } from '../../sandbox/judgePrograms.js';
+import type { ProgramRow } from '../../sandbox/programRows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
 export interface HostileRow extends ProgramRow {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
-import type { CallResult, ExecutionJob } from '../../core/schema/execution.js';
+import type { CallResult, ExecutionJob, TestJob } from '../../core/schema/execution.js';
 import { type Guest, GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/channel.js';
-import { judgePrograms, parseProgramRows } from '../../sandbox/judgePrograms.js';
+import { judgePrograms, judgeSources, parseProgramRows } from '../../sandbox/judgePrograms.js';
 import { GuestPool } from '../../sandbox/pool.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 
@@ -199,6 +199,39 @@ describe('programs with tests', () => {
     const outcomes = await judgePrograms(parseProgramRows(row.replace('[[2],3]', '[[2],"EXPECTED"]')), sandbox);
     assert.ok(!JSON.stringify(seen).includes('EXPECTED'));
     assert.deepEqual(outcomes, [{ id: 'p', outcome: 'fail', tests: ['pass', 'fail'], messages: [null, null], ms: 5 }]);
+  });
+
+  it('with test source go to the split as they stand, limits of a row first; without a test the outcome is an error', async () => {
+    let seen: TestJob[] = [];
+    const sandbox = {
+      info: { kind: 'wasm' as const, description: '', boundary: false },
+      run: async () => [],
+      runTests: async (jobs: TestJob[]) => {
+        seen = jobs;
+        const tests = [
+          { name: 'test_a', outcome: 'pass' as const, message: null },
+          { name: 'test_b', outcome: 'timeout' as const, message: 'too slow' },
+        ];
+        return jobs.map(({ id }) => ({ id, tests: id === 'none' ? [] : tests, ms: 7 }));
+      },
+      close: async () => {},
+    };
+    const rows = [
+      { id: 'p', code: 'c', test_source: 'def test_a(): pass', limits: { cpuSeconds: 9 } },
+      { id: 'none', code: 'c', entry: 'f', files: { 'a/test_a.py': '' } },
+    ];
+    const outcomes = await judgeSources(rows, 'pytest', sandbox, { limits: { cpuSeconds: 3, memoryMb: 64 } });
+    assert.deepEqual(
+      seen.map(({ style, entry, files, limits }) => [style, entry, files, limits?.cpuSeconds, limits?.memoryMb]),
+      [
+        ['pytest', undefined, { 'test_solution.py': 'def test_a(): pass' }, 9, 64],
+        ['pytest', 'f', { 'a/test_a.py': '' }, 3, 64],
+      ],
+    );
+    assert.deepEqual(outcomes, [
+      { id: 'p', outcome: 'timeout', tests: ['pass', 'timeout'], names: ['test_a', 'test_b'], messages: [null, 'too slow'], ms: 7 },
+      { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7 },
+    ]);
   });
 });
 

@@ -1,0 +1,72 @@
+// What `gauntlet sandbox run` reads: a program with tests, as values or as Python source, checked row by row.
+import { z } from 'zod';
+import { GauntletError } from '../core/errors.js';
+import { callingSchema } from '../core/schema/calling.js';
+import { comparisonSchema } from '../core/schema/comparison.js';
+import { limitsSchema } from '../core/schema/execution.js';
+import { valueSchema } from '../core/schema/value.js';
+
+export const MODES = ['values', 'assert', 'pytest'] as const;
+export type Mode = (typeof MODES)[number];
+
+const common = {
+  id: z.string().min(1),
+  code: z.string(),
+  limits: limitsSchema.partial().optional(), // over those of the command line
+};
+
+export const programRowSchema = z.object({
+  ...common,
+  entry: z.string().min(1),
+  tests: z.array(z.tuple([z.array(valueSchema), valueSchema])).min(1), // [arguments, expected]
+  comparison: comparisonSchema.default('lenient'),
+  calling: callingSchema.optional(),
+});
+export type ProgramRow = z.input<typeof programRowSchema>;
+
+const relativePath = z
+  .string()
+  .min(1)
+  .refine((path) => !/^[/\\]|\\|\0|(^|\/)\.{1,2}(\/|$)/.test(path), 'a relative path without . and .. is needed');
+
+export const sourceRowSchema = z.object({
+  ...common,
+  entry: z.string().min(1).optional(), // given to `check(candidate)`
+  test_source: z.string().min(1).optional(), // one of the two
+  files: z.record(relativePath, z.string()).optional(), // of the tests, by relative path
+});
+export type SourceRow = z.infer<typeof sourceRowSchema>;
+
+/** @throws GauntletError BAD_INPUT naming the field, and the mode where the row fits another one */
+export function parseProgramRow(row: unknown): z.output<typeof programRowSchema> {
+  if (has(row, 'tests') || !(has(row, 'test_source') || has(row, 'files'))) return parse(programRowSchema, row);
+  throw bad('tests', 'is missing; a row with test_source or files goes with --mode assert or pytest');
+}
+
+/** @throws GauntletError BAD_INPUT naming the field, and the mode where the row fits another one */
+export function parseSourceRow(row: unknown, mode: 'assert' | 'pytest'): SourceRow {
+  if (typeof row === 'object' && row !== null && !has(row, 'test_source') && !has(row, 'files'))
+    throw bad('test_source', `is missing${has(row, 'tests') ? '; a row with tests goes with --mode values' : ''}`);
+  const source = parse(sourceRowSchema, row);
+  if (source.test_source !== undefined && source.files !== undefined)
+    throw bad('files', 'test_source and files exclude each other');
+  const count = Object.keys(source.files ?? {}).length;
+  if (source.files && count === 0) throw bad('files', 'there is no file');
+  if (mode === 'assert' && count > 1) throw bad('files', `mode assert takes one file, here are ${count}`);
+  return source;
+}
+
+const has = (row: unknown, field: string): boolean => typeof row === 'object' && row !== null && field in row;
+const bad = (field: string, message: string): GauntletError => new GauntletError('BAD_INPUT', `${field}: ${message}`);
+
+function parse<S extends z.ZodType>(schema: S, row: unknown): z.output<S> {
+  const parsed = schema.safeParse(row);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const field = issue.path.join('.') || 'row';
+  if (issue.code === 'invalid_union' && field.startsWith('tests.'))
+    throw bad(field, 'is not a value of the tagged codec, such as 1, "a", [1], {"f": "0.5"}, {"t": [1, 2]}');
+  const isMissing = issue.code === 'invalid_type' && issue.path.length === 1 && !has(row, String(issue.path[0]));
+  if (issue.code === 'invalid_key') throw bad(field, issue.issues[0]!.message);
+  throw bad(field, isMissing ? 'is missing' : issue.message);
+}

@@ -1,0 +1,236 @@
+// `gauntlet sandbox run`: rows in, outcomes out, in order; one line for a row that fits badly.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { inOrder } from '../../cli/ordered.js';
+import { openRowBar } from '../../cli/rowBar.js';
+import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
+
+const ROWS = [
+  { id: 'good', code: 'def f(x):\n    return x + 1', entry: 'f', tests: [[[1], 2]] },
+  {
+    id: 'wrong',
+    code: 'def f(x):\n    return x',
+    entry: 'f',
+    tests: [
+      [[1], 2],
+      [[{ f: '2.0' }], 2],
+    ],
+  }, // prettier-ignore
+  { id: 'raises', code: 'def f(x):\n    return x[0]', entry: 'f', tests: [[[1], 2]] },
+  {
+    id: 'loops',
+    code: 'def f(x):\n    while x: pass',
+    entry: 'f',
+    tests: [
+      [[0], null],
+      [[1], null],
+    ], // prettier-ignore
+    limits: { cpuSeconds: 0.2 },
+  },
+  { id: 'strict', code: 'def f(x):\n    return (x,)', entry: 'f', tests: [[[1], [1]]], comparison: 'strict' },
+];
+const lines = (rows: unknown[]): string => rows.map((row) => JSON.stringify(row)).join('\n');
+interface Judged {
+  id: string;
+  outcome: string;
+  tests: string[];
+  ms: number;
+}
+const parsed = (text: string): Judged[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Judged);
+
+describe('sandbox run', function () {
+  this.timeout(60_000);
+  after(removeFolders);
+
+  it('judges programs in the order of the rows, each test and the whole; limits of a row go first', async () => {
+    const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
+    const { code, out, err } = await inProcess(
+      ...['sandbox', 'run', '--backend', 'wasm', '--parallel', '1', '--cpu-seconds', '30'],
+      ...['--input', join(folder, 'rows.jsonl'), '--json'],
+    );
+    assert.equal(code, 0, err);
+    const judged = parsed(out);
+    assert.deepEqual(
+      judged.map(({ id, outcome, tests }) => [id, outcome, tests]),
+      [
+        ['good', 'pass', ['pass']],
+        ['wrong', 'fail', ['fail', 'pass']],
+        ['raises', 'error', ['error']],
+        ['loops', 'timeout', ['pass', 'timeout']],
+        ['strict', 'fail', ['fail']],
+      ],
+    );
+    assert.ok(judged.every(({ ms }) => ms > 0));
+    assert.match(err, /wasm · .* 1 process .*\n5 programs: 1 pass, 2 fail, 1 error, 1 timeout\n$/);
+  });
+
+  it('takes limits for all rows from flags, and writes the file named whole', async () => {
+    const [, , , loops] = ROWS;
+    const folder = await temporaryFolder({ 'rows.jsonl': lines([{ ...loops, limits: undefined }]) });
+    const to = join(folder, 'out.jsonl');
+    const { code, out } = await inProcess(
+      ...['sandbox', 'run', '--backend', 'wasm', '--parallel', '1', '--cpu-seconds', '0.2'],
+      ...['--input', join(folder, 'rows.jsonl'), '--output', to],
+    );
+    assert.deepEqual([code, out], [0, '']);
+    const [judged] = parsed(await readFile(to, 'utf8'));
+    assert.deepEqual([judged!.id, judged!.outcome], ['loops', 'timeout']);
+    assert.ok(judged!.ms < 5000, `${judged!.ms} ms`);
+  });
+
+  for (const [title, args, rows, message] of [
+    ['no row', [], '', /rows\.jsonl: there is no row in it/],
+    ['what is not JSON', [], `${lines(ROWS)}\n{`, /rows\.jsonl: line 6: not JSON/],
+    ['a missing field', [], '{"id":"a","entry":"f","tests":[[[1],1]]}', /line 1: code: is missing/],
+    ['a field of another type', [], '{"id":"a","code":1,"entry":"f","tests":[[[1],1]]}', /line 1: code: .*string/],
+    [
+      'a float without its tag',
+      [],
+      '{"id":"a","code":"","entry":"f","tests":[[[1.5],1]]}',
+      /line 1: tests\.0.*: is not a value of the tagged codec/,
+    ],
+    [
+      'test source in mode values',
+      [],
+      '{"id":"a","code":"","test_source":"assert 1"}',
+      /line 1: tests: is missing; .* --mode assert or pytest/,
+    ],
+    ['values in mode pytest', ['--mode', 'pytest'], lines(ROWS), /line 1: test_source: is missing; .* --mode values/],
+    [
+      'two files in mode assert',
+      ['--mode', 'assert'],
+      '{"id":"a","code":"","files":{"a.py":"","b.py":""}}',
+      /line 1: files: mode assert takes one file, here are 2/,
+    ],
+    [
+      'a file outside',
+      ['--mode', 'pytest'],
+      '{"id":"a","code":"","files":{"a/../../b.py":""}}',
+      /line 1: files\..*relative path/,
+    ],
+    ['a limit of the row', [], lines([{ ...ROWS[0], limits: { cpu: 1 } }]), /line 1: limits: .*cpu/],
+    ['a limit of the command', ['--memory-mb', '0'], lines(ROWS), /--memory-mb: '0' is not a whole number from 1 on/],
+    ['another mode', ['--mode', 'doctest'], lines(ROWS), /'doctest' is invalid\. Allowed choices are values, assert/],
+  ] as const) {
+    it(`refuses ${title} in one line, before a sandbox is opened`, async () => {
+      const folder = await temporaryFolder({ 'rows.jsonl': rows });
+      const { code, out, err } = await inProcess('sandbox', 'run', ...args, '--input', join(folder, 'rows.jsonl'));
+      assert.equal(code, 1);
+      assert.equal(out, '');
+      assert.match(err, message);
+      assert.equal(err.trim().split('\n').length, 1, err);
+    });
+  }
+
+  it('leaves no output file behind after a fault', async () => {
+    const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
+    const to = join(folder, 'none', 'out.jsonl');
+    const { code, err } = await inProcess(
+      ...['sandbox', 'run', '--backend', 'wasm', '--input', join(folder, 'rows.jsonl'), '--output', to],
+    );
+    assert.equal(code, 1);
+    assert.match(err, /--output .*: there is no folder/);
+    assert.ok(!existsSync(to));
+  });
+
+  it('is left by Ctrl-C with 130', async () => {
+    const slow = { ...ROWS[3], limits: { cpuSeconds: 20, wallSeconds: 60 } };
+    const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], slow]) });
+    let sent = false;
+    const ended = await gauntlet(
+      ['sandbox', 'run', '--backend', 'wasm', '--input', join(folder, 'rows.jsonl'), '--json'],
+      {},
+      (text, pid) => {
+        if (sent || !text.includes('sandbox: wasm')) return;
+        sent = true;
+        setTimeout(() => process.kill(pid, 'SIGINT'), 500);
+      },
+    );
+    assert.equal(ended.code, 130, ended.err);
+    assert.match(ended.err, /stopped before the end\n$/);
+  });
+});
+
+describe('rows in order', () => {
+  async function* numbers(n: number, read: (i: number) => void = () => undefined): AsyncGenerator<number> {
+    for (let i = 0; i < n; i++) {
+      read(i);
+      yield i;
+    }
+  }
+
+  it('come out in order, whichever is ready first, and no more are read than the window holds', async () => {
+    let [reading, done] = [0, 0];
+    const work = async (i: number): Promise<number> => {
+      await new Promise((resolve) => setTimeout(resolve, i % 3 === 0 ? 4 : 0));
+      return i * 2;
+    };
+    const seen: number[] = [];
+    for await (const value of inOrder(
+      numbers(20, () => reading++),
+      4,
+      work,
+    )) {
+      assert.ok(reading - done <= 4, `${reading} read, ${done} done`);
+      done++;
+      seen.push(value);
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 20 }, (_, i) => i * 2),
+    );
+  });
+
+  it('end with the first fault', async () => {
+    const work = async (i: number): Promise<number> => {
+      if (i >= 2) throw new Error(`fault ${i}`);
+      return i;
+    };
+    const seen: number[] = [];
+    await assert.rejects(async () => {
+      for await (const value of inOrder(numbers(10), 4, work)) seen.push(value);
+    }, /fault 2/);
+    assert.deepEqual(seen, [0, 1]);
+  });
+});
+
+describe('the bar of rows', () => {
+  class Terminal extends Writable {
+    text = '';
+    readonly isTTY: boolean;
+    readonly columns = 80;
+    constructor(isTTY: boolean) {
+      super();
+      this.isTTY = isTTY;
+    }
+    override _write(chunk: Buffer, _: string, next: () => void): void {
+      this.text += chunk.toString();
+      next();
+    }
+    cursorTo = (): boolean => true;
+    clearLine = (): boolean => true;
+    moveCursor = (): boolean => true;
+  }
+  const open = (isTTY: boolean): Terminal => {
+    const terminal = new Terminal(isTTY);
+    const bar = openRowBar(8, 'programs', terminal as unknown as NodeJS.WriteStream);
+    bar.update(2, '2 pass');
+    bar.stop();
+    return terminal;
+  };
+
+  it('shows how many are done on a terminal', () => {
+    assert.match(open(true).text, /█+░+ 2\/8 programs · 2 pass/);
+  });
+
+  it('says nothing where there is none', () => {
+    assert.equal(open(false).text, '');
+  });
+});
