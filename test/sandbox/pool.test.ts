@@ -229,7 +229,14 @@ describe('programs with tests', () => {
       ],
     );
     assert.deepEqual(outcomes, [
-      { id: 'p', outcome: 'timeout', tests: ['pass', 'timeout'], names: ['test_a', 'test_b'], messages: [null, 'too slow'], ms: 7 },
+      {
+        id: 'p',
+        outcome: 'timeout',
+        tests: ['pass', 'timeout'],
+        names: ['test_a', 'test_b'],
+        messages: [null, 'too slow'],
+        ms: 7,
+      },
       { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7 },
     ]);
   });
