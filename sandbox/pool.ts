@@ -3,62 +3,74 @@
 import { GauntletError } from '../core/errors.js';
 import { type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
 import { type Guest, GuestLost, type GuestRun, type ResolvedJob } from './guest/channel.js';
+import type { RunOptions } from './sandbox.js';
 
-export interface PoolOptions {
-  size: number; // guests
-  depth: number; // jobs sent to one guest ahead of its answers
-  open(job: ResolvedJob): Promise<Guest>; // a guest that fits this job
+/** What a pool spreads its jobs over. `run` throws GuestLost when the guest ended under the job. */
+export interface Runner<Job, Run> {
+  readonly usable: boolean;
+  fits(job: Job): boolean;
+  run(job: Job): Promise<Run>;
+  close(): Promise<void>;
 }
 
-interface Task {
-  job: ResolvedJob;
+export interface PoolOptions<Job = ResolvedJob, Run extends { wallHit: boolean } = GuestRun> {
+  size: number; // guests
+  depth: number; // jobs sent to one guest ahead of its answers
+  open(job: Job): Promise<Runner<Job, Run>>; // a guest that fits this job
+}
+
+/** A job whose answer is known, and the verdict over a job that ended its guests twice while the known one still runs. */
+export interface BlamePolicy<Job, Run> {
+  canary(like: Job): Job;
+  isCanaryAnswer(run: Run): boolean;
+  blame(job: Job, message: string): Run;
+}
+
+interface Task<Job, Run> {
+  job: Job;
   alone: boolean; // nothing else runs beside it
   losses: number; // guests that ended while they ran it
   moves: number; // guests that ended while it waited there
   cancelled: boolean;
-  resolve(run: GuestRun): void;
+  resolve(run: Run): void;
   reject(error: Error): void;
 }
-interface Slot {
-  guest?: Promise<Guest>;
+interface Slot<Job, Run> {
+  guest?: Promise<Runner<Job, Run>>;
   inFlight: number;
 }
 
 const OPEN_ATTEMPTS = 3;
 const MAX_MOVES = 50;
-const CANARY = { code: 'def canary(x):\n  return x + 1\n', entry: 'canary', inputs: [[41]] };
 
-export class GuestPool {
-  #queue: Task[] = [];
-  #alone: Task[] = [];
-  #slots: Slot[];
+export class Pool<Job, Run extends { wallHit: boolean }> {
+  #queue: Task<Job, Run>[] = [];
+  #alone: Task<Job, Run>[] = [];
+  #slots: Slot<Job, Run>[];
   #closed = false;
   #isAloneRunning = false;
 
-  constructor(readonly options: PoolOptions) {
+  constructor(
+    readonly options: PoolOptions<Job, Run>,
+    readonly policy: BlamePolicy<Job, Run>,
+  ) {
     this.#slots = Array.from({ length: options.size }, () => ({ inFlight: 0 }));
   }
 
-  /** Results in the order of the jobs. Rejects with SANDBOX_FAULT, or with the signal's reason. */
-  async run(
-    jobs: ExecutionJob[],
-    { signal, onProgress }: { signal?: AbortSignal; onProgress?: (done: number) => void } = {},
-  ): Promise<ExecutionResult[]> {
+  /** Answers in the order of the jobs. Rejects with SANDBOX_FAULT, or with the signal's reason. */
+  async runAll(jobs: Job[], { signal, onProgress }: RunOptions = {}): Promise<Run[]> {
     signal?.throwIfAborted();
     if (this.#closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox is closed');
     let done = 0;
-    const tasks: Task[] = [];
-    const results = jobs.map((job) => {
-      const limits = limitsSchema.parse(job.limits ?? {});
-      return new Promise<GuestRun>((resolve, reject) => {
-        const resolved = { ...job, limits };
-        if (job.inputs.length === 0) return resolve({ calls: [], ms: 0, wallHit: false });
-        tasks.push({ job: resolved, alone: false, losses: 0, moves: 0, cancelled: false, resolve, reject });
-      }).then((run): ExecutionResult => {
+    const tasks: Task<Job, Run>[] = [];
+    const results = jobs.map((job) =>
+      new Promise<Run>((resolve, reject) => {
+        tasks.push({ job, alone: false, losses: 0, moves: 0, cancelled: false, resolve, reject });
+      }).then((run) => {
         onProgress?.(++done);
-        return { id: job.id, calls: run.calls, ms: run.ms };
-      });
-    });
+        return run;
+      }),
+    );
     const cancel = () => {
       for (const task of tasks) {
         task.cancelled = true;
@@ -106,7 +118,7 @@ export class GuestPool {
     }
   }
 
-  async #start(slot: Slot, task: Task): Promise<void> {
+  async #start(slot: Slot<Job, Run>, task: Task<Job, Run>): Promise<void> {
     slot.inFlight++;
     if (task.alone) this.#isAloneRunning = true;
     try {
@@ -126,7 +138,7 @@ export class GuestPool {
   }
 
   /** The slot's guest, or a new one where it has none, its guest has ended, or the job does not fit. */
-  async #ready(slot: Slot, job: ResolvedJob): Promise<Guest> {
+  async #ready(slot: Slot<Job, Run>, job: Job): Promise<Runner<Job, Run>> {
     for (;;) {
       const seen = slot.guest;
       const current = await seen?.catch(() => undefined);
@@ -139,7 +151,7 @@ export class GuestPool {
     }
   }
 
-  async #open(job: ResolvedJob): Promise<Guest> {
+  async #open(job: Job): Promise<Runner<Job, Run>> {
     for (let attempt = 1; ; attempt++) {
       if (this.#closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox was closed');
       try {
@@ -154,7 +166,7 @@ export class GuestPool {
   }
 
   /** A job that was only waiting goes back. One whose guest ended twice is to blame if a fresh guest still works. */
-  async #recover(slot: Slot, task: Task, error: Error): Promise<void> {
+  async #recover(slot: Slot<Job, Run>, task: Task<Job, Run>, error: Error): Promise<void> {
     if (!(error instanceof GuestLost)) return task.reject(error);
     if (this.#closed) return task.reject(new GauntletError('SANDBOX_FAULT', 'the sandbox was closed'));
     if (task.cancelled) return;
@@ -163,15 +175,52 @@ export class GuestPool {
     if (error.running && ++task.losses >= 2) {
       try {
         const guest = await this.#ready(slot, task.job);
-        const run = await guest.run({ ...task.job, ...CANARY, id: 'canary' });
-        const [answer] = run.calls;
-        if (answer?.kind !== 'value' || answer.value !== 42) throw new Error('a known program gave another answer');
-        const message = `the program ended its sandbox: ${error.message}`;
-        return task.resolve({ calls: task.job.inputs.map(() => ({ kind: 'error', message })), ms: 0, wallHit: false });
+        const run = await guest.run(this.policy.canary(task.job));
+        if (!this.policy.isCanaryAnswer(run)) throw new Error('a known program gave another answer');
+        return task.resolve(this.policy.blame(task.job, `the program ended its sandbox: ${error.message}`));
       } catch (fault) {
         return task.reject(new GauntletError('SANDBOX_FAULT', `${error.message}; ${(fault as Error).message}`));
       }
     }
     (task.alone ? this.#alone : this.#queue).unshift(task);
+  }
+}
+
+const valuesPolicy: BlamePolicy<ResolvedJob, GuestRun> = {
+  canary: ({ limits }) => ({
+    id: 'canary',
+    code: 'def canary(x):\n  return x + 1\n',
+    entry: 'canary',
+    inputs: [[41]],
+    limits,
+  }),
+  isCanaryAnswer: ({ calls: [answer] }) => answer?.kind === 'value' && answer.value === 42,
+  blame: (job, message) => ({ calls: job.inputs.map(() => ({ kind: 'error', message })), ms: 0, wallHit: false }),
+};
+
+/** Programs and inputs over guests. */
+export class GuestPool {
+  #pool: Pool<ResolvedJob, GuestRun>;
+
+  constructor(readonly options: PoolOptions & { open(job: ResolvedJob): Promise<Guest> }) {
+    this.#pool = new Pool(options, valuesPolicy);
+  }
+
+  async run(jobs: ExecutionJob[], options: RunOptions = {}): Promise<ExecutionResult[]> {
+    const some = jobs.flatMap((job, at) => (job.inputs.length > 0 ? [{ job, at }] : []));
+    const skipped = jobs.length - some.length;
+    for (let done = 1; done <= skipped; done++) options.onProgress?.(done);
+    const runs = await this.#pool.runAll(
+      some.map(({ job }) => ({ ...job, limits: limitsSchema.parse(job.limits ?? {}) })),
+      { ...options, onProgress: (done) => options.onProgress?.(done + skipped) },
+    );
+    const results = jobs.map(({ id }): ExecutionResult => ({ id, calls: [], ms: 0 }));
+    for (const [i, { at }] of some.entries())
+      results[at] = { id: jobs[at]!.id, calls: runs[i]!.calls, ms: runs[i]!.ms };
+    return results;
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
   }
 }
