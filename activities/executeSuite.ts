@@ -19,7 +19,7 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
 
 /** Two passes through the sandbox: references on generated inputs, then candidates on the suites. */
 export async function runQuestions(scope: Scope, config: RunConfig, questions: Question[]): Promise<Cell[]> {
-  const sandbox = await scope.deps.sandbox(config.sandbox);
+  const sandbox = await scope.deps.sandbox(config);
   const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
   const read = questions.map((question) => readTurns(question, config));
   const references = referenceJobs(questions, read, config.limits);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
+import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { packageRoot, tinyModelPath } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
 import type { Device, Engine, EngineOptions } from '../ml/session/engine.js';
@@ -35,9 +36,10 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     const { path, ...opening } = JSON.parse(key) as EngineOptions & { path: string };
     return openEngine(path, opening);
   });
-  const sandboxes = once((kind: RunConfig['sandbox']) =>
-    openSandbox(kind, { log: options.say ?? ((line) => log?.warn(line)) }),
-  );
+  const sandboxes = once((key: string) => {
+    const { kind, containers } = JSON.parse(key) as { kind: RunConfig['sandbox']; containers: Containers };
+    return openSandbox(kind, { ...containers, log: options.say ?? ((line) => log?.warn(line)) });
+  });
   const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
   const store = await openFileStore(options.store);
   return {
@@ -47,7 +49,10 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         const path = model === 'tiny' ? tinyModelPath() : model;
         return engines.open(JSON.stringify({ path, ...engineOptions(config, options) }));
       },
-      sandbox: (kind) => sandboxes.open(options.sandbox ?? kind),
+      sandbox: (config) => {
+        const containers = containersSchema.parse(config.containers ?? {});
+        return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));
+      },
       loadProblems,
       codeVersion: version,
       // loaded when a run ends: the plotting library takes half a second

@@ -47,7 +47,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const workers: Worker[] = [];
   try {
     // asked for by name: a daemon that is missing should say so now, not at the first test
-    if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox(options.sandbox);
+    if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
     for (const role of roles)
       workers.push(await Worker.create(await workerOptions(role, connection, namespace, opened.deps)));
   } catch (error) {

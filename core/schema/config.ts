@@ -1,7 +1,7 @@
 // The configuration of a run: every knob of the method, with the field's names. Parsed once, at an edge.
 import { z } from 'zod';
 import { type Role, STAGES, stageSchema } from './chain.js';
-import { limitsSchema } from './execution.js';
+import { containersSchema, limitsSchema } from './execution.js';
 
 const positiveInt = z.int().positive();
 const share = z.number().min(0).max(1);
@@ -129,6 +129,7 @@ const fieldsSchema = z.strictObject({
     })
     .prefault({}),
   sandbox: z.enum(['auto', 'docker', 'wasm']).default('auto'),
+  containers: containersSchema.prefault({}), // of the Docker backend
   limits: limitsSchema.prefault({}),
   engine: engineSchema.prefault({}),
 });

@@ -5,11 +5,29 @@ import { valueSchema } from './value.js';
 
 export const limitsSchema = z.strictObject({
   cpuSeconds: z.number().positive().default(2), // per program, CPU time
+  caseCpuSeconds: z.number().positive().default(1), // per call: one that passes it leaves the later calls theirs
   wallSeconds: z.number().positive().default(10), // per program
   memoryMb: z.int().positive().default(256),
   outputBytes: z.int().positive().default(1_000_000),
 });
 export type Limits = z.infer<typeof limitsSchema>;
+
+/** uid: a long-lived container, a uid for each program. strict: a container for each program, with no capability. */
+export const isolationSchema = z.enum(['uid', 'strict']);
+export type Isolation = z.infer<typeof isolationSchema>;
+
+/** What programs may import: the standard library only, or numpy too (with pytest and mypy beside it). */
+export const packagesSchema = z.enum(['none', 'numpy']);
+export type Packages = z.infer<typeof packagesSchema>;
+
+/** How the Docker backend runs programs. */
+export const containersSchema = z.strictObject({
+  isolation: isolationSchema.default('uid'),
+  packages: packagesSchema.default('none'),
+  runtime: z.string().min(1).nullable().default(null), // of the daemon, e.g. 'runsc'; null: its default
+  size: z.int().positive().nullable().default(null), // containers at work; null: one a core
+});
+export type Containers = z.infer<typeof containersSchema>;
 
 /** One program and the argument tuples it is called with, in order. */
 export const executionJobSchema = z.strictObject({

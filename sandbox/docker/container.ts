@@ -1,66 +1,12 @@
 // One hardened container with the fork server as pid 1, and the host's end of its streams.
-import { randomInt } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import { type Guest, GuestChannel, type GuestRun, type ResolvedJob } from '../guest/channel.js';
-import { guestSource } from '../guest/source.js';
-import { ownLabels, removeContainer } from './reaper.js';
+import { type ContainerSpec, containerOptions } from './options.js';
+import { removeContainer } from './reaper.js';
 
 const MAX_JOBS = 2000; // then the container is replaced
-const UIDS = 100_000; // a container's own range of uids: the kernel counts some resources per uid across containers
-const HARNESS_MB = 64; // beside the memory of the program
 const START_SECONDS = 30;
-const MIB = 2 ** 20;
-
-/** Everything a program could reach is closed here; see docs/sandbox.md for what each line is for. */
-export function containerOptions(image: string, memoryMb: number): Docker.ContainerCreateOptions {
-  const firstUid = 1_000_000 + randomInt(0, 10_000) * UIDS;
-  const memory = (memoryMb + HARNESS_MB) * MIB;
-  return {
-    Image: image,
-    Cmd: ['python3', '-P', '-s', '-B', '-c', guestSource('forkserver'), String(firstUid)],
-    Entrypoint: [],
-    User: '0:0', // inside, with three capabilities, for pid 1 alone; every program gets a uid of its own and none
-    WorkingDir: '/tmp',
-    Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8'],
-    Labels: ownLabels(),
-    AttachStdin: true,
-    AttachStdout: true,
-    AttachStderr: true,
-    OpenStdin: true,
-    StdinOnce: true,
-    Tty: false,
-    NetworkDisabled: true,
-    HostConfig: {
-      NetworkMode: 'none',
-      ReadonlyRootfs: true,
-      CapDrop: ['ALL'],
-      CapAdd: ['SETUID', 'SETGID', 'KILL'],
-      SecurityOpt: ['no-new-privileges'],
-      Memory: memory,
-      MemorySwap: memory,
-      PidsLimit: 64,
-      NanoCpus: 1e9,
-      OomScoreAdj: 500,
-      IpcMode: 'none',
-      AutoRemove: true,
-      RestartPolicy: { Name: 'no' },
-      LogConfig: { Type: 'none', Config: {} },
-      Tmpfs: { '/tmp': 'rw,noexec,nosuid,nodev,size=16m,nr_inodes=1k,mode=1777' },
-      Sysctls: {
-        'kernel.shmmni': '0',
-        'kernel.msgmni': '0',
-        'kernel.sem': '0 0 0 0',
-        'fs.mqueue.queues_max': '0',
-      },
-      Ulimits: [
-        { Name: 'core', Soft: 0, Hard: 0 },
-        { Name: 'nofile', Soft: 64, Hard: 64 },
-        { Name: 'fsize', Soft: 16 * MIB, Hard: 16 * MIB },
-      ],
-    },
-  };
-}
 
 export class ContainerGuest implements Guest {
   #channel: GuestChannel;
@@ -72,24 +18,24 @@ export class ContainerGuest implements Guest {
   private constructor(
     readonly container: Docker.Container,
     stream: Duplex,
-    readonly memoryMb: number,
+    readonly spec: ContainerSpec,
   ) {
     const destroy = () => {
       stream.destroy();
       void this.#remove();
     };
-    this.#channel = new GuestChannel({ write: (data) => void stream.write(data), destroy }, MAX_JOBS);
+    this.#channel = new GuestChannel({ write: (data) => void stream.write(data), destroy }, spec.isolation === 'strict' ? 1 : MAX_JOBS);
     stream.on('data', (data: Buffer) => this.#demultiplex(data));
     const gone = () => this.#channel.end(`the container ended ${this.#stderr.trim().split('\n').pop()}`.trim());
     stream.on('end', gone).on('close', gone).on('error', gone);
   }
 
-  static async start(docker: Docker, image: string, memoryMb: number): Promise<ContainerGuest> {
-    const container = await docker.createContainer(containerOptions(image, memoryMb));
+  static async start(docker: Docker, spec: ContainerSpec): Promise<ContainerGuest> {
+    const container = await docker.createContainer(containerOptions(spec));
     let guest: ContainerGuest | undefined;
     try {
       const stream = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true });
-      guest = new ContainerGuest(container, stream as unknown as Duplex, memoryMb);
+      guest = new ContainerGuest(container, stream as unknown as Duplex, spec);
       const timer = setTimeout(() => guest!.#channel.end('the container did not start in time'), START_SECONDS * 1000);
       try {
         await container.start();
@@ -109,7 +55,7 @@ export class ContainerGuest implements Guest {
   }
 
   fits(job: ResolvedJob): boolean {
-    return job.limits.memoryMb <= this.memoryMb;
+    return job.limits.memoryMb <= this.spec.memoryMb;
   }
 
   /** The guest keeps the limits itself; a container that is silent far beyond them is replaced. */

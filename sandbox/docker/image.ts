@@ -1,32 +1,46 @@
-// The Python image of the sandbox: the stock one where a registry answers quickly, else built from Debian packages.
+// The two Python images of the sandbox, made where they are missing: from the stock image where a registry answers
+// quickly, else from Debian packages.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
+import type { Packages } from '../../core/schema/execution.js';
 import { packageRoot } from '../guest/source.js';
 
-export const IMAGE = 'gauntlet-python:1';
+/** Standard library only; and with numpy, pytest and mypy, for evaluation sets and for test source. */
+export const IMAGES: Record<Packages, string> = { none: 'gauntlet-python:1', numpy: 'gauntlet-python-numpy:1' };
+const PIP: Record<Packages, string> = { none: '', numpy: 'numpy==1.26.4 pytest==7.4.4 mypy==1.11.2' };
 const STOCK = 'python:3.12-slim';
 const FIRST_BYTE_MS = 5000; // a registry that has not begun by then is taken as absent
 const PULL_MS = 300_000;
+const FOLDER = 'infra/images';
 
-/** The name of an image with python3, made where it is missing. @throws GauntletError SANDBOX_UNAVAILABLE */
-export async function ensureImage(docker: Docker, log: (line: string) => void): Promise<string> {
-  if (await has(docker, IMAGE)) return IMAGE;
-  if (!(await has(docker, STOCK))) {
+/** The name of the image, made where it is missing. @throws GauntletError SANDBOX_UNAVAILABLE */
+export async function ensureImage(docker: Docker, packages: Packages, log: (line: string) => void): Promise<string> {
+  const image = IMAGES[packages];
+  if (await hasImage(docker, image)) return image;
+  let reason: string | undefined;
+  if (!(await hasImage(docker, STOCK))) {
     log(`sandbox: pulling ${STOCK} (once)`);
-    const reason = await pull(docker, STOCK);
-    if (reason) {
-      log(`sandbox: no registry (${reason}); building ${IMAGE} from Debian packages (once)`);
-      await build(docker);
-      return IMAGE;
+    reason = await pull(docker);
+    if (reason) reason = `no registry (${reason})`;
+  }
+  if (!reason) {
+    log(`sandbox: building ${image} from ${STOCK} (once)`);
+    reason = await buildStock(docker, packages, image);
+    if (!reason) return image;
+    if (packages === 'none') {
+      await tag(docker, STOCK, image); // it will do, if slower to start
+      return image;
     }
   }
-  await docker.getImage(STOCK).tag({ repo: 'gauntlet-python', tag: '1' });
-  return IMAGE;
+  log(`sandbox: ${reason}; building ${image} from Debian packages (once)`);
+  await buildDebian(docker, packages, image, reason);
+  return image;
 }
 
-async function has(docker: Docker, image: string): Promise<boolean> {
+/** Whether the daemon has it. @throws GauntletError SANDBOX_FAULT when it does not say */
+export async function hasImage(docker: Docker, image: string): Promise<boolean> {
   try {
     await docker.getImage(image).inspect();
     return true;
@@ -38,61 +52,99 @@ async function has(docker: Docker, image: string): Promise<boolean> {
   }
 }
 
+const oneLine = (error: unknown): string => (error as Error).message.split('\n')[0]!.slice(0, 200);
+
+async function tag(docker: Docker, from: string, image: string): Promise<void> {
+  const [repo, version] = image.split(':') as [string, string];
+  await docker.getImage(from).tag({ repo, tag: version });
+}
+
+/** Waits for the end of a stream of progress lines; `onLine` hears of each. */
+function followed(docker: Docker, stream: NodeJS.ReadableStream, onLine: () => void = () => {}): Promise<void> {
+  return new Promise((resolve, reject) =>
+    docker.modem.followProgress(stream, (error) => (error ? reject(error) : resolve()), onLine),
+  );
+}
+
 /** Why the pull failed, in one line; undefined when the image is there. */
-async function pull(docker: Docker, image: string): Promise<string | undefined> {
+async function pull(docker: Docker): Promise<string | undefined> {
   const abort = new AbortController();
   let timer = setTimeout(() => abort.abort(), FIRST_BYTE_MS);
+  const late = new Promise<never>((_, reject) => {
+    abort.signal.addEventListener('abort', () => reject(new Error('no answer in time')));
+  });
+  late.catch(() => {});
   try {
-    const stream = await docker.pull(image, { abortSignal: abort.signal });
-    await new Promise<void>((resolve, reject) => {
-      abort.signal.addEventListener('abort', () => {
-        (stream as unknown as { destroy(): void }).destroy();
-        reject(new Error('no answer in time'));
-      });
-      docker.modem.followProgress(
-        stream,
-        (error) => (error ? reject(error) : resolve()),
-        () => {
-          clearTimeout(timer);
-          timer = setTimeout(() => abort.abort(), PULL_MS);
-        },
-      );
+    const stream = await docker.pull(STOCK, { abortSignal: abort.signal });
+    abort.signal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy());
+    const following = followed(docker, stream, () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => abort.abort(), PULL_MS);
     });
+    await Promise.race([following, late]);
     return undefined;
   } catch (error) {
-    return abort.signal.aborted ? 'no answer in time' : (error as Error).message.split('\n')[0]!.slice(0, 120);
+    return abort.signal.aborted ? 'no answer in time' : oneLine(error);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Pipes the tar that the build script writes into Docker's import. */
-async function build(docker: Docker): Promise<void> {
-  const script = path.join(packageRoot(), 'infra/images/build-python-image.sh');
-  const child = spawn('bash', [script], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Builds on the stock image. Why that failed, in one line; undefined when the image is there. */
+async function buildStock(docker: Docker, packages: Packages, image: string): Promise<string | undefined> {
+  const dockerfile = 'python.Dockerfile';
+  const context = { context: path.join(packageRoot(), FOLDER), src: [dockerfile] };
+  try {
+    const stream = await docker.buildImage(context, {
+      t: image,
+      dockerfile,
+      buildargs: { PACKAGES: PIP[packages], ...proxies() },
+      networkmode: 'host', // the daemon's own: there also where it has no bridge
+      rm: true,
+      forcerm: true,
+    });
+    await followed(docker, stream);
+    return (await hasImage(docker, image)) ? undefined : `building on ${STOCK} gave no image`;
+  } catch (error) {
+    return `building on ${STOCK} failed (${oneLine(error)})`;
+  }
+}
+
+/** Build arguments that Docker knows by itself. */
+function proxies(): Record<string, string> {
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+/** Pipes the tar that the build script writes into Docker's import; tagged once it is known to be whole. */
+async function buildDebian(docker: Docker, packages: Packages, image: string, why?: string): Promise<void> {
+  const script = path.join(packageRoot(), FOLDER, 'build-python-image.sh');
+  const child = spawn('bash', [script, packages], { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (text) => {
     errors = (errors + text).slice(-4000);
   });
   const exited = new Promise((resolve) => child.once('error', resolve).once('close', resolve));
-  const changes = ['ENV PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8', 'WORKDIR /tmp', 'CMD ["python3"]'];
-  const progress = await docker.importImage(child.stdout, { repo: 'gauntlet-python', tag: 'new', changes });
-  await new Promise<void>((resolve, reject) =>
-    docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve())),
-  ).catch((error) => {
+  const changes = [
+    'ENV PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8',
+    'WORKDIR /tmp',
+    'CMD ["python3"]',
+    'LABEL gauntlet.sandbox.image=debian',
+  ];
+  const repo = image.split(':')[0]!;
+  const draft = `new-${process.pid}`;
+  const progress = await docker.importImage(child.stdout, { repo, tag: draft, changes });
+  await followed(docker, progress).catch((error) => {
     errors += `\n${(error as Error).message}`;
   });
   const status = await exited;
-  if (status === 0) await docker.getImage('gauntlet-python:new').tag({ repo: 'gauntlet-python', tag: '1' });
+  if (status === 0) await tag(docker, `${repo}:${draft}`, image);
   await docker
-    .getImage('gauntlet-python:new')
+    .getImage(`${repo}:${draft}`)
     .remove()
     .catch(() => {});
   if (status !== 0) {
     const reason = errors.trim().split('\n').pop();
-    throw new GauntletError(
-      'SANDBOX_UNAVAILABLE',
-      `no Python image: ${STOCK} cannot be pulled, and building failed: ${reason}`,
-    );
+    throw new GauntletError('SANDBOX_UNAVAILABLE', `no image ${image}: ${why}, and building one failed: ${reason}`);
   }
 }

@@ -1,63 +1,75 @@
-// The backend for real use: a fork server in a long-lived container, a fresh uid for every program.
+// The backend for real use: containers of a pool, one image for programs and one for test source.
 import os from 'node:os';
-import Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
+import type { Isolation, Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { runTestJobs } from '../split.js';
 import { ContainerGuest } from './container.js';
+import { connectDocker, requireDaemon } from './daemon.js';
 import { ensureImage } from './image.js';
 import { reapContainers } from './reaper.js';
 
 export interface DockerOptions {
-  size?: number; // containers; default: one a core
-  log?: (line: string) => void;
+  size?: number | undefined; // containers at work; default: one a core
+  isolation?: Isolation | undefined;
+  packages?: Packages | undefined; // that programs may import
+  runtime?: string | null | undefined; // of the daemon; default: its own
+  log?: ((line: string) => void) | undefined;
 }
 
 const DEPTH = 2; // jobs ahead
-const PING_MS = 3000;
-
-/** A client for the daemon that DOCKER_HOST names (else the usual socket), and its version. @throws SANDBOX_UNAVAILABLE */
-export async function connectDocker(): Promise<{ docker: Docker; version: string }> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    const docker = new Docker();
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('no answer in time')), PING_MS);
-    });
-    const { Version } = await Promise.race([docker.version(), late]);
-    return { docker, version: Version };
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'no daemon on this machine' : message.split('\n')[0];
-    throw new GauntletError('SANDBOX_UNAVAILABLE', `Docker does not answer (${reason})`, { cause: error });
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** Opens the backend: removes what dead workers left, and makes the image where it is missing. */
-export async function openDocker({
-  size = os.availableParallelism(),
-  log = () => {},
-}: DockerOptions = {}): Promise<Sandbox> {
-  const { docker, version } = await connectDocker();
+export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> {
+  const { size = os.availableParallelism(), isolation = 'uid', packages = 'none', runtime = null } = options;
+  const { log = () => {} } = options;
+  const daemon = await connectDocker();
+  const { docker, version, remapped } = daemon;
+  requireDaemon(daemon, runtime);
   const left = await reapContainers(docker);
   if (left > 0) log(`sandbox: removed ${left} containers of workers that are gone`);
-  const image = await ensureImage(docker, log);
-  const pool = new GuestPool({
-    size,
-    depth: DEPTH,
-    open: (job) => ContainerGuest.start(docker, image, Math.max(256, job.limits.memoryMb)),
-  });
+
+  const pools = new Map<Packages, GuestPool>();
+  const makePool = async (packages: Packages): Promise<GuestPool> => {
+    const image = await ensureImage(docker, packages, log);
+    const preload = packages === 'numpy' ? ['numpy'] : [];
+    const known = pools.get(packages); // made by another caller meanwhile
+    if (known) return known;
+    const pool = new GuestPool({
+      size,
+      depth: isolation === 'strict' ? 1 : DEPTH,
+      open: (job) => {
+        const memoryMb = Math.max(256, job.limits.memoryMb);
+        return ContainerGuest.start(docker, { image, isolation, runtime, remapped, memoryMb, preload });
+      },
+    });
+    pools.set(packages, pool);
+    return pool;
+  };
+  let closed = false;
+  /** The pool of an image, opened when it is first needed. Test source always runs in 'numpy'. */
+  const poolOf = async (packages: Packages): Promise<GuestPool> => {
+    if (closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox is closed');
+    return pools.get(packages) ?? (await makePool(packages));
+  };
+  await poolOf(packages);
+
+  const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
+  const details = [
+    `docker ${version}`,
+    what,
+    ...(packages === 'none' ? [] : [packages]),
+    ...(runtime ? [runtime] : []),
+    `${size} ${size === 1 ? 'container' : 'containers'}`,
+  ];
   return {
-    info: {
-      kind: 'docker',
-      description: `docker ${version} · fork server, a uid per program · ${size} ${size === 1 ? 'container' : 'containers'}`,
-      boundary: true,
-    },
-    run: (jobs, options) => pool.run(jobs, options),
+    info: { kind: 'docker', description: details.join(' · '), boundary: true },
+    run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
     runTests: runTestJobs,
-    close: () => pool.close(),
+    close: async () => {
+      closed = true;
+      await Promise.all([...pools.values()].map((pool) => pool.close()));
+    },
   };
 }

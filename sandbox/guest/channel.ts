@@ -95,6 +95,7 @@ export class GuestChannel {
       calling: job.calling,
       inputs: job.inputs,
       cpu: limits.cpuSeconds,
+      case: limits.caseCpuSeconds,
       wall: limits.wallSeconds,
       memory: limits.memoryMb * 2 ** 20,
       output: limits.outputBytes,

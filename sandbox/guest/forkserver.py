@@ -1,22 +1,27 @@
-# pid 1 of a sandbox container. It never sees a job: for each one it forks a supervisor, which takes the job from stdin,
-# forks a child for it under a fresh uid, relays what the child answers, then kills whatever is left and wipes /tmp.
-# A child can read all memory that it was forked with, so no process may be forked from one that knew an earlier job:
-# its program, or its answers, would be found in freed memory. Needs CAP_SETUID, CAP_SETGID and CAP_KILL, no more.
-# Answers of children are opaque here: they are counted and passed on as text, never parsed.
+# pid 1 of a sandbox container. Isolation 'uid': it never sees a job; for each one it forks a supervisor, which takes the
+# job from stdin, forks a child for it under a fresh uid, relays what the child answers, then kills whatever is left and
+# wipes /tmp. A child can read all memory that it was forked with, so no process may be forked from one that knew an
+# earlier job: its program, or its answers, would be found in freed memory. Needs CAP_SETUID, CAP_SETGID and CAP_KILL.
+# Isolation 'strict': one job, one uid and no capability; pid 1 does it itself (nothing in its container can signal it)
+# and ends. Answers of children are opaque here: they are counted and passed on as text, never parsed.
 import ctypes
 import gc
+import importlib
 import os
 import resource
 import select
-import shutil
 import signal
 import struct
 import time
 
-UID = [int(sys.argv[1])]  # the uid of the latest child; every fork takes the next one
+OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload}
+STRICT = OPTIONS['isolation'] == 'strict'
+UID = [OPTIONS['first']]  # the uid of the latest child; every fork takes the next one
+LAST_UID = OPTIONS['first'] + OPTIONS['span'] - 200  # near the end of this container's range it retires
 libc = ctypes.CDLL(None)
 PR_SET_CHILD_SUBREAPER = 36  # orphans below the supervisor become its children, so that it can wait for them
 PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
+KEPT = ('PATH', 'LANG', 'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')  # of the environment
 
 
 def read_exactly(fd, size):
@@ -46,108 +51,20 @@ def write_frame(message):
     write_all(1, struct.pack('>I', len(body)) + body)
 
 
-class Counter:
-    """One number of this container's cgroup (v1 or v2), read again at every call; None where it is not there."""
-
-    def __init__(self, *places):
-        self.fd, self.key = None, None
-        for path, key in places:
-            try:
-                self.fd, self.key = os.open(path, os.O_RDONLY | os.O_CLOEXEC), key
-                break
-            except OSError:
-                pass
-
-    def read(self):
-        if self.fd is None:
-            return None
-        words = os.pread(self.fd, 4096, 0).split()
-        return int(words[words.index(self.key) + 1] if self.key else words[0])
-
-
-cgroup = '/sys/fs/cgroup/'
-cpu_v2 = Counter((cgroup + 'cpu.stat', b'usage_usec'))
-cpu_v1 = Counter((cgroup + 'cpuacct/cpuacct.usage', None), (cgroup + 'cpu,cpuacct/cpuacct.usage', None))
-oom_kills = Counter((cgroup + 'memory.events', b'oom_kill'), (cgroup + 'memory/memory.oom_control', b'oom_kill'))
-
-
-def cpu_seconds(pid):
-    """CPU time of the whole container, children of children included; of one process where no cgroup is readable."""
-    if cpu_v2.fd is not None:
-        return cpu_v2.read() / 1e6
-    if cpu_v1.fd is not None:
-        return cpu_v1.read() / 1e9
-    if not pid:
-        return 0.0
-    with open(f'/proc/{pid}/stat') as file:
-        fields = file.read().rpartition(')')[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
-def become(uid):
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-
-
-def tmp_is_empty():
-    with os.scandir('/tmp') as entries:
-        return not any(True for _ in entries)
-
-
-def wipe_tmp(uid):
-    """Deletes, as its owner, what a program left behind."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            become(uid)
-            for folder, names, _ in os.walk('/tmp'):
-                for name in names:
-                    try:
-                        os.chmod(os.path.join(folder, name), 0o700, follow_symlinks=True)
-                    except OSError:
-                        pass
-            for entry in os.scandir('/tmp'):
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                else:
-                    os.unlink(entry.path)
-        finally:
-            os._exit(0)
-    give_up = time.monotonic() + 5
-    while os.waitpid(pid, os.WNOHANG)[0] == 0:
-        if time.monotonic() > give_up:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            break
-        time.sleep(0.002)
-
-
-def sweep(uid):
-    """Kills every other process of this container at once, reaps them, empties /tmp. False: not clean, retire."""
-    try:
-        os.kill(-1, signal.SIGKILL)
-    except OSError:
-        pass
-    try:
-        while True:
-            os.waitpid(-1, 0)
-    except ChildProcessError:
-        pass
-    if not tmp_is_empty():
-        wipe_tmp(uid)
-    return tmp_is_empty()
+cgroup = Cgroup()
 
 
 def child(job, inputs, answers, output):
     """In the forked process: gives up every right, then runs the program. Never returns to the server's loop."""
     os.setsid()
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else the next file is not this process's to write
     try:
         with open('/proc/self/oom_score_adj', 'w') as file:
             file.write('1000')
     except OSError:
         pass
-    become(UID[0])
+    if not STRICT:
+        become(UID[0])
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
     os.dup2(output, 1)
@@ -163,7 +80,7 @@ def child(job, inputs, answers, output):
     ):
         resource.setrlimit(what, (limit, limit))
     for name in list(os.environ):
-        if name not in ('PATH', 'LANG'):
+        if name not in KEPT:
             del os.environ[name]
     os.chdir('/tmp')
     sys.stdin = open(0)
@@ -216,9 +133,32 @@ class Frames:
             self.broken = True
 
 
+class Meter:
+    """The limits of CPU and wall clock: those of the program, and of the call that runs once it is loaded."""
+
+    def __init__(self, job, cpu_start, wall_end):
+        self.cpu_end, self.wall_end, self.case = cpu_start + job['cpu'], wall_end, job['case']
+        self.case_end = None
+
+    def next_call(self):
+        self.case_end = cgroup.cpu_seconds() + self.case
+
+    def over(self):
+        """'timeout' (the program's CPU), 'case' (the call's), 'wall', or None; and seconds until it should be asked again."""
+        used, left = cgroup.cpu_seconds(), self.wall_end - time.monotonic()
+        if used >= self.cpu_end:
+            return 'timeout', 0
+        if left <= 0:
+            return 'wall', 0
+        if self.case_end is not None and used >= self.case_end:
+            return 'case', 0
+        cpu_left = min(self.cpu_end, self.case_end or self.cpu_end) - used
+        return None, min(left, max(0.005, cpu_left), 0.05)
+
+
 def run_child(job, inputs, cpu_start, wall_end):
     """Forks one child for `inputs`. Gives its frames, why it ended (None: all answered), its wait status, cleanliness."""
-    UID[0] += 1
+    UID[0] += 0 if STRICT else 1
     answers_r, answers_w = os.pipe()
     output_r, output_w = os.pipe()
     pid = os.fork()
@@ -236,18 +176,13 @@ def run_child(job, inputs, cpu_start, wall_end):
     poller.register(answers_r, select.POLLIN)
     poller.register(output_r, select.POLLIN)
     poller.register(0, 0)  # hang-up only: the host went away
-    frames, written, why, status = Frames(), 0, None, None
+    frames, meter, written, status = Frames(), Meter(job, cpu_start, wall_end), 0, None
+    why, pause = meter.over()
     while why is None and frames.load_failure is None and len(frames.answers) < len(inputs):
-        used, left = cpu_seconds(pid) - cpu_start, wall_end - time.monotonic()
-        if used >= job['cpu']:
-            why = 'timeout'
-        elif left <= 0:
-            why = 'wall'
-        elif status is not None:
+        if status is not None:
             why = 'exit'
-        if why:
             break
-        for fd, event in poller.poll(1000 * min(left, max(0.005, job['cpu'] - used), 0.05)):
+        for fd, event in poller.poll(1000 * pause):
             if fd == 0:
                 os._exit(0)
             if fd == output_r:
@@ -258,10 +193,12 @@ def run_child(job, inputs, cpu_start, wall_end):
                 if written > job['output']:
                     why = 'output'
             elif fd == answers_r:
-                part = os.read(fd, 65536)
+                part, before = os.read(fd, 65536), len(frames.answers)
                 frames.feed(part)
                 if not part:
                     poller.unregister(fd)
+                if frames.loaded and (meter.case_end is None or len(frames.answers) > before):
+                    meter.next_call()
                 if frames.broken or len(frames.answers) > len(inputs):
                     why = 'protocol'
         if status is None:
@@ -273,7 +210,9 @@ def run_child(job, inputs, cpu_start, wall_end):
                         frames.feed(part)
                 except BlockingIOError:
                     pass
-    clean = sweep(UID[0])
+        if why is None and len(frames.answers) < len(inputs):
+            why, pause = meter.over()
+    clean = sweep(None if STRICT else UID[0])
     os.close(answers_r)
     os.close(output_r)
     return frames, why, status, clean
@@ -290,10 +229,10 @@ def describe(status):
 def run_job(job):
     """Runs a whole job; after a crash in one call the remaining ones go to a fresh child, with what is left of the limits.
     Fewer calls than inputs come back when the container is not clean: the host runs the job again elsewhere."""
-    started, cpu_start = time.monotonic(), cpu_seconds(None)
+    started, cpu_start = time.monotonic(), cgroup.cpu_seconds()
     wall_end, inputs, calls, clean, wall = started + job['wall'], job['inputs'], [], True, False
     while clean and len(calls) < len(inputs):
-        kills = oom_kills.read()
+        kills = cgroup.oom_kills()
         frames, why, status, clean = run_child(job, inputs[len(calls):], cpu_start, wall_end)
         calls += [['answer', text] for text in frames.answers][:len(inputs) - len(calls)]
         missing = len(inputs) - len(calls)
@@ -302,12 +241,14 @@ def run_job(job):
         elif missing and why in ('timeout', 'wall'):
             wall = why == 'wall'
             calls += [['timeout', 'no answer within the limit of ' + ('time' if wall else 'CPU time')]] * missing
+        elif missing and why == 'case':
+            calls.append(['timeout', 'no answer within the limit of CPU time of one call'])
         elif missing and why == 'output':
             calls += [['output', 'the program printed more than the limit']] * missing
         elif missing and why == 'protocol':
             calls += [['error', 'the program wrote into the channel of answers']] * missing
         elif missing:
-            if kills is not None and oom_kills.read() > kills:
+            if kills is not None and cgroup.oom_kills() > kills:
                 verdict = ['memory', 'the program was ended for its use of memory']
             elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
                 verdict = ['timeout', 'no answer within the limit of CPU time']
@@ -318,15 +259,17 @@ def run_job(job):
         'id': job['id'],
         'calls': calls,
         'ms': round((time.monotonic() - started) * 1000, 3),
-        'cpu': cpu_seconds(None),
+        'cpu': cgroup.cpu_seconds(),
         'wall': wall,
-        'retire': not clean,
+        'retire': STRICT or not clean or UID[0] > LAST_UID,
     }
 
 
 libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # without handlers, pid 1 ignores the signals of its own namespace
 signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+for module in OPTIONS['preload']:
+    importlib.import_module(module)
 gc.collect()
 gc.freeze()
 write_all(1, b'GAUNTLT1')
@@ -341,6 +284,12 @@ def supervise(report):
         write_frame(run_job(request))
         os.write(report, str(UID[0]).encode())
 
+
+if STRICT:
+    request = read_frame()
+    if request is not None:
+        write_frame(run_job(request))
+    os._exit(0)
 
 ended = None  # the supervisor before: reaped after the next one was forked, since its exit takes time
 while True:

@@ -37,7 +37,8 @@ export interface JobFrame {
   entry: string;
   calling?: Calling | undefined;
   inputs: unknown[];
-  cpu: number; // seconds
+  cpu: number; // seconds, of the whole program
+  case: number; // seconds of CPU, of one call
   wall: number; // seconds
   memory: number; // bytes
   output: number; // bytes

@@ -147,7 +147,7 @@ function runJob(frame: JobFrame, writeCall: (id: number, call: [string, string])
 // ---- warm up, keep a copy of the heap, serve ----
 const warm = 'def f(a, b):\n  s = sorted([a, b] * 20)\n  return {"x": (s, str(a)), "y": sum(i * i for i in range(500))}';
 for (let i = 0; i < 3; i++)
-  runJob({ id: 0, code: warm, entry: 'f', inputs: [[1, 2], [3, 4]], cpu: 9, wall: 9, memory: 0, output: 1e6 }, () => {});
+  runJob({ id: 0, code: warm, entry: 'f', inputs: [[1, 2], [3, 4]], cpu: 9, case: 9, wall: 9, memory: 0, output: 1e6 }, () => {});
 files.restore();
 cutHost();
 const clean = heap._module.HEAPU8.slice();

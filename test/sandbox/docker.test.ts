@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type Docker from 'dockerode';
-import { IMAGE } from '../../sandbox/docker/image.js';
-import { connectDocker, openDocker } from '../../sandbox/docker/openDocker.js';
+import { connectDocker } from '../../sandbox/docker/daemon.js';
+import { IMAGES } from '../../sandbox/docker/image.js';
+import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
@@ -177,7 +178,7 @@ def f(x):
   it('the reaper removes containers of dead workers and no others', async () => {
     const make = (labels: Record<string, string>) =>
       docker.createContainer({
-        Image: IMAGE,
+        Image: IMAGES.none,
         Cmd: ['python3', '-c', 'pass'],
         Labels: labels,
         HostConfig: { NetworkMode: 'none' },

@@ -5,7 +5,7 @@ import { encodeFrame, FrameReader, MAGIC, toCallResult } from '../../sandbox/gue
 import { isPlainValue } from '../../sandbox/guest/values.js';
 
 const greeting = () => Buffer.concat([Buffer.from(MAGIC, 'latin1'), encodeFrame({ ready: true, python: '3.12' })]);
-const limits = { cpuSeconds: 1, wallSeconds: 1, memoryMb: 256, outputBytes: 100 };
+const limits = { cpuSeconds: 1, caseCpuSeconds: 1, wallSeconds: 1, memoryMb: 256, outputBytes: 100 };
 const job: ResolvedJob = { id: 'a', code: '', entry: 'f', inputs: [[1], [2]], limits };
 const result = (id: number, calls: unknown[], more = {}) =>
   encodeFrame({ id, calls, ms: 1, cpu: 2, wall: false, retire: false, ...more });

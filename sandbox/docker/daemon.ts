@@ -1,0 +1,104 @@
+// The Docker daemon: how it is reached, and what it can do. DOCKER_HOST may name a socket, tcp:// or ssh://;
+// DOCKER_TLS_VERIFY and DOCKER_CERT_PATH are the client's usual ones.
+import Docker from 'dockerode';
+import { GauntletError } from '../../core/errors.js';
+
+export interface Daemon {
+  docker: Docker;
+  version: string;
+  cgroup: '1' | '2' | 'none';
+  runtimes: string[];
+  runtime: string; // the default
+  rootless: boolean;
+  remapped: boolean; // containers see few uids: rootless, or userns-remap
+  limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean };
+}
+
+const PING_MS = 5000;
+
+/** Rejects when the promise takes longer; what it still does goes on unheard. */
+export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: no answer in time`)), ms);
+  });
+  promise.catch(() => {});
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Info {
+  CgroupVersion?: string;
+  CgroupDriver?: string;
+  Runtimes?: Record<string, unknown>;
+  DefaultRuntime?: string;
+  SecurityOptions?: string[];
+  MemoryLimit?: boolean;
+  SwapLimit?: boolean;
+  PidsLimit?: boolean;
+  CpuCfsQuota?: boolean;
+  CPUCfsQuota?: boolean;
+}
+
+/** The daemon that DOCKER_HOST names, else the usual socket. @throws GauntletError SANDBOX_UNAVAILABLE in one line */
+export async function connectDocker(): Promise<Daemon> {
+  try {
+    const docker = new Docker();
+    const { Version } = await within(PING_MS, 'version', docker.version());
+    const info: Info = await within(PING_MS, 'info', docker.info());
+    return { docker, version: Version, ...readInfo(info) };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const host = process.env.DOCKER_HOST;
+    const reason = code === 'ENOENT' ? 'no daemon on this machine' : message.split('\n')[0];
+    throw new GauntletError('SANDBOX_UNAVAILABLE', `Docker${host ? ` at ${host}` : ''} does not answer (${reason})`, {
+      cause: error,
+    });
+  }
+}
+
+export function readInfo(info: Info): Omit<Daemon, 'docker' | 'version'> {
+  const security = info.SecurityOptions ?? [];
+  const has = (name: string) => security.some((option) => option.split(',')[0] === `name=${name}`);
+  const rootless = has('rootless');
+  return {
+    cgroup: info.CgroupDriver === 'none' ? 'none' : info.CgroupVersion === '2' ? '2' : '1',
+    runtimes: Object.keys(info.Runtimes ?? {}).sort(),
+    runtime: info.DefaultRuntime ?? 'runc',
+    rootless,
+    remapped: rootless || has('userns'),
+    limits: {
+      memory: info.MemoryLimit === true,
+      swap: info.SwapLimit === true,
+      pids: info.PidsLimit === true,
+      cpu: (info.CpuCfsQuota ?? info.CPUCfsQuota) === true,
+    },
+  };
+}
+
+/** @throws GauntletError SANDBOX_UNAVAILABLE where it cannot hold programs within limits, or lacks the runtime */
+export function requireDaemon({ limits, cgroup, rootless, runtimes }: Daemon, runtime: string | null): void {
+  const lacks = (['memory', 'pids', 'cpu'] as const).filter((limit) => !limits[limit]);
+  if (lacks.length > 0) {
+    const why = rootless ? `it is rootless on cgroup ${cgroup}; delegate these controllers on cgroup 2` : `cgroup ${cgroup}`;
+    throw new GauntletError('SANDBOX_UNAVAILABLE', `this Docker daemon cannot limit ${lacks.join(', ')} (${why})`);
+  }
+  if (runtime !== null && !runtimes.includes(runtime)) {
+    throw new GauntletError(
+      'SANDBOX_UNAVAILABLE',
+      `this Docker daemon has no runtime '${runtime}' (installed: ${runtimes.join(', ')}); add it to the daemon's configuration`,
+    );
+  }
+}
+
+/** One line for people. */
+export function describeDaemon({ version, cgroup, runtimes, rootless, remapped, limits }: Daemon): string {
+  const parts = [`docker ${version}`, `cgroup ${cgroup}`, `runtimes ${runtimes.join(', ')}`];
+  if (rootless) parts.push('rootless');
+  else if (remapped) parts.push('userns-remap');
+  if (!limits.swap) parts.push('swap is not limited');
+  return parts.join(' · ');
+}
