@@ -33,6 +33,7 @@ const whole = (name: string) => integer(name, 1);
 /** Flags of the limits; the defaults are those of a run. */
 const LIMITS: Record<keyof Limits, [flag: string, read: (name: string) => (text: string) => number, help: string]> = {
   cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program'],
+  caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call'],
   wallSeconds: ['--wall-seconds', positive, 'wall clock of a program'],
   memoryMb: ['--memory-mb', whole, 'memory of a program'],
   outputBytes: ['--output-bytes', whole, 'what a program may print'],

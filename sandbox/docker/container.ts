@@ -24,7 +24,10 @@ export class ContainerGuest implements Guest {
       stream.destroy();
       void this.#remove();
     };
-    this.#channel = new GuestChannel({ write: (data) => void stream.write(data), destroy }, spec.isolation === 'strict' ? 1 : MAX_JOBS);
+    this.#channel = new GuestChannel(
+      { write: (data) => void stream.write(data), destroy },
+      spec.isolation === 'strict' ? 1 : MAX_JOBS,
+    );
     stream.on('data', (data: Buffer) => this.#demultiplex(data));
     const gone = () => this.#channel.end(`the container ended ${this.#stderr.trim().split('\n').pop()}`.trim());
     stream.on('end', gone).on('close', gone).on('error', gone);

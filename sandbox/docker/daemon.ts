@@ -54,7 +54,7 @@ export async function connectDocker(): Promise<Daemon> {
     const { code, message } = error as NodeJS.ErrnoException;
     const host = process.env.DOCKER_HOST;
     const reason = code === 'ENOENT' ? 'no daemon on this machine' : message.split('\n')[0];
-    throw new GauntletError('SANDBOX_UNAVAILABLE', `Docker${host ? ` at ${host}` : ''} does not answer (${reason})`, {
+    throw new GauntletError('SANDBOX_UNAVAILABLE', `Docker does not answer${host ? ` at ${host}` : ''} (${reason})`, {
       cause: error,
     });
   }
@@ -83,7 +83,9 @@ export function readInfo(info: Info): Omit<Daemon, 'docker' | 'version'> {
 export function requireDaemon({ limits, cgroup, rootless, runtimes }: Daemon, runtime: string | null): void {
   const lacks = (['memory', 'pids', 'cpu'] as const).filter((limit) => !limits[limit]);
   if (lacks.length > 0) {
-    const why = rootless ? `it is rootless on cgroup ${cgroup}; delegate these controllers on cgroup 2` : `cgroup ${cgroup}`;
+    const why = rootless
+      ? `it is rootless on cgroup ${cgroup}; delegate these controllers on cgroup 2`
+      : `cgroup ${cgroup}`;
     throw new GauntletError('SANDBOX_UNAVAILABLE', `this Docker daemon cannot limit ${lacks.join(', ')} (${why})`);
   }
   if (runtime !== null && !runtimes.includes(runtime)) {

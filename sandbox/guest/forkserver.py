@@ -21,7 +21,7 @@ LAST_UID = OPTIONS['first'] + OPTIONS['span'] - 200  # near the end of this cont
 libc = ctypes.CDLL(None)
 PR_SET_CHILD_SUBREAPER = 36  # orphans below the supervisor become its children, so that it can wait for them
 PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
-KEPT = ('PATH', 'LANG', 'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')  # of the environment
+KEPT = ('PATH', 'LANG')  # of the environment
 
 
 def read_exactly(fd, size):

@@ -3,7 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const GUESTS = { forkserver: ['runner.py', 'cgroup.py', 'sweep.py', 'forkserver.py'], wasm: ['runner.py', 'wasmguest.py'] } as const;
+const GUESTS = {
+  forkserver: ['runner.py', 'cgroup.py', 'sweep.py', 'forkserver.py'],
+  wasm: ['runner.py', 'wasmguest.py'],
+} as const;
 
 /** The folder of the package: the nearest one above this module that holds package.json and the guest's sources. */
 export function packageRoot(): string {

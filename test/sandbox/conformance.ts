@@ -5,7 +5,13 @@ import type { CallResult, ExecutionJob, Limits } from '../../core/schema/executi
 import type { Value } from '../../core/schema/value.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
-export const TEST_LIMITS: Limits = { cpuSeconds: 3, caseCpuSeconds: 30, wallSeconds: 20, memoryMb: 256, outputBytes: 1_000_000 };
+export const TEST_LIMITS: Limits = {
+  cpuSeconds: 3,
+  caseCpuSeconds: 30,
+  wallSeconds: 20,
+  memoryMb: 256,
+  outputBytes: 1_000_000,
+};
 let jobs = 0;
 export const job = (code: string, inputs: Value[][], limits: Partial<Limits> = {}): ExecutionJob => ({
   id: `job-${++jobs}`,

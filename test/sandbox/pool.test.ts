@@ -148,7 +148,10 @@ describe('the pool of guests', () => {
 
   it('a job that does not fit its guest gets another one', async () => {
     const { pool: it, state } = pool(async (job) => done(job), 1);
-    const large = { ...jobs('b')[0]!, limits: { cpuSeconds: 1, caseCpuSeconds: 1, wallSeconds: 1, memoryMb: 512, outputBytes: 1 } };
+    const large = {
+      ...jobs('b')[0]!,
+      limits: { cpuSeconds: 1, caseCpuSeconds: 1, wallSeconds: 1, memoryMb: 512, outputBytes: 1 },
+    };
     await it.run(jobs('a'));
     await it.run([large]);
     assert.ok(state.opened > 1);
