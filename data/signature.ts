@@ -4,13 +4,15 @@ export interface Signature {
   entry: string;
   required: number; // positional arguments without a default; `self` is not counted
   most: number; // Infinity with *args
+  annotations: string[]; // of the positional parameters, '' where there is none
+  result: string; // its annotation, or ''
 }
 
 const OPEN = '([{';
 const CLOSE = ')]}';
 
 /** Parameter texts between the outer parentheses, split at commas of depth 0; undefined where they do not close. */
-function splitParameters(text: string): string[] | undefined {
+function splitParameters(text: string): { parameters: string[]; end: number } | undefined {
   const out: string[] = [];
   let depth = 0;
   let start = 0;
@@ -26,7 +28,7 @@ function splitParameters(text: string): string[] | undefined {
     else if (char === ')' || (char === ',' && depth === 0)) {
       out.push(text.slice(start, i).trim());
       start = i + 1;
-      if (char === ')') return out.filter((parameter) => parameter !== '');
+      if (char === ')') return { parameters: out.filter((parameter) => parameter !== ''), end: i + 1 };
     }
   }
   return undefined;
@@ -36,8 +38,11 @@ function splitParameters(text: string): string[] | undefined {
 export function parseSignature(text: string): Signature | undefined {
   const head = /(?:^|\n)\s*(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/.exec(text);
   if (!head) return undefined;
-  const parameters = splitParameters(text.slice(head.index + head[0].length));
-  if (!parameters) return undefined;
+  const rest = text.slice(head.index + head[0].length);
+  const list = splitParameters(rest);
+  if (!list) return undefined;
+  const { parameters, end } = list;
+  const annotations: string[] = [];
   let required = 0;
   let most = 0;
   for (const [index, parameter] of parameters.entries()) {
@@ -49,7 +54,9 @@ export function parseSignature(text: string): Signature | undefined {
       break; // what follows is keyword-only
     }
     most++;
+    annotations.push((/^\w+\s*:\s*([^=]*)/.exec(parameter)?.[1] ?? '').trim());
     if (!/=/.test(parameter)) required++;
   }
-  return { entry: head[1]!, required, most };
+  const result = (/^\s*->\s*([^:\n]*)/.exec(rest.slice(end))?.[1] ?? '').trim();
+  return { entry: head[1]!, required, most, annotations, result };
 }

@@ -1,7 +1,8 @@
 // One entry of `baseline_tests` in any of the forms that problem files use, turned into a test case.
+import { z } from 'zod';
 import { floatValue } from '../core/parse/numbers.js';
 import type { TestCase } from '../core/schema/problem.js';
-import type { Value } from '../core/schema/value.js';
+import { type Value, valueSchema } from '../core/schema/value.js';
 import type { Signature } from './signature.js';
 
 /** What is wrong with a test, as the end of a sentence that begins with its place. */
@@ -49,12 +50,25 @@ function fromList(list: unknown[], signature: Signature): TestCase {
   return toCase(asNested ? nested : flat, expected, signature);
 }
 
+const taggedSchema = z.strictObject({ args: z.array(valueSchema), expected: valueSchema });
+
+/** `{args, expected}` in the tagged codec, which loses nothing: how `gauntlet problems import` writes tests. */
+function fromTagged(entry: object, signature: Signature): TestCase {
+  const parsed = taggedSchema.safeParse(entry);
+  if (!parsed.success) throw new TestFormProblem('has `args`, but is not {args, expected} of tagged values');
+  const { args } = parsed.data;
+  if (!fits(signature, args.length))
+    throw new TestFormProblem(`gives ${args.length} arguments, but ${arity(signature)}`);
+  return parsed.data;
+}
+
 /** A test given as JSON structure; strings are read by the caller. @throws TestFormProblem */
 export function testOfJson(entry: unknown, signature: Signature): TestCase {
   if (Array.isArray(entry)) return fromList(entry, signature);
   if (typeof entry !== 'object' || entry === null) {
     throw new TestFormProblem('is none of [arg, …, expected], {inputs, expected} or an assert string');
   }
+  if ('args' in entry) return fromTagged(entry, signature);
   const { inputs, expected } = entry as { inputs?: unknown; expected?: unknown };
   if (!Array.isArray(inputs)) throw new TestFormProblem('has no list `inputs`');
   if (!('expected' in entry)) throw new TestFormProblem('has no `expected`');

@@ -7,6 +7,8 @@ export const comparisonSpecSchema = z.strictObject({
   relative: z.number().nonnegative().default(1e-9), // share of the expected float
   /** Order of the answer's outermost list: as it is, any (a multiset), any at every depth, or any and repeats count once. */
   order: z.enum(['exact', 'any', 'any-depth', 'set']).default('exact'),
+  /** tokens: an answer that is text equals the expected text word by word, numerals within the tolerance. */
+  text: z.enum(['exact', 'tokens']).default('exact'),
 });
 export type ComparisonSpec = z.output<typeof comparisonSpecSchema>;
 

@@ -24,6 +24,8 @@ export const problemSchema = z.strictObject({
   source: z.string().optional(),
   comparison: comparisonSchema.default('lenient'),
   calling: callingSchema.optional(),
+  /** Python tests (`check(candidate)` or bare asserts) that are no table of values: judged by the health gate alone. */
+  testSource: z.string().min(1).optional(),
 });
 export type Problem = z.infer<typeof problemSchema>;
 

@@ -1,0 +1,43 @@
+// The functions and classes that a program defines at its top level. Tolerant: what does not parse is passed over.
+import type { SyntaxNode } from '@lezer/common';
+import { parser } from '@lezer/python';
+import { parts } from './tree.js';
+
+export interface Definition {
+  name: string;
+  kind: 'function' | 'class';
+  /** 'def f(a, b=1) -> int:', or 'class A:', on as many lines as it was written. */
+  header: string;
+  methods: Definition[]; // of a class
+}
+
+/** In the order of the text; of a name that is defined twice, both. */
+export function definitionsOf(code: string): Definition[] {
+  return within(parser.parse(code).topNode, code);
+}
+
+/** Statements of the module that import something, as written. */
+export function importsOf(code: string): string[] {
+  return parts(parser.parse(code).topNode)
+    .filter((node) => node.name === 'ImportStatement')
+    .map((node) => code.slice(node.from, node.to));
+}
+
+function within(node: SyntaxNode, code: string): Definition[] {
+  return parts(node).flatMap((child): Definition[] => {
+    const found = child.name === 'DecoratedStatement' ? child.lastChild! : child;
+    if (found.name !== 'FunctionDefinition' && found.name !== 'ClassDefinition') return [];
+    const name = parts(found).find(({ name }) => name === 'VariableName');
+    const body = found.getChild('Body');
+    if (!name || !body) return [];
+    const kind = found.name === 'ClassDefinition' ? 'class' : 'function';
+    return [
+      {
+        name: code.slice(name.from, name.to),
+        kind,
+        header: `${code.slice(found.from, body.from).trimEnd()}:`,
+        methods: kind === 'class' ? within(body, code).filter((inner) => inner.kind === 'function') : [],
+      },
+    ];
+  });
+}

@@ -1,0 +1,102 @@
+// LiveCodeBench: functions of an interview class, or whole programs. Public tests become baseline tests, private ones
+// hidden tests; the latter may be a pickled string, which is read as text and never unpickled. The set has no solutions:
+// a reference must come with the record (`reference_solution`) or from --references.
+import { basename } from 'node:path';
+import { z } from 'zod';
+import { GauntletError } from '../../core/errors.js';
+import { parsePythonLiteral } from '../../core/parse/literal.js';
+import { problemSchema, type TestCase } from '../../core/schema/problem.js';
+import { callingOf, entryOf } from '../calling.js';
+import { parseSignature } from '../signature.js';
+import { definedOnly, FieldProblem, hasFields, idText, type ProblemFormat, parseFields, text, Unusable } from './format.js';
+import { unpackText } from './pickledText.js';
+import { withTyping } from './python.js';
+import { STDIO, stdioTest } from './stdio.js';
+
+const testSchema = z.object({ input: z.string(), output: z.string(), testtype: z.enum(['stdin', 'functional']) });
+type GivenTest = z.infer<typeof testSchema>;
+const tests = z.union([z.string(), z.array(testSchema)]);
+const recordSchema = z.object({
+  question_id: idText,
+  question_title: z.string().optional(),
+  question_content: text,
+  starter_code: z.string().default(''),
+  difficulty: z.string().optional(),
+  platform: z.string().optional(),
+  public_test_cases: tests,
+  private_test_cases: tests,
+  reference_solution: z.string().optional(),
+});
+
+export const livecodebench: ProblemFormat = {
+  name: 'livecodebench',
+  recognises: (record) => hasFields(record, 'question_content', 'public_test_cases', 'private_test_cases'),
+  read: ({ json, file }) => {
+    const record = parseFields(recordSchema, json);
+    const shown = givenTests(record.public_test_cases, 'public_test_cases');
+    const hidden = givenTests(record.private_test_cases, 'private_test_cases');
+    const kinds = new Set([...shown, ...hidden].map(({ testtype }) => testtype));
+    if (kinds.size > 1) throw new Unusable('tests of functions and of whole programs in one problem');
+    const { reference_solution = '' } = record;
+    if (reference_solution.trim() === '') throw new Unusable('no reference solution (give one with --references)');
+    const common = {
+      id: record.question_id,
+      title: record.question_title,
+      description: record.question_content.trim(),
+      referenceSolution: withTyping(reference_solution),
+      difficulty: record.difficulty,
+      tags: record.platform === undefined ? undefined : [record.platform],
+      source: basename(file),
+    };
+    const isProgram = kinds.has('stdin');
+    const form = isProgram ? programOf(shown, hidden) : functionOf(record.starter_code, reference_solution, shown, hidden);
+    return { problem: problemSchema.parse(definedOnly({ ...common, ...form })) };
+  },
+};
+
+const programOf = (shown: GivenTest[], hidden: GivenTest[]) => ({
+  ...STDIO,
+  baselineTests: shown.map(({ input, output }) => stdioTest(input, output)),
+  hiddenTests: hidden.map(({ input, output }) => stdioTest(input, output)),
+});
+
+function functionOf(starter: string, reference: string, shown: GivenTest[], hidden: GivenTest[]) {
+  const signature = parseSignature(starter);
+  if (!signature) throw new Unusable('field `starter_code`: no `def name(arguments):` in it');
+  const [baselineTests, hiddenTests] = [shown.map(functionTest), hidden.map(functionTest)];
+  return {
+    functionSignature: withTyping(starter.trim()),
+    entry: entryOf(starter, signature.entry, reference),
+    baselineTests,
+    hiddenTests,
+    calling: callingOf(signature, [...baselineTests, ...hiddenTests]),
+  };
+}
+
+/** One argument a line, each as JSON; read as Python literals, which keep long ints and floats. */
+function functionTest({ input, output }: GivenTest): TestCase {
+  try {
+    const args = input.split('\n').filter((line) => line.trim() !== '');
+    return { args: args.map(parsePythonLiteral), expected: parsePythonLiteral(output) };
+  } catch (error) {
+    if (error instanceof GauntletError) throw new Unusable(`a test that is no value: ${error.message}`);
+    throw error;
+  }
+}
+
+/** A list, the JSON text of one, or base64 of zlib of a pickle of that text. */
+function givenTests(given: string | GivenTest[], field: string): GivenTest[] {
+  if (Array.isArray(given)) return given;
+  if (given.trim() === '') return [];
+  let json: unknown;
+  try {
+    json = JSON.parse(given.trimStart().startsWith('[') ? given : unpackText(given));
+  } catch (error) {
+    if (error instanceof Unusable) throw new Unusable(`field \`${field}\`: ${error.message}`);
+    throw new FieldProblem(`field \`${field}\`: is not JSON`);
+  }
+  const parsed = z.array(testSchema).safeParse(json);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  throw new FieldProblem(`field \`${field}.${issue.path.join('.')}\`: ${issue.message}`);
+}

@@ -1,0 +1,119 @@
+// Records of a problem file, one after another: JSON lines (never in memory as a whole), a JSON list, an object with
+// `problems`, or one problem; gzipped or not. Every refusal names the file and the place.
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { GauntletError } from '../core/errors.js';
+import { parseExactJson, parseJson } from './exactJson.js';
+
+export interface SourceRecord {
+  file: string;
+  place: string; // 'line 3', or 'problem 3' of a JSON list
+  json: unknown;
+  /** The same with numbers as they were written (exactJson.ts): 1.0 is no int, and long ints keep their digits. */
+  exact(): unknown;
+}
+
+export const refuse = (file: string, message: string): GauntletError =>
+  new GauntletError('BAD_INPUT', `${basename(file)}: ${message}`);
+
+/** @throws GauntletError BAD_INPUT */
+export async function* readRecords(file: string): AsyncGenerator<SourceRecord> {
+  let number = 0;
+  let first = true;
+  for await (const line of linesOf(file)) {
+    number++;
+    if (line.trim() === '') continue;
+    if (first && !isRecord(line)) {
+      yield* wholeFile(file); // one JSON text over many lines
+      return;
+    }
+    first = false;
+    yield lineRecord(file, number, line);
+  }
+  if (first) throw refuse(file, 'is empty');
+}
+
+/** Whether a line alone is one problem. */
+function isRecord(line: string): boolean {
+  try {
+    const json = parseJson(line);
+    return !Array.isArray(json) && !Array.isArray((json as { problems?: unknown } | null)?.problems);
+  } catch {
+    return false;
+  }
+}
+
+function lineRecord(file: string, number: number, line: string): SourceRecord {
+  try {
+    return { file, place: `line ${number}`, json: parseJson(line), exact: () => parseExactJson(line) };
+  } catch (error) {
+    throw refuse(file, `line ${number} is not JSON: ${oneLine(error)}`);
+  }
+}
+
+async function* wholeFile(file: string): AsyncGenerator<SourceRecord> {
+  const lines: string[] = [];
+  for await (const line of linesOf(file)) lines.push(line);
+  const content = lines.join('\n');
+  let list: unknown[];
+  try {
+    list = listOf(parseJson(content));
+  } catch (error) {
+    const isList = content.trimStart().startsWith('[');
+    const at = lines.findIndex((line) => line.trim() !== '') + 1;
+    throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${oneLine(error)}`);
+  }
+  let exact: unknown[] | undefined;
+  for (const [index, json] of list.entries()) {
+    const parsed = (): unknown[] => {
+      exact ??= listOf(parseExactJson(content));
+      return exact;
+    };
+    yield { file, place: `problem ${index + 1}`, json, exact: () => parsed()[index] };
+  }
+}
+
+function listOf(json: unknown): unknown[] {
+  const inner = (json as { problems?: unknown } | null)?.problems ?? json;
+  return Array.isArray(inner) ? inner : [inner];
+}
+
+const oneLine = (error: unknown): string => (error as Error).message.replace(/\s+/g, ' ');
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  try {
+    const input = (await isGzip(file)) ? unzipped(file) : createReadStream(file);
+    let first = true;
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      yield first ? line.replace(/^\uFEFF/, '') : line;
+      first = false;
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof GauntletError || code === undefined) throw error;
+    const reason = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'it is a folder' : message;
+    throw new GauntletError('BAD_INPUT', `cannot read problems from ${file}: ${reason}`);
+  }
+}
+
+/** A failure of either end reaches the reader. */
+function unzipped(file: string): Readable {
+  const source = createReadStream(file);
+  const gunzip = createGunzip();
+  source.on('error', (error) => gunzip.destroy(error));
+  return source.pipe(gunzip);
+}
+
+async function isGzip(file: string): Promise<boolean> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+  } finally {
+    await handle.close();
+  }
+}
