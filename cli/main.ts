@@ -7,6 +7,7 @@ import { addCheckpoints } from './commands/checkpoints.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addModel } from './commands/model.js';
+import { addProblems } from './commands/problems.js';
 import { addReport } from './commands/report.js';
 import { addResume } from './commands/resume.js';
 import { addSandbox } from './commands/sandbox.js';
@@ -32,6 +33,7 @@ const COMMANDS = [
   addSolve,
   addShow,
   addModel,
+  addProblems,
   addSandbox,
   addDoctor,
   addTemporal,

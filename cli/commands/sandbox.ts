@@ -3,13 +3,13 @@
 import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
-import { type Limits, limitsSchema, type Verdict } from '../../core/schema/execution.js';
+import type { Limits, Verdict } from '../../core/schema/execution.js';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { integer } from '../config.js';
-import { number } from '../model/flags.js';
+import { limitsOf, withLimits } from '../limitFlags.js';
 import { openRows } from '../model/jsonLines.js';
 import { openResults } from '../model/results.js';
 import { inOrder } from '../ordered.js';
@@ -28,17 +28,6 @@ interface Flags extends Partial<Limits> {
 
 const WINDOW = 64; // rows in work: more than any pool has in flight
 
-const positive = (name: string) => number(name, { above: 0 });
-const whole = (name: string) => integer(name, 1);
-/** Flags of the limits; the defaults are those of a run. */
-const LIMITS: Record<keyof Limits, [flag: string, read: (name: string) => (text: string) => number, help: string]> = {
-  cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program'],
-  caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call'],
-  wallSeconds: ['--wall-seconds', positive, 'wall clock of a program'],
-  memoryMb: ['--memory-mb', whole, 'memory of a program'],
-  outputBytes: ['--output-bytes', whole, 'what a program may print'],
-};
-
 export function addSandbox(program: Command): void {
   const command = program
     .command('sandbox')
@@ -52,15 +41,13 @@ export function addSandbox(program: Command): void {
     .addOption(new Option('--backend <kind>', 'which sandbox').choices(['auto', 'docker', 'wasm']).default('auto'))
     .addOption(new Option('--mode <mode>', 'how tests run').choices([...MODES]).default('values'))
     .option('--parallel <n>', 'programs at a time (default: one a core)', integer('--parallel', 1));
-  const defaults = limitsSchema.parse({});
-  for (const [key, [flag, read, help]] of Object.entries(LIMITS))
-    command.option(`${flag} <n>`, `${help} (default: ${defaults[key as keyof Limits]})`, read(flag));
+  withLimits(command);
   command.option('--json', 'JSON lines on standard output').action((flags: Flags) => run(flags));
 }
 
 async function run({ input, output: path, backend, mode, parallel, json, ...flags }: Flags): Promise<void> {
   const output = createOutput(json === true);
-  const limits = limitsSchema.partial().parse(flags);
+  const limits = limitsOf(flags);
   const judge = judgeOf(mode, limits);
   const rows = await openRows(input, judge.parse);
   const stop = new AbortController();

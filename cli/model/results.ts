@@ -13,9 +13,9 @@ export interface Results {
   close(): Promise<void>;
 }
 
-/** @param path absent: standard output. @throws {GauntletError} BAD_INPUT where the file could not be written */
-export async function openResults(path: string | undefined): Promise<Results> {
-  return path === undefined ? standardOutput() : intoFile(path);
+/** @param path absent: standard output. @param flag that named it. @throws {GauntletError} BAD_INPUT where the file could not be written */
+export async function openResults(path: string | undefined, flag = '--output'): Promise<Results> {
+  return path === undefined ? standardOutput() : intoFile(path, flag);
 }
 
 function standardOutput(): Results {
@@ -34,12 +34,12 @@ function standardOutput(): Results {
   };
 }
 
-async function intoFile(path: string): Promise<Results> {
+async function intoFile(path: string, flag: string): Promise<Results> {
   const folder = dirname(resolve(path));
-  if (!existsSync(folder)) throw new GauntletError('BAD_INPUT', `--output ${path}: there is no folder ${folder}`);
+  if (!existsSync(folder)) throw new GauntletError('BAD_INPUT', `${flag} ${path}: there is no folder ${folder}`);
   const fresh = `${resolve(path)}.new-${process.pid}`;
   let file: FileHandle | undefined = await open(fresh, 'w').catch((error: NodeJS.ErrnoException) => {
-    throw new GauntletError('BAD_INPUT', `--output ${path}: cannot be written (${error.code})`);
+    throw new GauntletError('BAD_INPUT', `${flag} ${path}: cannot be written (${error.code})`);
   });
   return {
     write: async (row) => void (await file!.appendFile(line(row))),

@@ -1,0 +1,135 @@
+// `gauntlet problems check | import`: every reference against its own tests, and what is healthy as a problem file.
+import { setMaxListeners } from 'node:events';
+import { type Command, Option } from 'commander';
+import type { Limits } from '../../core/schema/execution.js';
+import { FORMATS, type FormatName } from '../../data/formats/format.js';
+import { toRecord } from '../../data/formats/gauntlet.js';
+import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
+import { examineProblem, type Health } from '../../sandbox/healthGate.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { openSandbox } from '../../workers/openSandbox.js';
+import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
+import { openResults, type Results } from '../model/results.js';
+import { inOrder } from '../ordered.js';
+import { createOutput, type Output } from '../output.js';
+import { openRowBar } from '../rowBar.js';
+import { onInterrupt } from '../session.js';
+
+interface Flags extends LimitFlags {
+  format: FormatName | 'auto';
+  references?: string;
+  backend: 'auto' | 'docker' | 'wasm';
+  packages?: 'none' | 'numpy';
+  out?: string;
+  json?: boolean;
+}
+
+interface Quarantined {
+  id: string;
+  reason: string;
+}
+
+const WINDOW = 8; // problems in work: the test data of one may be megabytes
+/** A data set's suite is many times the size of a training step's: its references get more time than a run's programs. */
+const LIMITS: LimitFlags = { cpuSeconds: 60, wallSeconds: 180, memoryMb: 1024 };
+
+export function addProblems(program: Command): void {
+  const problems = program.command('problems').description('problem sets: check them, bring them into the own format');
+  const check = problems
+    .command('check')
+    .description('run every reference of a problem file against its own tests; names what fails, with the reason');
+  shared(check).action((file: string, flags: Flags) => run(file, flags));
+  const bring = problems
+    .command('import')
+    .description('check a problem file and write what is healthy as a problem file for `gauntlet train --problems`')
+    .requiredOption('--out <file>', 'the problem file; what is quarantined lies beside it, as .quarantined.jsonl');
+  shared(bring).action((file: string, flags: Flags) => run(file, flags));
+}
+
+function shared(command: Command): Command {
+  command
+    .argument('<file>', 'JSON or JSON lines, also gzipped')
+    .addOption(new Option('--format <name>', 'whose fields it has').choices(['auto', ...FORMATS]).default('auto'))
+    .option('--references <file>', 'solutions for a set that has none: JSON lines {id, code}')
+    .addOption(new Option('--backend <kind>', 'which sandbox').choices(['auto', 'docker', 'wasm']).default('auto'))
+    .addOption(new Option('--packages <set>', 'what references may import').choices(['none', 'numpy']).default('none'));
+  return withLimits(command, LIMITS).option('--json', 'one line of JSON: {total, healthy, quarantined: [{id, reason}]}');
+}
+
+async function run(file: string, flags: Flags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const references = flags.references === undefined ? undefined : await readReferences(flags.references);
+  const drafts = await openDrafts(file, flags.format, references);
+  output.note(`${file}: ${drafts.count} problems, format ${drafts.format}`);
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // one a problem in work
+  const release = onInterrupt(() => stop.abort());
+  const files = flags.out === undefined ? undefined : await openFiles(flags.out);
+  let sandbox: Sandbox | undefined;
+  const bar = openRowBar(drafts.count, 'problems');
+  try {
+    sandbox = await openSandbox(flags.backend, { log: (line) => output.note(line), packages: flags.packages });
+    const limits = { ...LIMITS, ...limitsOf(flags) };
+    const quarantined: Quarantined[] = [];
+    let total = 0;
+    const examine = (entry: DraftEntry) => examineEntry(entry, sandbox!, limits, stop.signal);
+    for await (const { id, health } of inOrder(drafts.entries(), WINDOW, examine)) {
+      total++;
+      if ('reason' in health) {
+        quarantined.push({ id, reason: health.reason });
+        await files?.quarantine.write({ id, reason: health.reason });
+        if (!output.json) output.note(`${id}: ${health.reason}`);
+      } else await files?.problems.write(toRecord(health.problem));
+      bar.update(total, `${quarantined.length} quarantined`);
+    }
+    await files?.quarantine.commit();
+    await files?.problems.commit();
+    bar.stop();
+    conclude(output, { total, healthy: total - quarantined.length, quarantined }, flags.out);
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    output.note('stopped before the end: nothing was written');
+    process.exitCode = 130;
+  } finally {
+    bar.stop();
+    stop.abort(); // what is still in work after a fault
+    release();
+    await files?.problems.close();
+    await files?.quarantine.close();
+    await sandbox?.close();
+  }
+}
+
+async function examineEntry(
+  entry: DraftEntry,
+  sandbox: Sandbox,
+  limits: Partial<Limits>,
+  signal: AbortSignal,
+): Promise<{ id: string; health: Health }> {
+  if ('reason' in entry) return { id: entry.id, health: { reason: entry.reason } };
+  const { problem, inputs } = entry.draft;
+  return { id: entry.id, health: await examineProblem(problem, sandbox, { inputs, limits, signal }) };
+}
+
+/** Both files, there whole or not at all. */
+async function openFiles(out: string): Promise<{ problems: Results; quarantine: Results }> {
+  const problems = await openResults(out, '--out');
+  try {
+    return { problems, quarantine: await openResults(quarantineOf(out), '--out') };
+  } catch (error) {
+    await problems.close();
+    throw error;
+  }
+}
+
+const quarantineOf = (out: string): string => `${out.replace(/\.jsonl?$/, '')}.quarantined.jsonl`;
+
+function conclude(
+  output: Output,
+  summary: { total: number; healthy: number; quarantined: Quarantined[] },
+  out: string | undefined,
+): void {
+  const { total, healthy, quarantined } = summary;
+  const written = out === undefined ? '' : `; written to ${out}, the rest to ${quarantineOf(out)}`;
+  output.result(summary, () => `${healthy} of ${total} problems healthy, ${quarantined.length} quarantined${written}`);
+}
