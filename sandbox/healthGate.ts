@@ -34,11 +34,14 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
     inputs: [...given.map(({ args }) => args), ...asked],
     limits,
   };
-  const results = await sandbox.run(Array.from({ length: RUNS }, () => job), { signal });
+  const results = await sandbox.run(
+    Array.from({ length: RUNS }, () => job),
+    { signal },
+  );
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };
-  const answered = asked.map((args, i): TestCase => ({ args, expected: valueOf(runs[0]![given.length + i]!) }));
+  const answered = asked.map((args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!) }));
   const examined: Problem = {
     ...problem,
     baselineTests: [...problem.baselineTests, ...answered.slice(0, inputs?.baseline.length ?? 0)],
@@ -84,10 +87,10 @@ async function faultOfSource(
     files: { 'test_solution.py': problem.testSource! },
     limits,
   };
-  const [first, ...others] = (await sandbox.runTests(Array.from({ length: RUNS }, () => job), { signal })) as [
-    TestRun,
-    ...TestRun[],
-  ];
+  const [first, ...others] = (await sandbox.runTests(
+    Array.from({ length: RUNS }, () => job),
+    { signal },
+  )) as [TestRun, ...TestRun[]];
   if (first.tests.length === 0) return 'no tests: the test source holds none';
   for (const [i, { name, outcome, message }] of first.tests.entries()) {
     const other = others.find(({ tests }) => tests[i]?.outcome !== outcome);
@@ -104,7 +107,7 @@ function isSame(a: CallResult, b: CallResult): boolean {
   return equalValues(a.value, b.value, 'strict');
 }
 
-function valueOf(call: CallResult): Value {
+function answerOf(call: CallResult): Value {
   if (call.kind === 'value') return call.value;
   throw new GauntletError('SANDBOX_FAULT', 'a call without a value was taken for an answer');
 }

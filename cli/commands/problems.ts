@@ -53,7 +53,10 @@ function shared(command: Command): Command {
     .option('--references <file>', 'solutions for a set that has none: JSON lines {id, code}')
     .addOption(new Option('--backend <kind>', 'which sandbox').choices(['auto', 'docker', 'wasm']).default('auto'))
     .addOption(new Option('--packages <set>', 'what references may import').choices(['none', 'numpy']).default('none'));
-  return withLimits(command, LIMITS).option('--json', 'one line of JSON: {total, healthy, quarantined: [{id, reason}]}');
+  return withLimits(command, LIMITS).option(
+    '--json',
+    'one line of JSON: {total, healthy, quarantined: [{id, reason}]}',
+  );
 }
 
 async function run(file: string, flags: Flags): Promise<void> {

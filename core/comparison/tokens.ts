@@ -5,18 +5,18 @@ const NUMERAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const WHOLE = /^[+-]?\d+$/;
 
 /** @param tolerance of an expected numeral that is no whole number */
-export function equalTokens(
-  got: string,
-  wanted: string,
-  tolerance: { absolute: number; relative: number },
-): boolean {
+export function equalTokens(got: string, wanted: string, tolerance: { absolute: number; relative: number }): boolean {
   const [left, right] = [tokens(got), tokens(wanted)];
   return left.length === right.length && left.every((token, i) => equalToken(token, right[i]!, tolerance));
 }
 
 const tokens = (text: string): string[] => text.split(/\s+/).filter((token) => token !== '');
 
-function equalToken(got: string, wanted: string, { absolute, relative }: { absolute: number; relative: number }): boolean {
+function equalToken(
+  got: string,
+  wanted: string,
+  { absolute, relative }: { absolute: number; relative: number },
+): boolean {
   if (got === wanted) return true;
   // 007 is no other spelling of 7: whole numbers are identifiers as often as amounts
   if (WHOLE.test(wanted) || !NUMERAL.test(wanted) || !NUMERAL.test(got)) return false;

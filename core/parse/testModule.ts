@@ -34,7 +34,10 @@ export function testsOfModule(source: string, entry: string, arity?: number): Mo
     const claim = parts(statement)[1];
     if (IDLE.has(statement.name)) return;
     if (statement.name === 'AssertStatement' && claim && slice(claim) === 'True') return;
-    if (statement.name === 'AssertStatement') return take(slice(statement), name);
+    if (statement.name === 'AssertStatement') {
+      take(slice(statement), name);
+      return;
+    }
     const [inner] = parts(statement);
     if (statement.name === 'ExpressionStatement' && inner?.name === 'String') return;
     const isCheckCall = /^check\s*\(\s*\w+\s*\)$/.test(slice(statement));

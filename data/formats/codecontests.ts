@@ -54,6 +54,7 @@ export const codecontests: ProblemFormat = {
 function pairs(tests: z.infer<typeof testsSchema> | undefined, field: string): TestCase[] {
   if (!tests) return [];
   const { input, output } = tests;
-  if (input.length !== output.length) throw new FieldProblem(`field \`${field}\`: ${input.length} inputs, ${output.length} outputs`);
+  if (input.length !== output.length)
+    throw new FieldProblem(`field \`${field}\`: ${input.length} inputs, ${output.length} outputs`);
   return input.map((given, i) => stdioTest(given, output[i]!));
 }

@@ -8,7 +8,16 @@ import { parsePythonLiteral } from '../../core/parse/literal.js';
 import { problemSchema, type TestCase } from '../../core/schema/problem.js';
 import { callingOf, entryOf } from '../calling.js';
 import { parseSignature } from '../signature.js';
-import { definedOnly, FieldProblem, hasFields, idText, type ProblemFormat, parseFields, text, Unusable } from './format.js';
+import {
+  definedOnly,
+  FieldProblem,
+  hasFields,
+  idText,
+  type ProblemFormat,
+  parseFields,
+  text,
+  Unusable,
+} from './format.js';
 import { unpackText } from './pickledText.js';
 import { withTyping } from './python.js';
 import { STDIO, stdioTest } from './stdio.js';
@@ -49,7 +58,9 @@ export const livecodebench: ProblemFormat = {
       source: basename(file),
     };
     const isProgram = kinds.has('stdin');
-    const form = isProgram ? programOf(shown, hidden) : functionOf(record.starter_code, reference_solution, shown, hidden);
+    const form = isProgram
+      ? programOf(shown, hidden)
+      : functionOf(record.starter_code, reference_solution, shown, hidden);
     return { problem: problemSchema.parse(definedOnly({ ...common, ...form })) };
   },
 };

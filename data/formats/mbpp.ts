@@ -3,7 +3,16 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { definitionsOf } from '../../core/parse/definitions.js';
 import { problemSchema } from '../../core/schema/problem.js';
-import { definedOnly, FieldProblem, hasFields, idText, type ProblemFormat, parseFields, text, Unusable } from './format.js';
+import {
+  definedOnly,
+  FieldProblem,
+  hasFields,
+  idText,
+  type ProblemFormat,
+  parseFields,
+  text,
+  Unusable,
+} from './format.js';
 import { signatureIn, testsFrom } from './python.js';
 
 const recordSchema = z.object({

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { equalTokens } from '../../core/comparison/tokens.js';
+import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
+import { testsOfModule } from '../../core/parse/testModule.js';
+
+const CODE = `import os
+from typing import (List,
+  Optional)
+
+@cache
+def outer(a,
+          b: int = 1) -> int:
+    def inner(): pass
+    return 1
+
+class Solution(Base):
+    limit = 3
+    @property
+    def size(self) -> int: return 1
+    async def go(self, xs: List[int]): ...
+
+x = lambda: 0
+`;
+
+describe('definitions of a program', () => {
+  it('are its functions and classes at the top level, with their headers as written', () => {
+    const shown = definitionsOf(CODE).map(({ name, kind, header, methods }) => [
+      name,
+      kind,
+      header,
+      methods.map((m) => m.header),
+    ]);
+    assert.deepEqual(shown, [
+      ['outer', 'function', 'def outer(a,\n          b: int = 1) -> int:', []],
+      ['Solution', 'class', 'class Solution(Base):', ['def size(self) -> int:', 'async def go(self, xs: List[int]):']],
+    ]);
+    assert.deepEqual(definitionsOf('def (:\n'), []);
+  });
+  it('come with the imports', () => {
+    assert.deepEqual(importsOf(CODE), ['import os', 'from typing import (List,\n  Optional)']);
+  });
+});
+
+describe('test source as values', () => {
+  it('is complete where every statement is a literal assert or checks nothing', () => {
+    const source = `"""doc"""
+import math
+LIMIT = 3
+
+def check(candidate):
+    "doc"
+    assert candidate(1, (2,)) == [True], "message"
+    assert not candidate(0, 0)
+    assert True
+check(f)
+assert f(2, 3) is None
+`;
+    assert.deepEqual(testsOfModule(source, 'f'), {
+      complete: true,
+      tests: [
+        { args: [1, { t: [2] }], expected: [true] },
+        { args: [0, 0], expected: false },
+        { args: [2, 3], expected: null },
+      ],
+    });
+  });
+  it('is not where anything else could check something', () => {
+    for (const extra of [
+      'if x:\n  assert f(1) == 1',
+      'g(f)',
+      'assert f(1) < 2',
+      'assert f(x) == 1',
+      'def test_a():\n  assert f(1)',
+    ]) {
+      const { tests, complete } = testsOfModule(`assert f(0) == 0\n${extra}\n`, 'f');
+      assert.deepEqual([tests.length, complete], [1, false], extra);
+    }
+    assert.deepEqual(testsOfModule('assert f(', 'f'), { tests: [], complete: false });
+    assert.equal(testsOfModule('assert f(1, 2) == 3', 'f', 1).complete, false);
+  });
+});
+
+describe('printed text', () => {
+  const tolerance = { absolute: 1e-9, relative: 1e-6 };
+  const same = (got: string, wanted: string): boolean => equalTokens(got, wanted, tolerance);
+  it('is compared token by token', () => {
+    assert.ok(same('1 2\n3', '1  2 3\n'));
+    assert.ok(same('', ' \n'));
+    assert.ok(!same('12 3', '1 23'));
+    assert.ok(!same('1 2', '1 2 3'));
+    assert.ok(!same('yes', 'YES'));
+  });
+  it('takes numerals with a fraction for numbers, and whole ones as they are', () => {
+    assert.ok(same('0.3333333', '0.33333333'));
+    assert.ok(same('1e-10', '0.0'));
+    assert.ok(same('2', '2.0'));
+    assert.ok(!same('0.334', '0.333'));
+    assert.ok(!same('007', '7'));
+    assert.ok(!same('nan', '0.5'));
+    assert.ok(!same('0x1', '1.0'));
+  });
+});

@@ -1,0 +1,334 @@
+// Every reader against small records of its format, written here.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deflateSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import type { GauntletError } from '../../core/errors.js';
+import type { Problem } from '../../core/schema/problem.js';
+import { parseExactJson, valueOfExact } from '../../data/exactJson.js';
+import type { Draft } from '../../data/formats/format.js';
+import { toRecord } from '../../data/formats/gauntlet.js';
+import { readPickledText } from '../../data/formats/pickledText.js';
+import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
+import { readProblemFile } from '../../data/problemFile.js';
+
+const humaneval = {
+  task_id: 'Own/0',
+  prompt: 'from typing import List\n\n\ndef total(xs: List[float], start=0) -> float:\n    """ Sum of xs. """\n',
+  entry_point: 'total',
+  canonical_solution: '    return sum(xs, start)\n',
+  test: "METADATA = {'author': 'own'}\n\n\ndef check(candidate):\n    assert candidate([1, 2.5]) == 3.5, 'sum'\n    assert candidate([], 2) == 2\n    assert True, 'end'\n",
+};
+const mbpp = {
+  task_id: 7,
+  text: 'Write a function to double a number.',
+  code: 'def helper(x):\r\n  return x\r\ndef twice(x):\r\n  return helper(x) * 2',
+  test_list: ['assert twice(2) == 4', 'assert twice((1,)) == (1, 1)'],
+  test_setup_code: '',
+  challenge_test_list: ['assert twice("a") == "aa"'],
+};
+const evalplus = `{"task_id": "Own/1", "prompt": "def half(x):\\n    \\"\\"\\" half \\"\\"\\"\\n", "contract": "assert x", "canonical_solution":
+ "    return x / 2\\n", "entry_point": "half", "base_input": [[1.0], [2]], "plus_input": [[NaN], [-Infinity], [12345678901234567890]], "atol": 0.001}`;
+const functional = {
+  question_id: 'q1',
+  question_title: 'Count',
+  question_content: 'Count the items.',
+  platform: 'leetcode',
+  difficulty: 'easy',
+  starter_code: 'class Solution:\n    def count(self, items: List[int], scale: float) -> int:\n        ',
+  public_test_cases: JSON.stringify([{ input: '[1, 2]\n1.0', output: '2', testtype: 'functional' }]),
+  private_test_cases: '',
+  reference_solution:
+    'class Solution:\n    def count(self, items: List[int], scale: float) -> int:\n        return len(items)\n',
+};
+const codecontests = {
+  name: '1_A. Echo',
+  description: 'Print the number.',
+  difficulty: 7,
+  cf_tags: ['', 'implementation'],
+  input_file: '',
+  public_tests: { input: ['1\n'], output: ['1\n'] },
+  private_tests: { input: ['2\n'], output: ['2\n'] },
+  generated_tests: { input: [], output: [] },
+  solutions: { language: [2, 3, 3], solution: ['int main(){}', 'print(input())', 'print(int(input()))'] },
+};
+
+/** A pickle of one str, as protocol 4 writes it. */
+function pickled(text: string, tail = Buffer.from('.')): Buffer {
+  const body = Buffer.from(text);
+  const head = Buffer.from([0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0, 0, 0x58, 0, 0, 0, 0]);
+  head.writeUInt32LE(body.length, 12);
+  return Buffer.concat([head, body, Buffer.from([0x94]), tail]);
+}
+const packed = (pickle: Buffer): string => deflateSync(pickle).toString('base64');
+
+describe('readers of problem files', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const write = async (content: unknown, name = 'set.jsonl'): Promise<string> => {
+    const file = join(folder, name);
+    const text = typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
+    await writeFile(file, text);
+    return file;
+  };
+  const entries = async (file: string, references?: Map<string, string>): Promise<DraftEntry[]> => {
+    const out: DraftEntry[] = [];
+    for await (const entry of (await openDrafts(file, 'auto', references)).entries()) out.push(entry);
+    return out;
+  };
+  const draftOf = async (record: unknown): Promise<Draft> => {
+    const [entry] = await entries(await write(record));
+    assert.ok(entry && 'draft' in entry, JSON.stringify(entry));
+    return entry.draft;
+  };
+  const problemOf = async (record: unknown): Promise<Problem> => (await draftOf(record)).problem;
+  const reasonOf = async (record: unknown): Promise<string> => {
+    const [entry] = await entries(await write(record));
+    assert.ok(entry && 'reason' in entry, JSON.stringify(entry));
+    return entry.reason;
+  };
+  const refuses = async (content: unknown, message: RegExp): Promise<void> => {
+    await assert.rejects(openDrafts(await write(content), 'auto'), (error: GauntletError) => {
+      assert.equal(error.code, 'BAD_INPUT');
+      assert.match(error.message, message);
+      assert.ok(!error.message.includes('\n'), error.message);
+      return true;
+    });
+  };
+
+  it('know their format by its fields', async () => {
+    const own = {
+      id: 'a',
+      description: 'd',
+      function_signature: 'def f():',
+      baseline_tests: [],
+      reference_solution: 'x',
+    };
+    for (const [record, name] of [
+      [own, 'gauntlet'],
+      [humaneval, 'humaneval'],
+      [mbpp, 'mbpp'],
+      [evalplus.replace('\n', ''), 'evalplus'],
+      [functional, 'livecodebench'],
+      [codecontests, 'codecontests'],
+    ] as const)
+      assert.equal((await openDrafts(await write(record), 'auto')).format, name);
+    await refuses({ a: 1, b: 2 }, /^set\.jsonl: line 1: no known format \(its fields: a, b\)/);
+    await refuses('', /is empty/);
+  });
+
+  it('HumanEval: literal asserts of check become values, and nothing else is left of the source', async () => {
+    const problem = await problemOf(humaneval);
+    assert.deepEqual(
+      [problem.id, problem.entry, problem.functionSignature],
+      ['Own/0', 'total', 'from typing import List\n\ndef total(xs: List[float], start=0) -> float:'],
+    );
+    assert.deepEqual(problem.baselineTests, [
+      { args: [[1, { f: '2.5' }]], expected: { f: '3.5' } },
+      { args: [[], 2], expected: 2 },
+    ]);
+    assert.equal(problem.testSource, undefined);
+    assert.equal(problem.referenceSolution, humaneval.prompt + humaneval.canonical_solution);
+  });
+
+  it('HumanEval: what is no table of values stays as source, beside what is', async () => {
+    for (const statement of [
+      'assert abs(candidate([0.5]) - 0.5) < 1e-6',
+      'for i in range(3):\n        assert candidate([i]) == i',
+      'xs = [1]; assert candidate(xs) == 1',
+      'helper(candidate)',
+    ]) {
+      const test = `${humaneval.test}    ${statement}\n`;
+      const problem = await problemOf({ ...humaneval, test });
+      assert.equal(problem.testSource, test, statement);
+      assert.equal(problem.baselineTests.length, 2, statement);
+    }
+    assert.equal((await problemOf({ ...humaneval, test: 'def check(f):\n  assert f(' })).baselineTests.length, 0);
+    assert.match(await reasonOf({ ...humaneval, entry_point: 'other' }), /defines no function other/);
+  });
+
+  it('MBPP: the function that the tests call, its asserts as values, the challenge hidden', async () => {
+    const problem = await problemOf(mbpp);
+    assert.deepEqual([problem.id, problem.entry, problem.functionSignature], ['MBPP/7', 'twice', 'def twice(x):']);
+    assert.deepEqual(problem.baselineTests, [
+      { args: [2], expected: 4 },
+      { args: [{ t: [1] }], expected: { t: [1, 1] } },
+    ]);
+    assert.deepEqual(problem.hiddenTests, [{ args: ['a'], expected: 'aa' }]);
+    assert.equal(problem.testSource, undefined);
+    const computed = await problemOf({ ...mbpp, test_setup_code: 'y = 3', test_list: ['assert twice(y) == 6'] });
+    assert.equal(computed.testSource, 'y = 3\nassert twice(y) == 6\nassert twice("a") == "aa"');
+    assert.match(await reasonOf({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }), /no function/);
+    await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
+    await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
+  });
+
+  it('EvalPlus: inputs keep floats, long ints, nan and infinity; base is baseline, plus is hidden', async () => {
+    const { problem, inputs } = await draftOf(evalplus.replace('\n', ''));
+    assert.deepEqual(inputs, {
+      baseline: [[{ f: '1.0' }], [2]],
+      hidden: [[{ f: 'nan' }], [{ f: '-inf' }], [{ i: '0xab54a98ceb1f0ad2' }]],
+    });
+    assert.deepEqual(problem.comparison, { absolute: 0.001, relative: 1e-7 });
+    assert.match(problem.referenceSolution, /^def half\(x\):[\s\S]*return x \/ 2/);
+    const whole = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
+    const code = 'def half(x):\n    return x / 2';
+    assert.equal((await problemOf({ ...whole, canonical_solution: code })).referenceSolution, code);
+    await refuses({ ...whole, base_input: [3] }, /field `base_input\.0`: a list of arguments is expected/);
+  });
+
+  it('LiveCodeBench: methods take one argument a line; private tests may be a pickled string', async () => {
+    const hidden = JSON.stringify([{ input: '[]\n0.5', output: '0', testtype: 'functional' }]);
+    for (const private_test_cases of [hidden, packed(pickled(hidden))]) {
+      const problem = await problemOf({ ...functional, private_test_cases });
+      assert.deepEqual(problem.baselineTests, [{ args: [[1, 2], { f: '1.0' }], expected: 2 }]);
+      assert.deepEqual(problem.hiddenTests, [{ args: [[], { f: '0.5' }], expected: 0 }]);
+      assert.equal(problem.entry, 'Solution.count');
+      assert.match(problem.referenceSolution, /^from typing import List\n/);
+      assert.deepEqual(problem.tags, ['leetcode']);
+    }
+    const { reference_solution, ...bare } = functional;
+    assert.match(await reasonOf(bare), /no reference solution/);
+    const references = await readReferences(await write({ id: 'q1', code: reference_solution }, 'refs.jsonl'));
+    const [entry] = await entries(await write(bare), references);
+    assert.ok(entry && 'draft' in entry);
+    await assert.rejects(readReferences(await write({ id: 3 }, 'refs.jsonl')), /line 1: \{id, code\} is expected/);
+  });
+
+  it('LiveCodeBench and CodeContests: whole programs read text and are compared by tokens', async () => {
+    const stdin = { ...functional, public_test_cases: [{ input: '1\n', output: '1', testtype: 'stdin' }] };
+    const problems = [await problemOf(stdin), await problemOf(codecontests)];
+    for (const problem of problems) {
+      assert.deepEqual(problem.calling?.style, 'stdio');
+      assert.deepEqual(problem.comparison, { text: 'tokens' });
+    }
+    assert.deepEqual(problems[0]!.baselineTests, [{ args: ['1\n'], expected: '1' }]);
+    assert.deepEqual(problems[1]!.hiddenTests, [{ args: ['2\n'], expected: '2\n' }]);
+    assert.equal(problems[1]!.referenceSolution, 'print(input())');
+    assert.deepEqual(problems[1]!.tags, ['implementation']);
+    assert.match(await reasonOf({ ...codecontests, input_file: 'in.txt' }), /files of given names/);
+    const noPython = { language: [2], solution: ['int main(){}'] };
+    assert.match(await reasonOf({ ...codecontests, solutions: noPython }), /no solution in Python 3/);
+    await refuses(
+      { ...codecontests, public_tests: { input: ['1'], output: [] } },
+      /field `public_tests`: 1 inputs, 0 outputs/,
+    );
+  });
+
+  it('the own schema: methods, interview classes, in-place answers, and what import writes reads back the same', async () => {
+    const own = {
+      id: 'reverse',
+      description: 'Reverse.',
+      function_signature: 'def reverse(self, head: Optional[ListNode], xs: list) -> "ListNode | None":',
+      baseline_tests: [{ inputs: [[1, 2], [1.5]], expected: [2, 1] }],
+      reference_solution: 'class Solution:\n    def reverse(self, head, xs):\n        return head',
+      comparison: { order: 'any' },
+    };
+    const problem = await problemOf(own);
+    assert.equal(problem.entry, 'Solution.reverse');
+    assert.deepEqual(problem.calling, {
+      style: 'call',
+      parameters: ['ListNode', 'value'],
+      result: 'ListNode',
+      observe: 'result',
+    });
+    const inPlace = { ...own, function_signature: 'def reverse(self, xs: List[int]) -> None:' };
+    const sorted = await problemOf({
+      ...inPlace,
+      baseline_tests: [
+        [
+          [3, 1],
+          [1, 3],
+        ],
+      ],
+    });
+    assert.deepEqual([sorted.calling?.observe, sorted.baselineTests], [0, [{ args: [[3, 1]], expected: [1, 3] }]]);
+    assert.match(await reasonOf({ ...own, function_signature: 'reverse' }), /no `def name/);
+    assert.match(await reasonOf({ ...own, baseline_tests: [5] }), /^baseline_tests\[0\] is none of/);
+    for (const given of [problem, sorted, await problemOf(codecontests), await problemOf(humaneval)]) {
+      const written = JSON.stringify(toRecord({ ...given, testSource: 'assert True' }));
+      assert.deepEqual(await readProblemFile(await write(written, 'own.jsonl')), [
+        { ...given, testSource: 'assert True' },
+      ]);
+    }
+  });
+
+  it('gzipped files, lists and objects are read like lines, and a doubled id is refused with both places', async () => {
+    const expected = await problemOf(mbpp);
+    for (const content of [
+      gzipSync(`${JSON.stringify(mbpp)}\n`),
+      JSON.stringify([mbpp]),
+      JSON.stringify({ problems: [mbpp] }, null, 2),
+      `\uFEFF${JSON.stringify(mbpp)}\r\n\r\n`,
+    ])
+      assert.deepEqual(await problemOf(content), expected);
+    const lines = `${JSON.stringify(mbpp)}\n\n${JSON.stringify(mbpp)}\n`;
+    await refuses(lines, /^set\.jsonl: line 3: id `MBPP\/7` is taken by line 1$/);
+    await refuses(`${JSON.stringify(mbpp)}\n{oops`, /^set\.jsonl: line 2 is not JSON/);
+    await refuses(gzipSync('x').subarray(0, 12), /set\.jsonl/);
+    await assert.rejects(openDrafts(join(folder, 'none.jsonl'), 'auto'), /no such file/);
+  });
+});
+
+describe('pickled strings', () => {
+  it('of every protocol are read as text', () => {
+    const text = 'ä [{"input": "1"}]';
+    const short = Buffer.concat([
+      Buffer.from([0x80, 2, 0x8c, Buffer.byteLength(text)]),
+      Buffer.from(text),
+      Buffer.from('q\0.'),
+    ]);
+    const long = Buffer.alloc(11);
+    long.set([0x80, 5, 0x8d]);
+    long.writeBigUInt64LE(BigInt(Buffer.byteLength(text)), 3);
+    for (const pickle of [pickled(text), short, Buffer.concat([long, Buffer.from(text), Buffer.from([0x94, 0x2e])])])
+      assert.equal(readPickledText(pickle), text);
+  });
+  it('that hold anything else are refused, whatever it would do', () => {
+    const system = Buffer.from('cos\nsystem\n(S"id"\ntR.');
+    const reduce = Buffer.concat([pickled('os', Buffer.alloc(0)), pickled('system', Buffer.from([0x93, 0x52, 0x2e]))]);
+    for (const pickle of [
+      system,
+      reduce,
+      pickled('x', Buffer.from('N.')),
+      pickled('x', Buffer.from('..')),
+      Buffer.from('.'),
+    ])
+      assert.throws(() => readPickledText(pickle), /pickle/);
+    assert.throws(() => readPickledText(pickled('abc').subarray(0, 18)), /ends too early/);
+  });
+  it('never crash the reader', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        try {
+          assert.equal(typeof readPickledText(Buffer.from(bytes)), 'string');
+        } catch (error) {
+          assert.match((error as Error).message, /pickle/);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('exact JSON', () => {
+  it('keeps what JavaScript would round, and leaves text alone', () => {
+    const read = (text: string) => valueOfExact(parseExactJson(text));
+    assert.deepEqual(read('[1.0, 1e3, -0.0, 7, 123456789012345678, "1.0 NaN \\" 2.0", {"a": NaN}]'), [
+      { f: '1.0' },
+      { f: '1000.0' },
+      { f: '-0.0' },
+      7,
+      { i: '0x1b69b4ba630f34e' },
+      '1.0 NaN " 2.0',
+      { d: [['a', { f: 'nan' }]] },
+    ]);
+    assert.throws(() => parseExactJson('[1.2.3]'), SyntaxError);
+  });
+});
