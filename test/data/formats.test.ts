@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { GauntletError } from '../../core/errors.js';
+import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { parseExactJson, valueOfExact } from '../../data/exactJson.js';
 import type { Draft } from '../../data/formats/format.js';
@@ -63,6 +64,11 @@ function pickled(text: string, tail = Buffer.from('.')): Buffer {
   return Buffer.concat([head, body, Buffer.from([0x94]), tail]);
 }
 const packed = (pickle: Buffer): string => deflateSync(pickle).toString('base64');
+
+function comparisonOf({ comparison }: Problem): unknown[] {
+  const { absolute, relative, text } = comparisonSpecSchema.parse(comparison);
+  return [absolute, relative, text];
+}
 
 describe('readers of problem files', () => {
   let folder: string;
@@ -175,7 +181,7 @@ describe('readers of problem files', () => {
       baseline: [[{ f: '1.0' }], [2]],
       hidden: [[{ f: 'nan' }], [{ f: '-inf' }], [{ i: '0xab54a98ceb1f0ad2' }]],
     });
-    assert.deepEqual(problem.comparison, { absolute: 0.001, relative: 1e-7 });
+    assert.deepEqual(comparisonOf(problem), [0.001, 1e-7, 'exact']);
     assert.match(problem.referenceSolution, /^def half\(x\):[\s\S]*return x \/ 2/);
     const whole = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
     const code = 'def half(x):\n    return x / 2';
@@ -206,7 +212,7 @@ describe('readers of problem files', () => {
     const problems = [await problemOf(stdin), await problemOf(codecontests)];
     for (const problem of problems) {
       assert.deepEqual(problem.calling?.style, 'stdio');
-      assert.deepEqual(problem.comparison, { text: 'tokens' });
+      assert.equal(comparisonOf(problem)[2], 'tokens');
     }
     assert.deepEqual(problems[0]!.baselineTests, [{ args: ['1\n'], expected: '1' }]);
     assert.deepEqual(problems[1]!.hiddenTests, [{ args: ['2\n'], expected: '2\n' }]);
