@@ -5,6 +5,7 @@
 // nan equals nan, -0.0 equals 0.0. In both, sets and dicts have no order, and set and frozenset are one.
 import { Forest } from './comparison/nodes.js';
 import { Pairing, TooManySteps } from './comparison/pairing.js';
+import { equalTokens } from './comparison/tokens.js';
 import { isClose, isLoose, isNumber, Malformed, numberKey, type View, view } from './comparison/views.js';
 import { type Comparison, type ComparisonSpec, comparisonSpecSchema } from './schema/comparison.js';
 import type { CallResult, Verdict } from './schema/execution.js';
@@ -28,8 +29,10 @@ export function comparisonOf(comparison: Comparison): ComparisonSpec {
 
 /** The answer `a` against the expected value `b`. Total: malformed values are equal to nothing. */
 export function equalValues(a: Value, b: Value, comparison: Comparison): boolean {
+  const spec = comparisonOf(comparison);
+  if (spec.text === 'tokens' && typeof a === 'string' && typeof b === 'string') return equalTokens(a, b, spec);
   try {
-    return ordersOf[comparisonOf(comparison).order](a, b, comparisonOf(comparison));
+    return ordersOf[spec.order](a, b, spec);
   } catch (error) {
     if (error instanceof Malformed || error instanceof TooManySteps) return false;
     throw error;

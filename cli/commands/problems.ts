@@ -31,7 +31,7 @@ interface Quarantined {
 
 const WINDOW = 8; // problems in work: the test data of one may be megabytes
 /** A data set's suite is many times the size of a training step's: its references get more time than a run's programs. */
-const LIMITS: LimitFlags = { cpuSeconds: 60, wallSeconds: 180, memoryMb: 1024 };
+const LIMITS: LimitFlags = { cpuSeconds: 60, caseCpuSeconds: 30, wallSeconds: 180, memoryMb: 1024 };
 
 export function addProblems(program: Command): void {
   const problems = program.command('problems').description('problem sets: check them, bring them into the own format');
