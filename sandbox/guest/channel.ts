@@ -9,6 +9,7 @@ import {
   FrameReader,
   type GuestCall,
   type JobFrame,
+  loadedFrameSchema,
   readyFrameSchema,
   resultFrameSchema,
   toCallResult,
@@ -65,6 +66,8 @@ export class GuestChannel {
   /** The job being run and since when (host's monotonic ms); the guest's CPU clock at that time, in seconds. */
   headSince = 0;
   cpuAtHead = 0;
+  /** The same when the call being made began; undefined while a program loads, and for guests that do not say. */
+  cpuAtCall?: number | undefined;
 
   constructor(
     readonly transport: Transport,
@@ -132,12 +135,13 @@ export class GuestChannel {
     this.transport.destroy();
   }
 
-  /** Ends the guest because its running job passed a limit: calls that it has not answered are timeouts. */
-  expire(message: string, wallHit: boolean): void {
+  /** Ends the guest because its running job passed a limit: the calls that it has not answered, or the first of them, are timeouts. */
+  expire(message: string, wallHit: boolean, scope: 'program' | 'call' = 'program'): void {
     const pending = this.#queue.shift();
     this.retire('the guest was ended with a program that passed its limit');
     if (!pending) return;
-    const missing = pending.frame.inputs.length - pending.calls.length;
+    const unanswered = pending.frame.inputs.length - pending.calls.length;
+    const missing = scope === 'call' ? Math.min(1, unanswered) : unanswered;
     const rest = Array.from({ length: missing }, (): GuestCall => ['timeout', message]);
     pending.resolve({
       calls: [...pending.calls, ...rest].map(toCallResult),
@@ -160,7 +164,15 @@ export class GuestChannel {
     const call = callFrameSchema.safeParse(message);
     if (call.success) {
       if (call.data.id !== pending.frame.id) throw new Error('an answer to another job');
+      if (pending.calls.length >= pending.frame.inputs.length) throw new Error('more answers than calls');
       pending.calls.push(call.data.call);
+      this.cpuAtCall = call.data.cpu;
+      return;
+    }
+    const loaded = loadedFrameSchema.safeParse(message);
+    if (loaded.success) {
+      if (loaded.data.id !== pending.frame.id) throw new Error('an answer to another job');
+      this.cpuAtCall = loaded.data.loaded;
       return;
     }
     const result = resultFrameSchema.parse(message);
@@ -170,6 +182,7 @@ export class GuestChannel {
     this.#queue.shift();
     this.headSince = performance.now();
     this.cpuAtHead = result.cpu;
+    this.cpuAtCall = undefined;
     pending.resolve({ calls: calls.map(toCallResult), ms: result.ms, wallHit: result.wall });
     if (result.retire || ++this.#done >= this.maxJobs) this.retire('the guest has served its time');
   }

@@ -19,7 +19,14 @@ const guestCallSchema = z.tuple([z.enum(['answer', 'load', 'error', 'timeout', '
 export type GuestCall = z.infer<typeof guestCallSchema>;
 
 /** A guest that may be killed in the middle of a job sends each call as it ends; the result then holds the rest. */
-export const callFrameSchema = z.strictObject({ id: z.int(), call: guestCallSchema });
+export const callFrameSchema = z.strictObject({
+  id: z.int(),
+  call: guestCallSchema,
+  cpu: z.number().nonnegative().optional(), // the guest's CPU clock: the next call begins
+});
+
+/** Such a guest also says when the program is loaded and its next call begins: from then on the limit of one call holds. */
+export const loadedFrameSchema = z.strictObject({ id: z.int(), loaded: z.number().nonnegative() });
 
 export const resultFrameSchema = z.strictObject({
   id: z.int(),

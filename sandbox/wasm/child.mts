@@ -12,7 +12,7 @@ const [pyodideUrl, snapshotPath] = process.argv.slice(2) as [string, string];
 const [JOBS, ANSWERS] = [0, 3]; // file descriptors
 const LOAD_CAP = 512 << 20; // bytes of linear memory while starting
 const RETIRE_GROWTH = 64 << 20; // a heap that grew by more is not worth putting back
-const SWALLOWED = 9; // exit status: the program catches every interrupt and goes on
+const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: what passed a limit, the program or one call, left an interpreter that cannot go on
 
 const exit: (code: number) => never = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);
 
@@ -59,7 +59,7 @@ const cpuSeconds = openClock();
 const snapshot = new Uint8Array(fs.readFileSync(snapshotPath));
 const { guest } = readFrame() as { guest: string };
 let memoryCap = LOAD_CAP;
-cutImports((globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly, () => memoryCap);
+const gate = cutImports((globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly, () => memoryCap);
 const { loadPyodide } = (await import(pyodideUrl)) as typeof import('pyodide');
 const py = await loadPyodide({
   jsglobals: Object.create(null),
@@ -95,12 +95,14 @@ const files = new Files(heap.FS);
 // The interpreter looks at this "buffer" every few thousand instructions; a 2 in it raises KeyboardInterrupt.
 let job: JobFrame | null = null;
 let [cpuStart, wallStart, lastLook, nextInterrupt] = [0, 0, 0, 0];
-let stopped: 'timeout' | 'wall' | 'output' | null = null;
+let callStart: number | null = null; // null: the program is being loaded
+let stopped: keyof typeof MESSAGES | null = null;
 const now = performance.now.bind(performance);
 function look(): void {
   if (!job || stopped) return;
   if (written > job.output) stopped = 'output';
   else if (cpuSeconds() - cpuStart >= job.cpu) stopped = 'timeout';
+  else if (callStart !== null && cpuSeconds() - callStart >= job.case) stopped = 'call';
   else if (now() - wallStart >= job.wall * 1000) stopped = 'wall';
 }
 py.setInterruptBuffer({
@@ -109,7 +111,10 @@ py.setInterruptBuffer({
     if (t - lastLook >= 5 || (job && written > job.output)) {
       lastLook = t;
       look();
-      if (stopped && job && cpuSeconds() - cpuStart > 2 * job.cpu + 1) exit(SWALLOWED);
+      if (stopped && job) {
+        if (cpuSeconds() - cpuStart > 2 * job.cpu + 1) exit(SWALLOWED);
+        if (stopped === 'call' && cpuSeconds() - callStart! > 2 * job.case + 1) exit(SWALLOWED_CALL);
+      }
     }
     if (!stopped || t < nextInterrupt) return 0;
     nextInterrupt = t + 50; // time for the runner to put the first one into words
@@ -119,41 +124,75 @@ py.setInterruptBuffer({
 } as unknown as Uint8Array);
 
 const MESSAGES = {
+  call: ['timeout', 'no answer within the limit of CPU time of one call'],
   timeout: ['timeout', 'no answer within the limit of CPU time'],
   wall: ['timeout', 'no answer within the limit of time'],
   output: ['output', 'the program printed more than the limit'],
 } as const;
 
-/** Runs one job call by call; whatever stops it decides the call it was in and those not reached, which it returns. */
-function runJob(frame: JobFrame, writeCall: (id: number, call: [string, string]) => void) {
+/**
+ * Runs one job call by call; whatever stops the program decides the call it was in and those not reached, which are
+ * returned. A call that passed its own limit leaves a clean interpreter to the ones after it.
+ */
+function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () => boolean) {
+  const { id, inputs } = frame;
   let [broken, answered] = [false, 0];
   try {
-    const failed = loadJob(JSON.stringify({ code: frame.code, entry: frame.entry, inputs: frame.inputs }));
-    look();
-    for (let i = 0; i < frame.inputs.length && !stopped; i++) {
-      const text = failed || callJob(i);
+    while (answered < inputs.length && !stopped) {
+      const failed = loadJob(JSON.stringify({ ...frame, inputs }));
       look();
-      if (!stopped) writeCall(frame.id, [failed ? 'load' : 'answer', String(text)]);
-      if (!stopped) answered++;
+      if (!stopped) write({ id, loaded: cpuSeconds() });
+      while (answered < inputs.length && !stopped) {
+        callStart = cpuSeconds();
+        const text = failed || callJob(answered);
+        look();
+        if (stopped) break;
+        write({ id, call: [failed ? 'load' : 'answer', String(text)], cpu: cpuSeconds() });
+        answered++;
+      }
+      callStart = null;
+      if (stopped !== 'call') break;
+      if (answered + 1 < inputs.length && !restart()) exit(SWALLOWED_CALL);
+      write({ id, call: MESSAGES.call });
+      answered++;
+      stopped = null;
     }
   } catch {
     look(); // an interrupt outside a call, or a fault of the interpreter: it is not used again
+    if (stopped === 'call') exit(SWALLOWED_CALL);
     broken = true;
   }
+  callStart = null;
   const rest = stopped ? MESSAGES[stopped] : ['error', 'the program broke its interpreter'];
-  return { broken, calls: Array.from({ length: frame.inputs.length - answered }, () => rest) };
+  return { broken, calls: Array.from({ length: inputs.length - answered }, () => rest) };
 }
 
 // ---- warm up, keep a copy of the heap, serve ----
 const warm = 'def f(a, b):\n  s = sorted([a, b] * 20)\n  return {"x": (s, str(a)), "y": sum(i * i for i in range(500))}';
+const warmLimits = { cpu: 9, case: 9, wall: 9, memory: 0, output: 1e6 };
 for (let i = 0; i < 3; i++)
-  runJob({ id: 0, code: warm, entry: 'f', inputs: [[1, 2], [3, 4]], cpu: 9, case: 9, wall: 9, memory: 0, output: 1e6 }, () => {});
+  runJob({ id: 0, code: warm, entry: 'f', inputs: [[1, 2], [3, 4]], ...warmLimits }, () => {}, () => false);
+const python = py.runPython('import sys; sys.version.split()[0]');
 files.restore();
 cutHost();
+gate.closed = true;
 const clean = heap._module.HEAPU8.slice();
 writeAll(Buffer.from('GAUNTLT1', 'latin1'));
-writeFrame({ ready: true, python: py.runPython('import sys; sys.version.split()[0]'), cpu: cpuSeconds() });
-heap._module.HEAPU8.set(clean);
+writeFrame({ ready: true, python, cpu: cpuSeconds() });
+
+/** Puts heap and files back; false where that cannot be done: the process is to be replaced. */
+function restore(): boolean {
+  const memory = heap._module.HEAPU8;
+  if (gate.stained || memory.length > clean.length + RETIRE_GROWTH) return false;
+  try {
+    files.restore();
+  } catch {
+    return false;
+  }
+  memory.set(clean);
+  if (memory.length > clean.length) memory.fill(0, clean.length);
+  return true;
+}
 
 for (;;) {
   const frame = readFrame() as JobFrame;
@@ -161,19 +200,11 @@ for (;;) {
   [written, stopped, nextInterrupt, cpuStart, wallStart] = [0, null, 0, cpuSeconds(), now()];
   lastLook = wallStart;
   job = frame;
-  const { calls, broken } = runJob(frame, (id, call) => writeFrame({ id, call }));
+  const { calls, broken } = runJob(frame, writeFrame, restore);
   job = null;
   const wall = stopped === 'wall';
   const ms = now() - wallStart;
-  let retire = broken || heap._module.HEAPU8.length > clean.length + RETIRE_GROWTH;
-  try {
-    files.restore();
-  } catch {
-    retire = true;
-  }
+  const retire = broken || !restore();
   writeFrame({ id: frame.id, calls, ms, cpu: cpuSeconds(), wall, retire });
   if (retire) exit(0);
-  const memory = heap._module.HEAPU8;
-  memory.set(clean);
-  if (memory.length > clean.length) memory.fill(0, clean.length);
 }

@@ -5,12 +5,28 @@ const TMP_BYTES = 16 << 20; // written by one program
 const TMP_FILES = 1000;
 const { EPERM, ENOSPC } = { EPERM: 63, ENOSPC: 51 }; // WASI's numbers
 
+interface Node {
+  mode: number;
+  usedBytes?: number;
+  atime: unknown;
+  mtime: unknown;
+  ctime: unknown;
+}
+interface Stream {
+  fd: number;
+  position: number;
+  node?: Node;
+  shared: object; // flags and position, one object for all duplicates
+}
+const STANDARD = 3; // streams that a program is given
+
 /** What is used of Emscripten's FS. */
 export interface MemFs {
   filesystems: Record<string, unknown>;
   ErrnoError: new (errno: number) => Error;
-  streams: ({ fd: number } | null)[];
-  analyzePath(path: string): { exists: boolean };
+  streams: (Stream | null)[];
+  lookupPath(path: string, options: { follow: boolean }): { node: Node };
+  isFile(mode: number): boolean;
   readdir(path: string): string[];
   lstat(path: string): { mode: number };
   isDir(mode: number): boolean;
@@ -22,18 +38,27 @@ export interface MemFs {
   [method: string]: unknown;
 }
 
+/** Bytes that a write may add, a hole before it included; what is not a file takes none. */
+function growth({ node, position }: Stream, length: number, at: number | undefined, fs: MemFs): number {
+  if (!node || !fs.isFile(node.mode)) return 0;
+  return Math.max(length, (at ?? position) + length - (node.usedBytes ?? 0));
+}
+
 /** Takes hold of a file system: seals it at once, and restores it after each job. */
 export class Files {
   bytes = 0;
   files = 0;
   #unlink: MemFs['unlink'];
   #rmdir: MemFs['rmdir'];
+  #standard: { stream: Stream | null; shared: object }[];
 
   constructor(readonly fs: MemFs) {
     for (const name of ['NODEFS', 'PROXYFS', 'IDBFS', 'WORKERFS', 'NODESOCKFS', 'NATIVEFS_ASYNC']) delete fs.filesystems[name];
     this.#unlink = fs.unlink.bind(fs);
     this.#rmdir = fs.rmdir.bind(fs);
+    this.#standard = fs.streams.slice(0, STANDARD).map((stream) => ({ stream, shared: { ...stream?.shared } }));
     this.#seal('/');
+    this.#freezeTimes('/tmp');
     const chmod = fs['chmod'] as (node: unknown, mode: number) => void;
     fs['chmod'] = (node: unknown, mode: number) => {
       if (typeof node === 'string') this.#refuse(EPERM); // a program's; the file system itself passes the node it made
@@ -41,7 +66,10 @@ export class Files {
     };
     for (const name of ['lchmod', 'fchmod', 'chown', 'lchown', 'fchown', 'mount', 'unmount', 'mkdev', 'createDevice'])
       fs[name] = () => this.#refuse(EPERM);
-    this.#meter('write', (_stream, _buffer, _offset, length) => this.#spend(Number(length), 0));
+    this.#meter('write', (stream, _buffer, _offset, length, position) =>
+      this.#spend(growth(stream as Stream, Number(length), position as number | undefined, fs), 0),
+    );
+    this.#meter('msync', (_stream, _buffer, offset, length) => this.#spend(Number(offset) + Number(length), 0));
     this.#meter('truncate', (_path, length) => this.#spend(Number(length), 0));
     this.#meter('ftruncate', (_fd, length) => this.#spend(Number(length), 0));
     this.#meter('allocate', (_stream, offset, length) => this.#spend(Number(offset) + Number(length), 0));
@@ -51,7 +79,14 @@ export class Files {
 
   /** Puts the file system back; throws where it cannot. */
   restore(): void {
-    for (const stream of this.fs.streams) if (stream && stream.fd > 2) this.fs.close(stream);
+    const given = this.#standard.map(({ stream }) => stream);
+    for (const stream of [...this.fs.streams]) if (stream && !given.includes(stream)) this.fs.close(stream);
+    for (const [fd, { stream, shared }] of this.#standard.entries()) {
+      this.fs.streams[fd] = stream; // a program may have closed or replaced it
+      if (!stream) continue;
+      stream.fd = fd;
+      Object.assign(stream.shared, shared);
+    }
     this.fs.chdir('/tmp');
     if (this.bytes + this.files === 0) return;
     this.#empty('/tmp');
@@ -64,12 +99,23 @@ export class Files {
       const path = `${folder === '/' ? '' : folder}/${name}`;
       if (path === '/tmp' || path === '/proc/self/fd') continue;
       const { mode } = this.fs.lstat(path);
+      this.#freezeTimes(path);
       if (this.fs.isLink(mode) || (path.startsWith("/dev/") && !this.fs.isDir(mode))) continue;
       if (this.fs.isDir(mode)) this.#seal(path);
       (this.fs['chmod'] as (path: string, mode: number) => void)(path, this.fs.isDir(mode) ? 0o555 : 0o444);
     }
+    if (folder === '/') this.#freezeTimes('/');
     if (folder === '/') (this.fs['chmod'] as (path: string, mode: number) => void)('/', 0o555);
     this.fs['ignorePermissions'] = false;
+  }
+
+  /** Times of files outlive a program as their contents would. */
+  #freezeTimes(path: string): void {
+    const { node } = this.fs.lookupPath(path, { follow: false });
+    for (const name of ['atime', 'mtime', 'ctime'] as const) {
+      const time = node[name];
+      Object.defineProperty(node, name, { get: () => time, set: () => {} });
+    }
   }
 
   #meter(name: string, before: (...args: unknown[]) => void): void {

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Guest, GuestChannel, type GuestRun, type ResolvedJob } from '../guest/channel.js';
+import { type Guest, GuestChannel, GuestLost, type GuestRun, type ResolvedJob } from '../guest/channel.js';
 import { encodeFrame } from '../guest/frames.js';
 import { guestSource } from '../guest/source.js';
 import { pyodideFolder, pyodideUrl } from './snapshot.js';
@@ -19,7 +19,8 @@ const WALL_GRACE = 0.5;
 const CPU_RETIRE = 200; // seconds of CPU after which a process is replaced
 const CPU_TOTAL = 300; // seconds that the kernel grants it: bounds an orphan in a call that nothing interrupts
 const START_SECONDS = 60;
-const SWALLOWED = 9; // exit status of a guest whose program catches every interrupt
+const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status of a guest whose program, or one call of it, passed a limit
+const CALL_LATE = 'no answer within the limit of CPU time of one call';
 
 /** Node's flags for a process that may read the interpreter and nothing else, and start, open or evaluate nothing. */
 export function lockdownFlags(snapshot: string): string[] {
@@ -52,9 +53,13 @@ export class WasmProcess implements Guest {
   #child: ChildProcess;
   #exited: Promise<void>;
   #stderr = '';
-  #cpuSeconds = 0;
+  /** CPU seconds of the job that a call ended, when it did. */
+  #cpuOfExpired = 0;
 
-  private constructor(snapshot: string, cpuSeconds: number) {
+  private constructor(
+    readonly snapshot: string,
+    readonly cpuSeconds: number,
+  ) {
     const child = spawnLocked(CHILD, snapshot, [pyodideUrl(), snapshot], cpuSeconds);
     this.#child = child;
     const stop = () => void child.kill('SIGKILL');
@@ -69,7 +74,8 @@ export class WasmProcess implements Guest {
       const gone = (status: unknown) => {
         process.removeListener('exit', stop);
         clearInterval(this.#watch);
-        if (status === SWALLOWED) this.#channel.expire('no answer within the limit of CPU time', false);
+        if (status === SWALLOWED_CALL) this.#expireCall();
+        else if (status === SWALLOWED) this.#channel.expire('no answer within the limit of CPU time', false);
         else
           this.#channel.end(
             `the interpreter's process ended (${status}) ${this.#stderr.trim().split('\n').pop()}`.trim(),
@@ -83,7 +89,6 @@ export class WasmProcess implements Guest {
   /** @param cpuSeconds the largest CPU limit of a job that it will be given */
   static async start(snapshot: string, cpuSeconds: number): Promise<WasmProcess> {
     const guest = new WasmProcess(snapshot, cpuSeconds);
-    guest.#cpuSeconds = cpuSeconds;
     const timer = setTimeout(() => guest.#channel.end('the interpreter did not start in time'), START_SECONDS * 1000);
     try {
       guest.#channel.transport.write(encodeFrame({ guest: guestSource('wasm') }));
@@ -99,10 +104,38 @@ export class WasmProcess implements Guest {
   }
 
   fits(job: ResolvedJob): boolean {
-    return job.limits.cpuSeconds <= this.#cpuSeconds; // memory is limited anew for every job
+    return job.limits.cpuSeconds <= this.cpuSeconds; // memory is limited anew for every job
   }
 
   async run(job: ResolvedJob): Promise<GuestRun> {
+    const run = await this.#runHere(job);
+    return run.calls.length < job.inputs.length ? this.#runRest(job, run) : run;
+  }
+
+  /** The calls after one that this process did not survive: in a fresh one, with what is left of the program's limits. */
+  async #runRest(job: ResolvedJob, { calls, ms }: GuestRun): Promise<GuestRun> {
+    const inputs = job.inputs.slice(calls.length);
+    const limits = {
+      ...job.limits,
+      cpuSeconds: job.limits.cpuSeconds - this.#cpuOfExpired,
+      wallSeconds: job.limits.wallSeconds - ms / 1000,
+    };
+    if (limits.cpuSeconds <= 0 || limits.wallSeconds <= 0) {
+      const late = inputs.map(() => ({ kind: 'timeout' as const, message: 'no answer within the limit of CPU time' }));
+      return { calls: [...calls, ...late], ms, wallHit: limits.wallSeconds <= 0 };
+    }
+    const fresh = await WasmProcess.start(this.snapshot, this.cpuSeconds).catch((error: Error) => {
+      throw new GuestLost(error.message, false);
+    });
+    try {
+      const rest = await fresh.run({ ...job, inputs, limits });
+      return { calls: [...calls, ...rest.calls], ms: ms + rest.ms, wallHit: rest.wallHit };
+    } finally {
+      await fresh.close();
+    }
+  }
+
+  async #runHere(job: ResolvedJob): Promise<GuestRun> {
     this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
     try {
       const run = await this.#channel.run(job);
@@ -127,8 +160,21 @@ export class WasmProcess implements Guest {
     const cpu = this.#cpuUsed();
     if (cpu !== undefined && cpu - this.#channel.cpuAtHead > limits.cpuSeconds + CPU_GRACE)
       this.#channel.expire('no answer within the limit of CPU time', false);
+    else if (cpu !== undefined && this.#cpuOfCall(cpu) > limits.caseCpuSeconds + CPU_GRACE) this.#expireCall();
     else if (performance.now() - this.#channel.headSince > (limits.wallSeconds + WALL_GRACE) * 1000)
       this.#channel.expire('no answer within the limit of time', true);
+  }
+
+  /** CPU seconds of the call being made; 0 while a program loads. */
+  #cpuOfCall(cpu: number): number {
+    return cpu - (this.#channel.cpuAtCall ?? cpu);
+  }
+
+  #expireCall(): void {
+    const { head, cpuAtHead, cpuAtCall } = this.#channel;
+    const least = (cpuAtCall ?? cpuAtHead) + (head ? head.limits.caseCpuSeconds : 0);
+    this.#cpuOfExpired = (this.#cpuUsed() ?? least) - cpuAtHead;
+    this.#channel.expire(CALL_LATE, false, 'call');
   }
 
   /** CPU time of the child's main thread; undefined where the system does not tell. */

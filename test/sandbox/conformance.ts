@@ -152,6 +152,19 @@ def f(k):
     assert.deepEqual(kinds(calls), ['value', 'timeout', 'timeout']);
   });
 
+  for (const [how, loop] of Object.entries({
+    'that loops': 'while True: pass',
+    'that swallows every exception':
+      'while True:\n      try:\n        while True: pass\n      except BaseException: pass',
+    'that never returns to the interpreter': 'return len(str(7 ** (10 ** 8)))',
+  }))
+    it(`a call ${how} past the limit of one call leaves the later calls theirs, in a program loaded anew`, async () => {
+      const code = `seen = []\ndef f(x):\n  seen.append(x)\n  if x == 1:\n    ${loop}\n  return list(seen)`;
+      const calls = await run(code, [[0], [1], [2], [1], [3]], { caseCpuSeconds: 0.3, cpuSeconds: 20, wallSeconds: 60 });
+      assert.deepEqual(kinds(calls), ['value', 'timeout', 'value', 'timeout', 'value']);
+      assert.deepEqual(calls[4], { kind: 'value', value: [3] });
+    });
+
   it('an endless loop that swallows every exception is a timeout', async () => {
     const code = 'def f(x):\n  while True:\n    try:\n      while True: pass\n    except BaseException: pass';
     assert.deepEqual(kinds(await run(code, [[1]], { cpuSeconds: 0.3 })), ['timeout']);

@@ -28,12 +28,28 @@ describe('what is cut before the interpreter starts', () => {
       'getaddrinfo',
     ];
     await wasm.instantiate(null, {
-      env: Object.fromEntries([...names, '__syscall_openat', 'clock'].map((name) => [name, host])),
+      env: Object.fromEntries([...names, '__syscall_openat', 'clock_time_get'].map((name) => [name, host])),
     });
     for (const name of names) assert.equal((seen[0]![name] as () => unknown)(), -1, name);
-    for (const name of ['__syscall_openat', 'clock']) assert.equal(seen[0]![name], host);
+    for (const name of ['__syscall_openat', 'clock_time_get']) assert.equal(seen[0]![name], host);
     assert.throws(() => wasm.instantiate(null), /denied/);
     assert.throws(deny, /denied/);
+  });
+
+  it('what leads from Python to JavaScript works until programs run, and what changes the table of functions is noted', async () => {
+    const { wasm, seen } = api();
+    const gate = cutImports(wasm, () => 0);
+    const names = ['JsProxy_GetAttr_js', 'JsvFunction_CallBound', 'raw_call_js', 'an_import_of_a_later_version'];
+    const env = Object.fromEntries([...names, 'ffi_prep_closure_loc_js', 'js2python_js'].map((name) => [name, () => 5]));
+    await wasm.instantiate(null, { env });
+    const call = (name: string) => (seen[0]![name] as () => unknown)();
+    for (const name of names) assert.equal(call(name), 5);
+    gate.closed = true;
+    for (const name of names) assert.throws(() => call(name), /denied/, name);
+    assert.equal(call('js2python_js'), 5);
+    assert.ok(!gate.stained);
+    assert.equal(call('ffi_prep_closure_loc_js'), 5);
+    assert.ok(gate.stained);
   });
 
   it('memory grows up to the ceiling of the moment and no further', () => {
@@ -75,6 +91,19 @@ describe('the files of the interpreter', function () {
     assert.equal(run('os.getcwd() + str(os.listdir("/tmp"))'), '/tmp[]');
   });
 
+  it('standard streams that were closed, replaced or moved, and times of files, are put back', () => {
+    run(`
+import os
+fd = os.open("/tmp/log", os.O_CREAT | os.O_RDWR)
+os.dup2(fd, 1)
+os.close(0); os.close(2)
+os.utime("/lib", (1, 1))`);
+    files.restore();
+    assert.equal(run('str([os.fstat(fd).st_mode >> 12 for fd in range(3)])'), '[2, 2, 2]'); // character devices
+    assert.equal(run('os.stat("/lib").st_mtime > 2'), true);
+    assert.equal(run('os.open("/tmp/next", os.O_CREAT | os.O_RDWR)'), 3);
+  });
+
   it('cannot be written, renamed, removed or opened up elsewhere', () => {
     for (const code of [
       'open("/x", "w")',
@@ -95,6 +124,13 @@ describe('the files of the interpreter', function () {
     assert.equal(refused('[open(f"/tmp/{i}", "wb").write(bytes(1 << 20)) for i in range(40)]'), 'OSError');
     files.restore();
     assert.equal(refused('os.truncate(os.open("/tmp/t", os.O_CREAT | os.O_RDWR), 1 << 30)'), 'OSError');
+    files.restore();
+    const hole = 'os.pwrite(os.open("/tmp/hole", os.O_CREAT | os.O_RDWR), b"x", 1 << 30)';
+    assert.equal(refused(hole), 'OSError');
+    files.restore();
+    const mapped =
+      'import mmap; f = os.open("/tmp/m", os.O_CREAT | os.O_RDWR); os.ftruncate(f, 9 << 20); m = mmap.mmap(f, 9 << 20); m[0] = 1; m.flush(); m.close()';
+    assert.equal(refused(mapped), 'OSError');
     files.restore();
     assert.equal(refused('[os.close(os.open(f"/tmp/{i}", os.O_CREAT)) for i in range(2000)]'), 'OSError');
     files.restore();
