@@ -3,7 +3,7 @@ import { GauntletError } from '../core/errors.js';
 import type { BugArchive } from '../core/rewards/archive.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
 import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
-import type { RunConfig } from '../core/schema/config.js';
+import { type RunConfig, runConfigSchema } from '../core/schema/config.js';
 import type { Verdict } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
@@ -76,6 +76,10 @@ export interface Solution {
 
 export type TrajectoryList = Trajectory[];
 
+/** Of a run that began with an earlier version too: a field that was not there yet has its default. */
+export const readConfig = async (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
+  runConfigSchema.parse(await store.getJson(config));
+
 const problemCache = new Map<Digest, { set: ProblemSet; byId: Map<string, Problem> }>();
 
 export async function readProblems(
@@ -108,7 +112,7 @@ export interface OpenRole {
 
 /** A worker with another model than the run began with is refused. */
 export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<OpenRole> {
-  const config = await scope.store.getJson<RunConfig>(run.config);
+  const config = await readConfig(scope.store, run);
   const { model, modelDigest, adapterConfig } = run.bases[role];
   const engine = await scope.deps.engine(model, run.engine);
   if (engine.info.digest !== modelDigest) {

@@ -48,12 +48,7 @@ export function chainViews(
       ),
       rewards: {
         generator: rule.generator(verdicts),
-        discriminator: turns.map(
-          (turn) =>
-            rule.discriminator([judgeTurn(cell, turn, candidate)], {
-              diversityCredit: config.reward.diversityCredit,
-            })[0]!,
-        ),
+        discriminator: turns.map((turn) => rule.discriminator([judgeTurn(cell, turn, candidate)], config.reward)[0]!),
       },
     };
   });

@@ -1,6 +1,13 @@
 // Programs with their verdicts, as one artifact for people: what `solveProblems` answers with.
-import type { RunConfig } from '../core/schema/config.js';
-import { type Cell, type ChainList, problemOf, readProblems, type Solution, type TestBatch } from './artifacts.js';
+import {
+  type Cell,
+  type ChainList,
+  problemOf,
+  readConfig,
+  readProblems,
+  type Solution,
+  type TestBatch,
+} from './artifacts.js';
 import { chainViews } from './chainViews.js';
 import type { Scope } from './scope.js';
 import { codeOf } from './suites.js';
@@ -8,7 +15,7 @@ import type { CollectSolutionsInput, CollectSolutionsOutput } from './types.js';
 
 export async function collectSolutions(scope: Scope, input: CollectSolutionsInput): Promise<CollectSolutionsOutput> {
   const { store } = scope;
-  const config = await store.getJson<RunConfig>(input.run.config);
+  const config = await readConfig(store, input.run);
   const { byId } = await readProblems(store, input.run.problems);
   const chains = await store.getJson<ChainList>(input.chains);
   const cells = new Map((await store.getJson<Cell[]>(input.verdicts)).map((cell) => [cell.problemId, cell]));

@@ -1,10 +1,10 @@
 // Commits a checkpoint: the adapters in PEFT's format (in unified mode one, the generator's), optimizer states, bug archive, pool and split, metadata last.
 import { ROLES, type Role } from '../core/schema/chain.js';
-import { adapterRole, type RunConfig } from '../core/schema/config.js';
+import { adapterRole } from '../core/schema/config.js';
 import { canonicalJson, digestBytes } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit } from '../store/checkpoints.js';
 import type { Digest, Store } from '../store/store.js';
-import { type Memory, modelDigests, readProblems } from './artifacts.js';
+import { type Memory, modelDigests, readConfig, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, CommitCheckpointInput, RoleState } from './types.js';
 
@@ -14,7 +14,7 @@ export async function commitCheckpoint(
 ): Promise<{ name: string; digest: string }> {
   const { store } = scope;
   const { run, state } = input;
-  const config = await store.getJson<RunConfig>(run.config);
+  const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
   const { pool, archive } = await store.getJson<Memory>(input.memory);
   const split = json({

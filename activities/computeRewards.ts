@@ -7,7 +7,7 @@ import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import type { Cell, ChainList, Memory, TestBatch, ValidatedTurn } from './artifacts.js';
+import { type Cell, type ChainList, type Memory, readConfig, type TestBatch, type ValidatedTurn } from './artifacts.js';
 import { groupByProblem, mean } from './executeSuite.js';
 import type { Scope } from './scope.js';
 import type { ComputeRewardsInput, ComputeRewardsOutput } from './types.js';
@@ -19,7 +19,7 @@ interface Rewarded {
 }
 
 export async function computeRewards(scope: Scope, input: ComputeRewardsInput): Promise<ComputeRewardsOutput> {
-  const config = await scope.store.getJson<RunConfig>(input.run.config);
+  const config = await readConfig(scope.store, input.run);
   const cells = await scope.store.getJson<Cell[]>(input.verdicts);
   const rewarded =
     input.role === 'generator'
@@ -67,11 +67,10 @@ async function rewardDiscriminator(
   const batch = await scope.store.getJson<TestBatch>(input.tests);
   const memory = await scope.store.getJson<Memory>(input.memory);
   const rule = REWARD_RULES[config.reward.scheme];
-  const { diversityCredit } = config.reward;
   let { pool } = memory;
   const groups = cells.map((cell) => {
     const judged = cell.turns.map((turn) => judgeTurn(cell, turn));
-    const rewards = rule.discriminator(judged, { diversityCredit });
+    const rewards = rule.discriminator(judged, config.reward);
     const valid = cell.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
     pool = addToPool(
       pool,

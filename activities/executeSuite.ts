@@ -3,22 +3,27 @@ import { inputKey } from '../core/rewards/suite.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
-import { type Cell, type ChainList, problemOf, readProblems, type TestBatch } from './artifacts.js';
+import { type Cell, type ChainList, problemOf, readConfig, readProblems, type TestBatch } from './artifacts.js';
 import { chainReader } from './generateTests.js';
 import type { Scope } from './scope.js';
 import { buildSuite, candidateJobs, judge, type Question, readTurns, referenceJobs, toCell } from './suites.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 
 export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
-  const config = await scope.store.getJson<RunConfig>(input.run.config);
+  const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const questions = await readQuestions(scope, input, byId);
-  const cells = await runQuestions(scope, config, questions);
-  return { verdicts: await scope.store.putJson(cells), ...summarise(cells) };
+  const { cells, executions } = await runQuestions(scope, config, questions);
+  return { verdicts: await scope.store.putJson(cells), executions, ...summarise(cells) };
+}
+
+interface Judged {
+  cells: Cell[];
+  executions: number; // programs run
 }
 
 /** Two passes through the sandbox: references on generated inputs, then candidates on the suites. */
-export async function runQuestions(scope: Scope, config: RunConfig, questions: Question[]): Promise<Cell[]> {
+export async function runQuestions(scope: Scope, config: RunConfig, questions: Question[]): Promise<Judged> {
   const sandbox = await scope.deps.sandbox(config);
   const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
   const read = questions.map((question) => readTurns(question, config));
@@ -34,13 +39,14 @@ export async function runQuestions(scope: Scope, config: RunConfig, questions: Q
   const suites = built.map(({ suite }) => suite);
   const { jobs, jobOf } = candidateJobs(questions, suites, config);
   const results = jobs.length > 0 ? await sandbox.run(jobs, options) : [];
-  return questions.map((question, q) => {
+  const cells = questions.map((question, q) => {
     const verdicts = question.candidates.map((_, c) => {
       const job = jobOf(q, c);
       return judge(question.problem, suites[q]!, job === undefined ? undefined : results[job]);
     });
     return toCell(question, config, suites[q]!, built[q]!.turns, verdicts);
   });
+  return { cells, executions: references.jobs.length + jobs.length };
 }
 
 async function readQuestions(scope: Scope, input: ExecuteSuiteInput, byId: Map<string, Problem>): Promise<Question[]> {
@@ -82,7 +88,7 @@ export function groupByProblem(chains: Chain[]): Map<string, Chain[]> {
   return groups;
 }
 
-function summarise(cells: Cell[]): Omit<ExecuteSuiteOutput, 'verdicts'> {
+function summarise(cells: Cell[]): Omit<ExecuteSuiteOutput, 'verdicts' | 'executions'> {
   const programs = cells.flatMap((cell) => cell.verdicts);
   const judged = cells.flatMap((cell) => cell.turns);
   const tests = judged.flatMap((turn) => turn.tests);

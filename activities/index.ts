@@ -11,6 +11,7 @@ import { prepareRun } from './prepareRun.js';
 import { prepareSolving } from './prepareSolving.js';
 import { recordMetrics } from './recordMetrics.js';
 import { renderReport } from './renderReport.js';
+import { reviseRun } from './reviseRun.js';
 import type { ActivityDeps } from './scope.js';
 import { scoreOldPolicy } from './scoreOldPolicy.js';
 import { selectChains } from './selectChains.js';
@@ -22,10 +23,11 @@ export type { ActivityDeps, ActivityLog } from './scope.js';
 export function createActivities(deps: ActivityDeps) {
   return {
     prepareRun: repeated(deps, prepareRun),
+    reviseRun: repeated(deps, reviseRun),
     generateReasoning: memoised(deps, { name: 'generateReasoning', version: 2, run: generateReasoning }),
     generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }),
-    executeSuite: memoised(deps, { name: 'executeSuite', version: 1, run: executeSuite }),
-    selectChains: memoised(deps, { name: 'selectChains', version: 1, run: selectChains }),
+    executeSuite: memoised(deps, { name: 'executeSuite', version: 2, run: executeSuite }),
+    selectChains: memoised(deps, { name: 'selectChains', version: 2, run: selectChains }),
     computeRewards: memoised(deps, { name: 'computeRewards', version: 2, run: computeRewards }),
     scoreOldPolicy: memoised(deps, { name: 'scoreOldPolicy', version: 1, run: scoreOldPolicy }),
     updatePolicy: memoised(deps, { name: 'updatePolicy', version: 1, run: updatePolicy }),

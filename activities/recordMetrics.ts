@@ -1,4 +1,4 @@
-// Writes one record of a run: a policy update or an evaluation. The same record again writes the same file.
+// Writes one record of a run: a policy update, an evaluation, or what a person asked for. The same record again writes the same file.
 import type { RunMetrics } from '../core/schema/metrics.js';
 import { writeMetrics } from '../store/runs.js';
 import type { Scope } from './scope.js';
@@ -12,10 +12,12 @@ export async function recordMetrics(scope: Scope, { run, metrics }: RecordMetric
 }
 
 function fileName(metrics: RunMetrics): string | number {
-  return metrics.kind === 'step' ? metrics.step : `${metrics.step}-${metrics.split}`;
+  if (metrics.kind === 'step') return metrics.step;
+  return `${metrics.step}-${metrics.kind === 'control' ? `control-${metrics.index}` : metrics.split}`;
 }
 
 function brief(metrics: RunMetrics): object {
+  if (metrics.kind === 'control') return metrics;
   if (metrics.kind === 'evaluation') return { step: metrics.step, split: metrics.split, ...metrics.rates };
   const { step, stage, phase, role, reward, passRate, validity, tokensPerSecond, seconds } = metrics;
   return { step, stage, phase, role, reward, passRate, validity, tokensPerSecond, seconds };

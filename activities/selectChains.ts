@@ -4,7 +4,7 @@ import { RandomStream } from '../core/random.js';
 import { chooseSubject } from '../core/rewards/archive.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { type ChainList, type Memory, problemOf, readProblems, type TestTarget } from './artifacts.js';
+import { type ChainList, type Memory, problemOf, readConfig, readProblems, type TestTarget } from './artifacts.js';
 import { groupByProblem, runQuestions } from './executeSuite.js';
 import { preferComplete } from './generateTests.js';
 import type { Scope } from './scope.js';
@@ -12,7 +12,7 @@ import type { Question } from './suites.js';
 import type { SelectChainsInput, SelectChainsOutput } from './types.js';
 
 export async function selectChains(scope: Scope, input: SelectChainsInput): Promise<SelectChainsOutput> {
-  const config = await scope.store.getJson<RunConfig>(input.run.config);
+  const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const chains = await scope.store.getJson<ChainList>(input.chains);
   const memory = await scope.store.getJson<Memory>(input.memory);
@@ -20,7 +20,7 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
     const problem = problemOf(byId, problemId);
     return { problem, candidates, turns: [], given: [...problem.baselineTests, ...(memory.pool[problemId] ?? [])] };
   });
-  const cells = await runQuestions(scope, config, questions);
+  const { cells, executions } = await runQuestions(scope, config, questions);
 
   const { stage, step } = input.position;
   const random = new RandomStream(config.seed, 'select', stage, step);
@@ -48,6 +48,7 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
     targets: await scope.store.putJson(targets),
     memory: await scope.store.putJson({ ...memory, archive }),
     faulty: faultyTargets,
+    executions,
   };
 }
 

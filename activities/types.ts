@@ -63,6 +63,16 @@ export interface PrepareRunOutput {
   searchAttributes: boolean;
 }
 
+export interface ReviseRunInput {
+  run: RunRef;
+  config: RunConfig; // with what is the worker's business
+  fields: Record<string, unknown>; // of the configuration, nested
+}
+export interface ReviseRunOutput {
+  run: RunRef;
+  config: RunConfig;
+}
+
 export interface GenerateReasoningInput {
   run: RunRef;
   batch: ChainBatch;
@@ -97,6 +107,7 @@ export interface ExecuteSuiteInput {
 }
 export interface ExecuteSuiteOutput {
   verdicts: Digest;
+  executions: number; // of programs, references included
   programs: number;
   allPass: number; // candidates that pass their whole suite
   passRate: number; // mean share of passed tests of a candidate
@@ -115,6 +126,7 @@ export interface SelectChainsOutput {
   targets: Digest;
   memory: Digest;
   faulty: number; // problems with a chain that fails a known test
+  executions: number; // of programs
 }
 
 export interface ComputeRewardsInput {

@@ -2,7 +2,7 @@
 // node dist/bench/curve.js [--seed N] [--preset NAME] [--model DIR] [--store DIR] [--sandbox wasm|docker] [--threads N] [--set a.b=json]…
 import { parseArgs } from 'node:util';
 import { createActivities } from '../activities/index.js';
-import type { EvaluationMetrics, StepMetrics } from '../core/schema/metrics.js';
+import type { RunMetrics } from '../core/schema/metrics.js';
 import { openDeps } from '../workers/deps.js';
 import { runPipeline } from '../workflows/pipeline.js';
 
@@ -58,7 +58,8 @@ acts.recordMetrics = (given) => {
 
 const f = (x: number | undefined, digits = 3): string => (x === undefined ? '-' : x.toFixed(digits));
 
-function line(metrics: StepMetrics | EvaluationMetrics): string {
+function line(metrics: RunMetrics): string {
+  if (metrics.kind === 'control') return `-- ${metrics.action} @${metrics.step} ${metrics.reason ?? ''}`;
   if (metrics.kind === 'evaluation') {
     const { passRate, greedyPassRate, testValidity, bugCatchRate } = metrics.rates;
     return `== ${metrics.split} @${metrics.step} ${metrics.checkpoint} pass ${f(passRate)} greedy ${f(greedyPassRate)} valid ${f(testValidity)} catch ${f(bugCatchRate)} score ${f(metrics.score)} (${f(metrics.seconds, 1)} s)`;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { packageRoot } from '../data/paths.js';
 import { addCheckpoints } from './commands/checkpoints.js';
+import { addControl } from './commands/control.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addModel } from './commands/model.js';
@@ -28,6 +29,7 @@ const COMMANDS = [
   addTrain,
   addStatus,
   addResume,
+  addControl,
   addReport,
   addCheckpoints,
   addSolve,

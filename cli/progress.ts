@@ -6,6 +6,15 @@ const SHORT_PHASE = { discriminator: 'discr', generator: 'gen', alternating: 'al
 const BAR = { least: 4, most: 30 };
 const WINDOW = 12; // steps whose pace counts: later stages are slower, and what a resumed run has done already is instant
 
+/** What a run waits for, and how to go on; undefined while it needs nobody. */
+export function pleaOf({ runId, state, failure }: RunProgress): string | undefined {
+  if (failure !== undefined) {
+    const skip = failure.inStep ? ' (--skip leaves the step out, --abort ends the run)' : ' (--abort ends the run)';
+    return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: npx gauntlet resume ${runId}${skip}`;
+  }
+  return state === 'paused' ? `paused; go on with: npx gauntlet resume ${runId}` : undefined;
+}
+
 /** One line in full: where a run stands and how it does. */
 export function progressLine(progress: RunProgress): string {
   const { stage, phase, state, reward, passRate, validity, tokensPerSecond, validation } = progress;

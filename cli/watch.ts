@@ -4,7 +4,7 @@ import chalk from 'chalk';
 import { SingleBar } from 'cli-progress';
 import type { RunProgress } from '../core/schema/run.js';
 import { duration, holdLine } from './output.js';
-import { Pace, progressBar, progressLine } from './progress.js';
+import { Pace, pleaOf, progressBar, progressLine } from './progress.js';
 
 const POLL_MS = 500;
 const REDRAWS_A_SECOND = 4;
@@ -68,6 +68,7 @@ export function openDisplay(stream: NodeJS.WriteStream, now: () => number = Date
 function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
   const pace = new Pace();
   let shown: RunProgress | undefined;
+  let told: string | undefined;
   const line = (): string =>
     shown === undefined
       ? ''
@@ -87,6 +88,13 @@ function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
       const first = shown === undefined;
       shown = progress;
       pace.update(progress, now());
+      const plea = pleaOf(progress);
+      if (plea !== undefined && plea !== told) {
+        if (!first) bar.stop();
+        stream.write(`${plea}\n`);
+        draw();
+      }
+      told = plea;
       if (!first) return bar.update(progress.step);
       draw();
       holdLine({ clear: () => bar.stop(), redraw: draw });
@@ -106,7 +114,8 @@ function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
   return {
     update(progress) {
       pace.update(progress, now());
-      const line = progressLine(progress);
+      const plea = pleaOf(progress);
+      const line = plea === undefined ? progressLine(progress) : `${progressLine(progress)}\n${plea}`;
       if (line === last) return;
       last = line;
       const left = pace.left(progress, now());

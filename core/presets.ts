@@ -51,7 +51,7 @@ export function resolveConfig(input?: unknown): RunConfig {
   if (typeof preset !== 'string') {
     throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
   }
-  const fields = merge(groundOf(preset), given);
+  const fields = merged(groundOf(preset), given);
   const parsed = runConfigSchema.safeParse({ ...fields, schedule: trainedStages(fields), preset });
   if (parsed.success) return parsed.data;
   throw new GauntletError('BAD_CONFIG', describeIssues(parsed.error.issues));
@@ -75,12 +75,12 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 const kindOf = (value: unknown): string => (Array.isArray(value) ? 'a list' : `a ${typeof value}`);
 
 /** Objects merge field by field; lists and plain values replace. An undefined field is an absent one. */
-function merge(ground: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
-  const out: Record<string, unknown> = { ...ground };
+export function merged(ground: object, over: object): Record<string, unknown> {
+  const out: Record<string, unknown> = { ...(ground as Record<string, unknown>) };
   for (const [key, value] of Object.entries(over)) {
     if (value === undefined || key === '__proto__') continue;
     const below = out[key];
-    out[key] = isPlainObject(below) && isPlainObject(value) ? merge(below, value) : value;
+    out[key] = isPlainObject(below) && isPlainObject(value) ? merged(below, value) : value;
   }
   return out;
 }

@@ -39,6 +39,32 @@ export function planStage(config: ScheduleConfig, _stage?: Stage): PlannedStep[]
   return plan;
 }
 
+const PHASES: readonly Phase[] = ['discriminator', 'generator', 'alternating'];
+
+/**
+ * A stage's plan when N or K change after `done` steps of it: what is done stays, what follows is the new schedule from
+ * the same phase on, less what that phase has had. Epochs go on without gaps; one that now has its steps ends there.
+ */
+export function replan(done: readonly PlannedStep[], config: ScheduleConfig): PlannedStep[] {
+  const last = done.at(-1);
+  if (last === undefined) return planStage(config);
+  const had = done.filter((step) => step.phase === last.phase).length;
+  const reached = PHASES.indexOf(last.phase);
+  const seen: Partial<Record<Phase, number>> = {};
+  const rest = planStage(config).filter(({ phase }) => {
+    seen[phase] = (seen[phase] ?? 0) + 1;
+    const at = PHASES.indexOf(phase);
+    return at > reached || (at === reached && seen[phase]! > had);
+  });
+  const plan = [...done];
+  for (const step of rest) {
+    const before = plan.at(-1)!;
+    const sameEpoch = step.phase === before.phase && step.phase !== 'alternating';
+    plan.push({ ...step, epoch: before.epoch + (sameEpoch ? 0 : 1), step: plan.length + 1 });
+  }
+  return plan;
+}
+
 /** True for the last step of an epoch, after which a checkpoint is written. */
 export function endsEpoch(plan: readonly PlannedStep[], index: number): boolean {
   return plan[index] !== undefined && plan[index + 1]?.epoch !== plan[index]!.epoch;

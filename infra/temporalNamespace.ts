@@ -11,6 +11,7 @@ export const SEARCH_ATTRIBUTES = {
   GauntletModel: 'Keyword',
   GauntletBestScore: 'Double',
   GauntletState: 'Keyword',
+  GauntletFailure: 'Keyword',
 } as const;
 
 // A dev server forgets after 24 h, and a nightly run's history with it.

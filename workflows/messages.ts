@@ -13,6 +13,7 @@ const PHASE = defineSearchAttributeKey('GauntletPhase', 'KEYWORD');
 const MODEL = defineSearchAttributeKey('GauntletModel', 'KEYWORD');
 const BEST_SCORE = defineSearchAttributeKey('GauntletBestScore', 'DOUBLE');
 const STATE = defineSearchAttributeKey('GauntletState', 'KEYWORD');
+const FAILURE = defineSearchAttributeKey('GauntletFailure', 'KEYWORD');
 
 export interface Indexed {
   stage?: number;
@@ -20,10 +21,11 @@ export interface Indexed {
   model?: string;
   bestScore?: number;
   state?: string;
+  failure?: string; // code of what a waiting run waits for; '' for none
 }
 
 /** Does nothing on a server that does not know the attributes: setting one there would fail the workflow task. */
-export function index(enabled: boolean, { stage, phase, model, bestScore, state }: Indexed): void {
+export function index(enabled: boolean, { stage, phase, model, bestScore, state, failure }: Indexed): void {
   if (!enabled) return;
   upsertSearchAttributes([
     ...(stage === undefined ? [] : [{ key: STAGE, value: stage }]),
@@ -31,6 +33,7 @@ export function index(enabled: boolean, { stage, phase, model, bestScore, state 
     ...(model === undefined ? [] : [{ key: MODEL, value: model }]),
     ...(bestScore === undefined ? [] : [{ key: BEST_SCORE, value: bestScore }]),
     ...(state === undefined ? [] : [{ key: STATE, value: state }]),
+    ...(failure === undefined ? [] : [{ key: FAILURE, value: failure === '' ? null : failure }]),
   ]);
 }
 
@@ -38,8 +41,14 @@ const percent = (rate: number): string => `${(100 * rate).toFixed(1)} %`;
 
 /** Markdown for the Web UI. */
 export function showDetails(progress: RunProgress): void {
+  const { failure, runId } = progress;
   const lines = [
     `**${progress.state}** · step ${progress.step} of ${progress.totalSteps}`,
+    failure === undefined ? '' : `\`${failure.activity}\` failed: ${failure.code}: ${failure.message}`,
+    failure === undefined
+      ? ''
+      : `go on with \`gauntlet resume ${runId}\`${failure.inStep ? ', leave the step out with `--skip`,' : ''} or end it with \`--abort\``,
+    progress.state === 'paused' ? `go on with \`gauntlet resume ${runId}\`` : '',
     progress.stage === undefined ? '' : `stage ${progress.stage} · ${progress.phase} · epoch ${progress.epoch}`,
     progress.reward === undefined ? '' : `reward ${progress.reward.toFixed(3)}`,
     progress.validation?.passRate === undefined ? '' : `validation pass rate ${percent(progress.validation.passRate)}`,

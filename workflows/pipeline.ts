@@ -1,7 +1,7 @@
 // The whole run: prepare, measure the base model, train the stages in order, measure the best checkpoint. Pure
 // orchestration over activities; a workflow gives it children for stages, a test or a benchmark runs it in process.
 import type { PrepareRunOutput } from '../activities/types.js';
-import { countSteps } from '../core/schedule.js';
+import { NOTHING_SPENT } from '../core/control.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
@@ -13,8 +13,10 @@ import { solve } from './steps/solving.js';
 export interface PipelineHooks extends StageHooks {
   /** After the configuration is known to be good. */
   onPrepared?(prepared: PrepareRunOutput): void;
+  /** No step is left. */
+  onTrained?(): void;
   /** Runs one stage to its end; by default in this very process. */
-  runStage?(input: StageInput): Promise<TrainingState>;
+  runStage?(input: StageInput): Promise<StageInput>;
 }
 
 export async function runPipeline(
@@ -37,18 +39,28 @@ export async function runPipeline(
     memory: prepared.memory,
     step: 0,
     seconds: 0,
+    spent: NOTHING_SPENT,
+    costs: {},
     best: { name: checkpointName(0, 0), score: Number.NEGATIVE_INFINITY, policy: prepared.state },
     validation: {},
   };
-  let state = await closeEpoch(context, initial, 0, 0);
+  let at = { run, config, state: await closeEpoch(context, initial, 0, 0), asked: 0 };
+  let stopped: string | undefined;
 
   await report('training');
-  const train = hooks.runStage ?? (async (stage) => (await runStage(acts, stage, hooks)).state);
-  for (const stage of config.schedule.stages) state = await train({ run, config, stage, state, next: 0 });
+  const train = hooks.runStage ?? ((stage) => runStage(acts, stage, hooks));
+  for (const stage of config.schedule.stages) {
+    if (stopped !== undefined) break;
+    const done = await train({ ...at, stage, next: 0 });
+    at = { run: done.run, config: completed(done.config), state: done.state, asked: done.asked };
+    stopped = done.stopped;
+  }
 
+  hooks.onTrained?.();
   await report('evaluating');
+  const { state } = at;
   const { best } = state;
-  const after = await measure(context, countSteps(config), best.name, best.policy);
+  const after = await measure({ ...context, ...at }, state.step, best.name, best.policy);
   const result: RunResult = {
     runId,
     seed: config.seed,
@@ -57,8 +69,9 @@ export async function runPipeline(
     trainingSeconds: state.seconds,
     digests: { generator: best.policy.generator.adapter, discriminator: best.policy.discriminator.adapter },
     best: best.name,
+    ...(stopped === undefined ? {} : { stopped }),
   };
-  const example = await exampleOf(context, result.best);
+  const example = await exampleOf({ ...context, ...at }, result.best);
   const { path } = await acts.renderReport({ runId, result, example });
   await report('completed');
   return path === undefined ? result : { ...result, report: path };

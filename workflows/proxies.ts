@@ -1,9 +1,13 @@
 // The activities over Temporal: which queue serves which, how long an attempt may take, and what the history says of it.
-import { type ActivityInterfaceFor, type ActivityOptions, proxyActivities } from '@temporalio/workflow';
+import { type ActivityInterfaceFor, type ActivityOptions, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { ChainBatch, Position, TestTargets } from '../activities/types.js';
+import type { Decision } from '../core/control.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
+import type { RunFailure } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
+import { rootOf } from './failures.js';
+import { StepLeftOut } from './stage.js';
 
 // An infrastructure fault is retried for as long as it lasts; faults of input or logic are marked non-retryable.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
@@ -22,6 +26,7 @@ const cpu: ActivityOptions = { ...BASE, taskQueue: TASK_QUEUES.cpu, startToClose
 
 const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   prepareRun: gpu(10),
+  reviseRun: cpu,
   generateReasoning: gpu(WHOLE_BATCH),
   generateTests: gpu(WHOLE_BATCH),
   scoreOldPolicy: gpu(WHOLE_BATCH),
@@ -69,16 +74,48 @@ export function summaryOf(name: keyof Acts, input: object): string {
   return parts.filter(Boolean).join(' · ') || name;
 }
 
-export function temporalActs(): Acts {
+/** What a step computes can be left out with it; a record, a checkpoint or an evaluation cannot. */
+function partOfStep(name: keyof Acts, input: object): boolean {
+  const { position, batch, targets } = input as Described;
+  if (name === 'executeSuite') return (input as { suite?: string }).suite === 'baseline';
+  return (
+    position !== undefined ||
+    batch?.kind === 'train' ||
+    (targets !== undefined && targets.kind !== 'evaluation') ||
+    name === 'scoreOldPolicy'
+  );
+}
+
+export interface ActsHooks {
+  /** Of an activity with an infrastructure fault; undefined: without limit. */
+  attempts?(): number | null;
+  /** An activity failed for good. */
+  onFailure?(failure: RunFailure): Promise<Decision>;
+}
+
+export function temporalActs({ attempts, onFailure }: ActsHooks = {}): Acts {
   const acts = Object.entries(OPTIONS).map(([key, options]) => {
     const name = key as keyof Acts;
     const activity = proxyActivities<ActivityInterfaceFor<Acts>>(options)[name] as {
       executeWithOptions(options: ActivityOptions, args: unknown[]): Promise<unknown>;
     };
-    return [
-      name,
-      (input: object) => activity.executeWithOptions({ ...options, summary: summaryOf(name, input) }, [input]),
-    ];
+    const call = async (input: object): Promise<unknown> => {
+      for (;;) {
+        const maximumAttempts = attempts?.() ?? undefined;
+        const retry = maximumAttempts === undefined ? RETRY : { ...RETRY, maximumAttempts };
+        try {
+          return await activity.executeWithOptions({ ...options, retry, summary: summaryOf(name, input) }, [input]);
+        } catch (error) {
+          if (isCancellation(error) || onFailure === undefined || name === 'prepareRun') throw error;
+          const { type, message } = rootOf(error);
+          const failure = { activity: name, code: type, message, inStep: partOfStep(name, input) };
+          const decision = await onFailure(failure);
+          if (decision === 'abort') throw error;
+          if (decision === 'skip') throw new StepLeftOut(`${name}: ${message}`);
+        }
+      }
+    };
+    return [name, call];
   });
   return Object.fromEntries(acts) as Acts;
 }

@@ -1,13 +1,16 @@
-// One stage of the curriculum: its planned steps in order, and after every epoch an evaluation and a checkpoint. Pure
-// orchestration: the Temporal workflow and the in-process driver both run this.
+// One stage of the curriculum: its planned steps in order, and after every epoch an evaluation and a checkpoint. Between
+// two steps it does what a person asked for. Pure orchestration: the Temporal workflow and the in-process driver both
+// run this.
 import type { RunRef } from '../activities/types.js';
+import { add, exceeded, isPaused, NOTHING_SPENT, type Request } from '../core/control.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
-import { countSteps, endsEpoch, planStage } from '../core/schedule.js';
+import { countSteps, endsEpoch, type PlannedStep, planStage, replan } from '../core/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
+import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { Acts } from './acts.js';
-import { completed, type ProgressUpdate, type RunContext, type TrainingState } from './state.js';
+import { completed, type ProgressUpdate, type RunContext, type StepOutcome, type TrainingState } from './state.js';
 import { discriminatorStep } from './steps/discriminatorStep.js';
 import { evaluate } from './steps/evaluation.js';
 import { generatorStep } from './steps/generatorStep.js';
@@ -18,50 +21,185 @@ export interface StageInput {
   stage: Stage;
   state: TrainingState;
   next: number; // index in the stage's plan of the step to do next
+  plan?: PlannedStep[]; // where it is no longer the one that the configuration gives
+  asked: number; // how many requests of the run have been done
+  stopped?: string; // why the run ends here
 }
 
 export interface StageHooks {
   onProgress?(update: ProgressUpdate): void | Promise<void>;
+  /** What was asked of the run so far. */
+  requests?(): readonly Request[];
+  /** Until more than `count` things were asked. */
+  moreRequests?(count: number): Promise<void>;
+  /** The time for records, ISO 8601. */
+  now?(): string;
   /** Asked after every step; true ends the call early, to be continued from what it returns. */
   pauseAfter?(stepsDone: number): boolean;
 }
 
-const STEPS = { generator: generatorStep, discriminator: discriminatorStep };
+/** A person's decision that the step at hand be left out: nothing of it is kept. */
+export class StepLeftOut extends Error {
+  constructor(readonly reason: string) {
+    super(`left out: ${reason}`);
+  }
+}
 
-/** @returns the input of the next call; `next` is the length of the plan when the stage is done. */
+const STEPS = { generator: generatorStep, discriminator: discriminatorStep };
+const WALL_CLOCK = (): string => new Date().toISOString();
+
+/** @returns the input of the next call; `next` is the length of the plan when the stage is done, or `stopped` is set. */
 export async function runStage(acts: Acts, input: StageInput, hooks: StageHooks = {}): Promise<StageInput> {
-  const { run, stage } = input;
-  const config = completed(input.config);
-  const plan = planStage(config, stage);
-  const totalSteps = countSteps(config);
-  let { state } = input;
-  let next = input.next;
-  while (next < plan.length) {
-    const planned = plan[next]!;
+  return new StageRun(acts, input, hooks).run();
+}
+
+/** The steps of a stage; an early configuration or none at all is no matter. */
+export const planOf = ({ plan, config, stage }: Pick<StageInput, 'plan' | 'config' | 'stage'>): PlannedStep[] =>
+  plan ?? planStage(completed(config), stage);
+
+class StageRun {
+  private at: StageInput;
+
+  constructor(
+    private readonly acts: Acts,
+    input: StageInput,
+    private readonly hooks: StageHooks,
+  ) {
+    this.at = { ...input, config: completed(input.config) };
+  }
+
+  async run(): Promise<StageInput> {
+    const first = this.at.next;
+    for (;;) {
+      await this.answerRequests();
+      const planned = planOf(this.at)[this.at.next];
+      if (planned === undefined) return this.at;
+      const over = exceeded(
+        this.at.config.budget,
+        this.at.state.spent,
+        this.at.state.costs[planned.role] ?? NOTHING_SPENT,
+      );
+      if (over !== undefined) await this.stop('budget', over);
+      if (this.at.stopped !== undefined) return this.at;
+      await this.step(planned);
+      if (this.at.next < planOf(this.at).length && this.hooks.pauseAfter?.(this.at.next - first)) return this.at;
+    }
+  }
+
+  private async step(planned: PlannedStep): Promise<void> {
+    const { run, config, stage } = this.at;
+    const { step } = this.at.state;
+    const learningRate = config.ppo.learningRate * learningRateFactor(step + 1, countSteps(config), config.ppo);
     const position = { stage, ...planned };
-    const { ppo } = config;
-    const learningRate = ppo.learningRate * learningRateFactor(state.step + 1, totalSteps, ppo);
-    const context = { acts, run, config, position, learningRate };
-    const outcome = await STEPS[planned.role](context, state);
-    const { policy, memory, metrics } = outcome;
-    state = { ...state, policy, memory, step: state.step + 1, seconds: state.seconds + metrics.seconds };
-    if (endsEpoch(plan, next)) state = await closeEpoch(context, state, stage, planned.epoch);
-    next++;
-    await hooks.onProgress?.({
+    const context = { acts: this.acts, run, config, position, learningRate };
+    let outcome: StepOutcome | undefined;
+    try {
+      outcome = await STEPS[planned.role](context, this.at.state);
+    } catch (error) {
+      if (!(error instanceof StepLeftOut)) throw error;
+      await this.record({ action: 'skip', reason: error.reason, at: this.now() });
+    }
+    if (outcome !== undefined) this.keep(outcome, planned);
+    const ends = endsEpoch(planOf(this.at), this.at.next);
+    this.at = { ...this.at, next: this.at.next + 1 };
+    if (ends) await this.closeEpoch(planned.epoch);
+    if (outcome !== undefined) await this.report(planned, outcome);
+  }
+
+  private keep({ policy, memory, metrics, cost }: StepOutcome, { role }: PlannedStep): void {
+    const { state } = this.at;
+    this.at = {
+      ...this.at,
+      state: {
+        ...state,
+        policy,
+        memory,
+        step: state.step + 1,
+        seconds: state.seconds + metrics.seconds,
+        spent: add(state.spent, cost),
+        costs: { ...state.costs, [role]: cost },
+      },
+    };
+  }
+
+  private async report({ phase, epoch, role }: PlannedStep, { metrics }: StepOutcome): Promise<void> {
+    const { stage, state } = this.at;
+    await this.hooks.onProgress?.({
       stage,
-      phase: planned.phase,
-      epoch: planned.epoch,
+      phase,
+      epoch,
       step: state.step,
       reward: metrics.reward,
-      ...(planned.role === 'generator' ? { passRate: metrics.passRate } : {}),
+      ...(role === 'generator' ? { passRate: metrics.passRate } : {}),
       ...(metrics.validity === undefined ? {} : { validity: metrics.validity }),
       tokensPerSecond: metrics.tokensPerSecond,
       best: { name: state.best.name, score: state.best.score },
       validation: state.validation,
     });
-    if (next < plan.length && hooks.pauseAfter?.(next - input.next)) break;
   }
-  return { ...input, state, next };
+
+  /** Does, in order, what was asked since the last step; while the last word is to pause, waits for the next one. */
+  private async answerRequests(): Promise<void> {
+    const { requests = () => [], moreRequests, onProgress } = this.hooks;
+    let waited = false;
+    for (;;) {
+      const all = requests();
+      while (this.at.asked < all.length) await this.answer(all[this.at.asked]!);
+      if (this.at.stopped !== undefined || !isPaused(all) || moreRequests === undefined) break;
+      if (!waited) await onProgress?.({ state: 'paused' });
+      waited = true;
+      await moreRequests(all.length);
+    }
+    if (waited) await onProgress?.({ state: 'training' });
+  }
+
+  private async answer(request: Request): Promise<void> {
+    const { kind, at } = request;
+    this.at = { ...this.at, asked: this.at.asked + 1 };
+    if (kind === 'stop') return this.stop('stop', 'asked to stop', at);
+    if (kind === 'change') {
+      await this.change(request.fields);
+      return this.record({ action: 'change', fields: request.fields, at });
+    }
+    return this.record({ action: kind, at });
+  }
+
+  /** What was done stays as it was planned; an epoch that has now had its steps ends. */
+  private async change(fields: Record<string, unknown>): Promise<void> {
+    const before = planOf(this.at);
+    const { next } = this.at;
+    const { run, config } = await this.acts.reviseRun({ run: this.at.run, config: this.at.config, fields });
+    const plan = fields.schedule === undefined ? this.at.plan : replan(before.slice(0, next), config);
+    this.at = { ...this.at, run, config: completed(config), ...(plan && { plan }) };
+    const ended = next > 0 && !endsEpoch(before, next - 1) && endsEpoch(planOf(this.at), next - 1);
+    if (ended) await this.closeEpoch(before[next - 1]!.epoch);
+  }
+
+  /** Ends the run here: the epoch is closed, so that nothing of it is lost. */
+  private async stop(action: 'stop' | 'budget', reason: string, at = this.now()): Promise<void> {
+    const plan = planOf(this.at);
+    const { next } = this.at;
+    await this.record({ action, reason, at });
+    if (next > 0 && !endsEpoch(plan, next - 1)) await this.closeEpoch(plan[next - 1]!.epoch);
+    this.at = { ...this.at, stopped: reason };
+  }
+
+  private async closeEpoch(epoch: number): Promise<void> {
+    const { run, config, state, stage } = this.at;
+    if (state.closedAt === state.step) return; // every step since was left out
+    this.at = { ...this.at, state: await closeEpoch({ acts: this.acts, run, config }, state, stage, epoch) };
+  }
+
+  private async record(what: Omit<ControlMetrics, 'kind' | 'step' | 'index'>): Promise<void> {
+    const { run, state } = this.at;
+    const index = state.records ?? 0;
+    this.at = { ...this.at, state: { ...state, records: index + 1 } };
+    await this.acts.recordMetrics({ run, metrics: { kind: 'control', step: state.step, index, ...what } });
+  }
+
+  private now(): string {
+    return (this.hooks.now ?? WALL_CLOCK)();
+  }
 }
 
 /** Evaluates on the validation split, commits the checkpoint, and keeps the best (the earliest of equal ones). */
@@ -82,5 +220,5 @@ export async function closeEpoch(
   });
   await acts.commitCheckpoint({ run, stage, epoch, step, score, validation: rates, state: policy, memory });
   const best = score > state.best.score ? { name, score, policy } : state.best;
-  return { ...state, best, validation: rates };
+  return { ...state, best, validation: rates, closedAt: step };
 }

@@ -1,10 +1,14 @@
 // What a run carries from step to step: digests and figures, small enough for any workflow input.
 import type { PolicyState, Position, RunRef } from '../activities/types.js';
-import { STAGES } from '../core/schema/chain.js';
+import type { Spending } from '../core/control.js';
+import { type Role, STAGES } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
+
+const NO_BUDGET: RunConfig['budget'] = { tokens: null, seconds: null, executions: null };
+const FAIL_AT_ONCE: RunConfig['failure'] = { onFailure: 'fail', waitHours: 1, attempts: null };
 
 /**
  * A configuration with the fields that workflows look at, also of a run that began before a field was there: its
@@ -13,7 +17,8 @@ import type { Acts } from './acts.js';
 export function completed(config: RunConfig): RunConfig {
   const before: Partial<RunConfig> = { stages: [...STAGES], mode: 'two-adapters' };
   const rate: Partial<RunConfig['ppo']> = { schedule: 'constant', finalFactor: 0 };
-  return { ...before, ...config, ppo: { ...rate, ...config.ppo } };
+  const unlimited = { budget: NO_BUDGET, failure: FAIL_AT_ONCE };
+  return { ...unlimited, ...before, ...config, ppo: { ...rate, ...config.ppo } };
 }
 
 export interface BestCheckpoint {
@@ -27,6 +32,10 @@ export interface TrainingState {
   memory: string; // digest: test pool and bug archive
   step: number; // policy updates done in the whole run
   seconds: number; // of training activities, evaluations left out
+  spent: Spending; // by training steps
+  costs: Partial<Record<Role, Spending>>; // of the latest step of each role
+  closedAt?: number; // `step` at the latest checkpoint
+  records?: number; // of what people asked for
   best: BestCheckpoint;
   validation: Partial<EvaluationRates>;
 }
@@ -46,6 +55,7 @@ export interface StepOutcome {
   policy: PolicyState;
   memory: string;
   metrics: StepMetrics;
+  cost: Spending;
 }
 
 /** What changes while a run goes on. */

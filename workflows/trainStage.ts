@@ -5,37 +5,65 @@ import {
   continueAsNew,
   getExternalWorkflowHandle,
   setCurrentDetails,
+  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { planStage } from '../core/schedule.js';
+import type { Control } from '../core/control.js';
+import { controlSignal } from './control.js';
 import { index, stageProgressSignal } from './messages.js';
 import { temporalActs } from './proxies.js';
-import { runStage, type StageInput } from './stage.js';
-import type { ProgressUpdate, TrainingState } from './state.js';
+import { planOf, runStage, type StageInput } from './stage.js';
+import { completed, type ProgressUpdate } from './state.js';
+import { Waiting } from './waiting.js';
 
 const STEPS_A_HISTORY = 10;
 
 export interface TrainStageInput extends StageInput {
   searchAttributes: boolean;
+  control: Control; // asked of the run so far
+  decided: number; // decisions that earlier failures had
 }
 
-export async function trainStage(input: TrainStageInput): Promise<TrainingState> {
-  const { searchAttributes, stage, config } = input;
+export interface TrainStageResult extends StageInput {
+  decided: number;
+}
+
+export async function trainStage(input: TrainStageInput): Promise<TrainStageResult> {
+  const { searchAttributes, stage } = input;
+  const config = completed(input.config);
+  let { control } = input;
+  setHandler(controlSignal, (latest) => {
+    if (latest.requests.length + latest.decisions.length >= control.requests.length + control.decisions.length)
+      control = latest;
+  });
   const { parent } = workflowInfo();
   const run = parent && getExternalWorkflowHandle(parent.workflowId, parent.runId);
-  const plan = planStage(config, stage);
-  index(searchAttributes, { stage, model: config.model, phase: plan[input.next]?.phase });
+  index(searchAttributes, { stage, model: config.model, phase: planOf(input)[input.next]?.phase });
 
   const onProgress = async (update: ProgressUpdate): Promise<void> => {
-    setCurrentDetails(`stage ${stage} · ${update.phase} · epoch ${update.epoch} · step ${update.step}`);
-    index(searchAttributes, { phase: update.phase, bestScore: update.best?.score });
+    const at = update.phase && `stage ${stage} · ${update.phase} · epoch ${update.epoch} · step ${update.step}`;
+    const failed = update.failure && `${update.failure.activity}: ${update.failure.message}`;
+    setCurrentDetails(failed ?? at ?? `stage ${stage} · ${update.state}`);
+    index(searchAttributes, { phase: update.phase, bestScore: update.best?.score, state: update.state });
     await run?.signal(stageProgressSignal, update);
   };
-  const pauseAfter = (steps: number): boolean => steps >= STEPS_A_HISTORY || workflowInfo().continueAsNewSuggested;
-  const reached = await runStage(temporalActs(), input, { onProgress, pauseAfter });
-  if (reached.next < plan.length) {
-    await condition(allHandlersFinished);
-    await continueAsNew<typeof trainStage>({ ...reached, searchAttributes });
-  }
-  return reached.state;
+  const waiting = new Waiting(
+    { failure: () => config.failure, decisions: () => control.decisions, working: 'training', onProgress },
+    input.decided,
+  );
+  const acts = temporalActs({
+    attempts: () => config.failure.attempts,
+    onFailure: (failure) => waiting.decisionOn(failure),
+  });
+  const reached = await runStage(acts, input, {
+    onProgress,
+    requests: () => control.requests,
+    moreRequests: (count) => condition(() => control.requests.length > count),
+    now: () => new Date().toISOString(),
+    pauseAfter: (steps) => steps >= STEPS_A_HISTORY || workflowInfo().continueAsNewSuggested,
+  });
+  const done = { ...reached, decided: waiting.taken };
+  if (reached.stopped !== undefined || reached.next >= planOf(reached).length) return done;
+  await condition(allHandlersFinished);
+  return continueAsNew<typeof trainStage>({ ...done, searchAttributes, control });
 }

@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/errors.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { createOutput, describeError, tableText } from '../output.js';
-import { progressLine } from '../progress.js';
+import { pleaOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
 import { type ConnectionOptions, hasPollers, openSession, statusOf, withStore } from '../session.js';
 import { follow, type TrainingHandle } from '../training.js';
@@ -84,5 +84,6 @@ function describe({ id, status, progress, result, failure }: Standing): string {
   const head = `${id}: ${status.toLowerCase()}`;
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
   if (failure !== undefined) return `${head}\n${failure}\ngo on with: npx gauntlet resume ${id} --watch`;
-  return `${head}\n${progress === undefined ? 'no worker answers: npx gauntlet up' : progressLine(progress)}`;
+  if (progress === undefined) return `${head}\nno worker answers: npx gauntlet up`;
+  return [head, progressLine(progress), pleaOf(progress)].filter((line) => line !== undefined).join('\n');
 }

@@ -18,11 +18,13 @@ export interface JudgedTurn {
   lost: number; // unreadable or missing tests, see lostTests; they count as invalid
 }
 
+export type RewardOptions = Pick<RunConfig['reward'], 'diversityCredit' | 'weights'>;
+
 export interface RewardRule {
   /** `verdicts` of the final program on its suite; a missing program has failed every test. */
   generator(verdicts: readonly Verdict[]): number;
   /** Rewards of a group: samples for one problem, chain and stage. */
-  discriminator(group: readonly JudgedTurn[], options: { diversityCredit: boolean }): number[];
+  discriminator(group: readonly JudgedTurn[], options: RewardOptions): number[];
 }
 
 export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
@@ -30,7 +32,7 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
     generator: (verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts) - 0.5),
     discriminator: (group, options) =>
       fractionsOf(group, options).map((share) =>
-        share === undefined ? -1 : clamp(0.4 * share.credit - 0.6 * share.invalid + 0.6 * share.caught, -1, 1),
+        share === undefined ? -1 : clamp(weighted(share, options.weights), -1, 1),
       ),
   },
   'zero-sum': {
@@ -46,6 +48,9 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
   },
 };
 
+const weighted = (share: Fractions, { valid, invalid, caught }: RewardOptions['weights']): number =>
+  valid * share.credit - invalid * share.invalid + caught * share.caught;
+
 interface Fractions {
   valid: number;
   invalid: number;
@@ -56,7 +61,7 @@ interface Fractions {
 /** Fractions of all tests of each sample; undefined for a sample without any readable test. */
 function fractionsOf(
   group: readonly JudgedTurn[],
-  { diversityCredit }: { diversityCredit: boolean },
+  { diversityCredit }: Pick<RewardOptions, 'diversityCredit'>,
 ): (Fractions | undefined)[] {
   const users: Record<string, number> = {};
   for (const turn of group) for (const { inputs } of turn.tests) users[inputs] = (users[inputs] ?? 0) + 1;

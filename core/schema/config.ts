@@ -66,6 +66,14 @@ export const engineSchema = z.strictObject({
 
 export const rewardSchema = z.strictObject({
   scheme: z.enum(['shifted', 'zero-sum']).default('shifted'),
+  /** Shares of the discriminator's reward, scheme shifted. */
+  weights: z
+    .strictObject({
+      valid: z.number().nonnegative().default(0.4),
+      invalid: z.number().nonnegative().default(0.6),
+      caught: z.number().nonnegative().default(0.6),
+    })
+    .prefault({}),
   diversityCredit: z.boolean().default(true), // share a valid test's credit between samples with the same inputs
   archive: z
     .strictObject({
@@ -74,6 +82,22 @@ export const rewardSchema = z.strictObject({
       replay: share.default(0.7),
     })
     .prefault({}),
+});
+
+const limit = z.number().positive().nullable().default(null); // null: none
+
+/** What a run may spend in all; it ends before the step that would pass one. */
+export const budgetSchema = z.strictObject({
+  tokens: limit, // sampled
+  seconds: limit, // of activities
+  executions: limit, // programs run in the sandbox
+});
+
+/** When an activity cannot succeed by being tried again. */
+export const failureSchema = z.strictObject({
+  onFailure: z.enum(['wait', 'fail']).default('wait'), // wait: for a person's decision
+  waitHours: z.number().positive().default(72), // then the run fails
+  attempts: positiveInt.nullable().default(null), // of an activity with an infrastructure fault; null: as long as it lasts
 });
 
 const fieldsSchema = z.strictObject({
@@ -132,6 +156,8 @@ const fieldsSchema = z.strictObject({
   containers: containersSchema.prefault({}), // of the Docker backend
   limits: limitsSchema.prefault({}),
   engine: engineSchema.prefault({}),
+  budget: budgetSchema.prefault({}),
+  failure: failureSchema.prefault({}),
 });
 
 export const runConfigSchema = fieldsSchema
@@ -147,10 +173,15 @@ export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
 export type EngineConfig = RunConfig['engine'];
 
-/** A configuration without what is the worker's business: on whatever it computes, the run is the same. */
+/** A configuration without what changes no result: on what it computes, how much it may spend, what a failure does. */
 export function runIdentity(config: RunConfig): RunConfig {
   const { quantization, groupSize } = config.engine;
-  return { ...config, engine: engineSchema.parse({ quantization, groupSize }) };
+  return {
+    ...config,
+    engine: engineSchema.parse({ quantization, groupSize }),
+    budget: budgetSchema.parse({}),
+    failure: failureSchema.parse({}),
+  };
 }
 
 /** The base of a role. */

@@ -51,5 +51,21 @@ export const evaluationMetricsSchema = z.strictObject({
 });
 export type EvaluationMetrics = z.infer<typeof evaluationMetricsSchema>;
 
-export const runMetricsSchema = z.discriminatedUnion('kind', [stepMetricsSchema, evaluationMetricsSchema]);
+/** metrics/<step>-control-<index>.json: what a person asked for, or what a budget ended, before the step after `step`. */
+export const controlMetricsSchema = z.strictObject({
+  kind: z.literal('control'),
+  step: z.int().nonnegative(), // policy updates done
+  index: z.int().nonnegative(), // of the record in its run
+  action: z.enum(['pause', 'resume', 'stop', 'change', 'skip', 'budget']),
+  fields: z.record(z.string(), z.unknown()).optional(), // of a change
+  reason: z.string().optional(), // of a skipped step or a budget
+  at: z.string(), // ISO 8601
+});
+export type ControlMetrics = z.infer<typeof controlMetricsSchema>;
+
+export const runMetricsSchema = z.discriminatedUnion('kind', [
+  stepMetricsSchema,
+  evaluationMetricsSchema,
+  controlMetricsSchema,
+]);
 export type RunMetrics = z.infer<typeof runMetricsSchema>;

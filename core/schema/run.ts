@@ -12,10 +12,20 @@ export const evaluationRatesSchema = z.strictObject({
 });
 export type EvaluationRates = z.infer<typeof evaluationRatesSchema>;
 
+/** An activity that cannot succeed by being tried again. */
+export const runFailureSchema = z.strictObject({
+  activity: z.string(),
+  code: z.string(),
+  message: z.string(),
+  inStep: z.boolean(), // of a training step, which can be left out
+});
+export type RunFailure = z.infer<typeof runFailureSchema>;
+
 /** The answer of the query `progress` of trainFullPipeline. */
 export const runProgressSchema = z.strictObject({
   runId: z.string(),
-  state: z.enum(['preparing', 'training', 'evaluating', 'completed', 'failed']),
+  state: z.enum(['preparing', 'training', 'evaluating', 'paused', 'waiting', 'completed', 'failed']),
+  failure: runFailureSchema.optional(), // what a waiting run waits to have decided
   stage: stageSchema.optional(),
   phase: z.enum(['discriminator', 'generator', 'alternating']).optional(),
   epoch: z.int().optional(),
@@ -39,6 +49,7 @@ export const runResultSchema = z.strictObject({
   trainingSeconds: z.number(),
   digests: z.strictObject({ generator: z.string(), discriminator: z.string() }), // adapters of the best checkpoint
   best: z.string(), // its name
+  stopped: z.string().optional(), // why it ended before its schedule
   report: z.string().optional(), // path of the HTML report, where one was rendered
 });
 export type RunResult = z.infer<typeof runResultSchema>;

@@ -18,8 +18,9 @@ const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
   lost,
 });
 
-const plain = { diversityCredit: false };
-const shared = { diversityCredit: true };
+const weights = { valid: 0.4, invalid: 0.6, caught: 0.6 };
+const plain = { diversityCredit: false, weights };
+const shared = { diversityCredit: true, weights };
 
 describe('shifted', () => {
   const { generator, discriminator } = REWARD_RULES.shifted;
@@ -38,6 +39,11 @@ describe('shifted', () => {
     close(discriminator([turn('ii')], plain), [-0.6]);
     close(discriminator([turn('cvii')], plain), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
     close(discriminator([turn('cv', 2)], plain), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
+  });
+
+  it('weighs them as it is told', () => {
+    const own = { ...plain, weights: { valid: 0.1, invalid: 0.2, caught: 0.3 } };
+    close(discriminator([turn('cvii')], own), [0.1 * 0.5 - 0.2 * 0.5 + 0.3 * 0.25]);
   });
 
   it('gives least of all for no test at all', () => {

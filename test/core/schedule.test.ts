@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { resolveConfig } from '../../core/presets.js';
-import { checkpointName, countSteps, endsEpoch, planStage } from '../../core/schedule.js';
+import { checkpointName, countSteps, endsEpoch, planStage, replan } from '../../core/schedule.js';
 
 const schedule = { discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 3 };
 
@@ -59,5 +59,36 @@ describe('planStage', () => {
 
   it('names checkpoints by stage and epoch', () => {
     assert.equal(checkpointName(3, 12), 'checkpoint_stage_3_epoch_12');
+  });
+});
+
+describe('replan', () => {
+  const config = (discriminatorSteps: number, generatorSteps: number, alternatingSteps: number) =>
+    resolveConfig({ schedule: { stages: [5], discriminatorSteps, generatorSteps, alternatingSteps } });
+  const brief = (plan: ReturnType<typeof planStage>) => plan.map((s) => `${s.epoch}${s.phase[0]}${s.step}`).join(' ');
+  const whole = planStage(config(2, 3, 2));
+
+  it('changes nothing where N and K stay', () => {
+    for (let done = 0; done <= whole.length; done++)
+      assert.deepEqual(replan(whole.slice(0, done), config(2, 3, 2)), whole);
+  });
+  it('lets the phase at hand go on to its new length, and later ones have theirs', () => {
+    assert.equal(brief(replan(whole.slice(0, 3), config(9, 4, 1))), '1d1 1d2 2g3 2g4 2g5 2g6 3a7');
+    assert.equal(brief(replan(whole.slice(0, 6), config(1, 1, 4))), '1d1 1d2 2g3 2g4 2g5 3a6 4a7 5a8 6a9');
+  });
+  it('ends a phase that has had its steps, and numbers go on without gaps', () => {
+    const plan = replan(whole.slice(0, 4), config(2, 1, 1));
+    assert.equal(brief(plan), '1d1 1d2 2g3 2g4 3a5');
+    assert.ok(endsEpoch(plan, 3));
+  });
+  it('goes on in the order of alternating steps', () => {
+    const plan = replan(whole.slice(0, 6), config(2, 3, 3));
+    assert.deepEqual(
+      plan.slice(5).map((s) => s.role),
+      ['generator', 'discriminator', 'generator'],
+    );
+  });
+  it('ends a stage whose schedule is over', () => {
+    assert.deepEqual(replan(whole, config(0, 0, 0)), whole);
   });
 });

@@ -19,7 +19,7 @@ describe('report: from the records in the store', () => {
         await writeMetrics(
           store,
           'first',
-          record.kind === 'step' ? record.step : `${record.step}-${record.split}`,
+          record.kind === 'step' ? record.step : `${record.step}-${record.kind === 'evaluation' ? record.split : record.index}`,
           record,
         );
       }

@@ -23,6 +23,7 @@ export async function discriminatorStep(context: StepContext, state: TrainingSta
     tests,
     memory: selected.memory,
     sampledTokens: sampled.tokens + written.tokens,
+    executions: selected.executions + judged.executions,
     generationSeconds,
     seconds: generationSeconds + selected.seconds + judged.seconds,
   });

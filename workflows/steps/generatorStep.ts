@@ -24,6 +24,7 @@ export async function generatorStep(context: StepContext, state: TrainingState):
     chains,
     memory: state.memory,
     sampledTokens: sampled.tokens + (written?.tokens ?? 0),
+    executions: judged.executions,
     generationSeconds,
     seconds: generationSeconds + judged.seconds,
   });

@@ -10,6 +10,7 @@ export interface Rollout {
   tests?: string;
   memory: string;
   sampledTokens: number;
+  executions: number;
   generationSeconds: number;
   seconds: number; // generation included
 }
@@ -59,5 +60,6 @@ export async function updateRole(
     config.mode === 'unified'
       ? { generator: updated.state, discriminator: updated.state }
       : { ...state.policy, [role]: updated.state };
-  return { policy, memory: rewarded.memory, metrics };
+  const cost = { tokens: rollout.sampledTokens, seconds: metrics.seconds, executions: rollout.executions };
+  return { policy, memory: rewarded.memory, metrics, cost };
 }

@@ -1,0 +1,87 @@
+// Steering a run that goes on: `gauntlet pause`, `stop` and `set`; `resume` ends a pause. The same through Temporal's own
+// command: `temporal workflow update execute --name pause --workflow-id ID`.
+import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { Command } from 'commander';
+import type { Decision } from '../../core/control.js';
+import { GauntletError } from '../../core/errors.js';
+import { parseAssignments } from '../config.js';
+import { createOutput, type Output } from '../output.js';
+import { type ConnectionOptions, hasPollers, openSession, type Session, statusOf, withStore } from '../session.js';
+
+type Flags = ConnectionOptions & { json?: boolean };
+
+/** Names of updates of trainFullPipeline, with their arguments. */
+export type Ask =
+  | { name: 'pause' | 'resume' | 'stop' }
+  | { name: 'change'; fields: Record<string, unknown> }
+  | { name: 'decide'; decision: Decision };
+
+/** The run's one line of what will happen. @throws GauntletError BAD_INPUT with the line of a refusal */
+export async function ask(handle: WorkflowHandle, asked: Ask): Promise<string> {
+  try {
+    if (asked.name === 'change')
+      return await handle.executeUpdate<string, [object]>('change', { args: [asked.fields] });
+    if (asked.name === 'decide')
+      return await handle.executeUpdate<string, [Decision]>('decide', { args: [asked.decision] });
+    return await handle.executeUpdate<string, []>(asked.name);
+  } catch (error) {
+    if (error instanceof WorkflowUpdateFailedError) throw new GauntletError('BAD_INPUT', lineOf(error));
+    throw error;
+  }
+}
+
+function lineOf(error: WorkflowUpdateFailedError): string {
+  const cause = error.cause instanceof Error ? error.cause : error;
+  return cause.message.split('\n')[0]!;
+}
+
+/** A run that goes on and is served, so that it can answer. @throws NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
+export async function servedRun(session: Session, id: string): Promise<WorkflowHandle> {
+  const status = await statusOf(session.client, id);
+  if (status === undefined) {
+    throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: npx gauntlet status`);
+  }
+  if (status !== 'RUNNING' && status !== 'PAUSED') {
+    throw new GauntletError('BAD_INPUT', `run '${id}' is ${status.toLowerCase()}: there is nothing to steer`);
+  }
+  if (!(await hasPollers(session.client))) {
+    throw new GauntletError('SERVER_UNAVAILABLE', 'no worker serves runs, so none can answer: npx gauntlet up');
+  }
+  return session.client.workflow.getHandle(id);
+}
+
+async function tell(id: string, asked: Ask, flags: Flags, output: Output = createOutput(flags.json === true)) {
+  const session = await openSession(flags, output, 'none');
+  try {
+    const said = await ask(await servedRun(session, id), asked);
+    output.result({ runId: id, asked: asked.name, said }, () => `run '${id}' ${said}`);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw new GauntletError('NOT_FOUND', `run '${id}' has just ended`);
+    throw error;
+  } finally {
+    await session.close();
+  }
+}
+
+export function addControl(program: Command): void {
+  const command = (name: string, description: string): Command =>
+    withStore(
+      program
+        .command(name)
+        .description(description)
+        .argument('<id>', 'run id')
+        .option('--json', 'one line of JSON on standard output'),
+    );
+  command('pause', 'let a run rest after the step it is doing, until resume').action((id: string, flags: Flags) =>
+    tell(id, { name: 'pause' }, flags),
+  );
+  command('stop', 'end a run after the step it is doing: checkpoint, evaluation and report as at its end').action(
+    (id: string, flags: Flags) => tell(id, { name: 'stop' }, flags),
+  );
+  command('set', 'change fields of a run from its next step on, e.g. ppo.learningRate=0.001 or budget.tokens=1e6')
+    .argument('<field=value...>', 'what may change is listed in docs/configuration.md')
+    .action((id: string, assignments: string[], flags: Flags) =>
+      tell(id, { name: 'change', fields: parseAssignments(assignments) }, flags),
+    );
+}

@@ -1,0 +1,98 @@
+// Steering a run while it goes on: which fields of its configuration may change, and what a change makes of it. A change
+// enters the configuration and so the keys of everything computed after it; budgets and pauses change no result.
+import { z } from 'zod';
+import { GauntletError } from './errors.js';
+import { merged, resolveConfig } from './presets.js';
+import type { RunConfig } from './schema/config.js';
+
+/** Fields that a live run may change, with all below them. */
+export const LIVE_FIELDS = [
+  'ppo',
+  'reward',
+  'advantage',
+  'credit',
+  'batch',
+  'testsPerTurn',
+  'sampling.temperature',
+  'schedule.discriminatorSteps',
+  'schedule.generatorSteps',
+  'schedule.alternatingSteps',
+  'budget',
+  'failure',
+] as const;
+
+/** What a person asked of a run, in order. It takes effect between two steps. */
+export const requestSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.enum(['pause', 'resume', 'stop']), at: z.string() }), // ISO 8601
+  z.strictObject({ kind: z.literal('change'), fields: z.record(z.string(), z.unknown()), at: z.string() }), // nested
+]);
+export type Request = z.infer<typeof requestSchema>;
+
+export const DECISIONS = ['retry', 'skip', 'abort'] as const;
+/** What a person decides of an activity that failed: try it again, leave its step out, or end the run. */
+export type Decision = (typeof DECISIONS)[number];
+
+/** All that was asked of a run so far. It only grows, so a later copy is the whole truth. */
+export interface Control {
+  requests: Request[];
+  decisions: Decision[]; // one for each failure that waited
+}
+
+/** Whether the last word is to pause. */
+export const isPaused = (requests: readonly Request[]): boolean =>
+  requests.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
+
+/**
+ * The configuration after a change.
+ * @throws GauntletError BAD_CONFIG naming the field that cannot change or has a bad value
+ */
+export function changed(config: RunConfig, fields: Record<string, unknown>): RunConfig {
+  const paths = leafPaths(fields);
+  if (paths.length === 0) throw new GauntletError('BAD_CONFIG', 'the change names no field, e.g. ppo.learningRate');
+  const fixed = paths.find((path) => !LIVE_FIELDS.some((live) => path === live || path.startsWith(`${live}.`)));
+  if (fixed !== undefined) {
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `${fixed}: cannot change while a run goes on; what can: ${LIVE_FIELDS.join(', ')} (or fork the run)`,
+    );
+  }
+  return resolveConfig({ ...merged(config, fields), preset: config.preset });
+}
+
+/** 'a.b' for every value that is no object of fields. */
+function leafPaths(fields: Record<string, unknown>, above = ''): string[] {
+  return Object.entries(fields).flatMap(([key, value]) => {
+    const path = `${above}${key}`;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? leafPaths(value as Record<string, unknown>, `${path}.`) : [path];
+  });
+}
+
+export interface Spending {
+  tokens: number; // sampled
+  seconds: number; // of activities
+  executions: number; // programs run in the sandbox
+}
+
+export const NOTHING_SPENT: Spending = { tokens: 0, seconds: 0, executions: 0 };
+
+export const add = (a: Spending, b: Spending): Spending => ({
+  tokens: a.tokens + b.tokens,
+  seconds: a.seconds + b.seconds,
+  executions: a.executions + b.executions,
+});
+
+/**
+ * The budget that a step as costly as `next` would pass; undefined where all hold. A budget is never passed knowingly: a
+ * run ends before the step, not after it.
+ */
+export function exceeded(budget: RunConfig['budget'], spent: Spending, next: Spending): string | undefined {
+  const after = add(spent, next);
+  for (const kind of ['tokens', 'seconds', 'executions'] as const) {
+    const limit = budget[kind];
+    if (limit !== null && (after[kind] > limit || spent[kind] >= limit)) {
+      return `the budget of ${limit} ${kind} (${Math.round(spent[kind])} spent)`;
+    }
+  }
+  return undefined;
+}

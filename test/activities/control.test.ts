@@ -1,0 +1,185 @@
+// What people ask of a run takes effect between steps, in the driver in process: the workflow runs the same code.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { type Activities, createActivities } from '../../activities/index.js';
+import type { Request } from '../../core/control.js';
+import type { ControlMetrics, RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import { runMetricsSchema } from '../../core/schema/metrics.js';
+import { listCheckpoints } from '../../store/checkpoints.js';
+import { readMetrics } from '../../store/runs.js';
+import { type PipelineHooks, runPipeline } from '../../workflows/pipeline.js';
+import { StepLeftOut } from '../../workflows/stage.js';
+import type { ProgressUpdate } from '../../workflows/state.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
+const AT = '2026-01-01T00:00:00.000Z';
+
+describe('steering a run', () => {
+  let world: Doubles;
+  let acts: Activities;
+
+  beforeEach(async () => {
+    world = await doubles();
+    acts = createActivities(world.deps);
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  /** Hooks that let `asked[n]` be asked while step n + 1 is being done. */
+  function asking(asked: Record<number, Request[]>, hooks: PipelineHooks = {}): PipelineHooks {
+    const requests: Request[] = [...(asked[0] ?? [])];
+    return {
+      now: () => AT,
+      requests: () => requests,
+      ...hooks,
+      onProgress: (update: ProgressUpdate) => {
+        if (update.step !== undefined) requests.push(...(asked[update.step] ?? []));
+        return hooks.onProgress?.(update);
+      },
+    };
+  }
+  const records = async () =>
+    (await readMetrics<RunMetrics>(world.deps.store, 'run')).map((record) => runMetricsSchema.parse(record));
+  const steps = async () => (await records()).filter((r): r is StepMetrics => r.kind === 'step');
+  const controls = async () => (await records()).filter((r): r is ControlMetrics => r.kind === 'control');
+
+  it('a learning rate holds from the next step on and is recorded with its step and time', async () => {
+    const fields = { ppo: { learningRate: 0.5 } };
+    await runPipeline(acts, 'run', LONG, asking({ 3: [{ kind: 'change', fields, at: AT }] }));
+    const rates = (await steps()).map((s) => s.learningRate);
+    assert.ok(
+      rates.slice(0, 3).every((rate) => rate !== 0.5) && rates.slice(3).every((rate) => rate === 0.5),
+      `${rates}`,
+    );
+    assert.deepEqual(await controls(), [{ kind: 'control', step: 3, index: 0, action: 'change', fields, at: AT }]);
+  });
+
+  it('a change enters the keys: the run ends with other bytes, and with the same ones when it is made again', async () => {
+    const change = { 3: [{ kind: 'change', fields: { ppo: { learningRate: 0.5 } }, at: AT }] } as Record<
+      number,
+      Request[]
+    >;
+    const plain = await runPipeline(acts, 'plain', LONG);
+    const first = await runPipeline(acts, 'run', LONG, asking(change));
+    const other = await doubles();
+    const second = await runPipeline(createActivities(other.deps), 'run', LONG, asking(change));
+    assert.deepEqual(second.digests, first.digests);
+    assert.notDeepEqual(first.digests, plain.digests);
+    await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('a shorter schedule closes the epoch that is over, a longer one goes on', async () => {
+    const shorter = {
+      kind: 'change',
+      fields: { schedule: { generatorSteps: 1, alternatingSteps: 1 } },
+      at: AT,
+    } as const;
+    await runPipeline(acts, 'run', LONG, asking({ 4: [shorter] }));
+    assert.deepEqual(
+      (await steps()).map((s) => `${s.epoch} ${s.phase}`),
+      ['1 discriminator', '1 discriminator', '2 generator', '2 generator', '3 alternating'],
+    );
+    const names = (await listCheckpoints(world.deps.store, 'run')).map(({ name, step }) => [name, step]);
+    assert.deepEqual(names, [
+      ['checkpoint_stage_0_epoch_0', 0],
+      ['checkpoint_stage_5_epoch_1', 2],
+      ['checkpoint_stage_5_epoch_2', 4],
+      ['checkpoint_stage_5_epoch_3', 5],
+    ]);
+  });
+
+  it('stop ends it after the step at hand, with a checkpoint, an evaluation and a report of that', async () => {
+    const result = await runPipeline(acts, 'run', LONG, asking({ 4: [{ kind: 'stop', at: AT }] }));
+    assert.equal(result.stopped, 'asked to stop');
+    assert.equal((await steps()).length, 4);
+    assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 4);
+    const last = (await records()).filter((r) => r.kind === 'evaluation' && r.split === 'test').at(-1)!;
+    assert.equal(last.step, 4);
+  });
+
+  it('a pause holds every step back until it is ended', async () => {
+    const requests: Request[] = [{ kind: 'pause', at: AT }];
+    const states: (string | undefined)[] = [];
+    let waits = 0;
+    const result = await runPipeline(acts, 'run', LONG, {
+      now: () => AT,
+      requests: () => requests,
+      onProgress: ({ state }) => void states.push(state),
+      moreRequests: async (count) => {
+        assert.equal((await steps()).length, 0);
+        assert.equal(count, requests.length);
+        // something else that is asked meanwhile does not end the pause
+        requests.push(
+          ++waits === 1 ? { kind: 'change', fields: { credit: 'suffix' }, at: AT } : { kind: 'resume', at: AT },
+        );
+      },
+    });
+    assert.equal(waits, 2);
+    assert.equal(result.stopped, undefined);
+    assert.deepEqual(states.filter((state) => state === 'paused').length, 1);
+    assert.deepEqual(
+      (await controls()).map(({ action, index }) => [index, action]),
+      [
+        [0, 'pause'],
+        [1, 'change'],
+        [2, 'resume'],
+      ],
+    );
+  });
+
+  it('a budget ends it before the step that would pass it, also when it is started again', async () => {
+    const first = await runPipeline(acts, 'free', LONG);
+    const cost = (await readMetrics<RunMetrics>(world.deps.store, 'free')).filter(
+      (r): r is StepMetrics => r.kind === 'step',
+    );
+    const spent = (steps: number) => cost.slice(0, steps).reduce((sum, s) => sum + s.sampledTokens, 0);
+    const tokens = Math.max(spent(4), spent(3) + cost[2]!.sampledTokens); // the fourth is judged by the third
+    assert.equal(first.stopped, undefined);
+    const limited = { ...LONG, budget: { tokens } };
+    const result = await runPipeline(acts, 'run', limited);
+    assert.match(result.stopped ?? '', new RegExp(`budget of ${tokens} tokens`));
+    assert.equal((await steps()).length, 4);
+    assert.deepEqual(
+      (await controls()).map(({ action, step }) => [action, step]),
+      [['budget', 4]],
+    );
+    assert.deepEqual((await runPipeline(acts, 'run', limited)).stopped, result.stopped);
+  });
+
+  it('a budget of executions counts every program that training steps ran', async () => {
+    const result = await runPipeline(acts, 'run', { ...LONG, budget: { executions: 1 } });
+    assert.match(result.stopped ?? '', /budget of 1 executions/);
+    assert.equal((await steps()).length, 1); // nothing is known of the first
+  });
+
+  it('a step that is left out leaves no trace but its record', async () => {
+    const skipping: Activities = {
+      ...acts,
+      updatePolicy: async (input) => {
+        if (input.position.step === 4) throw new StepLeftOut('updatePolicy: no');
+        return acts.updatePolicy(input);
+      },
+    };
+    const result = await runPipeline(skipping, 'run', LONG, { now: () => AT });
+    assert.equal(result.stopped, undefined);
+    assert.deepEqual(
+      (await steps()).map((s) => s.step),
+      [1, 2, 3, 4, 5, 6],
+    );
+    assert.deepEqual(await controls(), [
+      { kind: 'control', step: 3, index: 0, action: 'skip', reason: 'updatePolicy: no', at: AT },
+    ]);
+  });
+
+  it('an epoch all of whose steps are left out has no checkpoint of its own', async () => {
+    const skipping: Activities = {
+      ...acts,
+      updatePolicy: async (input) => {
+        if (input.position.phase === 'alternating') throw new StepLeftOut('no');
+        return acts.updatePolicy(input);
+      },
+    };
+    await runPipeline(skipping, 'run', LONG);
+    assert.equal((await listCheckpoints(world.deps.store, 'run')).length, 3);
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { add, changed, exceeded, isPaused, LIVE_FIELDS, NOTHING_SPENT, type Request } from '../../core/control.js';
+import { resolveConfig } from '../../core/presets.js';
+import { runIdentity } from '../../core/schema/config.js';
+
+const config = resolveConfig({});
+const at = '2026-01-01T00:00:00.000Z';
+
+describe('a change of a run that goes on', () => {
+  it('sets the fields it names and leaves all others', () => {
+    const after = changed(config, { ppo: { learningRate: 1e-4 }, schedule: { generatorSteps: 7 } });
+    assert.equal(after.ppo.learningRate, 1e-4);
+    assert.equal(after.schedule.generatorSteps, 7);
+    const back = changed(after, {
+      ppo: { learningRate: config.ppo.learningRate },
+      schedule: { generatorSteps: config.schedule.generatorSteps },
+    });
+    assert.deepEqual(back, config);
+  });
+
+  it('of a run with another configuration than a preset keeps that configuration', () => {
+    const own = resolveConfig({ preset: 'custom', seed: 9, lora: { rank: 4 } });
+    assert.deepEqual(changed(own, { credit: 'suffix' }), { ...own, credit: 'suffix' });
+  });
+
+  it('refuses fields that would make another run, by name and with those that may change', () => {
+    for (const fields of [
+      { seed: 2 },
+      { lora: { rank: 4 } },
+      { schedule: { stages: [5] } },
+      { sampling: { topP: 1 } },
+    ]) {
+      assert.throws(() => changed(config, fields), {
+        code: 'BAD_CONFIG',
+        message: /cannot change while a run goes on/,
+      });
+    }
+    assert.throws(() => changed(config, { model: 'x' }), { message: new RegExp(LIVE_FIELDS.join(', ')) });
+    assert.throws(() => changed(config, {}), { code: 'BAD_CONFIG', message: /names no field/ });
+  });
+
+  it('refuses a bad value by the name of its field', () => {
+    assert.throws(() => changed(config, { ppo: { learningRate: -1 } }), {
+      code: 'BAD_CONFIG',
+      message: /^ppo\.learningRate: /,
+    });
+    assert.throws(() => changed(config, { ppo: { rate: 1 } }), { message: /ppo\.rate: no such field/ });
+  });
+
+  it('of budgets and of what a failure does changes no key of what is computed', () => {
+    const after = changed(config, { budget: { tokens: 5 }, failure: { onFailure: 'fail' } });
+    assert.deepEqual(runIdentity(after), runIdentity(config));
+    assert.notDeepEqual(runIdentity(changed(config, { reward: { weights: { caught: 1 } } })), runIdentity(config));
+  });
+});
+
+describe('a pause', () => {
+  const request = (kind: 'pause' | 'resume' | 'stop'): Request => ({ kind, at });
+  it('holds until the latest word is to go on', () => {
+    assert.equal(isPaused([]), false);
+    assert.equal(isPaused([request('pause')]), true);
+    assert.equal(isPaused([request('pause'), request('stop')]), true);
+    assert.equal(isPaused([request('pause'), request('resume')]), false);
+    assert.equal(isPaused([request('pause'), request('resume'), request('pause')]), true);
+  });
+});
+
+describe('a budget', () => {
+  const budget = { tokens: 100, seconds: null, executions: 10 };
+  const spent = { tokens: 60, seconds: 1e9, executions: 4 };
+  it('holds while the next step fits into what is left', () => {
+    assert.equal(exceeded(budget, spent, { tokens: 40, seconds: 5, executions: 6 }), undefined);
+  });
+  it('names the one that the next step would pass', () => {
+    assert.match(exceeded(budget, spent, { tokens: 41, seconds: 5, executions: 6 })!, /100 tokens \(60 spent\)/);
+    assert.match(exceeded(budget, spent, { tokens: 1, seconds: 5, executions: 7 })!, /10 executions/);
+  });
+  it('that is used up ends a run whatever comes next', () => {
+    assert.match(exceeded({ ...budget, executions: 4 }, spent, NOTHING_SPENT)!, /4 executions/);
+  });
+  it('counts what was spent in all', () => {
+    assert.deepEqual(add(spent, { tokens: 1, seconds: 1, executions: 1 }), {
+      tokens: 61,
+      seconds: 1e9 + 1,
+      executions: 5,
+    });
+  });
+});

@@ -1,0 +1,267 @@
+// Live control and failures that wait, on a real server: what people ask by update, signal or command.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { WorkflowFailedError, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
+import { createActivities } from '../../activities/index.js';
+import { GauntletError } from '../../core/errors.js';
+import type { ControlMetrics, RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import { type RunProgress, type RunResult, runProgressSchema } from '../../core/schema/run.js';
+import { readMetrics } from '../../store/runs.js';
+import type { RunningWorkers } from '../../workers/start.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
+
+/** One engine update a step. */
+const RUN = {
+  ...SMALL_RUN,
+  ppo: { ...SMALL_RUN.ppo, epochs: 1, minibatch: 1000, warmupSteps: 0 },
+  schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
+};
+
+describe('a run under control', function () {
+  this.timeout(120_000);
+  let host: TestServer;
+  let world: Doubles;
+  let workers: RunningWorkers;
+  let id = 0;
+
+  before(async function () {
+    needTemporal(this);
+    host = await startServer();
+  });
+  after(async () => host?.close());
+  beforeEach(async () => {
+    world = await doubles();
+    workers = await workersOver(host.server, world);
+  });
+  afterEach(async () => {
+    await workers?.shutdown();
+    await rm(world.folder, { recursive: true, force: true });
+  });
+
+  const start = (input: object = RUN) => startRun(host.client, `control-${++id}`, input);
+  const progressOf = async (handle: WorkflowHandle) =>
+    runProgressSchema.parse(await handle.query<RunProgress>('progress'));
+  async function until(handle: WorkflowHandle, condition: (progress: RunProgress) => boolean): Promise<RunProgress> {
+    for (;;) {
+      const progress = await progressOf(handle).catch(() => undefined);
+      if (progress && condition(progress)) return progress;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+  const records = async <T extends RunMetrics['kind']>(handle: WorkflowHandle, kind: T) =>
+    (await readMetrics<RunMetrics>(world.deps.store, handle.workflowId)).filter((record) => record.kind === kind);
+
+  /** Lets the update of step `n` of the run wait until it is released. */
+  function holdUpdate(n: number): { reached: Promise<void>; release: () => void } {
+    const { applyUpdate } = world.engine;
+    let calls = 0;
+    let release = (): void => undefined;
+    let reach = (): void => undefined;
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.engine.applyUpdate = async (...given: Parameters<typeof applyUpdate>) => {
+      if (++calls === n) {
+        reach();
+        await gate;
+      }
+      return applyUpdate.apply(world.engine, given);
+    };
+    return { reached, release };
+  }
+
+  it('pauses between two steps, takes a change, goes on, and records each with its step and time', async () => {
+    const held = holdUpdate(1);
+    const handle = await start();
+    await held.reached;
+    assert.match(await handle.executeUpdate<string, []>('pause'), /pauses after the step being done/);
+    held.release();
+    const paused = await until(handle, ({ state }) => state === 'paused');
+    assert.equal(paused.step, 1);
+    const change = { ppo: { learningRate: 0.25 } };
+    assert.match(await handle.executeUpdate<string, [object]>('change', { args: [change] }), /from the next step on/);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal((await records(handle, 'step')).length, 1, 'no step while it is paused');
+    await handle.executeUpdate<string, []>('resume');
+    const result = (await handle.result()) as RunResult;
+    const steps = (await records(handle, 'step')) as StepMetrics[];
+    assert.deepEqual(
+      steps.slice(1).map(({ learningRate }) => learningRate),
+      [0.25, 0.25, 0.25, 0.25, 0.25],
+    );
+    const asked = (await records(handle, 'control')) as ControlMetrics[];
+    assert.deepEqual(
+      asked.map(({ action, step }) => [action, step]),
+      [
+        ['pause', 1],
+        ['change', 1],
+        ['resume', 1],
+      ],
+    );
+    assert.ok(asked.every(({ at }) => Math.abs(Date.parse(at) - Date.now()) < 60_000));
+    assert.equal(result.stopped, undefined);
+  });
+
+  it('keeps what was asked across its stages', async () => {
+    const held = holdUpdate(1);
+    const handle = await start();
+    await held.reached;
+    await handle.executeUpdate<string, [object]>('change', { args: [{ schedule: { generatorSteps: 1 } }] });
+    held.release();
+    await handle.result();
+    assert.deepEqual(
+      ((await records(handle, 'step')) as StepMetrics[]).map(({ stage, phase }) => `${stage} ${phase}`),
+      ['1 discriminator', '1 generator', '5 discriminator', '5 generator'],
+    );
+  });
+
+  it('stops by a signal after the step at hand, and ends as a whole run does', async () => {
+    const held = holdUpdate(2);
+    const handle = await start();
+    await held.reached;
+    await handle.signal('stopRun');
+    await until(handle, () => true); // the signal is in
+    held.release();
+    const result = (await handle.result()) as RunResult;
+    assert.equal(result.stopped, 'asked to stop');
+    assert.equal((await records(handle, 'step')).length, 2);
+    assert.equal((await progressOf(handle)).state, 'completed');
+  });
+
+  it('refuses what cannot be, with one line', async () => {
+    const held = holdUpdate(1);
+    const handle = await start();
+    await held.reached;
+    const refused = async (name: string, args: unknown[], message: RegExp): Promise<void> => {
+      const asked = handle.executeUpdate<string, [unknown]>(name, { args: args as [unknown] });
+      await assert.rejects(asked, (error: unknown) => {
+        assert.ok(error instanceof WorkflowUpdateFailedError);
+        assert.match(String(error.cause?.message), message);
+        return true;
+      });
+    };
+    await refused('change', [{ seed: 3 }], /^seed: cannot change while a run goes on/);
+    await refused('change', [{ ppo: { learningRate: 'x' } }], /^ppo\.learningRate: /);
+    await refused('change', ['faster'], /object of fields/);
+    await refused('resume', [], /not paused/);
+    await refused('decide', ['retry'], /no failure waits/);
+    await refused('decide', ['perhaps'], /one of retry, skip, abort/);
+    held.release();
+    await handle.result();
+  });
+
+  describe('with an activity that cannot succeed', () => {
+    /** Updates fail for good from call `from` until call `to`, or until what it gives is called. */
+    function broken(from: number, to = Number.POSITIVE_INFINITY): () => void {
+      const { applyUpdate } = world.engine;
+      let calls = 0;
+      let failing = true;
+      world.engine.applyUpdate = async (...given: Parameters<typeof applyUpdate>) => {
+        if (++calls >= from && calls < to && failing) throw new GauntletError('BAD_ADAPTER', 'the disk ate it');
+        return applyUpdate.apply(world.engine, given);
+      };
+      return () => {
+        failing = false;
+      };
+    }
+    const expected = async (): Promise<RunResult> => {
+      const other = await doubles();
+      const result = await runPipeline(createActivities(other.deps), 'other', RUN);
+      await rm(other.folder, { recursive: true, force: true });
+      return result;
+    };
+
+    it('waits for a person, says what failed and how to go on; tried again, it ends with the same bytes', async () => {
+      const mend = broken(2);
+      const handle = await start();
+      const waiting = await until(handle, ({ state }) => state === 'waiting');
+      assert.deepEqual(waiting.failure, {
+        activity: 'updatePolicy',
+        code: 'BAD_ADAPTER',
+        message: 'the disk ate it',
+        inStep: true,
+      });
+      const { searchAttributes } = await handle.describe();
+      assert.deepEqual(
+        [searchAttributes.GauntletState, searchAttributes.GauntletFailure],
+        [['waiting'], ['BAD_ADAPTER']],
+      );
+      mend();
+      assert.equal(await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] }), 'retry: updatePolicy');
+      const result = (await handle.result()) as RunResult;
+      assert.deepEqual(result.digests, (await expected()).digests);
+      assert.deepEqual((await handle.describe()).searchAttributes.GauntletFailure ?? [null], [null]);
+      assert.equal((await progressOf(handle)).failure, undefined);
+    });
+
+    it('may fail again, and waits again', async () => {
+      broken(1, 3);
+      const handle = await start();
+      await until(handle, ({ state }) => state === 'waiting');
+      const again = (): Promise<string> => handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
+      await again();
+      // one decision is for one failure: until it has failed again, another is refused
+      for (let accepted = false; !accepted; )
+        accepted = await again().then(
+          () => true,
+          () => false,
+        );
+      await handle.result();
+    });
+
+    it('leaves the step out where it is told to', async () => {
+      const mend = broken(2);
+      const handle = await start();
+      await until(handle, ({ state }) => state === 'waiting');
+      mend();
+      await handle.executeUpdate<string, [string]>('decide', { args: ['skip'] });
+      await handle.result();
+      assert.equal((await records(handle, 'step')).length, 5);
+      const [left] = (await records(handle, 'control')) as ControlMetrics[];
+      assert.deepEqual([left!.action, left!.reason, left!.step], ['skip', 'updatePolicy: the disk ate it', 1]);
+    });
+
+    it('ends where it is told to, with the failure as its own', async () => {
+      broken(1);
+      const handle = await start();
+      await until(handle, ({ state }) => state === 'waiting');
+      await handle.executeUpdate<string, [string]>('decide', { args: ['abort'] });
+      await assert.rejects(handle.result(), (error: unknown) => {
+        assert.ok(error instanceof WorkflowFailedError);
+        assert.equal(error.cause?.message, 'the disk ate it');
+        return true;
+      });
+    });
+
+    it('fails at once where nobody is to be waited for, and after the limit where nobody came', async () => {
+      broken(1);
+      const atOnce = await start({ ...RUN, failure: { onFailure: 'fail' } });
+      await assert.rejects(atOnce.result(), WorkflowFailedError);
+      const limited = await start({ ...RUN, seed: 8, failure: { waitHours: 0.0003 } });
+      await until(limited, ({ state }) => state === 'waiting' || state === 'failed');
+      await assert.rejects(limited.result(), WorkflowFailedError);
+      assert.equal((await progressOf(limited)).state, 'failed');
+    });
+  });
+
+  it('an infrastructure fault is tried as often as was asked, then waits too', async () => {
+    const run = world.sandbox.run.bind(world.sandbox);
+    let faults = 0;
+    let failing = true;
+    world.sandbox.run = async (jobs) => {
+      if (failing && ++faults > 0) throw new GauntletError('SANDBOX_FAULT', 'the daemon went away');
+      return run(jobs);
+    };
+    const handle = await start({ ...RUN, failure: { attempts: 2 } });
+    const waiting = await until(handle, ({ state }) => state === 'waiting');
+    assert.deepEqual([waiting.failure?.code, waiting.failure?.inStep, faults], ['SANDBOX_FAULT', false, 2]);
+    failing = false;
+    await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
+    await handle.result();
+  });
+});

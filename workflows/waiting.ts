@@ -1,0 +1,34 @@
+// A failure that trying again cannot mend: the workflow shows it and waits for a person, up to a limit. Nothing is lost
+// meanwhile; what is finished is in the store.
+import { condition } from '@temporalio/workflow';
+import type { Decision } from '../core/control.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { RunFailure } from '../core/schema/run.js';
+import type { ProgressUpdate } from './state.js';
+
+export interface WaitingHooks {
+  failure(): RunConfig['failure'];
+  decisions(): readonly Decision[];
+  working: 'training' | 'evaluating'; // what goes on after a decision
+  onProgress(update: ProgressUpdate): void | Promise<void>;
+}
+
+/** Decisions are taken in order, one a failure. */
+export class Waiting {
+  constructor(
+    private readonly hooks: WaitingHooks,
+    public taken = 0, // decisions that earlier failures had
+  ) {}
+
+  /** 'abort' where nobody is to be waited for, or nobody came in time. */
+  async decisionOn(failure: RunFailure): Promise<Decision> {
+    const { onFailure, waitHours } = this.hooks.failure();
+    if (onFailure === 'fail') return 'abort';
+    await this.hooks.onProgress({ state: 'waiting', failure });
+    const came = await condition(() => this.hooks.decisions().length > this.taken, waitHours * 3600_000);
+    const decision = came ? this.hooks.decisions()[this.taken]! : 'abort';
+    if (came) this.taken++;
+    await this.hooks.onProgress({ state: this.hooks.working });
+    return decision;
+  }
+}
