@@ -11,6 +11,7 @@ import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
 import { type BenchResults, type CaseResult, markdown, verdict, withResults } from './results.js';
 import { Runner } from './runner.js';
+import { benchSandbox } from './sandbox/main.js';
 import { provideShape, type ShapeName } from './shapes.js';
 
 const root = packageRoot();
@@ -80,9 +81,11 @@ async function bench(options: BenchOptions): Promise<void> {
 /** Into the page and the file beside it; cases that were not run now keep their figures. */
 function record(results: BenchResults): void {
   const file = join(root, 'bench', 'results.json');
-  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchResults).cases : [];
-  const kept = earlier.filter(({ id }) => CASES.some((c) => c.id === id) && !results.cases.some((c) => c.id === id));
-  const all = { ...results, cases: inOrder([...kept, ...results.cases]) };
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchResults) : { cases: [] };
+  const kept = earlier.cases.filter(
+    ({ id }) => CASES.some((c) => c.id === id) && !results.cases.some((c) => c.id === id),
+  );
+  const all = { ...earlier, ...results, cases: inOrder([...kept, ...results.cases]) };
   save(file, all);
   writeFileSync(page, withResults(readFileSync(page, 'utf8'), markdown(all)));
 }
@@ -148,8 +151,10 @@ function line(result: CaseResult): string {
 }
 
 try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options.help) console.log(USAGE);
+  const [part, ...rest] = process.argv.slice(2);
+  const options = part === 'sandbox' ? undefined : parseOptions(process.argv.slice(2));
+  if (options === undefined) await benchSandbox(rest);
+  else if (options.help) console.log(USAGE);
   else await bench(options);
 } catch (error) {
   if (!(error instanceof BenchError)) throw error;

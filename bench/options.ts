@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { CONTENDERS, type Contender } from './cases.js';
 
-export const USAGE = `npm run bench -- [options]
+export const USAGE = `npm run bench -- [options]      models; npm run bench -- sandbox [options]: executions of programs
   --quick             the cases that matter most, two rounds each
   --only PART         cases whose name contains PART (may be repeated)
   --without NAMES     contenders to leave out: torch, llama (comma-separated)

@@ -152,14 +152,18 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-const [BEGIN, END] = [
-  '<!-- results: npm run bench -- --record writes between these lines -->',
-  '<!-- end of results -->',
-];
+const MARKS = {
+  models: ['<!-- results: npm run bench -- --record writes between these lines -->', '<!-- end of results -->'],
+  sandbox: [
+    '<!-- sandbox: npm run bench -- sandbox --record writes between these lines -->',
+    '<!-- end of sandbox -->',
+  ],
+} as const;
 
-/** The page with its results replaced. @throws RangeError where it has no place for them */
-export function withResults(page: string, text: string): string {
-  const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (from < 0 || to < from) throw new RangeError(`the page lacks the lines ${BEGIN} and ${END}`);
-  return `${page.slice(0, from + BEGIN.length)}\n\n${text}\n\n${page.slice(to)}`;
+/** The page with the results of one part replaced. @throws RangeError where it has no place for them */
+export function withResults(page: string, text: string, part: keyof typeof MARKS = 'models'): string {
+  const [begin, end] = MARKS[part];
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new RangeError(`the page lacks the lines ${begin} and ${end}`);
+  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
 }

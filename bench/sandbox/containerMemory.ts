@@ -1,0 +1,23 @@
+// What the containers of one process have held at most, as their cgroups counted it.
+import Docker from 'dockerode';
+
+interface MemoryStats {
+  max_usage?: number; // cgroup v1: the peak
+  usage?: number; // cgroup v2: of this moment
+}
+
+export async function containerBytes(pid: number): Promise<number> {
+  const docker = new Docker();
+  const containers = await docker.listContainers({ filters: { label: ['gauntlet.sandbox.owner'] } });
+  const own = containers.filter(({ Labels }) => {
+    const [, owner] = JSON.parse(Labels['gauntlet.sandbox.owner']!) as [string, number];
+    return owner === pid;
+  });
+  const bytes = await Promise.all(
+    own.map(async ({ Id }) => {
+      const stats = (await docker.getContainer(Id).stats({ stream: false })) as { memory_stats: MemoryStats };
+      return stats.memory_stats.max_usage ?? stats.memory_stats.usage ?? 0;
+    }),
+  );
+  return bytes.reduce((sum, one) => sum + one, 0);
+}

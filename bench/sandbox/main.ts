@@ -1,0 +1,74 @@
+// `npm run bench -- sandbox`: executions per second of this sandbox and of the schemes one would write oneself.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { packageRoot } from '../../data/paths.js';
+import { BUSY, describeMachine } from '../machine.js';
+import { BenchError } from '../options.js';
+import { providePython } from '../python.js';
+import { withResults } from '../results.js';
+import { CONTENDERS, type Contender, startContender } from './contenders.js';
+import { measure } from './measure.js';
+import { parseSandboxOptions, SANDBOX_USAGE } from './options.js';
+import { type SandboxResults, sandboxMarkdown } from './table.js';
+
+const root = packageRoot();
+const say = (line: string): void => console.error(`bench: ${line}`);
+
+export async function benchSandbox(args: string[]): Promise<void> {
+  const options = parseSandboxOptions(args);
+  if (options.help) return console.log(SANDBOX_USAGE);
+  const python = options.contenders.some((name) => 'scheme' in CONTENDERS[name])
+    ? await providePython({
+        requirements: [join('bench', 'requirements-sandbox.txt')],
+        venv: options.venv,
+        folder: join(root, '.cache', 'python-sandbox'),
+        say,
+      })
+    : '';
+  const machine = describeMachine();
+  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are at work`);
+  const started = new Date();
+  const start = (name: Contender) => startContender(name, python);
+  const { contenders, levels, rounds, roundSeconds } = options;
+  const versions = await versionsOf(contenders, start);
+  const figures = await measure({ contenders, start, levels, rounds, roundSeconds, settleMs: 100, say });
+  const results: SandboxResults = {
+    command: options.command,
+    startedAt: started.toISOString(),
+    seconds: (Date.now() - started.getTime()) / 1000,
+    machine,
+    versions,
+    ...figures,
+  };
+  save(options.out ?? join(root, '.cache', 'bench', 'sandbox.json'), results);
+  if (options.record) record(results);
+  console.log(sandboxMarkdown(results));
+  if (figures.figures.length === 0) throw new BenchError('nothing could be measured: see the lines above');
+}
+
+async function versionsOf(
+  contenders: readonly Contender[],
+  start: (name: Contender) => ReturnType<typeof startContender>,
+) {
+  const versions: Record<string, string> = {};
+  for (const name of contenders) {
+    const peer = start(name);
+    Object.assign(versions, (await peer.request<Record<string, string>>('hello')).result);
+    await peer.close();
+  }
+  return versions;
+}
+
+/** Into the page and the file beside it, where the models' figures stay as they are. */
+function record(results: SandboxResults): void {
+  const file = join(root, 'bench', 'results.json');
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object) : {};
+  save(file, { ...earlier, sandbox: results });
+  const page = join(root, 'bench', 'BENCHMARKS.md');
+  writeFileSync(page, withResults(readFileSync(page, 'utf8'), sandboxMarkdown(results), 'sandbox'));
+}
+
+function save(file: string, results: object): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
+}

@@ -1,0 +1,82 @@
+// The command line of `npm run bench -- sandbox`.
+import { parseArgs } from 'node:util';
+import { BenchError } from '../options.js';
+import { CONTENDERS, type Contender } from './contenders.js';
+
+const NAMES = Object.keys(CONTENDERS) as Contender[];
+
+export const SANDBOX_USAGE = `npm run bench -- sandbox [options]
+  --only PART         contenders whose name contains PART (may be repeated): ${NAMES.join(' | ')}
+  --in-flight LIST    executions at a time (default 1,2,4)
+  --rounds N          rounds (default 5)
+  --round-seconds N   that a contender runs in a round, about (default 0.8)
+  --venv DIR          a Python environment that has pytest (or GAUNTLET_BENCH_VENV); absent: made in .cache
+  --out FILE          results as JSON (default .cache/bench/sandbox.json)
+  --record            also into bench/results.json and bench/BENCHMARKS.md`;
+
+export interface SandboxOptions {
+  contenders: Contender[];
+  levels: number[];
+  rounds: number;
+  roundSeconds: number;
+  venv?: string;
+  out?: string;
+  record: boolean;
+  help: boolean;
+  command: string; // that repeats it elsewhere
+}
+
+/** @throws {BenchError} naming the flag */
+export function parseSandboxOptions(args: string[], env: NodeJS.ProcessEnv = process.env): SandboxOptions {
+  const values = read(args);
+  const only = values.only ?? [];
+  const contenders = NAMES.filter((name) => only.length === 0 || only.some((part) => name.includes(part)));
+  if (contenders.length === 0) throw new BenchError(`no contender has ${only.join(' or ')} in its name: see --help`, 2);
+  const shown = args.map((arg, i) => ({
+    arg,
+    hidden: PLACES.some((flag) => arg.startsWith(flag) || args[i - 1] === flag),
+  }));
+  const flags = shown.filter(({ hidden }) => !hidden).map(({ arg }) => (/^[\w,.=-]+$/.test(arg) ? arg : `'${arg}'`));
+  return {
+    contenders,
+    levels: (values['in-flight'] ?? '1,2,4').split(',').map((text) => positive('in-flight', text, true)),
+    rounds: positive('rounds', values.rounds ?? '5', true),
+    roundSeconds: positive('round-seconds', values['round-seconds'] ?? '0.8', false),
+    venv: values.venv ?? (env.GAUNTLET_BENCH_VENV || undefined),
+    out: values.out,
+    record: values.record === true,
+    help: values.help === true,
+    command: ['npm run bench -- sandbox', ...flags].join(' '),
+  };
+}
+
+const PLACES = ['--venv', '--out'];
+
+function read(args: string[]) {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  try {
+    return parseArgs({
+      args,
+      options: {
+        only: { type: 'string', multiple: true },
+        'in-flight': text,
+        rounds: text,
+        'round-seconds': text,
+        venv: text,
+        out: text,
+        record: flag,
+        help: flag,
+      },
+    }).values;
+  } catch (error) {
+    throw new BenchError((error as Error).message.split('. ')[0]!, 2);
+  }
+}
+
+function positive(flag: string, text: string, whole: boolean): number {
+  const value = Number(text);
+  if (!(value > 0) || !Number.isFinite(value) || (whole && !Number.isSafeInteger(value)))
+    throw new BenchError(`--${flag} must be a positive ${whole ? 'integer' : 'number'}, is ${text}`, 2);
+  return value;
+}
