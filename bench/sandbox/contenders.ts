@@ -11,6 +11,7 @@ type Theirs = { scheme: 'bare' | 'multiprocessing' | 'pytest' };
 
 export const CONTENDERS = {
   docker: { backend: 'docker', mode: 'values', options: {} },
+  'docker, strict': { backend: 'docker', mode: 'values', options: { isolation: 'strict' } },
   'docker, assert': { backend: 'docker', mode: 'assert', options: {} },
   'docker, pytest': { backend: 'docker', mode: 'pytest', options: {} },
   wasm: { backend: 'wasm', mode: 'values', options: {} },

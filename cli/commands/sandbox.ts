@@ -3,7 +3,14 @@
 import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
-import type { Limits, Verdict } from '../../core/schema/execution.js';
+import {
+  type Isolation,
+  isolationSchema,
+  type Limits,
+  type Packages,
+  packagesSchema,
+  type Verdict,
+} from '../../core/schema/execution.js';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
@@ -22,6 +29,9 @@ interface Flags extends Partial<Limits> {
   output?: string;
   backend: 'auto' | 'docker' | 'wasm';
   mode: Mode;
+  isolation?: Isolation;
+  packages?: Packages;
+  runtime?: string;
   parallel?: number;
   json?: boolean;
 }
@@ -40,12 +50,24 @@ export function addSandbox(program: Command): void {
     .option('--output <file>', 'where JSON lines go, whole or not at all (default: standard output)')
     .addOption(new Option('--backend <kind>', 'which sandbox').choices(['auto', 'docker', 'wasm']).default('auto'))
     .addOption(new Option('--mode <mode>', 'how tests run').choices([...MODES]).default('values'))
+    .addOption(
+      new Option('--isolation <kind>', 'docker: a uid or a container for each program (default: uid)').choices(
+        isolationSchema.options,
+      ),
+    )
+    .addOption(
+      new Option('--packages <set>', 'docker: what programs can import beside the standard library').choices(
+        packagesSchema.options,
+      ),
+    )
+    .option('--runtime <name>', 'docker: runtime of the containers, e.g. runsc')
     .option('--parallel <n>', 'programs at a time (default: one a core)', integer('--parallel', 1));
   withLimits(command);
   command.option('--json', 'JSON lines on standard output').action((flags: Flags) => run(flags));
 }
 
-async function run({ input, output: path, backend, mode, parallel, json, ...flags }: Flags): Promise<void> {
+async function run(flags: Flags): Promise<void> {
+  const { input, output: path, backend, mode, isolation, packages, runtime, parallel, json } = flags;
   const output = createOutput(json === true);
   const limits = limitsOf(flags);
   const judge = judgeOf(mode, limits);
@@ -55,7 +77,8 @@ async function run({ input, output: path, backend, mode, parallel, json, ...flag
   const release = onInterrupt(() => stop.abort());
   let sandbox: Sandbox | undefined;
   try {
-    sandbox = await openSandbox(backend, { log: (line) => output.note(line), ...(parallel && { size: parallel }) });
+    const log = (line: string): void => output.note(line);
+    sandbox = await openSandbox(backend, { log, size: parallel, isolation, packages, runtime });
     const results = await openResults(path);
     const bar = openRowBar(rows.count, 'programs');
     try {
