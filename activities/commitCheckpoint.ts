@@ -28,6 +28,7 @@ export async function commitCheckpoint(
     [CHECKPOINT_FILES.archive, json(archive)],
     [CHECKPOINT_FILES.pool, json(pool)],
     [CHECKPOINT_FILES.split, split],
+    [CHECKPOINT_FILES.training, json({ next: input.next, ...(input.plan && { plan: input.plan }) })],
   ]);
   const { name, digest } = await commit(
     store,

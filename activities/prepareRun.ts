@@ -10,38 +10,44 @@ import { SPLITS } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
 import { createRun } from '../store/runs.js';
 import { adapterShape, encodeOptimizerState, type Memory, modelDigests, roleState, writeAdapter } from './artifacts.js';
+import { findOrigin, originRef, takeOver } from './origin.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
 export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput): Promise<PrepareRunOutput> {
   const { store, deps } = scope;
-  const config = resolveConfig(input);
+  const config = seeded(resolveConfig(input), runId);
   const problems = await deps.loadProblems(config.problems);
   requireSplits(problems, config.problems);
   const generator = await openingOf(scope, config, 'generator');
   const discriminator = await openingOf(scope, config, 'discriminator');
+  const origin = config.start === null ? undefined : await findOrigin(store, runId, config.start);
   const identity = runIdentity(config);
   const run: RunRef = {
     runId,
     bases: { generator: generator.base, discriminator: discriminator.base },
     engine: config.engine,
-    config: await store.putJson(identity),
+    config: await store.putJson({ ...identity, start: null }), // where it began is in its states
     problems: await store.putJson(problems),
   };
+  const taken = origin && (await takeOver(store, origin, run, config)); // one that does not fit leaves no run behind
   await createRun(store, runId, {
     config: identity,
     ...modelDigests(run),
     dataDigest: run.problems,
     codeVersion: deps.codeVersion,
+    ...(origin && { origin: originRef(origin) }),
   });
+  const searchAttributes = deps.searchAttributes ?? false;
+  if (taken) return { run, config, searchAttributes, ...taken };
   const empty: Memory = { pool: {}, archive: emptyArchive() };
-  return {
-    run,
-    config,
-    state: { generator: generator.state, discriminator: discriminator.state },
-    memory: await store.putJson(empty),
-    searchAttributes: deps.searchAttributes ?? false,
-  };
+  const state = { generator: generator.state, discriminator: discriminator.state };
+  return { run, config, searchAttributes, state, memory: await store.putJson(empty) };
+}
+
+/** Runs of a schedule have one configuration, and draws of their own. */
+export function seeded(config: RunConfig, runId: string): RunConfig {
+  return config.seedFromRun ? { ...config, seed: deriveKey('run', runId)[0] } : config;
 }
 
 /** A role before any update: its base, a fresh adapter (in unified mode the same for both) and no moments. */

@@ -61,6 +61,15 @@ export interface PrepareRunOutput {
   state: PolicyState;
   memory: Digest;
   searchAttributes: boolean;
+  origin?: Origin;
+}
+
+/** What a run that begins at a checkpoint takes over from there. */
+export interface Origin {
+  step: number; // policy updates done
+  stage: number; // to go on in, 0: from the beginning
+  next: number; // index in the plan of that stage
+  plan?: PlannedStep[]; // where it is not what the configuration gives
 }
 
 export interface ReviseRunInput {
@@ -192,6 +201,8 @@ export interface CommitCheckpointInput {
   validation: Partial<EvaluationRates>;
   state: PolicyState;
   memory: Digest;
+  next: number; // index of the next step in the stage's plan
+  plan?: PlannedStep[]; // where it is no longer what the configuration gives
 }
 
 export interface RenderReportInput {

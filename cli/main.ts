@@ -7,11 +7,13 @@ import { addCheckpoints } from './commands/checkpoints.js';
 import { addControl } from './commands/control.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
+import { addFork } from './commands/fork.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
 import { addReport } from './commands/report.js';
 import { addResume } from './commands/resume.js';
 import { addSandbox } from './commands/sandbox.js';
+import { addSchedule } from './commands/schedule.js';
 import { addShow } from './commands/show.js';
 import { addSolve } from './commands/solve.js';
 import { addStatus } from './commands/status.js';
@@ -30,6 +32,8 @@ const COMMANDS = [
   addStatus,
   addResume,
   addControl,
+  addFork,
+  addSchedule,
   addReport,
   addCheckpoints,
   addSolve,

@@ -24,6 +24,7 @@ export const CHECKPOINT_FILES = {
   archive: 'archive.json',
   pool: 'pool.json',
   split: 'split.json',
+  training: 'training.json', // where in its stage the run was
 } as const;
 
 /** What the caller knows; name, files and digest follow from it and from the bytes. */

@@ -21,6 +21,8 @@ export const runManifestSchema = z.strictObject({
   dataDigest: z.string(),
   codeVersion: z.string(), // of the code that started the run; a later one may go on with it
   seed: z.int().nonnegative(),
+  /** The checkpoint it began at, as it was found then. */
+  origin: z.strictObject({ run: z.string(), checkpoint: z.string(), digest: z.string() }).optional(),
 });
 export type RunManifest = z.infer<typeof runManifestSchema>;
 export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed'>;

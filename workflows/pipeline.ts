@@ -27,7 +27,7 @@ export async function runPipeline(
 ): Promise<RunResult> {
   const prepared = await acts.prepareRun({ runId, input });
   hooks.onPrepared?.(prepared);
-  const { run } = prepared;
+  const { run, origin } = prepared;
   const config = completed(prepared.config);
   const context: RunContext = { acts, run, config };
   const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
@@ -37,21 +37,28 @@ export async function runPipeline(
   const initial: TrainingState = {
     policy: prepared.state,
     memory: prepared.memory,
-    step: 0,
+    step: origin?.step ?? 0,
     seconds: 0,
     spent: NOTHING_SPENT,
     costs: {},
     best: { name: checkpointName(0, 0), score: Number.NEGATIVE_INFINITY, policy: prepared.state },
     validation: {},
   };
-  let at = { run, config, state: await closeEpoch(context, initial, 0, 0), asked: 0 };
+  let at = {
+    run,
+    config,
+    state: await closeEpoch(context, initial, { stage: 0, epoch: 0, next: 0, fresh: !origin }),
+    asked: 0,
+  };
   let stopped: string | undefined;
 
   await report('training');
   const train = hooks.runStage ?? ((stage) => runStage(acts, stage, hooks));
   for (const stage of config.schedule.stages) {
     if (stopped !== undefined) break;
-    const done = await train({ ...at, stage, next: 0 });
+    if (stage < (origin?.stage ?? 0)) continue;
+    const from = stage === origin?.stage ? { next: origin.next, plan: origin.plan } : { next: 0 };
+    const done = await train({ ...at, stage, ...from });
     at = { run: done.run, config: completed(done.config), state: done.state, asked: done.asked };
     stopped = done.stopped;
   }

@@ -185,9 +185,12 @@ class StageRun {
   }
 
   private async closeEpoch(epoch: number): Promise<void> {
-    const { run, config, state, stage } = this.at;
+    const { run, config, state, stage, next, plan } = this.at;
     if (state.closedAt === state.step) return; // every step since was left out
-    this.at = { ...this.at, state: await closeEpoch({ acts: this.acts, run, config }, state, stage, epoch) };
+    this.at = {
+      ...this.at,
+      state: await closeEpoch({ acts: this.acts, run, config }, state, { stage, epoch, next, plan }),
+    };
   }
 
   private async record(what: Omit<ControlMetrics, 'kind' | 'step' | 'index'>): Promise<void> {
@@ -202,15 +205,20 @@ class StageRun {
   }
 }
 
+/** Where in the schedule a checkpoint lies. Stage 0 is the beginning. */
+export interface Mark {
+  stage: number;
+  epoch: number;
+  next: number; // index of the next step in the stage's plan
+  plan?: PlannedStep[] | undefined;
+  fresh?: boolean; // nothing has been trained yet: the base model
+}
+
 /** Evaluates on the validation split, commits the checkpoint, and keeps the best (the earliest of equal ones). */
-export async function closeEpoch(
-  context: RunContext,
-  state: TrainingState,
-  stage: number,
-  epoch: number,
-): Promise<TrainingState> {
+export async function closeEpoch(context: RunContext, state: TrainingState, mark: Mark): Promise<TrainingState> {
   const { acts, run } = context;
-  const evaluated = await evaluate(context, 'validation', stage === 0 ? undefined : state.policy, { greedy: false });
+  const { stage, epoch, next, plan } = mark;
+  const evaluated = await evaluate(context, 'validation', mark.fresh ? undefined : state.policy, { greedy: false });
   const { rates, score, seconds } = evaluated;
   const name = checkpointName(stage, epoch);
   const { step, policy, memory } = state;
@@ -218,7 +226,7 @@ export async function closeEpoch(
     run,
     metrics: { kind: 'evaluation', step, split: 'validation', checkpoint: name, rates, score, seconds },
   });
-  await acts.commitCheckpoint({ run, stage, epoch, step, score, validation: rates, state: policy, memory });
+  await acts.commitCheckpoint({ run, stage, epoch, step, score, validation: rates, state: policy, memory, next, plan });
   const best = score > state.best.score ? { name, score, policy } : state.best;
   return { ...state, best, validation: rates, closedAt: step };
 }

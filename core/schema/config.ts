@@ -100,9 +100,17 @@ export const failureSchema = z.strictObject({
   attempts: positiveInt.nullable().default(null), // of an activity with an infrastructure fault; null: as long as it lasts
 });
 
+/** Where a run begins instead of at fresh adapters. */
+export const startSchema = z.strictObject({
+  run: z.string().min(1), // id; with * at its end the run of such an id whose best checkpoint scores highest, if there is one
+  checkpoint: z.string().min(1).default('best'), // 'best', 'latest' or a name
+  schedule: z.enum(['whole', 'rest']).default('whole'), // rest: what followed the checkpoint in its run
+});
+
 const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
+  seedFromRun: z.boolean().default(false), // take the seed from the run's id, so that runs of a schedule differ
   model: z.string().default('tiny'), // 'tiny' (shipped) or a folder in Hugging Face layout
   problems: z.string().default('tiny'), // 'tiny' (shipped family) or a problem file
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
@@ -156,6 +164,7 @@ const fieldsSchema = z.strictObject({
   containers: containersSchema.prefault({}), // of the Docker backend
   limits: limitsSchema.prefault({}),
   engine: engineSchema.prefault({}),
+  start: startSchema.nullable().default(null),
   budget: budgetSchema.prefault({}),
   failure: failureSchema.prefault({}),
 });
@@ -173,7 +182,7 @@ export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
 export type EngineConfig = RunConfig['engine'];
 
-/** A configuration without what changes no result: on what it computes, how much it may spend, what a failure does. */
+/** A configuration without what changes no result: where it computes, how much it may spend, what a failure does. */
 export function runIdentity(config: RunConfig): RunConfig {
   const { quantization, groupSize } = config.engine;
   return {

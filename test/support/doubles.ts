@@ -170,13 +170,14 @@ export class FakeEngine implements Engine {
   exportAdapter({ rank, alpha, values, valueHead }: Adapter) {
     const bytes = (from: number, to: number) => new Uint8Array(values.slice(from, to).buffer);
     const files = new Map([
-      ['adapter_config.json', new TextEncoder().encode(JSON.stringify({ rank, alpha }))],
+      ['adapter_config.json', new TextEncoder().encode(JSON.stringify({ r: rank, lora_alpha: alpha }))],
       ['adapter_model.safetensors', bytes(0, SIZE)],
     ]);
     return valueHead ? files.set('value_head.safetensors', bytes(SIZE, SIZE + 1)) : files;
   }
   importAdapter(files: Map<string, Uint8Array>): Adapter {
-    const { rank, alpha } = JSON.parse(new TextDecoder().decode(files.get('adapter_config.json'))) as Adapter;
+    const config = JSON.parse(new TextDecoder().decode(files.get('adapter_config.json')));
+    const { r: rank, lora_alpha: alpha } = config as { r: number; lora_alpha: number };
     const floats = (name: string) => new Float32Array(files.get(name)!.slice().buffer);
     const values = floats('adapter_model.safetensors');
     if (!files.has('value_head.safetensors')) return { rank, alpha, values };

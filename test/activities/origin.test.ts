@@ -1,0 +1,120 @@
+// Runs that begin at a checkpoint of another: forks go on as their origin would have, scheduled runs take the best so far.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { type Activities, createActivities } from '../../activities/index.js';
+import { seeded } from '../../activities/prepareRun.js';
+import { checkpointAt, forkInput } from '../../cli/commands/fork.js';
+import { scheduledInput } from '../../cli/commands/schedule.js';
+import { resolveConfig } from '../../core/presets.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
+import { readMetrics, readRun } from '../../store/runs.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+const RUN: RunConfigInput = {
+  ...SMALL_RUN,
+  schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 2 },
+};
+
+describe('a run that begins at a checkpoint', () => {
+  let world: Doubles;
+  let acts: Activities;
+
+  beforeEach(async () => {
+    world = await doubles();
+    acts = createActivities(world.deps);
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  const adapterOf = async (run: string, name: string): Promise<string | undefined> =>
+    (await loadCheckpoint(world.deps.store, run, name)).metadata.files['generator/adapter_model.safetensors'];
+  const steps = async (run: string): Promise<StepMetrics[]> =>
+    (await readMetrics<RunMetrics>(world.deps.store, run)).filter((record) => record.kind === 'step');
+
+  for (const where of ['stage-1/epoch-2', 'stage-1/epoch-4', 'stage-5/epoch-1', 'stage-0/epoch-0']) {
+    it(`forked at ${where} without a change ends with the bytes of its origin`, async () => {
+      await runPipeline(acts, 'run', RUN);
+      const { input, name } = await forkInput(world.deps.store, 'run', where, {});
+      await runPipeline(acts, 'fork', input);
+      assert.equal(await adapterOf('fork', 'latest'), await adapterOf('run', 'latest'));
+      const { step } = (await loadCheckpoint(world.deps.store, 'run', name)).metadata;
+      const timeless = (all: StepMetrics[]) => all.map((s) => ({ ...s, seconds: 0, tokensPerSecond: 0 }));
+      assert.deepEqual(timeless(await steps('fork')), timeless((await steps('run')).filter((s) => s.step > step)));
+      const { origin } = await readRun(world.deps.store, 'fork');
+      assert.deepEqual([origin?.run, origin?.checkpoint], ['run', name]);
+    });
+  }
+
+  it('forked with a change differs from there on', async () => {
+    await runPipeline(acts, 'run', RUN);
+    const { input } = await forkInput(world.deps.store, 'run', 'stage-1/epoch-2', {
+      ppo: { learningRate: 0.3, warmupSteps: 0 },
+      schedule: { alternatingSteps: 1 },
+    });
+    await runPipeline(acts, 'fork', input);
+    assert.deepEqual(
+      (await steps('fork')).map((s) => [s.step, s.stage, s.phase, s.learningRate]),
+      [
+        [4, 1, 'alternating', 0.3],
+        [5, 5, 'discriminator', 0.3],
+        [6, 5, 'generator', 0.3],
+        [7, 5, 'generator', 0.3],
+        [8, 5, 'alternating', 0.3],
+      ],
+    );
+    assert.notEqual(await adapterOf('fork', 'latest'), await adapterOf('run', 'latest'));
+  });
+
+  it('with the whole schedule before it trains all of it, from those adapters', async () => {
+    await runPipeline(acts, 'run', RUN);
+    await runPipeline(acts, 'again', { ...RUN, start: { run: 'run' } });
+    assert.equal(await adapterOf('again', 'checkpoint_stage_0_epoch_0'), await adapterOf('run', 'best'));
+    assert.equal((await steps('again')).length, (await steps('run')).length);
+    const [first] = await listCheckpoints(world.deps.store, 'again');
+    const best = await loadCheckpoint(world.deps.store, 'run', 'best');
+    assert.equal(first!.score, best.metadata.score, 'it is measured as it was');
+  });
+
+  it('by a pattern takes the best run so far, keeps to it, and begins afresh where there is none', async () => {
+    const config = scheduledInput('nightly', RUN, false);
+    await runPipeline(acts, 'other-1', { ...RUN, seed: 5 });
+    await runPipeline(acts, 'nightly-1', config);
+    assert.equal((await readRun(world.deps.store, 'nightly-1')).origin, undefined);
+    const cut: Activities = {
+      ...acts,
+      commitCheckpoint: () => Promise.reject(new Error('killed')),
+    };
+    await assert.rejects(runPipeline(cut, 'nightly-2', config), /killed/);
+    const { origin } = await readRun(world.deps.store, 'nightly-2');
+    assert.equal(origin?.run, 'nightly-1');
+    await runPipeline(acts, 'nightly-0', config); // another one may have become the best meanwhile
+    await runPipeline(acts, 'nightly-2', config);
+    assert.deepEqual((await readRun(world.deps.store, 'nightly-2')).origin, origin);
+    assert.equal(
+      await adapterOf('nightly-2', 'checkpoint_stage_0_epoch_0'),
+      await adapterOf('nightly-1', origin!.checkpoint),
+    );
+  });
+
+  it('runs of a schedule draw anew, each by its id', () => {
+    const config = resolveConfig(scheduledInput('nightly', { seed: 4 }, true));
+    const seeds = ['nightly-1', 'nightly-2', 'nightly-1'].map((id) => seeded(config, id).seed);
+    assert.equal(seeds[0], seeds[2]);
+    assert.notEqual(seeds[0], seeds[1]);
+    assert.equal(seeded(resolveConfig({ seed: 4 }), 'nightly-1').seed, 4);
+  });
+
+  it('is refused where the adapters do not fit, or there is no such checkpoint', async () => {
+    await runPipeline(acts, 'run', RUN);
+    const start = { run: 'run' };
+    const refused = (input: object, expected: object) => assert.rejects(runPipeline(acts, 'x', input), expected);
+    await refused({ ...RUN, start, lora: { rank: 2 } }, { message: /start: checkpoint_.* has lora\.rank/ });
+    await refused({ ...RUN, start: { run: 'nobody' } }, { message: /no run nobody|no checkpoint/ });
+    await refused({ ...RUN, start, advantage: { estimator: 'gae' } }, { message: /has no value head/ });
+    assert.throws(() => checkpointAt('stage-9/epoch-1'), { code: 'BAD_INPUT', message: /--at stage-9\/epoch-1/ });
+    assert.equal(checkpointAt('stage-3/epoch-12'), 'checkpoint_stage_3_epoch_12');
+    assert.equal(checkpointAt('latest'), 'latest');
+  });
+});

@@ -1,0 +1,83 @@
+// Training by the clock on a real server.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { ScheduleOverlapPolicy } from '@temporalio/client';
+import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
+import { readRun } from '../../store/runs.js';
+import type { RunningWorkers } from '../../workers/start.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { needTemporal, startServer, type TestServer, workersOver } from './server.js';
+
+const RUN: RunConfigInput = {
+  ...SMALL_RUN,
+  schedule: { stages: [5], discriminatorSteps: 0, generatorSteps: 1, alternatingSteps: 0 },
+};
+const TIMING = {
+  timeZone: 'UTC',
+  jitter: '0s',
+  overlap: ScheduleOverlapPolicy.SKIP,
+  catchUp: '1d',
+  pauseOnFailure: true,
+};
+
+describe('a schedule', function () {
+  this.timeout(120_000);
+  let host: TestServer;
+  let world: Doubles;
+  let workers: RunningWorkers;
+
+  before(async function () {
+    needTemporal(this);
+    host = await startServer();
+    world = await doubles();
+    workers = await workersOver(host.server, world);
+  });
+  after(async () => {
+    await workers?.shutdown();
+    await host?.close();
+    if (world) await rm(world.folder, { recursive: true, force: true });
+  });
+
+  it('fires twice in a row, and the second run trains on from the best checkpoint of the first', async () => {
+    const first = await createSchedule(
+      host.client,
+      { ...TIMING, id: 'often', cron: '*/2 * * * * * *' },
+      scheduledInput('often', RUN, false),
+    );
+    assert.ok(first !== undefined && first.getTime() - Date.now() < 3000);
+    const schedule = host.client.schedule.getHandle('often');
+    const runs: string[] = [];
+    while (runs.length < 2) {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const { recentActions } = (await schedule.describe()).info;
+      for (const { action } of recentActions) {
+        if (!runs.includes(action.workflow.workflowId)) runs.push(action.workflow.workflowId);
+      }
+    }
+    await schedule.delete();
+    const [one, two] = runs as [string, string];
+    for (const id of [one, two]) await host.client.workflow.getHandle(id).result();
+    const { store } = world.deps;
+    assert.match(one, /^often-\d{4}-/);
+    assert.equal((await readRun(store, one)).origin, undefined);
+    const { origin, seed } = await readRun(store, two);
+    assert.equal(origin?.run, one);
+    assert.notEqual(seed, (await readRun(store, one)).seed);
+    const adapter = async (run: string, name: string) =>
+      (await loadCheckpoint(store, run, name)).metadata.files['generator/adapter_model.safetensors'];
+    assert.equal(await adapter(two, 'checkpoint_stage_0_epoch_0'), await adapter(one, 'best'));
+    assert.notEqual(await adapter(two, 'latest'), await adapter(one, 'latest'));
+  });
+
+  it('is refused where its time makes no sense, and where there is one of its name', async () => {
+    const make = (id: string, cron: string, timeZone = 'UTC') =>
+      createSchedule(host.client, { ...TIMING, id, cron, timeZone }, scheduledInput(id, RUN, true));
+    await assert.rejects(make('bad', 'at noon'), { code: 'BAD_INPUT', message: /^--cron or --time-zone: / });
+    await assert.rejects(make('bad', '0 2 * * *', 'Mars/Olympus'), { code: 'BAD_INPUT' });
+    await make('once', '0 2 * * *');
+    await assert.rejects(make('once', '0 2 * * *'), { code: 'RUN_EXISTS', message: /schedule 'once' exists/ });
+    await host.client.schedule.getHandle('once').delete();
+  });
+});
