@@ -87,14 +87,14 @@ def child(job, inputs, answers, output):
     sys.stdout = open(1, 'w', encoding='utf-8', errors='backslashreplace', closefd=False)
     sys.stderr = open(2, 'w', encoding='utf-8', errors='backslashreplace', closefd=False, buffering=1)
     sys.argv = ['solution.py']
-    pack, write, code, entry = struct.pack, write_all, job['code'], job['entry']
+    pack, write, code, entry, calling = struct.pack, write_all, job['code'], job['entry'], job.get('calling')
 
     def send(kind, text):
         data = kind + text.encode()
         write(3, pack('>I', len(data)) + data)
 
     try:
-        function = load(code, entry)
+        function = load(code, entry, calling)
     except BaseException as error:
         return send(b'X', failure(error))
     send(b'L', '')

@@ -57,7 +57,28 @@ def encode(value, depth, budget):
         return {'b': base64.b64encode(base.__getitem__(value, slice(None))).decode()}
     if issubclass(kind, complex):
         return {'c': [float.__repr__(complex.real.__get__(value)), float.__repr__(complex.imag.__get__(value))]}
-    raise Unsendable('a value of type ' + type.__repr__(kind)[:100] + ' is not plain data')
+    raise Unsendable(refusal(kind))
+
+
+# Attributes of classes and objects, read past whatever a program overrides.
+bases_of = type.__dict__['__mro__'].__get__
+names_of = type.__dict__['__dict__'].__get__
+
+
+def entry_of(names, name):
+    """The value of a dict with str keys; a subclass of str as a key, whose __eq__ would run, is not looked at."""
+    for key, value in dict.items(names) if isinstance(names, dict) else names.items():
+        if type(key) is str and key == name:
+            return True, value
+    return False, None
+
+
+def refusal(kind):
+    shown = 'a value of type ' + type.__repr__(kind)[:100]
+    lazy = kind in (range, type({}.keys()), type({}.values()), type({}.items()), memoryview)
+    if lazy or any(entry_of(names_of(base), '__next__')[0] for base in bases_of(kind)):
+        return shown + ' is no finished answer: return a list, not an iterator, generator, range or view'
+    return shown + ' is not plain data'
 
 
 def spend(budget, size):
@@ -109,29 +130,3 @@ def failure(error):
         return to_json({'e': name + ': ' + text if text else name})
     except MemoryError:
         return '{"m":"MemoryError"}'
-
-
-def load(code, entry):
-    """Executes a program as module `solution` and gives its entry function; raises what the program raised."""
-    seed_random(0)  # the same program gives the same answer in every run
-    if 'numpy' in sys.modules:  # imported by the guest before any program
-        sys.modules['numpy'].random.seed(0)
-    module = types.ModuleType('solution')
-    sys.modules['solution'] = sys.modules['__main__'] = module
-    exec(compile(code, 'solution.py', 'exec'), module.__dict__)
-    function = module.__dict__.get(entry)
-    if not callable(function):
-        raise NameError('the program defines no function ' + entry)
-    return function
-
-
-def call(function, args):
-    """One call with fresh arguments, as the text of its answer: {"v": value}, {"e": error} or {"m": out of memory}."""
-    try:
-        value = function(*[decode(x) for x in args])
-        text = to_json({'v': encode(value, 0, [MAX_NODES, MAX_BYTES])})
-        if len(text) > MAX_BYTES:
-            raise Unsendable('the value is too large')
-        return text
-    except BaseException as error:
-        return failure(error)

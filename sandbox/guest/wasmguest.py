@@ -13,7 +13,7 @@ def load_job(text):
     try:
         job = json.loads(text)
         program['inputs'] = job['inputs']
-        program['function'] = load(job['code'], job['entry'])
+        program['function'] = load(job['code'], job['entry'], job.get('calling'))
         return ''
     except BaseException as error:
         return failure(error)

@@ -1,0 +1,254 @@
+# Loads a program and calls it the way its problem asks for: a function, a method of a fresh object, a class through
+# operations; with linked lists and trees built from literals and turned back into them (core/schema/calling.ts).
+# What comes back is read without running a method of the program, so a forged attribute is only a wrong answer.
+
+NODES = compile('''
+class ListNode:
+    def __init__(self, val=0, next=None):
+        self.val = val
+        self.next = next
+
+
+class TreeNode:
+    def __init__(self, val=0, left=None, right=None):
+        self.val = val
+        self.left = left
+        self.right = right
+''', 'solution.py', 'exec')
+
+# What programs of the interview format use without importing it. Names of the builtins stay what they are.
+INTERVIEW = {}
+for statement in (
+    'from typing import *',
+    'from collections import *',
+    'from functools import *',
+    'from itertools import *',
+    'from heapq import *',
+    'from bisect import *',
+    'from math import *',
+    'from copy import deepcopy',
+    'import bisect, collections, copy, datetime, functools, heapq, itertools, math, operator, random, re, string, typing',
+):
+    exec(statement, INTERVIEW)
+for name in list(INTERVIEW):
+    if name.startswith('__') or name in __builtins__:
+        del INTERVIEW[name]
+
+PLAIN = {'style': 'call', 'parameters': [], 'result': 'value', 'observe': 'result'}
+SLOT, GETSET = types.MemberDescriptorType, types.GetSetDescriptorType
+
+
+def load(code, entry, calling=None):
+    """Executes a program as module `solution` and gives what `call` takes; raises what the program raised."""
+    seed_random(0)  # the same program gives the same answer in every run
+    module = types.ModuleType('solution')
+    sys.modules['solution'] = sys.modules['__main__'] = module
+    names = module.__dict__
+    first, _, method = entry.partition('.')
+    if calling or method:
+        names.update(INTERVIEW)
+    calling = {**PLAIN, **(calling or {})}
+    shapes = [calling['result'], *calling['parameters']]
+    if any(shape != 'value' for shape in shapes):
+        exec(NODES, names)
+    names.pop(first, None)  # what is asked for has to be the program's own
+    exec(compile(code, 'solution.py', 'exec'), names)
+    target = names.get(first)
+    if not callable(target):
+        kind = 'class ' if method or calling['style'] == 'operations' else 'function '
+        raise NameError('the program defines no ' + kind + first)
+    if method and not callable(getattr(target, method, None)):
+        raise NameError('the program defines no method ' + entry)
+    return {'target': target, 'method': method, 'name': first, 'calling': calling, 'classes': names}
+
+
+def call(program, args):
+    """One call with fresh arguments, as the text of its answer: {"v": value}, {"e": error} or {"m": out of memory}."""
+    try:
+        budget = [MAX_NODES, MAX_BYTES]
+        run = operate if program['calling']['style'] == 'operations' else call_once
+        text = to_json({'v': run(program, args, budget)})
+        if len(text) > MAX_BYTES:
+            raise Unsendable('the value is too large')
+        return text
+    except BaseException as error:
+        return failure(error)
+
+
+def call_once(program, args, budget):
+    calling, target = program['calling'], program['target']
+    given = build_all(args, program)
+    observe = calling['observe']
+    if observe != 'result' and observe >= len(given):
+        raise IndexError('there is no argument ' + str(observe) + ' to compare')
+    watched = None if observe == 'result' else given[observe]
+    function = getattr(target(), program['method']) if program['method'] else target
+    value = function(*given)
+    if observe == 'result':
+        return unbuild(value, calling['result'], budget)
+    return unbuild(watched, shape_of(calling, observe), budget)
+
+
+def operate(program, args, budget):
+    """A class through a list of names and a list of argument lists; each result is taken down before the next call."""
+    plain = [decode(x) for x in args]
+    if len(plain) != 2 or any(type(x) not in (list, tuple) for x in plain) or len(plain[0]) != len(plain[1]) or not plain[0]:
+        raise ValueError('operations are a list of names and a list of as many argument lists')
+    names, lists = plain
+    if names[0] != program['name']:
+        raise ValueError('the first operation is ' + str(names[0])[:100] + ', not the class ' + program['name'])
+    instance = program['target'](*build_all(items_of(items_of(args[1])[0]), program))
+    results = [None]
+    for name, given in zip(names[1:], lists[1:]):
+        results.append(unbuild(getattr(instance, name)(*given), 'value', budget))
+    return results
+
+
+def shape_of(calling, index):
+    shapes = calling['parameters']
+    return shapes[index] if index < len(shapes) else 'value'
+
+
+# ---- literals to objects: the program's own classes where it has them ----
+def items_of(value):
+    """Of a list or tuple that is still tagged JSON."""
+    return value if isinstance(value, list) else value['t']
+
+
+def build_all(args, program):
+    return [build(x, shape_of(program['calling'], i), program['classes']) for i, x in enumerate(args)]
+
+
+def build(value, shape, classes):
+    plain = decode(value)
+    if shape == 'value' or plain is None:
+        return plain
+    if type(plain) not in (list, tuple):
+        raise ValueError('a ' + shape + ' is written as a list')
+    if shape == 'ListNode[]':
+        return [build_list(x or [], classes['ListNode']) for x in plain]
+    if shape == 'TreeNode[]':
+        return [build_tree(x or [], classes['TreeNode']) for x in plain]
+    return build_list(plain, classes['ListNode']) if shape == 'ListNode' else build_tree(plain, classes['TreeNode'])
+
+
+def make(cls, value, links):
+    try:
+        return cls(value)
+    except TypeError:
+        return cls(value, *links)
+
+
+def build_list(values, cls):
+    head = None
+    for value in reversed(values):
+        node = make(cls, value, [None])
+        node.next = head
+        head = node
+    return head
+
+
+def build_tree(values, cls):
+    """Level by level, None for a child that is not there; children of what is not there are not written."""
+    if not values or values[0] is None:
+        return None
+    rest = iter(values)
+    root = make(cls, next(rest), [None, None])
+    level = [root]
+    while level:
+        below = []
+        for node in level:
+            children = []
+            for value in (next(rest, None), next(rest, None)):
+                child = None if value is None else make(cls, value, [None, None])
+                children.append(child)
+                if child is not None:
+                    below.append(child)
+            node.left, node.right = children
+        level = below
+    return root
+
+
+# ---- objects to literals ----
+def unbuild(value, shape, budget):
+    if shape == 'value':
+        return encode(value, 0, budget)
+    if shape in ('ListNode[]', 'TreeNode[]'):
+        if not issubclass(type(value), (list, tuple)):
+            raise Unsendable('the answer is no list of ' + shape[:-2] + 's')
+        items = (list if issubclass(type(value), list) else tuple).__iter__(value)
+        return [unbuild(x, shape[:-2], budget) for x in items]
+    return list_values(value, budget) if shape == 'ListNode' else tree_values(value, budget)
+
+
+def list_values(node, budget):
+    out, seen = [], set()
+    while node is not None:
+        if id(node) in seen:
+            raise Unsendable('the linked list has a cycle')
+        seen.add(id(node))
+        out.append(encode(attribute(node, 'val', 'ListNode'), 1, budget))
+        node = attribute(node, 'next', 'ListNode')
+    return out
+
+
+def tree_values(root, budget):
+    refuse_cycles(root, budget[0])
+    out, level = [], [] if root is None else [root]
+    while level:
+        below = []
+        for node in level:
+            if node is None:
+                out.append(None)
+                budget[0] -= 1
+                continue
+            out.append(encode(attribute(node, 'val', 'TreeNode'), 1, budget))
+            below.append(attribute(node, 'left', 'TreeNode'))
+            below.append(attribute(node, 'right', 'TreeNode'))
+        level = below if any(node is not None for node in below) else []
+    while out and out[-1] is None:
+        out.pop()
+    return out
+
+
+def refuse_cycles(root, limit):
+    """A subtree may be used twice, but not inside itself."""
+    done, on_path, stack = set(), set(), [(root, False)]
+    while stack:
+        node, leaving = stack.pop()
+        if node is None or (id(node) in done):
+            continue
+        if leaving:
+            on_path.discard(id(node))
+            done.add(id(node))
+            continue
+        if id(node) in on_path:
+            raise Unsendable('the tree has a cycle')
+        if len(done) + len(on_path) > limit:
+            raise Unsendable('the value has too many parts')
+        on_path.add(id(node))
+        stack.append((node, True))
+        stack.append((attribute(node, 'left', 'TreeNode'), False))
+        stack.append((attribute(node, 'right', 'TreeNode'), False))
+
+
+def attribute(node, name, kind):
+    """A stored attribute: of the object's own dict, a slot, or a plain default of its class. Properties, __getattr__ and
+    other descriptors are not asked: they would run the program."""
+    bases = bases_of(type(node))
+    for base in bases:
+        there, getset = entry_of(names_of(base), '__dict__')
+        if there and type(getset) is GETSET:
+            found, value = entry_of(GETSET.__get__(getset, node), name)
+            if found:
+                return value
+            break
+    for base in bases:
+        there, value = entry_of(names_of(base), name)
+        if there and type(value) is SLOT:
+            return SLOT.__get__(value, node)
+        if there and (value is None or type(value) in (bool, int, float, str)):
+            return value
+        if there:
+            break
+    raise Unsendable('a value of type ' + type.__repr__(type(node))[:100] + ' is no ' + kind + ': it stores no `' + name + '`')
