@@ -4,8 +4,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const GUESTS = {
-  forkserver: ['runner.py', 'calling.py', 'cgroup.py', 'sweep.py', 'forkserver.py'],
-  wasm: ['runner.py', 'calling.py', 'wasmguest.py'],
+  forkserver: ['runner.py', 'stdio.py', 'calling.py', 'cgroup.py', 'sweep.py', 'forkserver.py'],
+  wasm: ['runner.py', 'stdio.py', 'calling.py', 'wasmguest.py'],
 } as const;
 
 /** The folder of the package: the nearest one above this module that holds package.json and the guest's sources. */
