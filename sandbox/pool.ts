@@ -1,5 +1,6 @@
 // Spreads jobs over guests, replaces guests that ended, and keeps verdicts independent of the machine's load: what the
 // wall clock ended is run once more with nothing else in flight. Knows no backend.
+import { setTimeout } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
 import { type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
 import { type Guest, GuestLost, type GuestRun, type ResolvedJob } from './guest/channel.js';
@@ -10,6 +11,8 @@ export interface Runner<Job, Run> {
   readonly usable: boolean;
   fits(job: Job): boolean;
   run(job: Job): Promise<Run>;
+  /** Whether it still answers, asked before a job; it decides itself when that is worth a question. */
+  check?(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -17,13 +20,15 @@ export interface PoolOptions<Job = ResolvedJob, Run extends { wallHit: boolean }
   size: number; // guests
   depth: number; // jobs sent to one guest ahead of its answers
   open(job: Job): Promise<Runner<Job, Run>>; // a guest that fits this job
+  spares?: number; // guests kept ready in the background, once a first job came
+  patienceMs?: number; // how long an outage of the infrastructure is waited for; default: three attempts at once
 }
 
 /** A job whose answer is known, and the verdict over a job that ended its guests twice while the known one still runs. */
 export interface BlamePolicy<Job, Run> {
   canary(like: Job): Job;
   isCanaryAnswer(run: Run): boolean;
-  blame(job: Job, message: string): Run;
+  blame(job: Job, message: string, memory: boolean): Run;
 }
 
 interface Task<Job, Run> {
@@ -42,6 +47,8 @@ interface Slot<Job, Run> {
 
 const OPEN_ATTEMPTS = 3;
 const MAX_MOVES = 50;
+const FIRST_PAUSE_MS = 100; // between attempts; doubled up to the longest
+const LONGEST_PAUSE_MS = 5000;
 
 export class Pool<Job, Run extends { wallHit: boolean }> {
   #queue: Task<Job, Run>[] = [];
@@ -49,6 +56,9 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
   #slots: Slot<Job, Run>[];
   #closed = false;
   #isAloneRunning = false;
+  #spares: Promise<Runner<Job, Run> | undefined>[] = [];
+  #outageSince: number | undefined; // since the infrastructure failed first, with no answer from a guest after it
+  #closing = new AbortController();
 
   constructor(
     readonly options: PoolOptions<Job, Run>,
@@ -95,11 +105,13 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#closing.abort();
     for (const task of [...this.#queue.splice(0), ...this.#alone.splice(0)])
       task.reject(new GauntletError('SANDBOX_FAULT', 'the sandbox was closed'));
+    const guests = [...this.#slots.map((slot) => slot.guest), ...this.#spares.splice(0)];
     await Promise.all(
-      this.#slots.map(async (slot) => {
-        const guest = await slot.guest?.catch(() => undefined);
+      guests.map(async (opening) => {
+        const guest = await opening?.catch(() => undefined);
         await guest?.close();
       }),
     );
@@ -124,6 +136,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     try {
       const guest = await this.#ready(slot, task.job);
       const run = await guest.run(task.job);
+      this.#outageSince = undefined;
       if (run.wallHit && !task.alone) {
         task.alone = true;
         if (!task.cancelled) this.#alone.push(task);
@@ -142,13 +155,29 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     for (;;) {
       const seen = slot.guest;
       const current = await seen?.catch(() => undefined);
-      if (current?.usable && current.fits(job)) return current;
+      if (current?.usable && current.fits(job) && (await (current.check?.() ?? true))) return current;
       if (slot.guest === seen) {
-        slot.guest = this.#open(job);
+        slot.guest = this.#take(job);
         void current?.close();
       }
       await slot.guest;
     }
+  }
+
+  /** A spare that fits, or a new guest; other spares are made in the background. */
+  async #take(job: Job): Promise<Runner<Job, Run>> {
+    const spare = this.#spares.shift();
+    const guest = spare ? await spare : undefined;
+    const fits = guest?.usable && guest.fits(job) && (await (guest.check?.() ?? true));
+    if (guest && !fits) void guest.close();
+    const taken = fits ? guest : await this.#open(job);
+    this.#refill(job);
+    return taken;
+  }
+
+  #refill(job: Job): void {
+    while (!this.#closed && this.#spares.length < (this.options.spares ?? 0))
+      this.#spares.push(this.options.open(job).catch(() => undefined)); // whoever needs a guest hears why
   }
 
   async #open(job: Job): Promise<Runner<Job, Run>> {
@@ -159,10 +188,23 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
       } catch (error) {
         if (error instanceof GauntletError && !error.retryable) throw error;
         const message = (error as Error).message.split('\n')[0];
-        if (attempt === OPEN_ATTEMPTS)
+        if (attempt >= OPEN_ATTEMPTS && !this.#mayWait())
           throw new GauntletError('SANDBOX_FAULT', `no sandbox could be started: ${message}`, { cause: error });
+        await this.#pause(attempt);
       }
     }
+  }
+
+  /** Whether the outage that is on, or begins now, may be waited for. */
+  #mayWait(): boolean {
+    this.#outageSince ??= performance.now();
+    return performance.now() - this.#outageSince < (this.options.patienceMs ?? 0);
+  }
+
+  async #pause(attempt: number): Promise<void> {
+    if (!this.options.patienceMs) return;
+    const ms = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+    await setTimeout(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 
   /** A job that was only waiting goes back. One whose guest ended twice is to blame if a fresh guest still works. */
@@ -170,6 +212,11 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     if (!(error instanceof GuestLost)) return task.reject(error);
     if (this.#closed) return task.reject(new GauntletError('SANDBOX_FAULT', 'the sandbox was closed'));
     if (task.cancelled) return;
+    if (error.by === 'infrastructure') {
+      if (!this.#mayWait()) return task.reject(new GauntletError('SANDBOX_FAULT', error.message));
+      (task.alone ? this.#alone : this.#queue).unshift(task);
+      return;
+    }
     if (!error.running && ++task.moves > MAX_MOVES)
       return task.reject(new GauntletError('SANDBOX_FAULT', error.message));
     if (error.running && ++task.losses >= 2) {
@@ -177,8 +224,14 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
         const guest = await this.#ready(slot, task.job);
         const run = await guest.run(this.policy.canary(task.job));
         if (!this.policy.isCanaryAnswer(run)) throw new Error('a known program gave another answer');
-        return task.resolve(this.policy.blame(task.job, `the program ended its sandbox: ${error.message}`));
+        const message = `the program ended its sandbox: ${error.message}`;
+        return task.resolve(this.policy.blame(task.job, message, error.memory));
       } catch (fault) {
+        if (fault instanceof GuestLost && fault.by === 'infrastructure' && this.#mayWait()) {
+          task.losses = 1;
+          (task.alone ? this.#alone : this.#queue).unshift(task);
+          return;
+        }
         return task.reject(new GauntletError('SANDBOX_FAULT', `${error.message}; ${(fault as Error).message}`));
       }
     }
@@ -195,7 +248,10 @@ const valuesPolicy: BlamePolicy<ResolvedJob, GuestRun> = {
     limits,
   }),
   isCanaryAnswer: ({ calls: [answer] }) => answer?.kind === 'value' && answer.value === 42,
-  blame: (job, message) => ({ calls: job.inputs.map(() => ({ kind: 'error', message })), ms: 0, wallHit: false }),
+  blame: (job, message, memory) => {
+    const kind = memory ? 'memory' : 'error';
+    return { calls: job.inputs.map(() => ({ kind, message })), ms: 0, wallHit: false };
+  },
 };
 
 /** Programs and inputs over guests. */

@@ -1,12 +1,18 @@
-// One hardened container with the fork server as pid 1, and the host's end of its streams.
+// One hardened container with the guest as pid 1, and the host's end of its streams.
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
-import { type Guest, GuestChannel, type GuestRun, type ResolvedJob } from '../guest/channel.js';
+import { type Guest, GuestChannel, GuestLost, type GuestRun, type ResolvedJob } from '../guest/channel.js';
+import { within } from './daemon.js';
+import type { Fleet } from './fleet.js';
 import { type ContainerSpec, containerOptions } from './options.js';
 import { removeContainer } from './reaper.js';
 
 const MAX_JOBS = 2000; // then the container is replaced
-const START_SECONDS = 30;
+const MAX_AGE_MS = 12 * 3600_000; // the same; the reaper takes what is a day old for another machine's leavings
+const START_MS = 30_000;
+const IDLE_MS = 30_000; // without a job for so long: it is asked whether it still answers
+const CHECK_MS = 5000;
+const EXIT_MS = 3000; // that the daemon has to remove a container that ended by itself
 
 export class ContainerGuest implements Guest {
   #channel: GuestChannel;
@@ -14,55 +20,90 @@ export class ContainerGuest implements Guest {
   #stderr = '';
   #raw: Buffer = Buffer.alloc(0);
   #watch?: NodeJS.Timeout;
+  #born = performance.now();
+  #lastUse = performance.now();
+  #checking?: Promise<boolean> | undefined;
+  #isSpent = false;
+  #hasEnded = false; // by itself, not by this side
 
   private constructor(
     readonly container: Docker.Container,
     stream: Duplex,
     readonly spec: ContainerSpec,
+    readonly fleet: Fleet,
+    readonly name: string,
   ) {
     const destroy = () => {
       stream.destroy();
       void this.#remove();
     };
-    this.#channel = new GuestChannel(
-      { write: (data) => void stream.write(data), destroy },
-      spec.isolation === 'strict' ? 1 : MAX_JOBS,
-    );
+    const maxJobs = spec.isolation === 'strict' ? 1 : MAX_JOBS;
+    this.#channel = new GuestChannel({ write: (data) => void stream.write(data), destroy }, maxJobs);
     stream.on('data', (data: Buffer) => this.#demultiplex(data));
-    const gone = () => this.#channel.end(`the container ended ${this.#stderr.trim().split('\n').pop()}`.trim());
+    const gone = () => {
+      if (this.#channel.usable) this.#hasEnded = true;
+      this.#channel.end(`the container ended ${this.#stderr.trim().split('\n').pop()}`.trim());
+    };
     stream.on('end', gone).on('close', gone).on('error', gone);
   }
 
-  static async start(docker: Docker, spec: ContainerSpec): Promise<ContainerGuest> {
-    const container = await docker.createContainer(containerOptions(spec));
-    let guest: ContainerGuest | undefined;
+  static async start(fleet: Fleet, spec: ContainerSpec): Promise<ContainerGuest> {
+    const name = fleet.next();
+    const options = { ...containerOptions(spec), Labels: fleet.labels(), name };
+    let container: Docker.Container | undefined;
     try {
-      const stream = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true });
-      guest = new ContainerGuest(container, stream as unknown as Duplex, spec);
-      const timer = setTimeout(() => guest!.#channel.end('the container did not start in time'), START_SECONDS * 1000);
-      try {
-        await container.start();
-        await guest.#channel.ready;
-      } finally {
-        clearTimeout(timer);
-      }
+      container = await within(START_MS, 'creating a container', fleet.docker.createContainer(options));
+      fleet.watch.follow(container.id);
+      const ends = { stream: true, stdin: true, stdout: true, stderr: true, hijack: true };
+      const stream = await within(START_MS, 'attaching to a container', container.attach(ends));
+      const guest = new ContainerGuest(container, stream as unknown as Duplex, spec, fleet, name);
+      await within(START_MS, 'starting a container', container.start());
+      await within(START_MS, 'the start of the guest', guest.#channel.ready);
       return guest;
     } catch (error) {
-      await removeContainer(container);
+      if (container) {
+        fleet.watch.forget(container.id);
+        await removeContainer(container);
+      }
+      fleet.drop(name);
       throw error;
     }
   }
 
   get usable(): boolean {
-    return this.#channel.usable;
+    return this.#channel.usable && !this.#isSpent && performance.now() - this.#born < MAX_AGE_MS;
   }
 
   fits(job: ResolvedJob): boolean {
     return job.limits.memoryMb <= this.spec.memoryMb;
   }
 
+  /** Whether it still answers, asked with a job without calls when it has been idle. */
+  check(): Promise<boolean> {
+    if (this.#channel.head || performance.now() - this.#lastUse < IDLE_MS) return Promise.resolve(true);
+    this.#checking ??= this.#ask().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  async #ask(): Promise<boolean> {
+    const limits = { cpuSeconds: 1, caseCpuSeconds: 1, wallSeconds: 1, memoryMb: 64, outputBytes: 1 };
+    const job: ResolvedJob = { id: 'check', code: '', entry: '', inputs: [], limits };
+    try {
+      await within(CHECK_MS, 'a check', this.#channel.run(job));
+      this.#lastUse = performance.now();
+      return true;
+    } catch {
+      this.#channel.retire('it does not answer any more');
+      return false;
+    }
+  }
+
   /** The guest keeps the limits itself; a container that is silent far beyond them is replaced. */
   async run(job: ResolvedJob): Promise<GuestRun> {
+    if (this.spec.isolation === 'strict') this.#isSpent = true;
+    const epoch = this.fleet.watch.connected ? this.fleet.watch.epoch : -1;
     this.#watch ??= setInterval(() => {
       const head = this.#channel.head;
       if (head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000)
@@ -70,12 +111,25 @@ export class ContainerGuest implements Guest {
     }, 1000);
     try {
       return await this.#channel.run(job);
+    } catch (error) {
+      throw error instanceof GuestLost && error.running ? await this.#explain(error, epoch) : error;
     } finally {
+      this.#lastUse = performance.now();
       if (!this.#channel.head) {
         clearInterval(this.#watch);
         this.#watch = undefined;
       }
     }
+  }
+
+  /** A loss with its cause. A guest that broke the protocol or fell silent was ended here, under a daemon that stays. */
+  async #explain(lost: GuestLost, epoch: number): Promise<GuestLost> {
+    const { watch } = this.fleet;
+    if (!this.#hasEnded)
+      return (await watch.isSteady(epoch)) ? lost : new GuestLost(lost.message, true, 'infrastructure');
+    const blame = await watch.blame(this.container.id, epoch);
+    if (blame === 'infrastructure') return new GuestLost(lost.message, true, 'infrastructure');
+    return new GuestLost(lost.message, true, 'program', blame === 'program, memory');
   }
 
   async close(): Promise<void> {
@@ -84,8 +138,17 @@ export class ContainerGuest implements Guest {
   }
 
   #remove(): Promise<void> {
-    this.#removed ??= removeContainer(this.container);
-    return this.#removed!;
+    this.#removed ??= this.#removeOnce();
+    return this.#removed;
+  }
+
+  async #removeOnce(): Promise<void> {
+    const { watch } = this.fleet;
+    // after its one job, or because it died: the daemon removes it, and a removal from here would look like a kill
+    const endsItself = this.#isSpent || this.#hasEnded;
+    if (!(endsItself && (await watch.isGone(this.container.id, EXIT_MS)))) await removeContainer(this.container);
+    this.fleet.drop(this.name);
+    setTimeout(() => watch.forget(this.container.id), 10_000).unref(); // whoever asks how it ended asks by then
   }
 
   /** Docker's own framing: [stream, 0, 0, 0, u32 length] before each piece of stdout (1) or stderr (2). */

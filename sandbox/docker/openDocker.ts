@@ -7,6 +7,7 @@ import type { Sandbox } from '../sandbox.js';
 import { runTestJobs } from '../split.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, requireDaemon } from './daemon.js';
+import { Fleet } from './fleet.js';
 import { ensureImage } from './image.js';
 import { reapContainers } from './reaper.js';
 
@@ -19,6 +20,7 @@ export interface DockerOptions {
 }
 
 const DEPTH = 2; // jobs ahead
+const PATIENCE_MS = 60_000; // with a daemon that went away; then the fault is Temporal's to retry
 
 /** Opens the backend: removes what dead workers left, and makes the image where it is missing. */
 export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> {
@@ -30,6 +32,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const left = await reapContainers(docker);
   if (left > 0) log(`sandbox: removed ${left} containers of workers that are gone`);
 
+  const fleet = new Fleet(docker);
+  await fleet.open();
   const pools = new Map<Packages, GuestPool>();
   const makePool = async (packages: Packages): Promise<GuestPool> => {
     const image = await ensureImage(docker, packages, log);
@@ -39,9 +43,11 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     const pool = new GuestPool({
       size,
       depth: isolation === 'strict' ? 1 : DEPTH,
+      spares: isolation === 'strict' ? size : 0,
+      patienceMs: PATIENCE_MS,
       open: (job) => {
         const memoryMb = Math.max(256, job.limits.memoryMb);
-        return ContainerGuest.start(docker, { image, isolation, runtime, remapped, memoryMb, preload });
+        return ContainerGuest.start(fleet, { image, isolation, runtime, remapped, memoryMb, preload });
       },
     });
     pools.set(packages, pool);
@@ -53,7 +59,12 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     if (closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox is closed');
     return pools.get(packages) ?? (await makePool(packages));
   };
-  await poolOf(packages);
+  try {
+    await poolOf(packages);
+  } catch (error) {
+    await fleet.close();
+    throw error;
+  }
 
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
   const details = [
@@ -70,6 +81,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     close: async () => {
       closed = true;
       await Promise.all([...pools.values()].map((pool) => pool.close()));
+      await fleet.close();
     },
   };
 }

@@ -4,7 +4,6 @@ import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
 import type { Isolation } from '../../core/schema/execution.js';
 import { guestSource } from '../guest/source.js';
-import { ownLabels } from './reaper.js';
 
 export interface ContainerSpec {
   image: string;
@@ -42,7 +41,6 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
     User: isolation === 'uid' ? '0:0' : `${NOBODY}:${NOBODY}`,
     WorkingDir: '/tmp',
     Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8', 'OPENBLAS_NUM_THREADS=1', 'OMP_NUM_THREADS=1'],
-    Labels: ownLabels(),
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import type Docker from 'dockerode';
+import { within } from './daemon.js';
 
 const OWNER = 'gauntlet.sandbox.owner';
 const STRANGER_HOURS = 24; // containers that another machine made through the same daemon
@@ -22,9 +23,23 @@ function startTime(pid: number): string {
   }
 }
 
+/** Pids mean something on one boot of one machine, in one namespace of pids. */
+function place(): string {
+  let boot = '';
+  let namespace = '';
+  try {
+    boot = fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    namespace = fs.readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // another system: its name alone
+  }
+  return [os.hostname(), boot, namespace].join(' ').trim();
+}
+
 const session = randomUUID();
+const PLACE = place();
 export const ownLabels = (): Record<string, string> => ({
-  [OWNER]: JSON.stringify([os.hostname(), process.pid, startTime(process.pid)]),
+  [OWNER]: JSON.stringify([PLACE, process.pid, startTime(process.pid)]),
   'gauntlet.sandbox.session': session,
 });
 
@@ -50,25 +65,31 @@ export async function reapContainers(docker: Docker): Promise<number> {
     }
     const [host, pid, start] = owner;
     const old = Date.now() / 1000 - Created > STRANGER_HOURS * 3600;
-    if (host === os.hostname() ? isAlive(pid, start) : !old) continue;
+    if (host === PLACE ? isAlive(pid, start) : !old) continue;
     await removeContainer(docker.getContainer(Id));
     removed++;
   }
   return removed;
 }
 
-const GONE_SECONDS = 20;
+const GONE_MS = 20_000;
+const OUTAGE_MS = 3000; // a daemon that does not answer for so long is not waited for: what is left has its labels
+const REQUEST_MS = 10_000;
 
 /** Removes a container and waits until it is gone, also when the daemon was already at it (409). */
 export async function removeContainer(container: Docker.Container): Promise<void> {
-  const until = performance.now() + GONE_SECONDS * 1000;
-  await container.remove({ force: true, v: true }).catch(() => {}); // what matters is seen below
-  while (performance.now() < until) {
-    const gone = await container.inspect().then(
-      () => false,
-      (error: { statusCode?: number }) => error.statusCode === 404,
-    );
-    if (gone) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  const started = performance.now();
+  let heard = started;
+  for (let pause = 20; performance.now() - started < GONE_MS; pause = Math.min(2 * pause, 500)) {
+    try {
+      await within(REQUEST_MS, 'remove', container.remove({ force: true, v: true }));
+      return;
+    } catch (error) {
+      const { statusCode } = error as { statusCode?: number };
+      if (statusCode === 404) return;
+      if (statusCode !== undefined) heard = performance.now();
+      else if (performance.now() - heard > OUTAGE_MS) return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }

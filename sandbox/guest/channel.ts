@@ -30,11 +30,13 @@ export interface Guest {
   close(): Promise<void>;
 }
 
-/** The guest ended before it answered. `running`: this job was being run, so it may be the cause. */
+/** The guest ended before it answered. `running`: this job was being run, so it may be the cause, if a program was. */
 export class GuestLost extends Error {
   constructor(
     reason: string,
     readonly running: boolean,
+    readonly by: 'program' | 'infrastructure' = 'program',
+    readonly memory = false, // the kernel killed for memory meanwhile
   ) {
     super(reason);
   }
@@ -184,6 +186,7 @@ export class GuestChannel {
     this.cpuAtHead = result.cpu;
     this.cpuAtCall = undefined;
     pending.resolve({ calls: calls.map(toCallResult), ms: result.ms, wallHit: result.wall });
-    if (result.retire || ++this.#done >= this.maxJobs) this.retire('the guest has served its time');
+    if (pending.frame.inputs.length > 0 || pending.frame.code !== '') this.#done++; // else it was only a check
+    if (result.retire || this.#done >= this.maxJobs) this.retire('the guest has served its time');
   }
 }

@@ -18,6 +18,7 @@ OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload}
 STRICT = OPTIONS['isolation'] == 'strict'
 UID = [OPTIONS['first']]  # the uid of the latest child; every fork takes the next one
 LAST_UID = OPTIONS['first'] + OPTIONS['span'] - 200  # near the end of this container's range it retires
+IDLE_SECONDS = OPTIONS.get('idle', 900)
 libc = ctypes.CDLL(None)
 PR_SET_CHILD_SUBREAPER = 36  # orphans below the supervisor become its children, so that it can wait for them
 PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
@@ -35,6 +36,9 @@ def read_exactly(fd, size):
 
 
 def read_frame():
+    """The next job; None when the host went away, or has sent none for so long that it may have."""
+    if not select.select([0], [], [], IDLE_SECONDS)[0]:
+        return None
     head = read_exactly(0, 4)
     body = head and read_exactly(0, struct.unpack('>I', head)[0])
     return json.loads(body) if body else None
@@ -226,6 +230,11 @@ def describe(status):
     return f'the program exited with status {os.WEXITSTATUS(status)} and no answer'
 
 
+def is_check(job):
+    """A job without a program or a call only asks whether this guest still answers."""
+    return not job['inputs'] and not job['code']
+
+
 def run_job(job):
     """Runs a whole job; after a crash in one call the remaining ones go to a fresh child, with what is left of the limits.
     Fewer calls than inputs come back when the container is not clean: the host runs the job again elsewhere."""
@@ -261,7 +270,7 @@ def run_job(job):
         'ms': round((time.monotonic() - started) * 1000, 3),
         'cpu': cgroup.cpu_seconds(),
         'wall': wall,
-        'retire': STRICT or not clean or UID[0] > LAST_UID,
+        'retire': (STRICT and not is_check(job)) or not clean or UID[0] > LAST_UID,
     }
 
 
@@ -285,11 +294,12 @@ def supervise(report):
         os.write(report, str(UID[0]).encode())
 
 
-if STRICT:
+while STRICT:
     request = read_frame()
     if request is not None:
         write_frame(run_job(request))
-    os._exit(0)
+    if request is None or not is_check(request):
+        os._exit(0)
 
 ended = None  # the supervisor before: reaped after the next one was forked, since its exit takes time
 while True:

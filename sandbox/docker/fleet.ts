@@ -1,0 +1,55 @@
+// The containers of one open sandbox: known by name before they are created, so that what a broken connection left
+// behind is found and removed when the daemon is back, and at the end.
+import { randomUUID } from 'node:crypto';
+import type Docker from 'dockerode';
+import { within } from './daemon.js';
+import { ownLabels, removeContainer } from './reaper.js';
+import { DaemonWatch } from './watch.js';
+
+const FLEET = 'gauntlet.sandbox.fleet';
+const LIST_MS = 10_000;
+
+export class Fleet {
+  readonly id = randomUUID().slice(0, 13);
+  readonly watch: DaemonWatch;
+  #live = new Set<string>();
+  #count = 0;
+
+  constructor(readonly docker: Docker) {
+    this.watch = new DaemonWatch(docker, `${FLEET}=${this.id}`, () => void this.removeStrays().catch(() => {}));
+  }
+
+  open(): Promise<void> {
+    return this.watch.open();
+  }
+
+  labels(): Record<string, string> {
+    return { ...ownLabels(), [FLEET]: this.id };
+  }
+
+  /** A name for the next container, which counts as alive until `drop`. */
+  next(): string {
+    const name = `gauntlet-${this.id}-${++this.#count}`;
+    this.#live.add(name);
+    return name;
+  }
+
+  drop(name: string): void {
+    this.#live.delete(name);
+  }
+
+  /** Removes containers of this fleet that nobody holds. */
+  async removeStrays(): Promise<number> {
+    const filters = { label: [`${FLEET}=${this.id}`] };
+    const listed = await within(LIST_MS, 'list', this.docker.listContainers({ all: true, filters }));
+    const strays = listed.filter(({ Names }) => !Names.some((name) => this.#live.has(name.replace(/^\//, ''))));
+    await Promise.all(strays.map(({ Id }) => removeContainer(this.docker.getContainer(Id))));
+    return strays.length;
+  }
+
+  async close(): Promise<void> {
+    this.#live.clear();
+    await this.removeStrays().catch(() => {}); // a daemon that is gone: the next start's reaper finds them
+    this.watch.close();
+  }
+}
