@@ -138,25 +138,28 @@ class Frames:
 
 
 class Meter:
-    """The limits of CPU and wall clock: those of the program, and of the call that runs once it is loaded."""
+    """The limits of CPU and wall clock. The program's counts its whole container; a call's counts the program's first
+    process alone, so that children which compete with it for the processor do not make its time a matter of luck."""
 
-    def __init__(self, job, cpu_start, wall_end):
-        self.cpu_end, self.wall_end, self.case = cpu_start + job['cpu'], wall_end, job['case']
+    def __init__(self, job, pid, cpu_start, wall_end):
+        self.cpu_end, self.wall_end, self.case, self.pid = cpu_start + job['cpu'], wall_end, job['case'], pid
         self.case_end = None
 
     def next_call(self):
-        self.case_end = cgroup.cpu_seconds() + self.case
+        self.case_end = cpu_of(self.pid) + self.case
 
     def over(self):
         """'timeout' (the program's CPU), 'case' (the call's), 'wall', or None; and seconds until it should be asked again."""
-        used, left = cgroup.cpu_seconds(), self.wall_end - time.monotonic()
-        if used >= self.cpu_end:
+        cpu_left, left = self.cpu_end - cgroup.cpu_seconds(), self.wall_end - time.monotonic()
+        if cpu_left <= 0:
             return 'timeout', 0
         if left <= 0:
             return 'wall', 0
-        if self.case_end is not None and used >= self.case_end:
-            return 'case', 0
-        cpu_left = min(self.cpu_end, self.case_end or self.cpu_end) - used
+        if self.case_end is not None:
+            case_left = self.case_end - cpu_of(self.pid)
+            if case_left <= 0:
+                return 'case', 0
+            cpu_left = min(cpu_left, case_left)
         return None, min(left, max(0.005, cpu_left), 0.05)
 
 
@@ -180,7 +183,7 @@ def run_child(job, inputs, cpu_start, wall_end):
     poller.register(answers_r, select.POLLIN)
     poller.register(output_r, select.POLLIN)
     poller.register(0, 0)  # hang-up only: the host went away
-    frames, meter, written, status = Frames(), Meter(job, cpu_start, wall_end), 0, None
+    frames, meter, written, status = Frames(), Meter(job, pid, cpu_start, wall_end), 0, None
     why, pause = meter.over()
     while why is None and frames.load_failure is None and len(frames.answers) < len(inputs):
         if status is not None:

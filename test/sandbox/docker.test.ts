@@ -1,74 +1,57 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type Docker from 'dockerode';
-import { connectDocker } from '../../sandbox/docker/daemon.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { conformance, job } from './conformance.js';
+import { requireDocker } from './docker.js';
 import { hostileRows, judgeHostile } from './hostile.js';
 
-describe('the Docker sandbox', function () {
-  this.timeout(180_000); // the first use makes the image
-  let sandbox: Sandbox;
-  let docker: Docker;
+for (const isolation of ['uid', 'strict'] as const) {
+  describe(`the Docker sandbox, isolation ${isolation}`, function () {
+    this.timeout(180_000); // the first use makes the image
+    let sandbox: Sandbox;
+    before(async function () {
+      await requireDocker(this);
+      sandbox = await openDocker({ size: 2, isolation });
+    });
+    after(() => sandbox?.close());
 
-  before(async function () {
-    try {
-      docker = (await connectDocker()).docker;
-    } catch (error) {
-      if (process.env.GAUNTLET_REQUIRE_DOCKER === '1') throw error;
-      console.log('      skipped: no Docker daemon answers (GAUNTLET_REQUIRE_DOCKER=1 makes that a failure)');
-      return this.skip();
-    }
-    sandbox = await openDocker({ size: 1 });
-  });
-  after(() => sandbox?.close());
-
-  const own = () =>
-    docker.listContainers({
-      all: true,
-      filters: { label: [`gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`] },
+    it('says that it is a boundary', () => {
+      assert.equal(sandbox.info.kind, 'docker');
+      assert.equal(sandbox.info.boundary, true);
+      assert.match(sandbox.info.description, isolation === 'uid' ? /a uid per program/ : /a container per program/);
     });
 
-  it('says that it is a boundary', () => {
-    assert.equal(sandbox.info.kind, 'docker');
-    assert.equal(sandbox.info.boundary, true);
-  });
+    conformance(() => sandbox);
 
-  it('auto takes Docker where a daemon answers, and says so', async () => {
-    const lines: string[] = [];
-    const chosen = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
-    assert.equal(chosen.info.kind, 'docker');
-    assert.match(lines.join('\n'), /sandbox: docker/);
-    await chosen.close();
-  });
-
-  conformance(() => sandbox);
-
-  it('every hostile program ends as the catalogue expects, and a known program passes after each', async function () {
-    const rows = hostileRows();
-    if (!rows) return this.skip(); // needs GAUNTLET_SHARED
-    await judgeHostile(rows, sandbox, (row, { outcome, messages }, canary) => {
-      assert.ok(row.expect.split('|').includes(outcome), `${row.id}: ${outcome}, expected ${row.expect}: ${messages}`);
-      assert.equal(canary.outcome, 'pass', `canary after ${row.id}: ${canary.messages}`);
+    it('every hostile program ends as the catalogue expects, and a known program passes after each', async function () {
+      const rows = hostileRows();
+      if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+      await judgeHostile(rows, sandbox, (row, { outcome, messages }, canary) => {
+        assert.ok(
+          row.expect.split('|').includes(outcome),
+          `${row.id}: ${outcome}, expected ${row.expect}: ${messages}`,
+        );
+        assert.equal(canary.outcome, 'pass', `canary after ${row.id}: ${canary.messages}`);
+      });
     });
-  });
 
-  it('a crash in one call leaves the other calls their answers', async () => {
-    const code = 'import os\ndef f(x):\n  if x == 1: os.abort()\n  if x == 2: os._exit(0)\n  return x';
-    const [result] = await sandbox.run([job(code, [[0], [1], [2], [3]])]);
-    assert.deepEqual(
-      result!.calls.map((call) => call.kind),
-      ['value', 'error', 'error', 'value'],
-    );
-  });
+    it('a crash in one call leaves the other calls their answers', async () => {
+      const code = 'import os\ndef f(x):\n  if x == 1: os.abort()\n  if x == 2: os._exit(0)\n  return x';
+      const [result] = await sandbox.run([job(code, [[0], [1], [2], [3]])]);
+      assert.deepEqual(
+        result!.calls.map((call) => call.kind),
+        ['value', 'error', 'error', 'value'],
+      );
+    });
 
-  it('CPU time of children counts, and memory beyond the container is memory', async () => {
-    const forking = 'import os\ndef f(x):\n  if os.fork() == 0:\n    while True: pass\n  os.wait()';
-    const mapping = `
+    it('CPU time of children counts, and memory beyond the container is memory', async () => {
+      const forking = 'import os\ndef f(x):\n  if os.fork() == 0:\n    while True: pass\n  os.wait()';
+      const mapping = `
 import os
 def f(x):
   for _ in range(3):
@@ -79,28 +62,55 @@ def f(x):
   os.wait()
   os.kill(os.getpid(), 9)
 `;
-    const results = await sandbox.run([
-      job(forking, [[1]], { cpuSeconds: 0.5 }),
-      job(mapping, [[1]], { cpuSeconds: 20, wallSeconds: 60 }),
-    ]);
-    assert.deepEqual(
-      results.map(({ calls }) => calls[0]!.kind),
-      ['timeout', 'memory'],
-    );
-  });
+      const results = await sandbox.run([
+        job(forking, [[1]], { cpuSeconds: 0.5 }),
+        job(mapping, [[1]], { cpuSeconds: 20, wallSeconds: 60 }),
+      ]);
+      assert.deepEqual(
+        results.map(({ calls }) => calls[0]!.kind),
+        ['timeout', 'memory'],
+      );
+    });
 
-  it('writing into the channel of answers forges nothing: wrong answers stay wrong, broken frames are errors', async () => {
-    const frame = (kind: string, text: string) =>
-      `os.write(3, struct.pack(">I", ${text.length + 1}) + b'${kind}' + b'${text}')`;
-    const [own, load, broken] = await sandbox.run([
-      job(`import os, struct\n${frame('L', '')}\n${frame('A', '{"v":7,"pass":true}')}\ndef f(x): return x`, [[1]]),
-      job(`import os, struct\n${frame('X', '{"v":7}')}\ndef f(x): return x`, [[1]]),
-      job('import os\nos.write(3, b"\\xff" * 100)\ndef f(x): return x', [[1]]),
-    ]);
-    assert.deepEqual(
-      [own, load, broken].map((result) => result!.calls[0]!.kind),
-      ['error', 'error', 'error'],
-    );
+    it('writing into the channel of answers forges nothing: wrong answers stay wrong, broken frames are errors', async () => {
+      const frame = (kind: string, text: string) =>
+        `os.write(3, struct.pack(">I", ${text.length + 1}) + b'${kind}' + b'${text}')`;
+      const [own, load, broken] = await sandbox.run([
+        job(`import os, struct\n${frame('L', '')}\n${frame('A', '{"v":7,"pass":true}')}\ndef f(x): return x`, [[1]]),
+        job(`import os, struct\n${frame('X', '{"v":7}')}\ndef f(x): return x`, [[1]]),
+        job('import os\nos.write(3, b"\\xff" * 100)\ndef f(x): return x', [[1]]),
+      ]);
+      assert.deepEqual(
+        [own, load, broken].map((result) => result!.calls[0]!.kind),
+        ['error', 'error', 'error'],
+      );
+    });
+  });
+}
+
+describe('containers of the Docker sandbox', function () {
+  this.timeout(180_000);
+  let sandbox: Sandbox;
+  let docker: Docker;
+
+  before(async function () {
+    docker = await requireDocker(this);
+    sandbox = await openDocker({ size: 1 });
+  });
+  after(() => sandbox?.close());
+
+  const own = () =>
+    docker.listContainers({
+      all: true,
+      filters: { label: [`gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`] },
+    });
+
+  it('auto takes Docker where a daemon answers, and says so', async () => {
+    const lines: string[] = [];
+    const chosen = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
+    assert.equal(chosen.info.kind, 'docker');
+    assert.match(lines.join('\n'), /sandbox: docker/);
+    await chosen.close();
   });
 
   it('a program finds nothing of an earlier one in the memory that it was forked with', async () => {

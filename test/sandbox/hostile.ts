@@ -31,7 +31,7 @@ export async function judgeHostile(
   const ends = (row: HostileRow) => row.expect.includes('timeout');
   for (const [group, limits] of [
     [rows.filter(ends), { cpuSeconds: 0.4, wallSeconds: 1 }], // they end at a limit: a small one
-    [rows.filter((row) => !ends(row)), { cpuSeconds: 5, wallSeconds: 30 }], // they must not meet one on a busy machine
+    [rows.filter((row) => !ends(row)), { cpuSeconds: 5, caseCpuSeconds: 5, wallSeconds: 30 }], // they must not meet one on a busy machine
   ] as const) {
     const programs = group.flatMap((row) => [row, CANARY]);
     const outcomes = await judgePrograms(programs, sandbox, { limits });
