@@ -13,6 +13,7 @@ import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { isAlive } from '../infra/lock.mjs';
+import { dataConverter } from '../infra/payloadCodec.js';
 import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
 import type { Device } from '../ml/session/engine.js';
 import { createLogger } from '../workers/logger.js';
@@ -69,12 +70,12 @@ export async function openSession(
     await server.close();
   };
   try {
-    connection = await Connection.connect({ address: server.address, interceptors: interceptorsUntil(() => closing) });
-    const client = new Client({ connection, namespace: server.namespace });
+    connection = await Connection.connect({ ...server.connection, interceptors: interceptorsUntil(() => closing) });
+    const client = new Client({ connection, namespace: server.namespace, dataConverter: dataConverter(process.env) });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
       const { startWorkers } = await import('../workers/start.js'); // half a second that other commands do without
       running = await startWorkers({
-        address: server.address,
+        connection: server.connection,
         namespace: server.namespace,
         store: options.store,
         roles,

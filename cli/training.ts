@@ -1,5 +1,6 @@
 // Starting, joining and following a training run: what `train`, `demo` and `resume` have in common.
 import { type Client, type WorkflowHandle, WorkflowIdReusePolicy } from '@temporalio/client';
+import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
@@ -62,8 +63,8 @@ export async function inputOf(client: Client, id: string): Promise<RunConfigInpu
   const history = await client.workflow.getHandle(id).fetchHistory();
   const payloads = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   if (payloads.length === 0) return undefined;
-  const text = new TextDecoder().decode(payloads[0]!.data ?? new Uint8Array());
-  return (JSON.parse(text || 'null') ?? undefined) as RunConfigInput | undefined;
+  const input = await decodeFromPayloadsAtIndex<RunConfigInput | null>(client.options.loadedDataConverter, 0, payloads);
+  return input ?? undefined;
 }
 
 /**

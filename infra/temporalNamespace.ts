@@ -3,6 +3,7 @@ import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { GauntletError } from '../core/errors.js';
+import type { ConnectionSettings } from './temporalTarget.js';
 
 /** name → type, as the Temporal CLI spells them. */
 export const SEARCH_ATTRIBUTES = {
@@ -25,9 +26,10 @@ const TYPES = {
 } as const;
 
 /** Rejects when nobody answers in time. */
-export async function connect(address: string, timeoutMs: number): Promise<Connection> {
+export async function connect(settings: ConnectionSettings, timeoutMs: number): Promise<Connection> {
+  const { address } = settings;
   if (!/^[^:\s]+:\d+$/.test(address)) throw new GauntletError('SERVER_UNAVAILABLE', `${address} is not host:port`);
-  return Connection.connect({ address, connectTimeout: timeoutMs });
+  return Connection.connect({ ...settings, connectTimeout: timeoutMs });
 }
 
 export async function prepareNamespace(

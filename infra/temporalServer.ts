@@ -12,9 +12,11 @@ import { choosePorts } from './ports.js';
 import { provideTemporalCli } from './temporal-cli.mjs';
 import { connect, prepareNamespace } from './temporalNamespace.js';
 import { launch, serverArguments } from './temporalProcess.js';
+import { type ConnectionSettings, type TemporalTarget, temporalTarget } from './temporalTarget.js';
 
 export interface TemporalServer {
   address: string; // host:port of the frontend
+  connection: ConnectionSettings; // address and credentials
   namespace: string;
   uiUrl: string | null; // null: a server of somebody else, whose Web UI was not found
   owned: boolean; // started by this process, and ends with it
@@ -46,8 +48,9 @@ const STOP_MS = 10_000;
 export async function ensureServer(options: ServerOptions): Promise<TemporalServer> {
   const env = options.env ?? process.env;
   const log = options.log ?? (() => {});
+  const target = temporalTarget(env);
+  if (target !== undefined) return external(target, log);
   const namespace = env.TEMPORAL_NAMESPACE || 'default';
-  if (env.TEMPORAL_ADDRESS) return external(env.TEMPORAL_ADDRESS, namespace, log);
   const storeDir = resolve(options.storeDir);
   mkdirSync(storeDir, { recursive: true });
   // Two starts at once on one database would each see no server: one waits for the other, then finds it.
@@ -62,12 +65,16 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
   });
 }
 
-async function external(address: string, namespace: string, log: (line: string) => void): Promise<TemporalServer> {
-  const answer = (await accepts(address)) ? connect(address, 5_000) : Promise.reject(new Error('connection refused'));
+async function external(
+  { connection: settings, namespace, from }: TemporalTarget,
+  log: (line: string) => void,
+): Promise<TemporalServer> {
+  const { address } = settings;
+  const answer = (await accepts(address)) ? connect(settings, 5_000) : Promise.reject(new Error('connection refused'));
   const connection = await answer.catch((error: unknown) => {
     throw new GauntletError(
       'SERVER_UNAVAILABLE',
-      `no Temporal server answers at TEMPORAL_ADDRESS=${address}: start it, or unset TEMPORAL_ADDRESS to use the embedded one`,
+      `no Temporal server answers at ${address} (${from}${reasonOf(error)}): start it, or unset ${from.startsWith('profile') ? 'TEMPORAL_PROFILE' : from} to use the embedded one`,
       { cause: error },
     );
   });
@@ -76,14 +83,27 @@ async function external(address: string, namespace: string, log: (line: string) 
   } finally {
     await connection.close();
   }
-  log(`using the Temporal server at ${address} (TEMPORAL_ADDRESS)`);
+  log(`using the Temporal server at ${address} (${from})`);
   const host = address.slice(0, address.lastIndexOf(':'));
   const uiUrl = `http://${host}:${Number(address.slice(address.lastIndexOf(':') + 1)) + 1000}`;
   const answers = await fetch(uiUrl, { signal: AbortSignal.timeout(1_000) }).then(
     (response) => response.ok,
     () => false,
   );
-  return { address, namespace, uiUrl: answers ? uiUrl : null, owned: false, close: async () => {} };
+  return {
+    address,
+    connection: settings,
+    namespace,
+    uiUrl: answers ? uiUrl : null,
+    owned: false,
+    close: async () => {},
+  };
+}
+
+/** What a server that is there has against us, such as a key it does not know. */
+function reasonOf(error: unknown): string {
+  const { details } = error as { details?: string };
+  return details ? `, ${details}` : '';
 }
 
 /** The server that an earlier command started on this store, if it still runs. */
@@ -94,7 +114,7 @@ async function findRunning(storeDir: string, namespace: string): Promise<Tempora
   const deadline = Date.now() + STOP_MS;
   let connection: Connection | undefined;
   while (connection === undefined) {
-    if (await accepts(address)) connection = await connect(address, 2_000).catch(() => undefined);
+    if (await accepts(address)) connection = await connect({ address }, 2_000).catch(() => undefined);
     if (!isOurs(state)) return undefined; // it was ending
     if (connection === undefined && Date.now() > deadline) {
       const who = `the Temporal server of this store (process ${state.pid}, ${address})`;
@@ -104,7 +124,7 @@ async function findRunning(storeDir: string, namespace: string): Promise<Tempora
   }
   await connection.close();
   const uiUrl = `http://127.0.0.1:${state.uiPort}`;
-  return { address, namespace, uiUrl, owned: false, pid: state.pid, close: async () => {} };
+  return { address, connection: { address }, namespace, uiUrl, owned: false, pid: state.pid, close: async () => {} };
 }
 
 async function startEmbedded(
@@ -144,7 +164,16 @@ async function startEmbedded(
   const uiUrl = `http://127.0.0.1:${uiPort}`;
   log(`started a Temporal server at ${address} (Web UI ${uiUrl}, data in ${database})`);
   const owned = options.stay !== true;
-  return { address, namespace, uiUrl, owned, pid, ...(owned ? { exited, close } : { close: async () => {} }) };
+  const connection = { address };
+  return {
+    address,
+    connection,
+    namespace,
+    uiUrl,
+    owned,
+    pid,
+    ...(owned ? { exited, close } : { close: async () => {} }),
+  };
 }
 
 async function untilReady(address: string, exited: Promise<void>, logFile: string): Promise<Connection> {
@@ -155,7 +184,7 @@ async function untilReady(address: string, exited: Promise<void>, logFile: strin
   });
   while (!ended && Date.now() < deadline) {
     if (await accepts(address)) {
-      const connection = await connect(address, 5_000).catch(() => undefined);
+      const connection = await connect({ address }, 5_000).catch(() => undefined);
       if (connection && !ended) return connection;
     }
     await sleep(50);

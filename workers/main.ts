@@ -2,15 +2,17 @@
 
 import { GauntletError } from '../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../core/queues.js';
+import { temporalTarget } from '../infra/temporalTarget.js';
 import { DEVICES } from '../ml/session/engine.js';
 import { createLogger } from './logger.js';
 import { type StartOptions, startWorkers } from './start.js';
 
-/** TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS. */
+/** A server as in infra/temporalTarget.ts (default: 127.0.0.1:7233), GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS. */
 export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
+  const target = temporalTarget(env);
   const options: StartOptions = {
-    address: env.TEMPORAL_ADDRESS ?? '127.0.0.1:7233',
-    namespace: env.TEMPORAL_NAMESPACE ?? 'default',
+    connection: target?.connection ?? { address: '127.0.0.1:7233' },
+    namespace: target?.namespace ?? (env.TEMPORAL_NAMESPACE || 'default'),
     store: env.GAUNTLET_STORE ?? '.gauntlet',
     roles: rolesFrom(env.GAUNTLET_ROLES),
   };
@@ -51,7 +53,7 @@ async function main(): Promise<void> {
   const options = optionsFrom(process.env);
   const log = createLogger(process.env.GAUNTLET_LOG ?? 'info');
   const workers = await startWorkers({ ...options, log });
-  log.info({ roles: options.roles, address: options.address }, 'serving');
+  log.info({ roles: options.roles, address: options.connection.address }, 'serving');
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void workers.shutdown());
   await workers.run;
 }

@@ -4,7 +4,9 @@ import { type ActivityDeps, createActivities } from '../activities/index.js';
 import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import type { RunConfig } from '../core/schema/config.js';
+import { dataConverter } from '../infra/payloadCodec.js';
 import { SEARCH_ATTRIBUTES } from '../infra/temporalNamespace.js';
+import type { ConnectionSettings } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/session/engine.js';
 import { resolveDevice } from '../ml/session/providers.js';
 import { workflowBundle } from './bundle.js';
@@ -13,7 +15,7 @@ import { TimedHeartbeat } from './heartbeat.js';
 import { createLogger, type Logger } from './logger.js';
 
 export interface StartOptions {
-  address: string;
+  connection: ConnectionSettings;
   namespace: string;
   store: string;
   roles?: readonly WorkerRole[]; // default: all
@@ -41,7 +43,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const { roles = WORKER_ROLES, namespace, log = createLogger() } = options;
   if (options.device && roles.includes('gpu')) await resolveDevice(options.device); // one that is absent: say so now
   installRuntime(log);
-  const connection = await connect(options.address);
+  const connection = await connect(options.connection);
   const searchAttributes = await knowsSearchAttributes(connection, namespace);
   const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
   const workers: Worker[] = [];
@@ -81,7 +83,13 @@ async function workerOptions(
   namespace: string,
   deps: ActivityDeps,
 ): Promise<WorkerOptions> {
-  const common = { connection, namespace, taskQueue: TASK_QUEUES[role], shutdownGraceTime: '3s' } as const;
+  const common = {
+    connection,
+    namespace,
+    taskQueue: TASK_QUEUES[role],
+    shutdownGraceTime: '3s',
+    dataConverter: dataConverter(process.env),
+  } as const;
   if (role === 'orchestrator') {
     // a killed worker's workflow tasks move to another one after so long
     return { ...common, workflowBundle: { codePath: await workflowBundle() }, stickyQueueScheduleToStartTimeout: '2s' };
@@ -95,11 +103,13 @@ async function workerOptions(
   };
 }
 
-async function connect(address: string): Promise<NativeConnection> {
+async function connect(settings: ConnectionSettings): Promise<NativeConnection> {
   try {
-    return await NativeConnection.connect({ address });
+    return await NativeConnection.connect(settings);
   } catch (error) {
-    throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server answers at ${address}`, { cause: error });
+    throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server answers at ${settings.address}`, {
+      cause: error,
+    });
   }
 }
 

@@ -111,7 +111,7 @@ describe('bad surroundings', function () {
     const { code, out, err } = await gauntlet(['train', '--watch', '--json'], env);
     assert.match(
       err.trim(),
-      /^error: no Temporal server answers at TEMPORAL_ADDRESS=127\.0\.0\.1:1: .*\[SERVER_UNAVAILABLE\]$/,
+      /^error: no Temporal server answers at 127\.0\.0\.1:1 \(TEMPORAL_ADDRESS\): .*\[SERVER_UNAVAILABLE\]$/,
     );
     assert.deepEqual([code, out], [1, '']);
   });

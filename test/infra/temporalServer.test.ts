@@ -62,7 +62,7 @@ describe('a Temporal server', () => {
     assert.deepEqual([one!.owned, two!.owned].sort(), [false, true]);
     assert.ok(lines.some((line) => line.startsWith(`started a Temporal server at ${one!.address}`)));
 
-    const connection = await connect(one!.address, 5_000);
+    const connection = await connect({ address: one!.address }, 5_000);
     try {
       const { config } = await connection.workflowService.describeNamespace({ namespace: 'default' });
       assert.equal(Number(config?.workflowExecutionRetentionTtl?.seconds), 90 * 24 * 3600);
@@ -86,7 +86,7 @@ describe('a Temporal server', () => {
 
   it('at TEMPORAL_ADDRESS is used as it is, and given what it lacks', async () => {
     const bare = await start({ storeDir: temporaryFolder(), port: 0, uiPort: 0 });
-    const connection = await connect(bare.address, 5_000);
+    const connection = await connect({ address: bare.address }, 5_000);
     await connection.operatorService.removeSearchAttributes({
       namespace: 'default',
       searchAttributes: ['GauntletState'],
@@ -100,7 +100,14 @@ describe('a Temporal server', () => {
     });
     assert.deepEqual(
       { ...server, close: 0, uiUrl: 0 },
-      { address: bare.address, namespace: 'default', owned: false, close: 0, uiUrl: 0 },
+      {
+        address: bare.address,
+        connection: { address: bare.address },
+        namespace: 'default',
+        owned: false,
+        close: 0,
+        uiUrl: 0,
+      },
     );
     assert.ok(lines.includes('registered the search attributes GauntletState'), lines.join('; '));
     assert.equal(existsSync(storeDir), false);
@@ -121,7 +128,7 @@ describe('a Temporal server', () => {
     listener.close();
     for (const address of [`127.0.0.1:${port}`, 'localhost', 'a b:1']) {
       const unreachable = { ...env, TEMPORAL_ADDRESS: address };
-      const line = new RegExp(`no Temporal server answers at TEMPORAL_ADDRESS=${address}: .* unset TEMPORAL_ADDRESS`);
+      const line = new RegExp(`no Temporal server answers at ${address} \\(TEMPORAL_ADDRESS\\): .* unset TEMPORAL_ADDRESS`);
       await assert.rejects(
         ensureServer({ storeDir: temporaryFolder(), env: unreachable }),
         coded('SERVER_UNAVAILABLE', line),

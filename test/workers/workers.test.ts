@@ -80,7 +80,7 @@ describe('a worker process', () => {
       GAUNTLET_THREADS: '3',
     });
     assert.deepEqual(options, {
-      address: 'h:1',
+      connection: { address: 'h:1' },
       namespace: 'n',
       store: '/s',
       roles: ['gpu', 'cpu'],
@@ -117,14 +117,14 @@ describe('a worker process', () => {
   it('says at its start that a device is absent, if models are its role', async function () {
     if (listProviders().includes('cuda')) this.skip(); // this machine has one
     const start = (role: 'gpu' | 'cpu') =>
-      startWorkers({ address: '127.0.0.1:1', namespace: 'n', store: '/nowhere', device: 'cuda', roles: [role] });
+      startWorkers({ connection: { address: '127.0.0.1:1' }, namespace: 'n', store: '/nowhere', device: 'cuda', roles: [role] });
     await assert.rejects(start('gpu'), { code: 'DEVICE_UNAVAILABLE', message: /^device cuda is not installed/ });
     await assert.rejects(start('cpu'), { code: 'SERVER_UNAVAILABLE' });
   });
 
   it('startWorkers says the same as a coded error', async () => {
     const start = startWorkers({
-      address: '127.0.0.1:1',
+      connection: { address: '127.0.0.1:1' },
       namespace: 'default',
       store: '/nowhere',
       log: createLogger('silent'),

@@ -45,7 +45,7 @@ export async function startServer(options: { port?: number; folder?: string } = 
 
 export function workersOver(server: TemporalServer, { deps, folder }: Doubles): Promise<RunningWorkers> {
   return startWorkers({
-    address: server.address,
+    connection: server.connection,
     namespace: server.namespace,
     store: folder,
     log: createLogger('error'),

@@ -1,0 +1,91 @@
+// Optional encryption of everything that workflows hand to the server: inputs, results, updates, details. The server and
+// its UI then see ciphertext; keys stay with clients and workers.
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import proto from '@temporalio/proto';
+import { GauntletError } from '../core/errors.js';
+
+const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
+const ENCODING = 'binary/encrypted';
+const KEY = /^[0-9a-f]{64}$/i;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** AES-256-GCM. The first key encrypts; all of them decrypt, so that a key can be replaced. */
+export class EncryptionCodec implements PayloadCodec {
+  private readonly byId: Map<string, Buffer>;
+  private readonly current: string;
+
+  constructor(keys: readonly Buffer[]) {
+    this.byId = new Map(keys.map((key) => [createHash('sha256').update(key).digest('hex').slice(0, 16), key]));
+    this.current = [...this.byId.keys()][0]!;
+  }
+
+  async encode(payloads: Payload[]): Promise<Payload[]> {
+    return payloads.map((payload) => {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', this.byId.get(this.current)!, iv);
+      const sealed = Buffer.concat([cipher.update(PayloadMessage.encode(payload).finish()), cipher.final()]);
+      return {
+        metadata: { encoding: Buffer.from(ENCODING), 'encryption-key-id': Buffer.from(this.current) },
+        data: Buffer.concat([iv, cipher.getAuthTag(), sealed]),
+      };
+    });
+  }
+
+  /** Payloads from before there was a key pass as they are. @throws GauntletError BAD_CONFIG, CORRUPT_ARTIFACT */
+  async decode(payloads: Payload[]): Promise<Payload[]> {
+    return payloads.map((payload) => {
+      if (text(payload.metadata?.encoding) !== ENCODING) return payload;
+      const id = text(payload.metadata?.['encryption-key-id']);
+      const key = this.byId.get(id);
+      if (!key)
+        throw new GauntletError(
+          'BAD_CONFIG',
+          `a payload was encrypted with key ${id}, which GAUNTLET_CODEC_KEYS lacks`,
+        );
+      const data = Buffer.from(payload.data ?? []);
+      const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, IV_BYTES));
+      try {
+        decipher.setAuthTag(data.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+        const open = [decipher.update(data.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
+        return PayloadMessage.decode(Buffer.concat(open));
+      } catch (cause) {
+        throw new GauntletError('CORRUPT_ARTIFACT', 'an encrypted payload was changed on its way', { cause });
+      }
+    });
+  }
+}
+
+const text = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('utf8');
+
+/**
+ * For clients and workers: of GAUNTLET_CODEC_KEYS, a file with a key of 64 hex digits a line, the one in use first.
+ * Nothing where it is not set.
+ * @throws GauntletError BAD_CONFIG
+ */
+export function dataConverter(env: Record<string, string | undefined>): { payloadCodecs?: PayloadCodec[] } {
+  const file = env.GAUNTLET_CODEC_KEYS;
+  if (!file) return {};
+  let lines: string[];
+  try {
+    lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.trim());
+  } catch (error) {
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `GAUNTLET_CODEC_KEYS=${file}: cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  const keys = lines.filter((line) => line !== '');
+  const bad = keys.findIndex((key) => !KEY.test(key));
+  if (keys.length === 0 || bad >= 0) {
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `GAUNTLET_CODEC_KEYS=${file}: ${keys.length === 0 ? 'no key' : `key ${bad + 1} is not 64 hex digits`}; make one with: openssl rand -hex 32`,
+    );
+  }
+  return { payloadCodecs: [new EncryptionCodec(keys.map((key) => Buffer.from(key, 'hex')))] };
+}

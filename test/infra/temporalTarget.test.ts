@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { temporalTarget } from '../../infra/temporalTarget.js';
+
+const FILE = `
+[profile.default]
+address = "here:7233"
+
+[profile.prod]
+address = "prod.example:7233"
+namespace = "nightly"
+api_key = "secret"
+
+[profile.mtls]
+address = "mtls.example:7233"
+[profile.mtls.tls]
+server_name = "temporal"
+
+[profile.empty]
+namespace = "n"
+`;
+
+describe('the server that is meant', () => {
+  let folder: string;
+  let file: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauntlet-profile-'));
+    file = join(folder, 'temporal.toml');
+    await writeFile(file, FILE);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('is the embedded one where nothing names another', () => {
+    assert.equal(temporalTarget({}), undefined);
+    assert.equal(temporalTarget({ TEMPORAL_NAMESPACE: 'n', TEMPORAL_ADDRESS: '' }), undefined);
+  });
+
+  it('is the one of the environment, with its key and TLS', () => {
+    assert.deepEqual(temporalTarget({ TEMPORAL_ADDRESS: 'a:1' }), {
+      connection: { address: 'a:1' },
+      namespace: 'default',
+      from: 'TEMPORAL_ADDRESS',
+    });
+    const { connection, namespace } = temporalTarget({
+      TEMPORAL_ADDRESS: 'a:1',
+      TEMPORAL_NAMESPACE: 'n',
+      TEMPORAL_API_KEY: 'k',
+    })!;
+    assert.deepEqual([connection.apiKey, Boolean(connection.tls), namespace], ['k', true, 'n']);
+    assert.ok(temporalTarget({ TEMPORAL_ADDRESS: 'a:1', TEMPORAL_TLS: 'true' })!.connection.tls);
+  });
+
+  it('is a profile of the file where one is named', () => {
+    const of = (profile: string, more: object = {}) =>
+      temporalTarget({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: profile, ...more })!;
+    assert.deepEqual(of('default').connection, { address: 'here:7233' });
+    const prod = of('prod');
+    assert.deepEqual(
+      [prod.connection.address, prod.connection.apiKey, prod.namespace, prod.from],
+      ['prod.example:7233', 'secret', 'nightly', 'profile prod'],
+    );
+    assert.equal(of('prod', { TEMPORAL_NAMESPACE: 'other' }).namespace, 'other');
+    assert.ok(of('mtls').connection.tls);
+  });
+
+  it('is never put together from both: the key of one would go to the address of the other', () => {
+    for (const name of ['TEMPORAL_ADDRESS', 'TEMPORAL_API_KEY', 'TEMPORAL_TLS_SERVER_NAME']) {
+      const mixed = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'prod', [name]: 'x:1' };
+      assert.throws(() => temporalTarget(mixed), {
+        code: 'BAD_CONFIG',
+        message: new RegExp(`^${name} is set beside TEMPORAL_PROFILE`),
+      });
+    }
+  });
+
+  it('is refused with one line where its words make no sense, and no line holds a key', () => {
+    const refused = (env: Record<string, string>, message: RegExp): void => {
+      assert.throws(
+        () => temporalTarget(env),
+        (error: Error & { code?: string }) => {
+          assert.equal(error.code, 'BAD_CONFIG');
+          assert.match(error.message, message);
+          assert.doesNotMatch(error.message, /secret|\n/);
+          return true;
+        },
+      );
+    };
+    refused({ TEMPORAL_API_KEY: 'secret' }, /TEMPORAL_API_KEY is set without TEMPORAL_ADDRESS/);
+    refused({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'nobody' }, /^profile nobody: /);
+    refused({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'empty' }, /profile empty names no address/);
+    refused({ TEMPORAL_CONFIG_FILE: join(folder, 'none.toml') }, /^profile default: /);
+  });
+});

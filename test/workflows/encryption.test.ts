@@ -1,0 +1,61 @@
+// A run whose payloads are encrypted: the server holds nothing of it that can be read.
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { inputOf } from '../../cli/training.js';
+import { type RunResult, runResultSchema } from '../../core/schema/run.js';
+import { dataConverter } from '../../infra/payloadCodec.js';
+import type { RunningWorkers } from '../../workers/start.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
+
+const RUN = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 0, generatorSteps: 1, alternatingSteps: 0 } };
+
+describe('a run with a key', function () {
+  this.timeout(120_000);
+  let host: TestServer;
+  let world: Doubles;
+  let workers: RunningWorkers;
+
+  before(async function () {
+    needTemporal(this);
+    host = await startServer();
+    world = await doubles();
+    const file = join(world.folder, 'keys');
+    await writeFile(file, `${'ab'.repeat(32)}\n`);
+    process.env.GAUNTLET_CODEC_KEYS = file;
+    workers = await workersOver(host.server, world);
+  });
+  after(async () => {
+    delete process.env.GAUNTLET_CODEC_KEYS;
+    await workers?.shutdown();
+    await host?.close();
+    if (world) await rm(world.folder, { recursive: true, force: true });
+  });
+
+  it('ends as any run does, and its history holds neither configuration nor result in the clear', async () => {
+    const { connection } = host.client;
+    const client = new Client({
+      connection,
+      namespace: host.server.namespace,
+      dataConverter: dataConverter(process.env),
+    });
+    const handle = await startRun(client, 'sealed', RUN);
+    const result = runResultSchema.parse((await handle.result()) as RunResult);
+    const history = historyToJSON(await handle.fetchHistory());
+    const readable = Buffer.from(history).toString('latin1') + decoded(history);
+    for (const secret of ['discriminatorSteps', result.digests.generator, 'passRate']) {
+      assert.ok(!readable.includes(secret), secret);
+    }
+    assert.deepEqual(await inputOf(client, 'sealed'), RUN);
+    await assert.rejects(host.client.workflow.getHandle('sealed').result(), 'without the key there is no result');
+  });
+});
+
+/** Every base64 text of a history as the bytes it stands for. */
+const decoded = (history: string): string =>
+  [...history.matchAll(/"data":\s*"([^"]+)"/g)]
+    .map(([, text]) => Buffer.from(text!, 'base64').toString('latin1'))
+    .join();
