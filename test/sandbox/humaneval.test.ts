@@ -1,0 +1,124 @@
+// HumanEval+ as the judge of test source: references pass, and mutants fare as in a plain Python process that runs the
+// same source. A sample runs here; GAUNTLET_MUTANTS=0-500 runs those mutants, GAUNTLET_REFERENCES=all every reference.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Problem } from '../../core/schema/problem.js';
+import { openDrafts } from '../../data/problemDrafts.js';
+import { connectDocker } from '../../sandbox/docker/daemon.js';
+import { examineProblem } from '../../sandbox/healthGate.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { openSandbox } from '../../workers/openSandbox.js';
+import { applyMutation, sampleMutants, tokenise } from './mutants.js';
+import { runNative, whyNoNative } from './native.js';
+
+const LIMITS = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 180, memoryMb: 1024, outputBytes: 1_000_000 };
+const SEED = 164;
+/** Its test calls `_poly(*candidate(*inp), inp)`: a float is unpacked, which no solution can pass in any Python. */
+const BROKEN = new Map([['HumanEval/32', /TypeError/]]);
+
+describe('HumanEval+ in the sandbox', function () {
+  this.timeout(600_000);
+  let sandbox: Sandbox;
+  let problems: Problem[];
+  let bodies: string[]; // the part of each reference that is mutated
+
+  before(async function () {
+    const file = join(process.env.GAUNTLET_SHARED ?? '', 'data/humanevalplus.jsonl.gz');
+    if (!process.env.GAUNTLET_SHARED || !existsSync(file)) {
+      console.log('      skipped: GAUNTLET_SHARED names no folder with data/humanevalplus.jsonl.gz');
+      return this.skip();
+    }
+    try {
+      await connectDocker();
+    } catch (error) {
+      if (process.env.GAUNTLET_REQUIRE_DOCKER === '1') throw error;
+      console.log('      skipped: no Docker daemon answers (GAUNTLET_REQUIRE_DOCKER=1 makes that a failure)');
+      return this.skip();
+    }
+    [problems, bodies] = [[], []];
+    for await (const entry of (await openDrafts(file, 'auto')).entries()) {
+      assert.ok('draft' in entry, JSON.stringify(entry));
+      const { problem } = entry.draft;
+      problems.push(problem);
+      bodies.push(problem.referenceSolution.slice(problem.referenceSolution.lastIndexOf('"""') + 3));
+    }
+    sandbox = await openSandbox('docker', { packages: 'numpy' });
+  });
+  after(() => sandbox?.close());
+
+  it('every reference passes its own tests, but for one whose test is broken', async () => {
+    const chosen = problems.filter((_, i) => process.env.GAUNTLET_REFERENCES === 'all' || i % 16 === 0);
+    const started = performance.now();
+    const health = await Promise.all(chosen.map((problem) => examineProblem(problem, sandbox, { limits: LIMITS })));
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    console.log(`      ${chosen.length} references in ${seconds} s, each twice`);
+    for (const [i, { id }] of chosen.entries()) {
+      const { reason = 'passes' } = health[i] as { reason?: string };
+      assert.match(reason, BROKEN.get(id) ?? /^passes$/, id);
+    }
+  });
+
+  it('mutants pass or not as in a plain Python process', async function () {
+    const missing = whyNoNative();
+    if (missing !== undefined) {
+      console.log(`      skipped: ${missing}`);
+      return this.skip();
+    }
+    const [from, to] = (process.env.GAUNTLET_MUTANTS ?? '0-12').split('-').map(Number) as [number, number];
+    const mutants = sampleMutants(bodies, to, SEED).slice(from);
+    assert.equal(mutants.length, to - from);
+    const sources = mutants.map(({ program, mutation }) => {
+      const { referenceSolution } = problems[program]!;
+      const head = referenceSolution.slice(0, referenceSolution.length - bodies[program]!.length);
+      return head + applyMutation(bodies[program]!, mutation);
+    });
+    const runs = await sandbox.runTests(
+      mutants.map(({ program }, i) => ({
+        id: String(i),
+        code: sources[i]!,
+        entry: problems[program]!.entry,
+        style: 'assert',
+        files: { 'test_solution.py': problems[program]!.testSource! },
+        limits: LIMITS,
+      })),
+    );
+    const tally = new Map<string, number>();
+    const differences: string[] = [];
+    for (const [i, { program, mutation }] of mutants.entries()) {
+      const { id, entry, testSource } = problems[program]!;
+      const native = await runNative(`${sources[i]}\n${testSource}\ncheck(${entry})\n`, LIMITS);
+      const { tests } = runs[i]!;
+      const ours = tests.length > 0 && tests.every(({ outcome }) => outcome === 'pass') ? 'pass' : 'no pass';
+      const kind = `native ${native.outcome}, sandbox ${tests.find(({ outcome }) => outcome !== 'pass')?.outcome ?? ours}`;
+      tally.set(kind, (tally.get(kind) ?? 0) + 1);
+      if ((native.outcome === 'pass') !== (ours === 'pass'))
+        differences.push(
+          `${from + i} ${id}: ${mutation.original} → ${mutation.replacement}: ${kind} (${native.message}; ${tests[0]?.message})`,
+        );
+    }
+    console.log(`      ${[...tally].map(([kind, count]) => `${kind}: ${count}`).join(' · ')}`);
+    assert.deepEqual(differences, []);
+  });
+});
+
+describe('mutants of programs', () => {
+  const code = 'def f(xs, k=0):\n    # a + b\n    return [x ** 2 for x in xs if x != k or "a" in xs]\n';
+  it('differ in one token from their program, and are the same for the same seed', () => {
+    const sample = sampleMutants([code, code], 20, 1);
+    assert.deepEqual(sample, sampleMutants([code, code], 20, 1));
+    assert.notDeepEqual(sample, sampleMutants([code, code], 20, 2));
+    assert.equal(new Set(sample.map((one) => JSON.stringify(one))).size, 20);
+    const before = tokenise(code).map(({ text }) => text);
+    for (const { mutation } of sample) {
+      const after = tokenise(applyMutation(code, mutation)).map(({ text }) => text);
+      assert.equal(after.length, before.length);
+      assert.equal(after.filter((text, i) => text !== before[i]).length, 1, JSON.stringify(mutation));
+    }
+  });
+  it('spread evenly over the programs', () => {
+    const counts = [0, 0, 0];
+    for (const { program } of sampleMutants([code, code, code], 9, 3)) counts[program]!++;
+    assert.deepEqual(counts, [3, 3, 3]);
+  });
+});
