@@ -9,6 +9,7 @@ import { generateTests } from './generateTests.js';
 import { memoised, repeated } from './memoise.js';
 import { prepareRun } from './prepareRun.js';
 import { prepareSolving } from './prepareSolving.js';
+import { quarantineProblems } from './quarantineProblems.js';
 import { recordMetrics } from './recordMetrics.js';
 import { renderReport } from './renderReport.js';
 import { reviseRun } from './reviseRun.js';
@@ -24,6 +25,7 @@ export function createActivities(deps: ActivityDeps) {
   return {
     prepareRun: repeated(deps, prepareRun),
     reviseRun: repeated(deps, reviseRun),
+    quarantineProblems: repeated(deps, quarantineProblems),
     generateReasoning: memoised(deps, { name: 'generateReasoning', version: 2, run: generateReasoning }),
     generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }),
     executeSuite: memoised(deps, { name: 'executeSuite', version: 2, run: executeSuite }),

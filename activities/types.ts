@@ -82,6 +82,15 @@ export interface ReviseRunOutput {
   config: RunConfig;
 }
 
+export interface QuarantineProblemsInput {
+  run: RunRef;
+}
+export interface QuarantineProblemsOutput {
+  problems: Digest; // what is left
+  total: number;
+  quarantined: number;
+}
+
 export interface GenerateReasoningInput {
   run: RunRef;
   batch: ChainBatch;

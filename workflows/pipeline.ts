@@ -15,6 +15,8 @@ export interface PipelineHooks extends StageHooks {
   onPrepared?(prepared: PrepareRunOutput): void;
   /** No step is left. */
   onTrained?(): void;
+  /** False for a run that began before there was a health gate. */
+  isGated?(): boolean;
   /** Runs one stage to its end; by default in this very process. */
   runStage?(input: StageInput): Promise<StageInput>;
 }
@@ -27,8 +29,9 @@ export async function runPipeline(
 ): Promise<RunResult> {
   const prepared = await acts.prepareRun({ runId, input });
   hooks.onPrepared?.(prepared);
-  const { run, origin } = prepared;
+  const { origin } = prepared;
   const config = completed(prepared.config);
+  const run = await gated(acts, prepared, config.problems, hooks);
   const context: RunContext = { acts, run, config };
   const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
 
@@ -82,6 +85,17 @@ export async function runPipeline(
   const { path } = await acts.renderReport({ runId, result, example });
   await report('completed');
   return path === undefined ? result : { ...result, report: path };
+}
+
+/** The run on what passes the health gate; the shipped problems are right by construction. */
+async function gated(
+  acts: Acts,
+  { run }: PrepareRunOutput,
+  source: string,
+  hooks: PipelineHooks,
+): Promise<PrepareRunOutput['run']> {
+  if (source === 'tiny' || hooks.isGated?.() === false) return run;
+  return { ...run, problems: (await acts.quarantineProblems({ run })).problems };
 }
 
 /** All four rates on the test split, which nothing else looks at. */

@@ -32,6 +32,7 @@ const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   scoreOldPolicy: gpu(WHOLE_BATCH),
   updatePolicy: gpu(WHOLE_BATCH),
   prepareSolving: gpu(10),
+  quarantineProblems: { ...sandbox, startToCloseTimeout: '12 hours' }, // as many as a file holds
   executeSuite: sandbox,
   selectChains: sandbox,
   computeRewards: cpu,

@@ -3,6 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   type ChildWorkflowHandle,
   isCancellation,
+  patched,
   setHandler,
   sleep,
   startChild,
@@ -89,6 +90,7 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
         progress = { ...progress, totalSteps: countSteps(prepared.config) };
         index(searchAttributes, { model: prepared.config.model });
       },
+      isGated: () => patched('health-gate'),
       runStage: trainInChild,
       onTrained: () => asked.close(),
     });

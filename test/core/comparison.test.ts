@@ -119,7 +119,13 @@ describe('comparison with order and tolerance', () => {
   it("a problem's comparison is read once", () => {
     const comparison = { order: 'any' as const };
     assert.equal(comparisonOf(comparison), comparisonOf(comparison));
-    assert.deepEqual(comparisonOf({}), { mode: 'lenient', absolute: 1e-9, relative: 1e-9, order: 'exact', text: 'exact' });
+    assert.deepEqual(comparisonOf({}), {
+      mode: 'lenient',
+      absolute: 1e-9,
+      relative: 1e-9,
+      order: 'exact',
+      text: 'exact',
+    });
     assert.deepEqual(comparisonOf('strict'), comparisonOf({ mode: 'strict' }));
   });
 });

@@ -161,7 +161,11 @@ def f(k):
   }))
     it(`a call ${how} past the limit of one call leaves the later calls theirs, in a program loaded anew`, async () => {
       const code = `seen = []\ndef f(x):\n  seen.append(x)\n  if x == 1:\n    ${loop}\n  return list(seen)`;
-      const calls = await run(code, [[0], [1], [2], [1], [3]], { caseCpuSeconds: 0.3, cpuSeconds: 20, wallSeconds: 60 });
+      const calls = await run(code, [[0], [1], [2], [1], [3]], {
+        caseCpuSeconds: 0.3,
+        cpuSeconds: 20,
+        wallSeconds: 60,
+      });
       assert.deepEqual(kinds(calls), ['value', 'timeout', 'value', 'timeout', 'value']);
       assert.deepEqual(calls[4], { kind: 'value', value: [3] });
     });

@@ -40,7 +40,9 @@ describe('what is cut before the interpreter starts', () => {
     const { wasm, seen } = api();
     const gate = cutImports(wasm, () => 0);
     const names = ['JsProxy_GetAttr_js', 'JsvFunction_CallBound', 'raw_call_js', 'an_import_of_a_later_version'];
-    const env = Object.fromEntries([...names, 'ffi_prep_closure_loc_js', 'js2python_js'].map((name) => [name, () => 5]));
+    const env = Object.fromEntries(
+      [...names, 'ffi_prep_closure_loc_js', 'js2python_js'].map((name) => [name, () => 5]),
+    );
     await wasm.instantiate(null, { env });
     const call = (name: string) => (seen[0]![name] as () => unknown)();
     for (const name of names) assert.equal(call(name), 5);

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { createActivities } from '../../activities/index.js';
+import type { Problem } from '../../core/schema/problem.js';
+import type { ProblemSet } from '../../data/problems.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { addProblem, type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+
+const wrong = (n: number): Problem => ({ ...addProblem(n), referenceSolution: 'def solve(x):\n    return x + 99' });
+const IN_FILE = { ...SMALL_RUN, problems: 'own.jsonl' };
+
+describe('the health gate of a run', () => {
+  let world: Doubles;
+  let set: ProblemSet;
+  beforeEach(async () => {
+    set = problemSet();
+    set.train.splice(1, 0, wrong(50));
+    set.test.push(wrong(51));
+    world = await doubles({ loadProblems: async () => set });
+  });
+  afterEach(() => rm(world.folder, { recursive: true }));
+
+  const record = async (): Promise<unknown> =>
+    JSON.parse(Buffer.from((await world.deps.store.readRunFile('run', 'quarantine.json'))!).toString());
+
+  it('leaves out what its reference fails, split by split, and the record says why', async () => {
+    const acts = createActivities(world.deps);
+    const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
+    const out = await acts.quarantineProblems({ run });
+    assert.deepEqual([out.total, out.quarantined], [24, 2]);
+    assert.deepEqual(await world.deps.store.getJson(out.problems), problemSet());
+    const reason = 'baseline test 1 fails: expected 50, the reference answers 99';
+    assert.deepEqual(await record(), {
+      problems: run.problems,
+      total: 24,
+      quarantined: [
+        { id: 'add-50', reason },
+        { id: 'add-51', reason: reason.replace('50', '51') },
+      ],
+    });
+  });
+
+  it('decides once: a later attempt takes the record, whatever the sandbox says by then', async () => {
+    const acts = createActivities(world.deps);
+    const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
+    const first = await acts.quarantineProblems({ run });
+    world.sandbox.run = async () => assert.fail('the sandbox was asked again');
+    assert.equal((await acts.quarantineProblems({ run })).problems, first.problems);
+    await world.deps.store.writeRunFile('run', 'quarantine.json', '{');
+    await assert.rejects(acts.quarantineProblems({ run }), /quarantine\.json of run run is damaged/);
+  });
+
+  it('refuses a set of which a split has nothing left', async () => {
+    set.validation = [wrong(52)];
+    const acts = createActivities(world.deps);
+    const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
+    await assert.rejects(
+      acts.quarantineProblems({ run }),
+      /no healthy problem is left for validation: 3 of 21 are quarantined, e\.g\. add-50: baseline test 1 fails/,
+    );
+  });
+
+  it('stands before training on a file, and not before the shipped problems', async () => {
+    const acts = createActivities(world.deps);
+    await runPipeline(acts, 'run', IN_FILE);
+    assert.equal(((await record()) as { total: number }).total, 24);
+    await runPipeline(acts, 'shipped', SMALL_RUN);
+    assert.equal(await world.deps.store.readRunFile('shipped', 'quarantine.json'), undefined);
+    await runPipeline(acts, 'older', { ...IN_FILE, seed: 4 }, { isGated: () => false });
+    assert.equal(await world.deps.store.readRunFile('older', 'quarantine.json'), undefined);
+  });
+});

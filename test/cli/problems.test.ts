@@ -1,0 +1,129 @@
+// gauntlet problems, over a real sandbox.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { loadProblems } from '../../data/problems.js';
+import { type Ended, inProcess, removeFolders, temporaryFolder } from './support.js';
+
+const humaneval = (task_id: string, canonical_solution: string, test = 'assert candidate([1, 2.5]) == 3.5') => ({
+  task_id,
+  prompt: 'def total(xs, start=0):\n    """ Sum of xs. """\n',
+  entry_point: 'total',
+  canonical_solution,
+  test: `def check(candidate):\n    ${test}\n`,
+});
+const SET = [
+  humaneval('Own/0', '    return sum(xs, start)\n'),
+  humaneval('Own/1', '    return sum(xs, start) + 1\n'),
+  humaneval('Own/2', '    import time\n    return time.perf_counter()\n'),
+  humaneval('Own/3', '    return (\n'),
+  humaneval('Own/4', '    while True: pass\n'),
+  humaneval('Own/5', '    return sum(xs, start)\n', 'pass'),
+];
+const program = (name: string, solution: string, input: string, output: string) => ({
+  name,
+  description: 'Add the numbers.',
+  public_tests: { input: [input], output: [output] },
+  solutions: { language: [3], solution: [solution] },
+});
+const READER = 'import sys\nn = int(input())\nprint(sum(map(int, sys.stdin.read().split())))\n';
+const lines = (rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+describe('gauntlet problems', function () {
+  this.timeout(120_000);
+  after(removeFolders);
+
+  const summaryOf = ({ code, out, err }: Ended) => {
+    assert.equal(code, 0, err);
+    return JSON.parse(out) as { total: number; healthy: number; quarantined: { id: string; reason: string }[] };
+  };
+
+  it('check names every reference that fails, in one line of JSON', async () => {
+    const folder = await temporaryFolder({ 'set.jsonl': lines(SET) });
+    const ended = await inProcess(
+      'problems',
+      'check',
+      join(folder, 'set.jsonl'),
+      '--json',
+      '--case-cpu-seconds',
+      '0.3',
+    );
+    const { total, healthy, quarantined } = summaryOf(ended);
+    assert.match(ended.err, /set\.jsonl: 6 problems, format humaneval/);
+    assert.deepEqual([total, healthy], [6, 1]);
+    const reasons = new Map(quarantined.map(({ id, reason }) => [id, reason]));
+    assert.deepEqual([...reasons.keys()], ['Own/1', 'Own/2', 'Own/3', 'Own/4', 'Own/5']);
+    assert.equal(reasons.get('Own/1'), 'baseline test 1 fails: expected 3.5, the reference answers 4.5');
+    assert.match(reasons.get('Own/2')!, /^nondeterministic: baseline test 1 was answered/);
+    assert.match(reasons.get('Own/3')!, /^the reference does not parse: SyntaxError/);
+    assert.match(reasons.get('Own/4')!, /^baseline test 1: timeout/);
+    assert.equal(reasons.get('Own/5'), 'no tests');
+  });
+
+  it('import writes the healthy ones as a file that training takes, and the rest beside it', async () => {
+    const folder = await temporaryFolder();
+    const given = join(folder, 'set.jsonl.gz');
+    await writeFile(given, gzipSync(lines(SET.slice(0, 2))));
+    const out = join(folder, 'own.jsonl');
+    summaryOf(await inProcess('problems', 'import', given, '--out', out, '--json'));
+    const set = await loadProblems(out);
+    assert.deepEqual(
+      [...set.train, ...set.validation, ...set.test].map(({ id }) => id),
+      ['Own/0'],
+    );
+    assert.deepEqual(set.train[0]?.baselineTests, [{ args: [[1, { f: '2.5' }]], expected: { f: '3.5' } }]);
+    const rest = readFileSync(join(folder, 'own.quarantined.jsonl'), 'utf8').trim().split('\n');
+    assert.deepEqual(
+      rest.map((line) => (JSON.parse(line) as { id: string }).id),
+      ['Own/1'],
+    );
+    const again = summaryOf(await inProcess('problems', 'check', out, '--json'));
+    assert.deepEqual([again.healthy, again.quarantined], [1, []]);
+  });
+
+  it('whole programs are judged by what they print', async () => {
+    const set = [
+      program('right', READER, '2\n3 4\n', '7'),
+      program('exits', `${READER}sys.exit(0)\n`, '2\n3 4\n', '7\n'),
+      program('wrong', READER, '2\n3 4\n', '8'),
+      program('fails', `${READER}sys.exit(3)\n`, '2\n3 4\n', '7'),
+      program('descriptors', 'import os\nos.write(1, b"%d" % sum(map(int, open(0).read().split()[1:])))', '1 2 3', '5'),
+      program('main', 'def main():\n    print(input())\nif __name__ == "__main__":\n    main()\n', 'x', 'x'),
+    ];
+    const folder = await temporaryFolder({ 'set.jsonl': lines(set) });
+    const { quarantined } = summaryOf(await inProcess('problems', 'check', join(folder, 'set.jsonl'), '--json'));
+    assert.deepEqual(
+      quarantined.map(({ id }) => id),
+      ['wrong', 'fails'],
+    );
+    assert.match(quarantined[0]!.reason, /expected '8', the reference answers '7\\n'/);
+    assert.match(quarantined[1]!.reason, /error: RuntimeError: the program ended with exit status 3/);
+  });
+
+  it('a bad line is one clear line, and nothing is written', async () => {
+    const { test: _, ...lacking } = SET[1]!;
+    const folder = await temporaryFolder({ 'set.jsonl': lines([SET[0]!, lacking]), 'odd.jsonl': '{"a": 1}' });
+    const before = readdirSync(folder);
+    const importing = (name: string, ...more: string[]) =>
+      inProcess('problems', 'import', join(folder, name), '--out', join(folder, 'own.jsonl'), ...more);
+    for (const [ended, message] of [
+      [await importing('set.jsonl'), /set\.jsonl: line 2 \(Own\/1\): missing field `test` \[BAD_INPUT\]/],
+      [await importing('odd.jsonl'), /odd\.jsonl: line 1: no known format \(its fields: a\)/],
+      [await importing('none.jsonl'), /none\.jsonl: no such file/],
+      [await importing('set.jsonl', '--format', 'mbpp'), /set\.jsonl: line 1 \(Own\/0\): missing field `code`/],
+      [await importing('odd.jsonl', '--references', join(folder, 'odd.jsonl')), /odd\.jsonl: line 1: \{id, code\}/],
+    ] as const) {
+      assert.equal(ended.code, 1);
+      assert.match(ended.err, message);
+      assert.equal(ended.err.trim().split('\n').length, 1, ended.err);
+      assert.equal(ended.out, '');
+    }
+    assert.deepEqual(readdirSync(folder), before);
+    const nowhere = join(folder, 'none', 'own.jsonl');
+    const { code, err } = await inProcess('problems', 'import', join(folder, 'set.jsonl'), '--out', nowhere);
+    assert.deepEqual([code, existsSync(nowhere)], [1, false]);
+    assert.match(err, /line 2|there is no folder/);
+  });
+});

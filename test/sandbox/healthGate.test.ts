@@ -1,0 +1,111 @@
+// The reasons of the gate, over a sandbox that answers what the test says.
+import assert from 'node:assert/strict';
+import { GauntletError } from '../../core/errors.js';
+import type { CallResult, TestRun } from '../../core/schema/execution.js';
+import type { Problem } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
+import { examineProblem } from '../../sandbox/healthGate.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { addProblem } from '../support/doubles.js';
+
+const value = (given: Value): CallResult => ({ kind: 'value', value: given });
+const tests = (...outcomes: TestRun['tests'][number]['outcome'][]): TestRun['tests'] =>
+  outcomes.map((outcome, i) => ({ name: `check ${i}`, outcome, message: outcome === 'pass' ? null : `said\n${i}` }));
+
+/** One list of answers a run of the reference; the last one goes on. */
+function answering(calls: CallResult[][], sources: TestRun['tests'][] = []): Sandbox {
+  const take = <T>(list: T[], i: number): T => list[Math.min(i, list.length - 1)]!;
+  return {
+    info: { kind: 'docker', description: 'answers as told', boundary: true },
+    run: async (jobs) =>
+      jobs.map(({ id, inputs }, i) => ({ id, ms: 1, calls: take(calls, i).slice(0, inputs.length) })),
+    runTests: async (jobs) => jobs.map(({ id }, i) => ({ id, ms: 1, tests: take(sources, i) })),
+    close: async () => undefined,
+  };
+}
+/** Tests: 0 → 1, 1 → 2, hidden 0 → 1, 2 → 3, 7 → 8. */
+const RIGHT = [1, 2, 1, 3, 8].map(value);
+const problem = addProblem(1);
+const examine = (sandbox: Sandbox, given: Problem = problem, options = {}) => examineProblem(given, sandbox, options);
+const reasonOf = async (...args: Parameters<typeof examine>): Promise<string> => {
+  const health = await examine(...args);
+  assert.ok('reason' in health, JSON.stringify(health));
+  return health.reason;
+};
+
+describe('the health gate', () => {
+  it('passes a problem whose reference passes its tests, unchanged', async () => {
+    assert.deepEqual(await examine(answering([RIGHT])), { problem });
+  });
+
+  it('names the first test that the reference fails, with both values', async () => {
+    const third = RIGHT.with(3, value(4));
+    assert.equal(await reasonOf(answering([third])), 'hidden test 2 fails: expected 3, the reference answers 4');
+    const late = RIGHT.with(1, { kind: 'timeout', message: 'no answer' });
+    assert.equal(await reasonOf(answering([late])), 'baseline test 2: timeout: no answer');
+    assert.match(await reasonOf(answering([[value('x'.repeat(500))]])), /^.{60,160}$/);
+  });
+
+  it('says that a reference does not parse only where no call got further', async () => {
+    const unread: CallResult = { kind: 'error', message: 'SyntaxError: bad (solution.py, line 1)' };
+    assert.equal(
+      await reasonOf(answering([RIGHT.map(() => unread)])),
+      `the reference does not parse: ${unread.message}`,
+    );
+    assert.equal(await reasonOf(answering([RIGHT.with(0, unread)])), `baseline test 1: error: ${unread.message}`);
+  });
+
+  it('finds answers that differ between two runs, also by type alone, and also beyond the first test', async () => {
+    const other = RIGHT.with(4, value({ f: '8.0' }));
+    assert.equal(await reasonOf(answering([RIGHT, other])), 'nondeterministic: hidden test 3 was answered 8, then 8.0');
+  });
+
+  it('wants a test of some kind', async () => {
+    const bare = { ...problem, baselineTests: [], hiddenTests: [] };
+    assert.equal(await reasonOf(answering([[]]), bare), 'no tests');
+    assert.equal(
+      await reasonOf(answering([[]], [[]]), { ...bare, testSource: 'x' }),
+      'no tests: the test source holds none',
+    );
+  });
+
+  it('runs test source twice, after the values', async () => {
+    const given = { ...problem, testSource: 'assert solve(1) == 2' };
+    assert.deepEqual(await examine(answering([RIGHT], [tests('pass', 'pass')]), given), { problem: given });
+    assert.equal(await reasonOf(answering([RIGHT], [tests('pass', 'fail')]), given), 'check 1: fail: said 1');
+    const flaky = [tests('pass'), tests('timeout')];
+    assert.equal(
+      await reasonOf(answering([RIGHT], flaky), given),
+      'nondeterministic: check 0 gives pass, then timeout',
+    );
+    assert.match(await reasonOf(answering([[value(0)]], [tests('pass')]), given), /^baseline test 1 fails/);
+  });
+
+  it('makes tests of inputs by what the reference answers', async () => {
+    const bare = { ...problem, baselineTests: [], hiddenTests: [] };
+    const inputs = { baseline: [[0]], hidden: [[1], [2]] };
+    assert.deepEqual(await examine(answering([[1, 2, 3].map(value)]), bare, { inputs }), {
+      problem: {
+        ...bare,
+        baselineTests: [{ args: [0], expected: 1 }],
+        hiddenTests: [
+          { args: [1], expected: 2 },
+          { args: [2], expected: 3 },
+        ],
+      },
+    });
+    const failing: CallResult = { kind: 'error', message: 'ValueError' };
+    assert.equal(
+      await reasonOf(answering([[value(1), failing, value(3)]]), bare, { inputs }),
+      'input 2: error: ValueError',
+    );
+  });
+
+  it('knows nothing of a problem when the sandbox failed', async () => {
+    const sandbox = answering([RIGHT]);
+    sandbox.run = async () => {
+      throw new GauntletError('SANDBOX_FAULT', 'gone');
+    };
+    await assert.rejects(examine(sandbox), /gone/);
+  });
+});
