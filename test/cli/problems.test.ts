@@ -22,6 +22,13 @@ const SET = [
   humaneval('Own/4', '    while True: pass\n'),
   humaneval('Own/5', '    return sum(xs, start)\n', 'pass'),
 ];
+const program = (name: string, solution: string, input: string, output: string) => ({
+  name,
+  description: 'Add the numbers.',
+  public_tests: { input: [input], output: [output] },
+  solutions: { language: [3], solution: [solution] },
+});
+const READER = 'import sys\nn = int(input())\nprint(sum(map(int, sys.stdin.read().split())))\n';
 const lines = (rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
 describe('gauntlet problems', function () {
@@ -74,6 +81,25 @@ describe('gauntlet problems', function () {
     );
     const again = summaryOf(await inProcess('problems', 'check', out, '--json'));
     assert.deepEqual([again.healthy, again.quarantined], [1, []]);
+  });
+
+  it('whole programs are judged by what they print', async () => {
+    const set = [
+      program('right', READER, '2\n3 4\n', '7'),
+      program('exits', `${READER}sys.exit(0)\n`, '2\n3 4\n', '7\n'),
+      program('wrong', READER, '2\n3 4\n', '8'),
+      program('fails', `${READER}sys.exit(3)\n`, '2\n3 4\n', '7'),
+      program('descriptors', 'import os\nos.write(1, b"%d" % sum(map(int, open(0).read().split()[1:])))', '1 2 3', '5'),
+      program('main', 'def main():\n    print(input())\nif __name__ == "__main__":\n    main()\n', 'x', 'x'),
+    ];
+    const folder = await temporaryFolder({ 'set.jsonl': lines(set) });
+    const { quarantined } = summaryOf(await inProcess('problems', 'check', join(folder, 'set.jsonl'), '--json'));
+    assert.deepEqual(
+      quarantined.map(({ id }) => id),
+      ['wrong', 'fails'],
+    );
+    assert.match(quarantined[0]!.reason, /expected '8', the reference answers '7\\n'/);
+    assert.match(quarantined[1]!.reason, /error: RuntimeError: the program ended with exit status 3/);
   });
 
   it('a bad line is one clear line, and nothing is written', async () => {
