@@ -12,6 +12,7 @@ import {
   loadedFrameSchema,
   readyFrameSchema,
   resultFrameSchema,
+  retireFrameSchema,
   toCallResult,
 } from './frames.js';
 
@@ -161,6 +162,10 @@ export class GuestChannel {
   }
 
   #take(message: unknown): void {
+    if (typeof message === 'object' && message !== null && !('id' in message)) {
+      retireFrameSchema.parse(message);
+      return this.retire('the guest could not be cleaned after a program');
+    }
     const pending = this.#queue[0];
     if (!pending) throw new Error('an answer without a job');
     const call = callFrameSchema.safeParse(message);

@@ -36,6 +36,8 @@ export const resultFrameSchema = z.strictObject({
   wall: z.boolean(), // the wall clock ended the program: it counts only when it happens again alone
   retire: z.boolean(), // the guest must not be used again
 });
+/** Between jobs: the guest is not clean, and ends. */
+export const retireFrameSchema = z.strictObject({ retire: z.literal(true) });
 export type ResultFrame = z.infer<typeof resultFrameSchema>;
 
 export interface JobFrame {
@@ -56,6 +58,16 @@ export function encodeFrame(message: unknown): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(body.length);
   return Buffer.concat([head, body]);
+}
+
+const RAW_HEAD = 5; // kind, u32 id of the job
+const RAW_KINDS: Record<number, GuestCall[0]> = { 65: 'answer', 88: 'load' }; // 'A', 'X'
+
+/** JSON; or 'A' or 'X', the job's id and the text of one call, as the program's process wrote it. */
+function decodeBody(body: Buffer): unknown {
+  const kind = body.length >= RAW_HEAD ? RAW_KINDS[body[0]!] : undefined;
+  if (kind === undefined) return JSON.parse(body.toString('utf8'));
+  return { id: body.readUInt32BE(1), call: [kind, body.toString('utf8', RAW_HEAD)] };
 }
 
 /** Cuts a byte stream into messages; throws on a wrong greeting, an oversized frame, or what is not JSON. */
@@ -81,11 +93,7 @@ export class FrameReader {
       const length = head.readUInt32BE(0);
       if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is refused`);
       if (this.#size < 4 + length) return;
-      yield JSON.parse(
-        this.#take(4 + length)
-          .subarray(4)
-          .toString('utf8'),
-      );
+      yield decodeBody(this.#take(4 + length).subarray(4));
     }
   }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const GUESTS = {
-  forkserver: ['runner.py', 'stdio.py', 'calling.py', 'cgroup.py', 'sweep.py', 'forkserver.py'],
+  forkserver: ['runner.py', 'stdio.py', 'calling.py', 'cgroup.py', 'sweep.py', 'plain.py', 'forkserver.py'],
   wasm: ['runner.py', 'stdio.py', 'calling.py', 'wasmguest.py'],
 } as const;
 

@@ -13,9 +13,25 @@ def become(uid):
     os.setresuid(uid, uid, uid)
 
 
+def files_in_tmp():
+    """Counted by the file system, not listed: no name that a program chose comes into this process's memory."""
+    tmp = os.statvfs('/tmp')
+    return tmp.f_files - tmp.f_ffree if tmp.f_files else None
+
+
+EMPTY = files_in_tmp()  # before any program: its root
+
+
 def tmp_is_empty():
-    with os.scandir('/tmp') as entries:
-        return not any(True for _ in entries)
+    if EMPTY is not None:
+        return files_in_tmp() == EMPTY
+    pid = os.fork()  # not every runtime counts: then a process that ends looks
+    if pid == 0:
+        try:
+            os._exit(1 if os.listdir('/tmp') else 0)
+        finally:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def empty_folder(top):

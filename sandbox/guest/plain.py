@@ -1,0 +1,304 @@
+# A program's job with one fork. The process that pid 1 forked ahead takes the job from stdin into memory that it shares
+# with pid 1, says in numbers what its limits are, gives up its rights and runs the program. pid 1 keeps the clock and
+# passes the answers on from memory that is not there in forked processes (MADV_DONTFORK), so that it never holds a
+# program, an input or an answer in memory that a later program inherits. Shared memory is emptied after each job.
+import mmap
+import os
+import select
+import signal
+import struct
+import time
+
+MAX_JOB = 64 << 20
+FRAME = struct.Struct('>IBI')  # length of what follows, kind, id of the job: as the host reads it
+PARTS = 1 << 16  # bytes that are read at once
+ROOM = 4 << 20
+JOB = mmap.mmap(-1, 4 + MAX_JOB)
+ANSWERS = mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # what programs print: only counted
+for memory in ANSWERS, SCRATCH:
+    memory.madvise(mmap.MADV_DONTFORK)
+LOADED, ANSWER, FAILED = b'LAX'
+
+
+def receive_job():
+    """The next frame of the host, into shared memory. False: it went away, or sent none for so long that it may have."""
+    if not select.select([0], [], [], IDLE_SECONDS)[0]:
+        return False
+    with memoryview(JOB) as view:
+        for start, end in (0, 4), (4, None):
+            if end is None:
+                end = 4 + struct.unpack_from('>I', view)[0]
+            while start < end:
+                with view[start:end] as rest:
+                    size = os.readv(0, [rest])
+                if size == 0:
+                    return False
+                start += size
+    return True
+
+
+def next_job():
+    """The next job; what the host said to an interactive job that has ended is passed over. None: see `receive_job`."""
+    while receive_job():
+        job = read_job()
+        if 'cpu' in job:
+            return job
+    return None
+
+
+def limits_of(job):
+    """What pid 1 has to know of a job: numbers. One without a program or a call only asks whether this guest answers."""
+    limits = {name: job[name] for name in ('id', 'cpu', 'case', 'wall', 'output')}
+    return {**limits, 'count': len(job['inputs']), 'check': not job['inputs'] and not job['code']}
+
+
+def read_job():
+    with memoryview(JOB) as view, view[4:4 + struct.unpack_from('>I', view)[0]] as body:
+        return json.loads(bytes(body))
+
+
+def forget_job():
+    try:
+        JOB.madvise(mmap.MADV_REMOVE)
+    except OSError:  # not every kernel can: then it is overwritten
+        size = 4 + struct.unpack_from('>I', JOB)[0]
+        JOB[:size] = bytes(size)
+
+
+def work(done, output, answers, report):
+    """In the forked process: takes the job (again, after a crash: from input `done` on) and runs the program."""
+    if STRICT or done > 0:
+        job = read_job()
+    else:
+        job = next_job()
+        if job is None:
+            return
+        if 'role' in job:
+            JOB.close()
+            return supervise(job, report)
+        os.write(report, to_json(limits_of(job)).encode())
+    JOB.close()
+    confine(job, output, answers)
+    pack, write, number = FRAME.pack, write_all, job['id']
+
+    def send(kind, text):
+        data = text.encode()
+        write(3, pack(len(data) + 5, kind, number) + data)
+
+    try:
+        function = load(job['code'], job['entry'], job.get('calling'))
+    except BaseException as error:
+        return send(FAILED, failure(error))
+    send(LOADED, '')
+    for args in job['inputs'][done:]:
+        send(ANSWER, call(function, args))
+
+
+class Worker:
+    """A forked process and what is read of it."""
+
+    def __init__(self, done):
+        self.answers, answers = os.pipe()
+        self.output, output = os.pipe()
+        self.report, report = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                work(done, output, answers, report)
+            except BaseException as error:
+                os.write(2, ('the process failed: ' + repr(error) + '\n').encode())  # the host quotes the last line
+            finally:
+                os._exit(0)
+        os.close(answers)
+        os.close(output)
+        os.close(report)
+
+    def close(self):
+        for fd in self.answers, self.output, self.report:
+            os.close(fd)
+
+
+class Relay:
+    """Passes on the frames of a program; one that breaks the rules ends it. No byte of them becomes an object."""
+
+    def __init__(self, number, count):
+        self.number, self.left = number, count
+        self.start = self.next = self.end = 0  # in ANSWERS: not passed on yet; not looked at yet; not read yet
+        self.new_program()
+
+    def new_program(self):
+        self.start = self.next = self.end = 0
+        self.loaded, self.broken = False, False
+
+    def read(self, fd):
+        """Bytes read; 0 at the end."""
+        if self.end + PARTS > ROOM:
+            self.flush()
+        with memoryview(ANSWERS) as view, view[self.end:self.end + PARTS] as free:
+            size = os.readv(fd, [free])
+        self.end += size
+        while not self.broken and self.end - self.next >= FRAME.size:
+            length, kind, number = FRAME.unpack_from(ANSWERS, self.next)
+            if length < 5 or length > MAX_BYTES + 1024 or number != self.number:
+                self.broken = True
+            elif self.end - self.next < 4 + length:
+                break
+            else:
+                self.take(kind, 4 + length)
+        return size
+
+    def take(self, kind, size):
+        frame = self.next
+        if kind == LOADED and not self.loaded and size == FRAME.size:
+            self.loaded = True
+            self.start = self.next = frame + size
+        elif kind == ANSWER and self.loaded and self.left > 0:
+            self.left -= 1
+            self.next += size
+        elif kind == FAILED and not self.loaded and self.left > 0:
+            with memoryview(ANSWERS) as view, view[frame:frame + size] as text:
+                while self.left > 0:  # no call has been answered; this answers them all
+                    self.left -= 1
+                    write_all(1, text)
+            self.start = self.next = frame + size
+        else:
+            self.broken = True
+
+    def flush(self):
+        with memoryview(ANSWERS) as view, view[self.start:self.next] as answers:
+            write_all(1, answers)
+        ANSWERS.move(0, self.next, self.end - self.next)
+        self.start, self.next, self.end = 0, 0, self.end - self.next
+
+
+class Meter:
+    """The limits of CPU and wall clock. The program's counts its whole container; a call's counts the program's first
+    process alone, so that children which compete with it for the processor do not make its time a matter of luck."""
+
+    def __init__(self, job, cpu_start, wall_end):
+        self.cpu_end, self.wall_end, self.case = cpu_start + job['cpu'], wall_end, job['case']
+        self.new_program(None)
+
+    def new_program(self, pid):
+        self.pid, self.case_end = pid, None
+
+    def next_call(self):
+        self.case_end = cpu_of(self.pid) + self.case
+
+    def over(self):
+        """'timeout' (the program's CPU), 'case' (the call's), 'wall', or None; and seconds until it should be asked again."""
+        cpu_left, left = self.cpu_end - cgroup.cpu_seconds(), self.wall_end - time.monotonic()
+        if cpu_left <= 0:
+            return 'timeout', 0
+        if left <= 0:
+            return 'wall', 0
+        if self.case_end is not None:
+            case_left = self.case_end - cpu_of(self.pid)
+            if case_left <= 0:
+                return 'case', 0
+            cpu_left = min(cpu_left, case_left)
+        return None, min(left, max(0.005, cpu_left), 0.05)
+
+
+def watch(worker, relay, meter, most_output):
+    """Until all calls are answered or the program ended or passed a limit: why (None: all answered), its wait status."""
+    os.set_blocking(worker.answers, False)
+    os.set_blocking(worker.output, False)
+    poller = select.poll()
+    poller.register(worker.answers, select.POLLIN)
+    poller.register(worker.output, select.POLLIN)
+    poller.register(0, 0)  # hang-up only: the host went away
+    written, status = 0, None
+    meter.new_program(worker.pid)
+    why, pause = meter.over()
+    while why is None and relay.left > 0:
+        if status is not None:
+            why = 'exit'
+            break
+        for fd, event in poller.poll(1000 * pause):
+            if fd == 0:
+                os._exit(0)
+            if fd == worker.output:
+                size = os.readv(fd, [SCRATCH])
+                written += size
+                if size == 0:
+                    poller.unregister(fd)
+                if written > most_output:
+                    why = 'output'
+            elif fd == worker.answers:
+                left = relay.left
+                if relay.read(fd) == 0:
+                    poller.unregister(fd)
+                if relay.loaded and relay.left > 0 and (meter.case_end is None or relay.left < left):
+                    meter.next_call()
+                if relay.broken:
+                    why = 'protocol'
+        if why is None and relay.left > 0:
+            ended, code = os.waitpid(worker.pid, os.WNOHANG)
+            if ended:
+                status = code
+                try:
+                    while relay.read(worker.answers):
+                        pass
+                except BlockingIOError:
+                    pass
+            why, pause = meter.over()
+    return why, status
+
+
+def serve(worker, job):
+    """In pid 1: watches the process that took a job, answers the host, leaves the container clean. After a crash in one
+    call the remaining ones go to a fresh process, with what is left of the limits."""
+    started, cpu_start = time.monotonic(), cgroup.cpu_seconds()
+    relay, meter, rest, wall = Relay(job['id'], job['count']), Meter(job, cpu_start, started + job['wall']), [], False
+    while True:
+        kills = cgroup.oom_kills()
+        why, status = watch(worker, relay, meter, job['output'])
+        relay.flush()
+        if relay.left == 0:
+            break
+        one = False  # the verdict is about the call that was running; else about all that are left
+        if why in ('timeout', 'wall'):
+            wall = why == 'wall'
+            verdict = ['timeout', 'no answer within the limit of ' + ('time' if wall else 'CPU time')]
+        elif why == 'case':
+            verdict, one = ['timeout', 'no answer within the limit of CPU time of one call'], True
+        elif why == 'output':
+            verdict = ['output', 'the program printed more than the limit']
+        elif why == 'protocol':
+            verdict = ['error', 'the program wrote into the channel of answers']
+        else:
+            one = relay.loaded
+            if kills is not None and cgroup.oom_kills() > kills:
+                verdict = ['memory', 'the program was ended for its use of memory']
+            elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+                verdict = ['timeout', 'no answer within the limit of CPU time']
+            else:
+                verdict = ['error', describe(status)]
+        if not one:
+            rest = [verdict] * relay.left
+            break
+        write_frame({'id': job['id'], 'call': verdict})
+        relay.left -= 1
+        if relay.left == 0:
+            break
+        tidy(worker)
+        UID[0] += 0 if STRICT else 1
+        relay.new_program()
+        worker = Worker(job['count'] - relay.left)
+    # the answer goes out before the sweep: no program begins until that is done, but the host need not wait for it
+    retire = (STRICT and not job['check']) or UID[0] > LAST_UID
+    ms = round((time.monotonic() - started) * 1000, 3)
+    write_frame({'id': job['id'], 'calls': rest, 'ms': ms, 'cpu': cgroup.cpu_seconds(), 'wall': wall, 'retire': retire})
+    tidy(worker)
+    forget_job()
+
+
+def tidy(worker):
+    """Ends what is left of a program. Where that fails the container ends: the host gives what waits to another one."""
+    clean = sweep(None if STRICT else UID[0])
+    worker.close()
+    if not clean:
+        write_frame({'retire': True})
+        os._exit(0)
