@@ -13,7 +13,6 @@ import resource
 import select
 import signal
 import struct
-import time
 
 OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload}
 STRICT = OPTIONS['isolation'] == 'strict'

@@ -299,7 +299,8 @@ def f():
   });
 
   it('calling: a whole program reads its input and prints its answer', async () => {
-    const code = 'import sys\nn = int(input())\nprint(n * 2)\nprint(sys.stdin.read().strip() if n else open(0).read(), end="")';
+    const code =
+      'import sys\nn = int(input())\nprint(n * 2)\nprint(sys.stdin.read().strip() if n else open(0).read(), end="")';
     const calls = await run('main', { style: 'stdio' }, code, [['3\nrest\n'], ['0\nwhole']]);
     assert.deepEqual(calls[0], value('6\nrest'));
     assert.equal(calls[1]!.kind, 'value');

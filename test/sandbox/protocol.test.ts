@@ -115,6 +115,36 @@ describe('the protocol of guests', () => {
     assert.equal(channel.cpuAtHead, 2);
   });
 
+  it('a call may come raw: its kind, the id of the job and its text', async () => {
+    const { channel } = open();
+    const run = channel.run(job);
+    const raw = (kind: string, id: number, text: string) => {
+      const body = Buffer.concat([Buffer.from(kind), Buffer.from([0, 0, 0, id]), Buffer.from(text)]);
+      return Buffer.concat([Buffer.from([0, 0, 0, body.length]), body]);
+    };
+    channel.feed(raw('A', 1, '{"v":"ü"}'));
+    channel.feed(raw('X', 1, '{"e":"E"}'));
+    channel.feed(result(1, []));
+    assert.deepEqual((await run).calls, [
+      { kind: 'value', value: 'ü' },
+      { kind: 'error', message: 'E' },
+    ]);
+    const other = open();
+    const forged = other.channel.run(job);
+    other.channel.feed(raw('A', 2, '{"v":1}'));
+    await assert.rejects(forged, lost(true));
+  });
+
+  it('a guest that could not be cleaned is left; the job that waits there goes elsewhere', async () => {
+    const { channel, state } = open();
+    const [first, second] = [channel.run({ ...job, inputs: [[1]] }), channel.run(job)];
+    channel.feed(result(1, [['answer', '{"v":1}']]));
+    channel.feed(encodeFrame({ retire: true }));
+    assert.deepEqual((await first).calls, [{ kind: 'value', value: 1 }]);
+    await assert.rejects(second, lost(false));
+    assert.ok(!channel.usable && state.destroyed > 0);
+  });
+
   const answers = [
     ['answer', '1'],
     ['answer', '2'],
