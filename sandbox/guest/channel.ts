@@ -164,7 +164,8 @@ export class GuestChannel {
   #take(message: unknown): void {
     if (typeof message === 'object' && message !== null && !('id' in message)) {
       retireFrameSchema.parse(message);
-      return this.retire('the guest could not be cleaned after a program');
+      this.retire('the guest could not be cleaned after a program');
+      return;
     }
     const pending = this.#queue[0];
     if (!pending) throw new Error('an answer without a job');
