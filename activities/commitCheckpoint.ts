@@ -1,10 +1,12 @@
-// Commits a checkpoint: the adapters in PEFT's format (in unified mode one, the generator's), optimizer states, bug archive, pool and split, metadata last.
+// Records the evaluation of an epoch and commits its checkpoint: the adapters in PEFT's format (in unified mode one, the generator's), optimizer states, bug archive, pool and split, metadata last.
 import { ROLES, type Role } from '../core/schema/chain.js';
+import { checkpointName } from '../core/schema/checkpoint.js';
 import { adapterRole } from '../core/schema/config.js';
 import { canonicalJson, digestBytes } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit } from '../store/checkpoints.js';
 import type { Digest, Store } from '../store/store.js';
 import { type Memory, modelDigests, readConfig, readProblems } from './artifacts.js';
+import { recordMetrics } from './recordMetrics.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, CommitCheckpointInput, RoleState } from './types.js';
 
@@ -30,15 +32,20 @@ export async function commitCheckpoint(
     [CHECKPOINT_FILES.split, split],
     [CHECKPOINT_FILES.training, json({ next: input.next, ...(input.plan && { plan: input.plan }) })],
   ]);
+  const { stage, epoch, step, score, seconds } = input;
+  const checkpoint = checkpointName(stage, epoch);
+  const rates = input.validation;
+  const metrics = { kind: 'evaluation', step, split: 'validation', checkpoint, rates, score, seconds } as const;
+  await recordMetrics(scope, { run, metrics });
   const { name, digest } = await commit(
     store,
     run.runId,
     {
-      stage: input.stage,
-      epoch: input.epoch,
-      step: input.step,
-      score: input.score,
-      validation: input.validation,
+      stage,
+      epoch,
+      step,
+      score,
+      validation: rates,
       configDigest: run.config,
       ...modelDigests(run),
       splitDigest: digestBytes(split),

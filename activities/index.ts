@@ -2,6 +2,7 @@
 // same inputs give another output.
 import { collectSolutions } from './collectSolutions.js';
 import { commitCheckpoint } from './commitCheckpoint.js';
+import { composites } from './composites.js';
 import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
 import { generateReasoning } from './generateReasoning.js';
@@ -21,7 +22,8 @@ import { updatePolicy } from './updatePolicy.js';
 
 export type { ActivityDeps, ActivityLog } from './scope.js';
 
-export function createActivities(deps: ActivityDeps) {
+/** Every activity by itself. */
+export function createUnits(deps: ActivityDeps) {
   return {
     prepareRun: repeated(deps, prepareRun),
     reviseRun: repeated(deps, reviseRun),
@@ -40,6 +42,12 @@ export function createActivities(deps: ActivityDeps) {
     prepareSolving: repeated(deps, prepareSolving),
     collectSolutions: memoised(deps, { name: 'collectSolutions', version: 1, run: collectSolutions }),
   };
+}
+
+/** What a worker serves: the units, and the rows of them that workflows call. */
+export function createActivities(deps: ActivityDeps) {
+  const units = createUnits(deps);
+  return { ...units, ...composites(units) };
 }
 
 export type Activities = ReturnType<typeof createActivities>;

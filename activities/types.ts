@@ -208,6 +208,7 @@ export interface CommitCheckpointInput {
   step: number;
   score: number;
   validation: Partial<EvaluationRates>;
+  seconds: number; // of the evaluation
   state: PolicyState;
   memory: Digest;
   next: number; // index of the next step in the stage's plan

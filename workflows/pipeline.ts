@@ -36,7 +36,7 @@ export async function runPipeline(
   const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
 
   await report('evaluating');
-  const before = await measure(context, 0, 'base', undefined);
+  const { rates: before, base } = await measure(context, 0, 'base', undefined);
   const initial: TrainingState = {
     policy: prepared.state,
     memory: prepared.memory,
@@ -70,7 +70,7 @@ export async function runPipeline(
   await report('evaluating');
   const { state } = at;
   const { best } = state;
-  const after = await measure({ ...context, ...at }, state.step, best.name, best.policy);
+  const { rates: after } = await measure({ ...context, ...at }, state.step, best.name, best.policy, base);
   const result: RunResult = {
     runId,
     seed: config.seed,
@@ -104,11 +104,12 @@ async function measure(
   step: number,
   checkpoint: string,
   policy: TrainingState['policy'] | undefined,
-): Promise<EvaluationRates> {
+  known?: string, // the base model's chains
+): Promise<{ rates: EvaluationRates; base: string }> {
   const { acts, run } = context;
-  const { rates, seconds } = await evaluate(context, 'test', policy, { greedy: true });
+  const { rates, seconds, base } = await evaluate(context, 'test', policy, { greedy: true, base: known });
   await acts.recordMetrics({ run, metrics: { kind: 'evaluation', step, split: 'test', checkpoint, rates, seconds } });
-  return rates as EvaluationRates;
+  return { rates: rates as EvaluationRates, base };
 }
 
 /** One chain of the best checkpoint on a problem of the test split, with tests for every stage: for people to read. */

@@ -27,10 +27,9 @@ const cpu: ActivityOptions = { ...BASE, taskQueue: TASK_QUEUES.cpu, startToClose
 const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   prepareRun: gpu(10),
   reviseRun: cpu,
-  generateReasoning: gpu(WHOLE_BATCH),
+  generateChains: gpu(WHOLE_BATCH),
   generateTests: gpu(WHOLE_BATCH),
-  scoreOldPolicy: gpu(WHOLE_BATCH),
-  updatePolicy: gpu(WHOLE_BATCH),
+  trainPolicy: gpu(WHOLE_BATCH),
   prepareSolving: gpu(10),
   quarantineProblems: { ...sandbox, startToCloseTimeout: '12 hours' }, // as many as a file holds
   executeSuite: sandbox,
@@ -66,7 +65,7 @@ export function summaryOf(name: keyof Acts, input: object): string {
     at && `stage ${at.stage} · step ${at.step} · ${at.phase}`,
     role ?? trained?.role,
     evaluated && `${evaluated.split}${evaluated.greedy ? ' greedy' : ''}`,
-    name === 'generateReasoning' && `reasoning ${stage}`,
+    name === 'generateChains' && 'chains',
     targets && `tests (${targets.kind})`,
     suite && `${suite} suite by ${per}`,
     metrics && `${metrics.kind} at step ${metrics.step}`,
@@ -79,12 +78,7 @@ export function summaryOf(name: keyof Acts, input: object): string {
 function partOfStep(name: keyof Acts, input: object): boolean {
   const { position, batch, targets } = input as Described;
   if (name === 'executeSuite') return (input as { suite?: string }).suite === 'baseline';
-  return (
-    position !== undefined ||
-    batch?.kind === 'train' ||
-    (targets !== undefined && targets.kind !== 'evaluation') ||
-    name === 'scoreOldPolicy'
-  );
+  return position !== undefined || batch?.kind === 'train' || (targets !== undefined && targets.kind !== 'evaluation');
 }
 
 export interface ActsHooks {

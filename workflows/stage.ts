@@ -218,15 +218,18 @@ export interface Mark {
 export async function closeEpoch(context: RunContext, state: TrainingState, mark: Mark): Promise<TrainingState> {
   const { acts, run } = context;
   const { stage, epoch, next, plan } = mark;
-  const evaluated = await evaluate(context, 'validation', mark.fresh ? undefined : state.policy, { greedy: false });
-  const { rates, score, seconds } = evaluated;
+  const evaluated = await evaluate(context, 'validation', mark.fresh ? undefined : state.policy, {
+    greedy: false,
+    base: state.base,
+  });
+  const { rates, score, seconds, base } = evaluated;
   const name = checkpointName(stage, epoch);
   const { step, policy, memory } = state;
-  await acts.recordMetrics({
-    run,
-    metrics: { kind: 'evaluation', step, split: 'validation', checkpoint: name, rates, score, seconds },
+  await acts.commitCheckpoint({
+    ...{ run, stage, epoch, step, score, seconds, memory, next, plan },
+    validation: rates,
+    state: policy,
   });
-  await acts.commitCheckpoint({ run, stage, epoch, step, score, validation: rates, state: policy, memory, next, plan });
   const best = score > state.best.score ? { name, score, policy } : state.best;
-  return { ...state, best, validation: rates, closedAt: step };
+  return { ...state, best, validation: rates, base, closedAt: step };
 }

@@ -38,6 +38,7 @@ export interface TrainingState {
   records?: number; // of what people asked for
   best: BestCheckpoint;
   validation: Partial<EvaluationRates>;
+  base?: string; // digest of the base model's chains on the validation split
 }
 
 export interface RunContext {

@@ -155,9 +155,9 @@ describe('steering a run', () => {
   it('a step that is left out leaves no trace but its record', async () => {
     const skipping: Activities = {
       ...acts,
-      updatePolicy: async (input) => {
-        if (input.position.step === 4) throw new StepLeftOut('updatePolicy: no');
-        return acts.updatePolicy(input);
+      trainPolicy: async (input) => {
+        if (input.position.step === 4) throw new StepLeftOut('trainPolicy: no');
+        return acts.trainPolicy(input);
       },
     };
     const result = await runPipeline(skipping, 'run', LONG, { now: () => AT });
@@ -167,16 +167,16 @@ describe('steering a run', () => {
       [1, 2, 3, 4, 5, 6],
     );
     assert.deepEqual(await controls(), [
-      { kind: 'control', step: 3, index: 0, action: 'skip', reason: 'updatePolicy: no', at: AT },
+      { kind: 'control', step: 3, index: 0, action: 'skip', reason: 'trainPolicy: no', at: AT },
     ]);
   });
 
   it('an epoch all of whose steps are left out has no checkpoint of its own', async () => {
     const skipping: Activities = {
       ...acts,
-      updatePolicy: async (input) => {
+      trainPolicy: async (input) => {
         if (input.position.phase === 'alternating') throw new StepLeftOut('no');
-        return acts.updatePolicy(input);
+        return acts.trainPolicy(input);
       },
     };
     await runPipeline(skipping, 'run', LONG);

@@ -181,7 +181,7 @@ describe('a run under control', function () {
       const handle = await start();
       const waiting = await until(handle, ({ state }) => state === 'waiting');
       assert.deepEqual(waiting.failure, {
-        activity: 'updatePolicy',
+        activity: 'trainPolicy',
         code: 'BAD_ADAPTER',
         message: 'the disk ate it',
         inStep: true,
@@ -192,7 +192,7 @@ describe('a run under control', function () {
         [['waiting'], ['BAD_ADAPTER']],
       );
       mend();
-      assert.equal(await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] }), 'retry: updatePolicy');
+      assert.equal(await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] }), 'retry: trainPolicy');
       const result = (await handle.result()) as RunResult;
       assert.deepEqual(result.digests, (await expected()).digests);
       assert.deepEqual((await handle.describe()).searchAttributes.GauntletFailure ?? [null], [null]);
@@ -223,7 +223,7 @@ describe('a run under control', function () {
       await handle.result();
       assert.equal((await records(handle, 'step')).length, 5);
       const [left] = (await records(handle, 'control')) as ControlMetrics[];
-      assert.deepEqual([left!.action, left!.reason, left!.step], ['skip', 'updatePolicy: the disk ate it', 1]);
+      assert.deepEqual([left!.action, left!.reason, left!.step], ['skip', 'trainPolicy: the disk ate it', 1]);
     });
 
     it('ends where it is told to, with the failure as its own', async () => {

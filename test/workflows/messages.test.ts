@@ -16,18 +16,18 @@ describe('what a workflow says of itself', () => {
     const batch = { kind: 'train', role: 'generator', position: POSITION } as const;
     const evaluation = { kind: 'evaluation', split: 'test', problems: 4, greedy: true } as const;
     const lines = [
-      summaryOf('generateReasoning', { batch, stage: 4 }),
-      summaryOf('generateReasoning', { batch: evaluation, stage: 4 }),
+      summaryOf('generateChains', { batch }),
+      summaryOf('generateChains', { batch: evaluation }),
       summaryOf('generateTests', { targets: { kind: 'selected', targets: 'sha256:0', position: POSITION } }),
       summaryOf('executeSuite', { per: 'target', suite: 'hidden' }),
-      summaryOf('updatePolicy', { role: 'discriminator', position: POSITION }),
+      summaryOf('trainPolicy', { role: 'discriminator', position: POSITION }),
       summaryOf('commitCheckpoint', { stage: 2, epoch: 3 }),
       summaryOf('recordMetrics', { metrics: { kind: 'step', step: 9 } }),
       summaryOf('prepareRun', { runId: 'r' }),
     ];
     assert.deepEqual(lines, [
-      'stage 2 · step 7 · alternating · generator · reasoning 4',
-      'test greedy · reasoning 4',
+      'stage 2 · step 7 · alternating · generator · chains',
+      'test greedy · chains',
       'stage 2 · step 7 · alternating · tests (selected)',
       'hidden suite by target',
       'stage 2 · step 7 · alternating · discriminator',

@@ -5,12 +5,13 @@ import type { PolicyState } from '../../activities/types.js';
 import { checkpointScore } from '../../core/rl/scores.js';
 import type { EvaluationRates } from '../../core/schema/run.js';
 import type { RunContext } from '../state.js';
-import { sampleChains } from './sampling.js';
+import { type Sampled, sampleChains } from './sampling.js';
 
 export interface Evaluated {
   rates: Partial<EvaluationRates>;
   score: number;
   seconds: number;
+  base: string; // digest of the base model's chains: the same in every evaluation of a split
 }
 
 /** `policy` absent: the base model. */
@@ -18,7 +19,7 @@ export async function evaluate(
   context: RunContext,
   split: 'validation' | 'test',
   policy: PolicyState | undefined,
-  { greedy }: { greedy: boolean },
+  { greedy, base }: { greedy: boolean; base?: string | undefined },
 ): Promise<Evaluated> {
   const { acts, run, config } = context;
   const problems = split === 'test' ? config.evaluation.testProblems : config.evaluation.problems;
@@ -27,23 +28,23 @@ export async function evaluate(
     seconds += result.seconds;
     return result;
   };
+  const sample = async (adapter: string | undefined, isGreedy: boolean): Promise<Sampled> =>
+    timed(await sampleChains(context, { kind: 'evaluation', split, problems, greedy: isGreedy }, adapter));
   const judge = async (
     adapter: string | undefined,
     isGreedy: boolean,
   ): Promise<{ chains: string; verdicts: string }> => {
-    const { chains } = timed(
-      await sampleChains(context, { kind: 'evaluation', split, problems, greedy: isGreedy }, adapter),
-    );
+    const { chains } = await sample(adapter, isGreedy);
     const { verdicts } = timed(await acts.executeSuite({ run, per: 'problem', suite: 'hidden', chains }));
     return { chains, verdicts };
   };
   const sampled = await judge(policy?.generator.adapter, false);
   const greedily = greedy ? await judge(policy?.generator.adapter, true) : undefined;
-  const base = policy === undefined ? sampled : await judge(undefined, false);
+  const chains = base ?? (policy === undefined ? sampled.chains : (await sample(undefined, false)).chains);
   const { tests } = timed(
     await acts.generateTests({
       run,
-      targets: { kind: 'evaluation', chains: base.chains },
+      targets: { kind: 'evaluation', chains },
       samples: 1,
       adapter: policy?.discriminator.adapter,
     }),
@@ -58,5 +59,5 @@ export async function evaluate(
     }),
   );
   const { reward, seconds: _, ...rates } = summary;
-  return { rates, score: checkpointScore(reward ?? 0, rates.testValidity), seconds };
+  return { rates, score: checkpointScore(reward ?? 0, rates.testValidity), seconds, base: chains };
 }

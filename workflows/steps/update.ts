@@ -1,4 +1,4 @@
-// What both kinds of step end with: rewards, old log-probs, the policy update, and the record of it.
+// What both kinds of step end with: rewards, the policy update, and the record of it.
 import type { PolicyState } from '../../activities/types.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
@@ -25,18 +25,11 @@ export async function updateRole(
   const { verdicts, chains, tests, memory } = rollout;
   const rewarded = await acts.computeRewards({ run, role, position, verdicts, chains, tests, memory });
   const before = state.policy[role];
-  const scored = await acts.scoreOldPolicy({
-    run,
-    role,
-    trajectories: rewarded.trajectories,
-    adapter: before.adapter,
-    valueHead: before.valueHead,
-  });
-  const updated = await acts.updatePolicy({
+  const updated = await acts.trainPolicy({
     run,
     role,
     position,
-    trajectories: scored.trajectories,
+    trajectories: rewarded.trajectories,
     state: before,
     learningRate,
   });
@@ -53,7 +46,7 @@ export async function updateRole(
     learningRate,
     sampledTokens: rollout.sampledTokens,
     tokensPerSecond: rollout.sampledTokens / Math.max(rollout.generationSeconds, 1e-9),
-    seconds: rollout.seconds + rewarded.seconds + scored.seconds + updated.seconds,
+    seconds: rollout.seconds + rewarded.seconds + updated.seconds,
   };
   await acts.recordMetrics({ run, metrics });
   const policy: PolicyState =
