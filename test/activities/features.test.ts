@@ -89,7 +89,7 @@ describe('features of a run', () => {
     const { files, metadata } = await loadCheckpoint(world.deps.store, 'run', 'latest');
     const bias = (role: string) => new Float32Array(files.get(`${role}/value_head.safetensors`)!.slice().buffer)[0]!;
     assert.ok(bias('generator') !== 0 && bias('discriminator') !== 0);
-    assert.equal(Object.keys(metadata.files).length, 11);
+    assert.equal(Object.keys(metadata.files).length, 12);
     assert.ok((await verifyCheckpoints(world.deps.store, 'run')).every((report) => report.problems.length === 0));
     for (const step of await steps('run')) {
       assert.equal(step.update.valueLoss, 0.5);
