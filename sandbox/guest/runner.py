@@ -40,7 +40,10 @@ def encode(value, depth, budget):
         return {'f': float.__repr__(value)}
     if issubclass(kind, str):
         spend(budget, str.__len__(value))
-        return str.__str__(value)
+        plain = str.__str__(value)
+        if not str.isascii(plain) and has_surrogate_pair(plain):
+            raise Unsendable('two surrogates that JSON would make one character')
+        return plain
     if issubclass(kind, list):
         return [encode(x, depth + 1, budget) for x in list.__iter__(value)]
     if issubclass(kind, tuple):
@@ -79,6 +82,12 @@ def refusal(kind):
     if lazy or any(entry_of(names_of(base), '__next__')[0] for base in bases_of(kind)):
         return shown + ' is no finished answer: return a list, not an iterator, generator, range or view'
     return shown + ' is not plain data'
+
+
+def has_surrogate_pair(text):
+    """A pair of code points that UTF-16, and so JSON, cannot tell from one character beyond it."""
+    units = str.encode(text, 'utf-16-le', 'surrogatepass')
+    return bytes.decode(units, 'utf-16-le', 'surrogatepass') != text
 
 
 def spend(budget, size):

@@ -27,6 +27,7 @@ export interface MemFs {
   streams: (Stream | null)[];
   lookupPath(path: string, options: { follow: boolean }): { node: Node };
   isFile(mode: number): boolean;
+  isChrdev(mode: number): boolean;
   readdir(path: string): string[];
   lstat(path: string): { mode: number };
   isDir(mode: number): boolean;
@@ -38,9 +39,10 @@ export interface MemFs {
   [method: string]: unknown;
 }
 
-/** Bytes that a write may add, a hole before it included; what is not a file takes none. */
+/** Bytes that a write may add: of a file with the hole before it, of a pipe all, of a device none. */
 function growth({ node, position }: Stream, length: number, at: number | undefined, fs: MemFs): number {
-  if (!node || !fs.isFile(node.mode)) return 0;
+  if (!node || fs.isChrdev(node.mode)) return 0;
+  if (!fs.isFile(node.mode)) return length;
   return Math.max(length, (at ?? position) + length - (node.usedBytes ?? 0));
 }
 

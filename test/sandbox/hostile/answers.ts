@@ -1,0 +1,217 @@
+// Answers that are made to be taken for others: numbers at the edges, containers and strings that pretend, sizes and
+// depths. What is right by Python's own equality passes.
+import { type HostileRow, three } from './row.js';
+
+type Tests = HostileRow['tests'];
+const row = (id: string, code: string, tests: Tests, expect: string, why: string): HostileRow => ({
+  id,
+  code,
+  entry: 'f',
+  tests,
+  expect,
+  why,
+});
+const one = (expected: unknown): Tests => [[[1], expected]] as Tests;
+const f = (text: string) => ({ f: text });
+
+export const ANSWERS: HostileRow[] = [
+  row(
+    'nan_for_numbers',
+    'def f(x): return [float("nan")] * 3',
+    one([f('0.5'), 1, f('inf')]),
+    'fail',
+    'nan equals nan alone',
+  ),
+  row(
+    'inf_for_largest',
+    'def f(x): return float("inf")',
+    one(f('1.7976931348623157e+308')),
+    'fail',
+    'no tolerance reaches infinity',
+  ),
+  row(
+    'huge_int_for_inf',
+    'def f(x): return [10 ** 400, -10 ** 400]',
+    one([f('inf'), f('-inf')]),
+    'fail',
+    'an int beyond floats is not infinity',
+  ),
+  row(
+    'float_for_neighbour_int',
+    'def f(x): return float(2 ** 53)',
+    one({ i: '0x20000000000001' }),
+    'fail',
+    'no rounding where an int is expected',
+  ),
+  row(
+    'int_for_neighbour_int',
+    'def f(x): return 2 ** 64 + 1',
+    one({ i: '0x10000000000000000' }),
+    'fail',
+    'big ints compare exactly',
+  ),
+  row(
+    'minus_zero',
+    'def f(x): return [-0.0, {-0.0}, {-0.0: 1}]',
+    one([0, { s: [0] }, { d: [[0, 1]] }]),
+    'pass',
+    'minus zero equals zero, as keys too',
+  ),
+  row(
+    'bools_nested',
+    'def f(x): return [True, (1.0, (False,)), {True: [1]}]',
+    one([1, [1, [0]], { d: [[1, [true]]] }]),
+    'pass',
+    'True == 1 at any depth',
+  ),
+  row(
+    'bool_for_text',
+    'def f(x): return [True, 1, None]',
+    one(['True', '1', 'None']),
+    'fail',
+    'text is not what it spells',
+  ),
+  row(
+    'list_subclass_at_depth',
+    'class L(list):\n  def __iter__(s): return iter([1, 2])\n  def __len__(s): return 2\n  def __getitem__(s, i): return 1\n  def __eq__(s, o): return True\ndef f(x): return {"k": ({"m": L([9])},)}',
+    one({ d: [['k', { t: [{ d: [['m', [1, 2]]] }] }]] }),
+    'fail',
+    'the list that it is, not the one it shows',
+  ),
+  row(
+    'dict_subclass_at_depth',
+    'class D(dict):\n  def items(s): return [(1, 2)]\n  def keys(s): return [1]\n  def __missing__(s, k): return 2\n  def __contains__(s, k): return True\ndef f(x): return [[D()]]',
+    one([[{ d: [[1, 2]] }]]),
+    'fail',
+    'the dict that it is',
+  ),
+  row(
+    'str_subclass_as_key',
+    'class S(str):\n  def __eq__(s, o): return True\n  def __hash__(s): return hash("b")\n  def __str__(s): return "b"\ndef f(x): return [{S("a")}, {S("a"): 1}]',
+    one([{ s: ['b'] }, { d: [['b', 1]] }]),
+    'fail',
+    'keys are compared outside',
+  ),
+  row(
+    'metaclass_that_lies',
+    'class M(type):\n  def __instancecheck__(s, o): return True\n  def __subclasscheck__(s, o): return True\n  mro = lambda s: [s, object]\nclass A(metaclass=M):\n  __class__ = property(lambda s: int)\n  def __index__(s): return s.n\n  __int__ = __index__\ndef f(x):\n  a = A(); a.n = 2\n  return a',
+    one(2),
+    'error',
+    'an object is not an int because it says so',
+  ),
+  row(
+    'float_key_for_int',
+    'def f(x): return {1.0: "x", False: "y"}',
+    one({
+      d: [
+        [1, 'x'],
+        [0, 'y'],
+      ],
+    }),
+    'pass',
+    'equal keys are one key',
+  ),
+  row(
+    'far_floats_in_set',
+    'def f(x): return {0.3001, 0.3}',
+    one({ s: [f('0.3'), f('0.30000000000000004')] }),
+    'fail',
+    'one near float does not stand for two',
+  ),
+  row('more_in_set', 'def f(x): return {0, 1, 2, 3}', one({ s: [1, 2] }), 'fail', 'a superset is another set'),
+  row('more_in_dict', 'def f(x): return {1: 1, 2: 2}', one({ d: [[1, 1]] }), 'fail', 'another key is another dict'),
+  row(
+    'surrogates_for_character',
+    'def f(x): return "\\ud83d\\ude00"',
+    one('😀'),
+    'fail|error',
+    'two lone surrogates are not the character that they spell in UTF-16',
+  ),
+  row(
+    'surrogates_in_key',
+    'def f(x): return {"a": ["\\ud83d\\ude00"]}',
+    one({ d: [['a', ['😀']]] }),
+    'fail|error',
+    'the same at depth',
+  ),
+  row(
+    'characters_beyond',
+    'def f(x): return ["😀", "\\udc00\\ud800", "\\x00", "é"]',
+    one(['😀', '\udc00\ud800', '\0', 'é']),
+    'pass',
+    'what can travel does',
+  ),
+  row('decomposed_text', 'def f(x): return "e\\u0301"', one('é'), 'fail', 'no normal form is applied'),
+  row('bytes_for_text', 'def f(x): return [b"a", bytearray(b"b")]', one(['a', 'b']), 'fail', 'bytes are not text'),
+  row('bytearray_for_bytes', 'def f(x): return bytearray(b"ab")', one({ b: 'YWI=' }), 'pass', 'bytearray == bytes'),
+  row('complex_for_int', 'def f(x): return [2 + 0j, 2.0, 2 + 0j]', one([2, 2, f('2.0')]), 'pass', 'as in Python'),
+  row(
+    'empty_for_empty',
+    'def f(x): return [{}, set(), None, "", 0][x]',
+    three({ s: [] }, [], []),
+    'fail',
+    'empty things of other kinds',
+  ),
+  row('pairs_for_dict', 'def f(x): return [("a", 1)]', one({ d: [['a', 1]] }), 'fail', 'a list of pairs is no dict'),
+  row('tag_for_value', 'def f(x): return {"f": "0.5"}', one(f('0.5')), 'fail', 'a dict that looks like a tag'),
+  row(
+    'tag_by_lists',
+    'def f(x): return [["d", []], {"s": [1]}, {"i": "0x2"}]',
+    one([{ d: [] }, { s: [1] }, 2]),
+    'fail',
+    'the same with other tags',
+  ),
+  row(
+    'named_kinds',
+    'import collections, enum\nT = collections.namedtuple("T", "a b")\nclass E(enum.IntEnum):\n  A = 2\ndef f(x): return [T(1, 2), E.A, collections.Counter("aab"), collections.OrderedDict(a=1)]',
+    one([
+      [1, 2],
+      2,
+      {
+        d: [
+          ['a', 2],
+          ['b', 1],
+        ],
+      },
+      { d: [['a', 1]] },
+    ]),
+    'pass',
+    'subclasses are what they are made of',
+  ),
+  row(
+    'kinds_that_do_not_travel',
+    'import collections, decimal, array\ndef f(x): return [None, decimal.Decimal(1), collections.deque([1]), array.array("i", [1])][x]',
+    three(1, [1], [1]),
+    'error',
+    'objects are refused, not guessed',
+  ),
+  row(
+    'shared_parts_explode',
+    'def f(x):\n  a = [0] * 10\n  for _ in range(12): a = [a] * 10\n  return a',
+    one([]),
+    'error',
+    'ten to the twelfth parts from a hundred lists',
+  ),
+  row('cycle_through_dict', 'def f(x):\n  d = {}\n  d["self"] = [d]\n  return d', one({ d: [] }), 'error', 'a cycle'),
+  row(
+    'cycle_that_looks_small',
+    'class D(dict):\n  def __len__(s): return 0\n  def items(s): return ()\ndef f(x):\n  d = D(); d[1] = d\n  return d',
+    one({ d: [] }),
+    'error',
+    'a cycle that hides its items',
+  ),
+  row(
+    'changed_while_encoded',
+    'import threading\nD = {i: i for i in range(50000)}\ndef spin():\n  n = 0\n  while True:\n    D[n] = n; D.pop(n, None); n += 1\nclass K(dict): pass\ndef f(x):\n  threading.Thread(target=spin, daemon=True).start()\n  return D',
+    one('x'),
+    'fail|error',
+    'a dict that changes size under the encoder',
+  ),
+  row(
+    'recursion_limit_low',
+    'import sys\ndef f(x):\n  sys.setrecursionlimit(len(__import__("inspect").stack()) + 12)\n  return [[[[[[[[x]]]]]]]]',
+    one([[[[[[[1]]]]]]]),
+    'fail|error',
+    'too little stack for the encoder',
+  ),
+];
