@@ -1,7 +1,6 @@
 // What workflows call for the two longest parts of a step. Each is a row of memoised activities in one: an attempt that
 // follows a killed one takes what is finished from the store, and the history holds one activity instead of many.
 import type { Stage } from '../core/schema/chain.js';
-import type { createUnits } from './index.js';
 import type {
   GenerateReasoningInput,
   GenerateReasoningOutput,
@@ -10,8 +9,7 @@ import type {
   UpdatePolicyInput,
   UpdatePolicyOutput,
 } from './types.js';
-
-type Units = ReturnType<typeof createUnits>;
+import type { Units } from './units.js';
 
 export interface GenerateChainsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
   stages: Stage[]; // of a chain, in order

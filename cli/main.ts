@@ -10,6 +10,7 @@ import { addDoctor } from './commands/doctor.js';
 import { addFork } from './commands/fork.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
+import { addReplay } from './commands/replay.js';
 import { addReport } from './commands/report.js';
 import { addResume } from './commands/resume.js';
 import { addSandbox } from './commands/sandbox.js';
@@ -35,6 +36,7 @@ const COMMANDS = [
   addFork,
   addSchedule,
   addReport,
+  addReplay,
   addCheckpoints,
   addSolve,
   addShow,

@@ -36,6 +36,18 @@ export const stepMetricsSchema = z.strictObject({
   sampledTokens: z.int(),
   tokensPerSecond: z.number(), // of generation
   seconds: z.number(), // of all activities of the step
+  /** Digests of what the rewards were computed from, and of what came out: see `gauntlet replay`. */
+  artifacts: z
+    .strictObject({
+      config: z.string(),
+      problems: z.string(),
+      verdicts: z.string(),
+      chains: z.string().optional(),
+      tests: z.string().optional(),
+      memory: z.string(),
+      trajectories: z.string(),
+    })
+    .optional(),
 });
 export type StepMetrics = z.infer<typeof stepMetricsSchema>;
 

@@ -47,6 +47,10 @@ export async function updateRole(
     sampledTokens: rollout.sampledTokens,
     tokensPerSecond: rollout.sampledTokens / Math.max(rollout.generationSeconds, 1e-9),
     seconds: rollout.seconds + rewarded.seconds + updated.seconds,
+    artifacts: {
+      ...{ config: run.config, problems: run.problems, verdicts, chains, tests, memory },
+      trajectories: rewarded.trajectories,
+    },
   };
   await acts.recordMetrics({ run, metrics });
   const policy: PolicyState =

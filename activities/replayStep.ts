@@ -1,0 +1,60 @@
+// Recomputes the rewards of a past step from its recorded artifacts, without a model: what an update was trained on can
+// be checked by anyone who has the store.
+import { GauntletError } from '../core/errors.js';
+import { type StepMetrics, stepMetricsSchema } from '../core/schema/metrics.js';
+import { readMetrics, readRun } from '../store/runs.js';
+import { computeRewards } from './computeRewards.js';
+import { executeSuite } from './executeSuite.js';
+import { type ActivityDeps, openScope } from './scope.js';
+import type { RunRef } from './types.js';
+
+export interface StepReplay {
+  step: number;
+  role: StepMetrics['role'];
+  reward: number; // recomputed mean
+  recorded: number;
+  matches: boolean;
+  differs: string[]; // names of what is not as recorded: verdicts, trajectories or a figure
+}
+
+/** Recorded steps of a run. @throws GauntletError NOT_FOUND */
+export async function recordedSteps({ store }: Pick<ActivityDeps, 'store'>, runId: string): Promise<StepMetrics[]> {
+  await readRun(store, runId);
+  const parsed = (await readMetrics(store, runId)).map((record) => stepMetricsSchema.safeParse(record));
+  return parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));
+}
+
+/**
+ * `execute`: the programs are run again too, and their verdicts compared.
+ * @throws GauntletError NOT_FOUND where artifacts are gone, BAD_INPUT for a step of an earlier version
+ */
+export async function replayStep(
+  deps: ActivityDeps,
+  runId: string,
+  recorded: StepMetrics,
+  { execute }: { execute: boolean },
+): Promise<StepReplay> {
+  const { artifacts, step, role, stage, phase, epoch } = recorded;
+  if (artifacts === undefined) {
+    throw new GauntletError('BAD_INPUT', `step ${step} of run ${runId} was recorded without its artifacts`);
+  }
+  const scope = openScope(deps, '');
+  const { config, problems, verdicts, chains, tests, memory } = artifacts;
+  // rewards and verdicts ask for no model: a run's bases are none of theirs
+  const run = { runId, config, problems } as RunRef;
+  const differs: string[] = [];
+  if (execute) {
+    const per = role === 'generator' ? 'problem' : 'target';
+    const again = await executeSuite(scope, { run, per, suite: 'baseline', chains, tests });
+    if (again.verdicts !== verdicts) differs.push('verdicts');
+  }
+  const rewarded = await computeRewards(scope, {
+    ...{ run, role, verdicts, chains, tests, memory },
+    position: { stage, phase, epoch, step, role },
+  });
+  if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');
+  const figures = Object.entries(rewarded.metrics).filter(([name, value]) => recorded[name as 'reward'] !== value);
+  differs.push(...figures.map(([name]) => name));
+  const { reward } = rewarded.metrics;
+  return { step, role, reward, recorded: recorded.reward, matches: differs.length === 0, differs };
+}

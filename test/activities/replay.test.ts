@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { createActivities } from '../../activities/index.js';
+import { recordedSteps, replayStep } from '../../activities/replayStep.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+describe('replaying the rewards of a run', () => {
+  let world: Doubles;
+  before(async () => {
+    world = await doubles();
+    await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
+    world.deps.engine = () => assert.fail('no model is asked for');
+  });
+  after(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('gives every step of both roles its recorded rewards, from artifacts alone', async () => {
+    const steps = await recordedSteps(world.deps, 'run');
+    assert.equal(steps.length, 6);
+    const jobs = world.sandbox.jobs.length;
+    for (const step of steps) {
+      const replay = await replayStep(world.deps, 'run', step, { execute: false });
+      assert.deepEqual([replay.matches, replay.differs, replay.reward], [true, [], step.reward]);
+    }
+    assert.equal(world.sandbox.jobs.length, jobs, 'nothing was executed');
+  });
+
+  it('runs the programs again where that is asked for', async () => {
+    const [step] = await recordedSteps(world.deps, 'run');
+    const jobs = world.sandbox.jobs.length;
+    assert.equal((await replayStep(world.deps, 'run', step!, { execute: true })).matches, true);
+    assert.ok(world.sandbox.jobs.length > jobs);
+  });
+
+  it('says what differs', async () => {
+    const [, step] = await recordedSteps(world.deps, 'run');
+    const other = { ...step!, reward: step!.reward + 1, artifacts: { ...step!.artifacts!, trajectories: 'sha256:0' } };
+    const replay = await replayStep(world.deps, 'run', other, { execute: false });
+    assert.deepEqual([replay.matches, replay.differs], [false, ['trajectories', 'reward']]);
+    const run = world.sandbox.run.bind(world.sandbox);
+    world.sandbox.run = async (jobs) =>
+      (await run(jobs)).map((result) => ({ ...result, calls: result.calls.map(() => ({ kind: 'value', value: -1 })) }));
+    assert.deepEqual((await replayStep(world.deps, 'run', step!, { execute: true })).differs, ['verdicts']);
+    world.sandbox.run = run;
+  });
+
+  it('refuses a step of a version that did not record them, and a run that is none', async () => {
+    const [step] = await recordedSteps(world.deps, 'run');
+    await assert.rejects(replayStep(world.deps, 'run', { ...step!, artifacts: undefined }, { execute: false }), {
+      code: 'BAD_INPUT',
+      message: /without its artifacts/,
+    });
+    await assert.rejects(recordedSteps(world.deps, 'nobody'), { code: 'NOT_FOUND' });
+  });
+});
