@@ -3,6 +3,7 @@
 import { definitionsOf } from '../core/parse/definitions.js';
 import { type Calling, callingSchema, type Shape } from '../core/schema/calling.js';
 import type { TestCase } from '../core/schema/problem.js';
+import type { Value } from '../core/schema/value.js';
 import type { Signature } from './signature.js';
 
 /** `f`, or `Class.f` where only a class has it: the signature's own, else the reference's. */
@@ -13,6 +14,34 @@ export function entryOf(signature: string, name: string, reference: string): str
   if (isFunction) return name;
   const found = owner(reference) ?? owner(`${signature.trimEnd().replace(/:?$/, ':')} pass`);
   return found === undefined ? name : `${found}.${name}`;
+}
+
+/** What a model is shown for an entry `Class.f`: the class too, since a method alone is not what will be called. */
+export function shownSignature(signature: string, entry: string): string {
+  const [owner, method] = entry.split('.');
+  if (method === undefined || new RegExp(`\\bclass\\s+${owner}\\b`).test(signature)) return signature.trim();
+  const lines = signature.trim().split('\n');
+  const at = lines.findIndex((line) => /^\s*(?:async\s+)?def\b/.test(line));
+  const inner = lines.slice(at).map((line) => `    ${line}`);
+  return [...lines.slice(0, at), `class ${owner}:`, ...inner].join('\n');
+}
+
+/** A test whose answer is a linked list or a tree: None is the empty one, and gaps at the end of a tree are not written. */
+export function inShape(test: TestCase, calling: Calling | undefined): TestCase {
+  const { observe = 'result', parameters = [], result = 'value' } = calling ?? {};
+  const shape = observe === 'result' ? result : (parameters[observe] ?? 'value');
+  const one = (value: Value, of: Shape): Value => {
+    if (value === null) return [];
+    if (of !== 'TreeNode' || !Array.isArray(value)) return value;
+    let end = value.length;
+    while (end > 0 && value[end - 1] === null) end--;
+    return value.slice(0, end);
+  };
+  if (shape === 'value') return test;
+  const { expected } = test;
+  if (shape === 'ListNode' || shape === 'TreeNode') return { ...test, expected: one(expected, shape) };
+  const of = shape === 'ListNode[]' ? 'ListNode' : 'TreeNode';
+  return { ...test, expected: Array.isArray(expected) ? expected.map((x) => one(x, of)) : expected };
 }
 
 /** Undefined where plain values go in and the answer is the result. */

@@ -1,7 +1,8 @@
-// One assert statement as a test: `assert f(args) == expected` and its relatives. Parsed, never run.
+// One claim as a test: `assert f(args) == expected` and its relatives, unittest's methods too. Parsed, never run.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
-import type { LiteralReason } from './arithmetic.js';
+import type { Value } from '../schema/value.js';
+import { isTuple, type LiteralReason } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
 import { children, parsePython } from './tree.js';
 
@@ -13,50 +14,138 @@ export class SalvageProblem extends Error {
   }
 }
 
-interface AssertOptions {
-  entry: string;
-  arity?: number;
+export interface AssertOptions {
+  entry: string; // 'f', or 'Class.f': then f of whatever object
+  arity?: number | undefined;
 }
+
+/** What the statements before a claim have bound: literals, and answers of the function under test. */
+export interface Bindings {
+  names: Map<string, Value>;
+  answers: Map<string, Value[]>; // by the arguments that were given
+}
+export const noBindings = (): Bindings => ({ names: new Map(), answers: new Map() });
 
 /**
  * `assert f(…) == x`, `x == f(…)`, `f(…) is None|True|False`, bare `f(…)` (True) and `not f(…)` (False), with or without
- * a message or brackets; f may be called through an object (`Solution().f`).
+ * a message or brackets, and the methods of unittest that say the same; f may be called through an object
+ * (`Solution().f`).
  * @throws SalvageProblem, LiteralProblem
  */
 export function assertedTest(source: string, options: AssertOptions): TestCase {
   const { text, top } = parsePython(source.trim());
-  const statement = top.firstChild;
-  const claim = statement?.name === 'AssertStatement' ? children(statement)[1] : undefined;
-  if (!claim) throw new SalvageProblem('syntax');
-  const { call, expected } = readClaim(unwrap(claim), text);
-  const [callee, list] = children(call);
-  if (calledName(callee!, text) !== options.entry) throw new SalvageProblem('wrong-function');
-  const given = children(list!)
-    .slice(1, -1)
-    .filter((node) => node.name !== ',');
-  if (given.some((node) => node.name === 'AssignOp' || node.name === '*' || node.name === '**')) {
-    throw new SalvageProblem('unsupported-assert');
-  }
-  const evaluation = new Evaluation(text);
-  const args = given.map((node) => evaluation.value(node));
-  if (options.arity !== undefined && args.length !== options.arity) throw new SalvageProblem('arity');
-  return { args, expected: typeof expected === 'boolean' ? expected : evaluation.value(expected) };
+  if (!top.firstChild) throw new SalvageProblem('syntax');
+  return claimedTest(top.firstChild, text, options, noBindings());
 }
 
-function readClaim(claim: SyntaxNode, text: string): { call: SyntaxNode; expected: SyntaxNode | boolean } {
-  if (claim.name === 'CallExpression') return { call: claim, expected: true };
-  const [first, second, third, ...rest] = children(claim);
-  if (claim.name === 'UnaryExpression' && first!.name === 'not') {
-    const operand = unwrap(second!);
-    if (operand.name === 'CallExpression') return { call: operand, expected: false };
+/** True for a statement that checks something in a form that may be understood. */
+export function isClaim(statement: SyntaxNode, text: string): boolean {
+  return statement.name === 'AssertStatement' || unittestMethod(statement, text) !== undefined;
+}
+
+/** @throws SalvageProblem, LiteralProblem */
+export function claimedTest(statement: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): TestCase {
+  const reader = new ClaimReader(text, options, bound);
+  const method = unittestMethod(statement, text);
+  if (method !== undefined) return reader.unittest(method, children(statement)[0]!);
+  const claim = statement.name === 'AssertStatement' ? children(statement)[1] : undefined;
+  if (!claim) throw new SalvageProblem('syntax');
+  return reader.read(unwrap(claim));
+}
+
+/** The arguments of a call of the function under test. @throws SalvageProblem, LiteralProblem */
+export function calledWith(call: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): Value[] {
+  return new ClaimReader(text, options, bound).argumentsOf(call);
+}
+
+const EQUAL = /^assert(?:Equals?|ListEqual|TupleEqual|DictEqual|SetEqual|SequenceEqual|MultiLineEqual|Is)$/;
+const CONSTANT: Readonly<Record<string, Value>> = { assertTrue: true, assertFalse: false, assertIsNone: null };
+
+class ClaimReader {
+  private readonly evaluation: Evaluation;
+  constructor(
+    private readonly text: string,
+    private readonly options: AssertOptions,
+    private readonly bound: Bindings,
+  ) {
+    this.evaluation = new Evaluation(text, undefined, bound.names);
   }
-  if (claim.name === 'BinaryExpression' && first && second && third && rest.length === 0) {
-    const equality = text.slice(second.from, second.to) === '==' || second.name === 'is';
-    const [left, right] = [unwrap(first), unwrap(third)];
-    if (equality && left.name === 'CallExpression') return { call: left, expected: right };
-    if (equality && right.name === 'CallExpression') return { call: right, expected: left };
+
+  read(claim: SyntaxNode): TestCase {
+    if (this.isAnswer(claim)) return this.test(claim, true);
+    const [first, second, third, ...rest] = children(claim);
+    if (claim.name === 'UnaryExpression' && first!.name === 'not') {
+      const operand = unwrap(second!);
+      if (this.isAnswer(operand)) return this.test(operand, false);
+    }
+    if (claim.name === 'BinaryExpression' && first && second && third && rest.length === 0) {
+      if (this.text.slice(second.from, second.to) === '==' || second.name === 'is')
+        return this.either(unwrap(first), unwrap(third));
+    }
+    throw new SalvageProblem('unsupported-assert');
   }
-  throw new SalvageProblem('unsupported-assert');
+
+  /** `self.assertEqual(f(…), x)` and the like. */
+  unittest(method: string, call: SyntaxNode): TestCase {
+    const given = children(children(call)[1]!)
+      .slice(1, -1)
+      .filter((node) => node.name !== ',');
+    const [first, second] = given.map(unwrap);
+    if (EQUAL.test(method) && first && second) return this.either(first, second);
+    if (Object.hasOwn(CONSTANT, method) && first && this.isAnswer(first)) return this.test(first, CONSTANT[method]!);
+    if (method === 'assertTrue' && first) return this.read(first);
+    throw new SalvageProblem('unsupported-assert');
+  }
+
+  argumentsOf(call: SyntaxNode): Value[] {
+    const [callee, list] = children(call) as [SyntaxNode, SyntaxNode];
+    if (calledName(callee, this.text) !== nameOf(this.options.entry)) throw new SalvageProblem('wrong-function');
+    const given = children(list)
+      .slice(1, -1)
+      .filter((node) => node.name !== ',');
+    if (given.some((node) => node.name === 'AssignOp' || node.name === '**'))
+      throw new SalvageProblem('unsupported-assert');
+    const args: Value[] = [];
+    for (const [i, node] of given.entries()) {
+      if (node.name === '*') continue;
+      const value = this.evaluation.value(node);
+      if (given[i - 1]?.name !== '*') args.push(value);
+      else if (Array.isArray(value)) args.push(...value);
+      else if (isTuple(value)) args.push(...value.t);
+      else throw new SalvageProblem('unsupported-assert');
+    }
+    const { arity } = this.options;
+    if (arity !== undefined && args.length !== arity) throw new SalvageProblem('arity');
+    return args;
+  }
+
+  private either(left: SyntaxNode, right: SyntaxNode): TestCase {
+    if (this.isAnswer(left)) return this.test(left, right);
+    if (this.isAnswer(right)) return this.test(right, left);
+    throw new SalvageProblem('unsupported-assert');
+  }
+
+  private isAnswer(node: SyntaxNode): boolean {
+    if (node.name === 'CallExpression') return true;
+    return node.name === 'VariableName' && this.bound.answers.has(this.text.slice(node.from, node.to));
+  }
+
+  private test(answer: SyntaxNode, expected: SyntaxNode | Value): TestCase {
+    const args =
+      answer.name === 'CallExpression'
+        ? this.argumentsOf(answer)
+        : this.bound.answers.get(this.text.slice(answer.from, answer.to))!;
+    return { args, expected: isNode(expected) ? this.evaluation.value(expected) : expected };
+  }
+}
+
+const isNode = (x: SyntaxNode | Value): x is SyntaxNode =>
+  typeof x === 'object' && x !== null && 'from' in x && 'to' in x && 'name' in x;
+
+function unittestMethod(statement: SyntaxNode, text: string): string | undefined {
+  const call = statement.name === 'ExpressionStatement' ? statement.firstChild : null;
+  const callee = call?.name === 'CallExpression' ? call.firstChild : null;
+  return callee ? /^self\.(assert\w+)$/.exec(text.slice(callee.from, callee.to))?.[1] : undefined;
 }
 
 /** Brackets around a single expression mean nothing. */
@@ -65,6 +154,9 @@ function unwrap(node: SyntaxNode): SyntaxNode {
   for (let depth = 0; at.name === 'ParenthesizedExpression' && depth < 64; depth++) at = children(at)[1]!;
   return at;
 }
+
+/** The function's own name in an entry. */
+export const nameOf = (entry: string): string => entry.slice(entry.lastIndexOf('.') + 1);
 
 function calledName(callee: SyntaxNode, text: string): string {
   const named = callee.name === 'MemberExpression' ? callee.lastChild! : callee;

@@ -16,8 +16,8 @@ const EXTRACT: Readonly<Record<PromptStyle, Extract>> = {
     const blocks = [...source.matchAll(FENCE)].map((match) => ({ language: match[1]!.toLowerCase(), code: match[2]! }));
     const python = blocks.filter(({ language, code }) => /^(?:py|python3?)?$/.test(language) && code.trim() !== '');
     const defines = (code: string): boolean =>
-      entry === undefined ? /\bdef\s/.test(code) : new RegExp(`\\bdef\\s+${escapeForRegExp(entry)}\\b`).test(code);
-    // the last block that defines the function: earlier ones are drafts, later ones usage
+      entry === undefined ? /\bdef\s/.test(code) : entry.split('.').every((name) => defined(name).test(code));
+    // the last block that defines the function (and its class): earlier ones are drafts, later ones usage
     const chosen = python.filter(({ code }) => defines(code)).at(-1) ?? python.at(-1);
     if (chosen) return chosen.code.replace(/\s+$/, '');
     const start = source.search(PROGRAM_START);
@@ -38,4 +38,5 @@ export function checkProgram(code: string): 'ok' | 'syntax' {
   return code.trim() === '' || /^[ \t]+\S/.test(code) || hasError(parser.parse(spellFloats(code))) ? 'syntax' : 'ok';
 }
 
+const defined = (name: string): RegExp => new RegExp(`\\b(?:def|class)\\s+${escapeForRegExp(name)}\\b`);
 const escapeForRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -31,6 +31,7 @@ export class Evaluation {
   constructor(
     private readonly text: string,
     private readonly maxNodes: number = MAX_NODES,
+    private readonly names: ReadonlyMap<string, Value> = new Map(), // what a test has bound to literals
   ) {}
 
   /** @throws LiteralProblem */
@@ -51,6 +52,7 @@ export class Evaluation {
       case 'ContinuedString':
         return this.joined(node);
       case 'VariableName':
+        if (this.names.has(source())) return this.charged(this.names.get(source())!);
         return Object.hasOwn(CONSTANTS, source()) ? CONSTANTS[source()]! : fail('not-literal', `${source()} is a name`);
       case 'MemberExpression':
         return Object.hasOwn(MEMBERS, source()) ? MEMBERS[source()]! : fail('not-literal', `${source()} is no literal`);

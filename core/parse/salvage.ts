@@ -2,10 +2,11 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
-import { assertedTest, SalvageProblem } from './asserts.js';
+import { assertedTest, nameOf, SalvageProblem } from './asserts.js';
 import { Evaluation } from './evaluation.js';
 import { lineEnd, nextSignificant, takePiece } from './scan.js';
-import { children, parsePython, singleExpression } from './tree.js';
+import { type Found, testsOfFunction } from './testFunctions.js';
+import { children, parsePython, parts, singleExpression } from './tree.js';
 
 /**
  * Why a test was lost: it does not parse; the text ended in it; it needs evaluation; a cap; it is not of the form
@@ -45,8 +46,8 @@ const MAX_LOSSES = 64; // what follows so much rubbish is not read
 const BULLET = /^(?:[-*•`>]|\d+[.):])/;
 
 /**
- * Understands `((arg, …), expected)` literals, one a line or in a list, fenced or in prose, and
- * `assert f(args) == expected`, bare or in pytest functions. Never throws.
+ * Understands `((arg, …), expected)` literals, one a line or in a list, fenced or in prose, `assert f(args) == expected`,
+ * bare or in pytest functions, parametrized ones too, and unittest's `self.assertEqual(f(args), expected)`. Never throws.
  */
 export function salvageTests(text: string, options: SalvageOptions): Salvage {
   return new Salvager(text.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n'), options).run();
@@ -72,11 +73,14 @@ class Salvager {
   private before = '\n'; // the last significant character outside comments; '\n' at the start of a line
   private lineBlank = true; // nothing but blanks on this line so far
   private lastEnd = -1; // where the last test ended
+  private toParse: number; // characters of test functions that may still be parsed: nested ones would be parsed often
 
   constructor(
     private readonly text: string,
     private readonly options: SalvageOptions,
-  ) {}
+  ) {
+    this.toParse = 4 * text.length;
+  }
 
   run(): Salvage {
     let at = 0;
@@ -98,6 +102,11 @@ class Salvager {
     if (char === '#' && (blank || '\n([{,)]};:'.includes(this.before))) return lineEnd(this.text, at);
     if (char === 'a' && (blank || ':;'.includes(this.before)) && /^assert\b/.test(this.text.slice(at, at + 7))) {
       return this.takeAssert(at);
+    }
+    if (blank && char === 's' && /^self\s*\.\s*assert/.test(this.text.slice(at, at + 20))) return this.takeAssert(at);
+    if (blank && (char === 'd' || char === '@') && TEST_FUNCTION.test(this.text.slice(at, at + 60))) {
+      const end = this.takeFunction(at);
+      if (end !== undefined) return end;
     }
     if (char === '(' && this.startsTest(at)) return this.takeTuple(at);
     const bullet = this.before === '\n' ? BULLET.exec(this.text.slice(at, at + 6)) : null;
@@ -133,6 +142,37 @@ class Salvager {
     return !isTest && restart !== undefined ? at + restart : piece.end;
   }
 
+  /** A whole test function; undefined where it does not parse, so that its lines are read one by one. */
+  private takeFunction(at: number): number | undefined {
+    const start = this.text.lastIndexOf('\n', at - 1) + 1;
+    if (this.toParse < 0) return undefined;
+    const { end, looked } = blockEnd(this.text, at);
+    const indent = this.text.slice(start, at);
+    this.toParse -= looked - start;
+    try {
+      const body = this.text.slice(start, end);
+      const { text, top } = parsePython(indent === '' ? body : `if 1:\n${body}`);
+      const [outer] = parts(top);
+      const statement = indent === '' ? outer : outer?.getChild('Body')?.firstChild?.nextSibling;
+      const { entry, arity } = this.options;
+      if (statement)
+        for (const found of testsOfFunction(statement, text, { entry, arity })) if (!this.take(found)) break;
+    } catch (error) {
+      if (error instanceof LiteralProblem) return undefined;
+      throw error;
+    }
+    this.before = '\n';
+    this.lineBlank = true;
+    return end;
+  }
+
+  /** False when enough was lost. */
+  private take(found: Found): boolean {
+    if ('reason' in found) this.lose(found.reason, found.text);
+    else this.attempt('', true, () => found.test);
+    return this.losses.length < MAX_LOSSES;
+  }
+
   private takeAssert(at: number): number {
     const piece = takePiece(this.text, at, true);
     const source = this.text.slice(at, piece.end);
@@ -142,7 +182,7 @@ class Salvager {
       return lineEnd(this.text, at);
     }
     // "assert that it returns 3" is prose
-    if (source.includes('==') || source.includes(`${this.options.entry}(`))
+    if (source.includes('==') || source.includes(`${nameOf(this.options.entry)}(`))
       this.attempt(source, true, () => assertedTest(source, this.options));
     return Math.max(piece.end, at + 1);
   }
@@ -167,6 +207,38 @@ class Salvager {
   private lose(reason: LossReason, source: string): void {
     this.losses.push({ reason, text: source.length > 200 ? `${source.slice(0, 199)}…` : source });
   }
+}
+
+const TEST_FUNCTION = /^(?:def\s+test|@\s*(?:pytest\s*\.\s*)?mark\s*\.\s*parametrize\b)/;
+
+/**
+ * Where the function that starts at `at`, decorators first, ends: at the next line that is indented no deeper. `looked`:
+ * how far that had to be looked for.
+ */
+function blockEnd(text: string, at: number): { end: number; looked: number } {
+  const column = at - (text.lastIndexOf('\n', at - 1) + 1);
+  let from = at;
+  if (text[at] === '@') {
+    const bracket = text.indexOf('(', at);
+    const piece = bracket < 0 ? undefined : takePiece(text, bracket, false);
+    if (!piece?.closed) return { end: lineEnd(text, at), looked: piece?.end ?? text.length };
+    from = piece.end;
+    const next = /\s*(?=(?:async\s+)?def\b)/y;
+    next.lastIndex = from;
+    if (!next.test(text)) return { end: from, looked: from };
+    from = next.lastIndex;
+  }
+  const open = text.indexOf('(', from);
+  const list = open < 0 ? undefined : takePiece(text, open, false);
+  let end = lineEnd(text, list?.closed ? list.end : from);
+  while (end < text.length) {
+    const next = lineEnd(text, end + 1);
+    const line = text.slice(end + 1, next);
+    const indent = /^[ \t]*/.exec(line)![0].length;
+    if (line.trim() !== '' && indent <= column && line[indent] !== '#' && line[indent] !== ')') break;
+    end = next;
+  }
+  return { end, looked: Math.max(end, list?.end ?? text.length) };
 }
 
 const firstLine = (source: string): string => source.slice(0, lineEnd(source, 0));

@@ -1,5 +1,6 @@
 // What a function signature says about calls of it.
 import { parser } from '@lezer/python';
+import { nameOf } from './asserts.js';
 import { parts } from './tree.js';
 
 /**
@@ -15,7 +16,7 @@ export function arityOf(signature: string, entry: string): number | undefined {
       const children = parts(node.node);
       const name = children.find((child) => child.name === 'VariableName');
       const list = children.find((child) => child.name === 'ParamList');
-      if (!name || !list || source.slice(name.from, name.to) !== entry) return;
+      if (!name || !list || source.slice(name.from, name.to) !== nameOf(entry)) return;
       const shape: string[] = [];
       for (let child = list.firstChild; child; child = child.nextSibling) shape.push(child.name);
       if (shape.includes('*') || shape.includes('**') || shape.includes('AssignOp')) return;

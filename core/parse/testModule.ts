@@ -1,59 +1,101 @@
-// Test source as a table of values, where it is one: asserts about one function with literal arguments and answers, bare
-// or in the function `check(candidate)`. Parsed, never run.
+// Test source as a table of values, as far as it is one: asserts about one function with literal arguments and answers,
+// bare, in `check(candidate)`, in test functions, parametrized or not, and in classes of them. Parsed, never run.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import { LiteralProblem } from './arithmetic.js';
-import { assertedTest, SalvageProblem } from './asserts.js';
-import { parsePython, parts } from './tree.js';
+import { type AssertOptions, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
+import { isIdle, testsOfFunction } from './testFunctions.js';
+import { parsePython, statementsOf } from './tree.js';
 
 export interface ModuleTests {
   tests: TestCase[];
   /** Everything that the source checks is in `tests`; false: running it may find more. */
   complete: boolean;
+  /** The source without the statements that are in `tests` whole; undefined where nothing is left to run. */
+  rest: string | undefined;
 }
 
-/** Statements that check nothing. What they bind cannot matter to literals. */
-const IDLE: ReadonlySet<string> = new Set(['ImportStatement', 'PassStatement', 'AssignStatement']);
+const MAX_TESTS = 10_000;
 
 /**
- * @param entry the function under test
+ * @param entry the function under test, 'f' or 'Class.f'
  * @param arity number of its arguments, where that is fixed
  */
 export function testsOfModule(source: string, entry: string, arity?: number): ModuleTests {
-  const out: ModuleTests = { tests: [], complete: true };
-  let text: string;
-  let top: SyntaxNode;
+  const given = source.replace(/\r\n?/g, '\n');
+  let parsed: ReturnType<typeof parsePython>;
   try {
-    ({ text, top } = parsePython(source.replace(/\r\n?/g, '\n')));
+    parsed = parsePython(given);
   } catch (error) {
-    if (error instanceof LiteralProblem) return { tests: [], complete: false };
+    if (error instanceof LiteralProblem) return { tests: [], complete: false, rest: source };
     throw error;
   }
-  const slice = (node: SyntaxNode): string => text.slice(node.from, node.to);
-  const visit = (statement: SyntaxNode, name: string): void => {
-    const claim = parts(statement)[1];
-    if (IDLE.has(statement.name)) return;
-    if (statement.name === 'AssertStatement' && claim && slice(claim) === 'True') return;
-    if (statement.name === 'AssertStatement') {
-      take(slice(statement), name);
-      return;
-    }
-    const [inner] = parts(statement);
-    if (statement.name === 'ExpressionStatement' && inner?.name === 'String') return;
-    const isCheckCall = /^check\s*\(\s*\w+\s*\)$/.test(slice(statement));
-    if (statement.name === 'ExpressionStatement' && isCheckCall) return;
-    const check = statement.name === 'FunctionDefinition' && /^def\s+check\s*\(\s*(\w+)\s*\)/.exec(slice(statement));
-    if (check) for (const child of parts(statement.getChild('Body')!)) visit(child, check[1]!);
-    else out.complete = false;
-  };
-  const take = (assertion: string, name: string): void => {
+  const { text, top } = parsed;
+  const tests: TestCase[] = [];
+  const taken: SyntaxNode[] = [];
+  let complete = true;
+  for (const statement of statementsOf(top)) {
+    const found = testsIn(statement, text, { entry, arity });
+    if (found === 'idle') continue;
+    for (const test of found.tests) tests.push(test);
+    if (found.complete && tests.length <= MAX_TESTS) taken.push(statement);
+    else complete = false;
+  }
+  if (complete) return { tests, complete, rest: undefined };
+  return { tests: tests.slice(0, MAX_TESTS), complete, rest: taken.length === 0 ? source : without(text, taken) };
+}
+
+function without(text: string, nodes: readonly SyntaxNode[]): string {
+  let out = '';
+  let at = 0;
+  for (const { from, to } of nodes) {
+    out += text.slice(at, from);
+    at = to;
+  }
+  return out + text.slice(at);
+}
+
+/** What one statement of the module checks; 'idle' where it checks nothing. */
+function testsIn(
+  statement: SyntaxNode,
+  text: string,
+  options: AssertOptions,
+): { tests: TestCase[]; complete: boolean } | 'idle' {
+  const source = text.slice(statement.from, statement.to);
+  // what an assignment binds cannot matter to literals
+  if (isIdle(statement) || statement.name === 'AssignStatement' || /^assert\s+True$/.test(source)) return 'idle';
+  if (statement.name === 'ExpressionStatement' && /^(?:check\s*\(\s*\w+\s*\)|unittest\.main\(.*\))$/.test(source))
+    return 'idle';
+  if (statement.name === 'IfStatement' && /^if\s+__name__\s*==/.test(source)) return 'idle';
+  if (isClaim(statement, text)) return claims([statement], text, options);
+  const check = statement.name === 'FunctionDefinition' && /^def\s+check\s*\(\s*(\w+)\s*\)/.exec(source);
+  if (check) return claims(statementsOf(statement.getChild('Body')!), text, { ...options, entry: check[1]! });
+  const tests: TestCase[] = [];
+  for (const found of testsOfFunction(statement, text, options)) {
+    if ('reason' in found || tests.length > MAX_TESTS) return { tests, complete: false };
+    tests.push(found.test);
+  }
+  // a helper or fixture may be what other tests need; nothing is known of a statement of another kind
+  return { tests, complete: tests.length > 0 };
+}
+
+function claims(
+  statements: SyntaxNode[],
+  text: string,
+  options: AssertOptions,
+): { tests: TestCase[]; complete: boolean } {
+  const tests: TestCase[] = [];
+  let complete = true;
+  for (const statement of statements) {
+    if (isIdle(statement) || statement.name === 'AssignStatement') continue;
+    if (/^assert\s+True\b(?!\s*[=!<>.[(])/.test(text.slice(statement.from, statement.to))) continue;
     try {
-      out.tests.push(assertedTest(assertion, { entry: name, ...(arity === undefined ? {} : { arity }) }));
+      if (!isClaim(statement, text)) throw new SalvageProblem('unsupported-assert');
+      tests.push(claimedTest(statement, text, options, noBindings()));
     } catch (error) {
       if (!(error instanceof SalvageProblem || error instanceof LiteralProblem)) throw error;
-      out.complete = false;
+      complete = false;
     }
-  };
-  for (const statement of parts(top)) visit(statement, entry);
-  return out;
+  }
+  return { tests, complete };
 }

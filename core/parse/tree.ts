@@ -61,3 +61,8 @@ export function children(node: SyntaxNode): SyntaxNode[] {
   for (let child = node.firstChild; child; child = child.nextSibling) if (child.name !== 'Comment') out.push(child);
   return out;
 }
+
+/** The statements of a module or block; those of one line that semicolons part are each one. */
+export function statementsOf(node: SyntaxNode): SyntaxNode[] {
+  return parts(node).flatMap((child) => (child.name === 'StatementGroup' ? parts(child) : [child]));
+}

@@ -6,7 +6,7 @@ import { callingSchema } from '../../core/schema/calling.js';
 import { comparisonSchema } from '../../core/schema/comparison.js';
 import { type Problem, problemSchema, type TestCase } from '../../core/schema/problem.js';
 import { readAssertions } from '../assertions.js';
-import { callingOf, entryOf } from '../calling.js';
+import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
 import { parseSignature, type Signature } from '../signature.js';
 import { TestFormProblem, testOfJson } from '../testForms.js';
 import { definedOnly, hasFields, idText, type ProblemFormat, parseFields, text, Unusable } from './format.js';
@@ -44,20 +44,23 @@ export const gauntlet: ProblemFormat = {
     const baselineTests = readTests(record.baseline_tests, 'baseline_tests', signature);
     const hiddenTests = readTests(record.hidden_tests, 'hidden_tests', signature);
     const { function_signature, reference_solution } = record;
+    const entry = record.entry ?? entryOf(function_signature, signature.entry, reference_solution);
+    const calling = record.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
+    const shaped = (tests: TestCase[]): TestCase[] => tests.map((test) => inShape(test, calling));
     const problem = {
       id: record.id,
       title: record.title,
       description: record.description,
-      functionSignature: function_signature.trim(),
-      entry: record.entry ?? entryOf(function_signature, signature.entry, reference_solution),
-      baselineTests,
-      hiddenTests,
+      functionSignature: free ? function_signature.trim() : shownSignature(function_signature, entry),
+      entry,
+      baselineTests: shaped(baselineTests),
+      hiddenTests: shaped(hiddenTests),
       referenceSolution: reference_solution,
       difficulty: record.difficulty,
       tags: record.tags,
       source: record.source ?? basename(file),
       comparison: record.comparison,
-      calling: record.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]),
+      calling,
       testSource: record.test_source,
     };
     return { problem: problemSchema.parse(definedOnly(problem)) };

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
 import { problemSchema, type TestCase } from '../../core/schema/problem.js';
-import { callingOf, entryOf } from '../calling.js';
+import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseSignature } from '../signature.js';
 import {
   definedOnly,
@@ -75,12 +75,13 @@ function functionOf(starter: string, reference: string, shown: GivenTest[], hidd
   const signature = parseSignature(starter);
   if (!signature) throw new Unusable('field `starter_code`: no `def name(arguments):` in it');
   const [baselineTests, hiddenTests] = [shown.map(functionTest), hidden.map(functionTest)];
+  const calling = callingOf(signature, [...baselineTests, ...hiddenTests]);
   return {
     functionSignature: withTyping(starter.trim()),
     entry: entryOf(starter, signature.entry, reference),
-    baselineTests,
-    hiddenTests,
-    calling: callingOf(signature, [...baselineTests, ...hiddenTests]),
+    baselineTests: baselineTests.map((test) => inShape(test, calling)),
+    hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
+    calling,
   };
 }
 

@@ -35,6 +35,6 @@ export function testsFrom(
   entry: string,
   signature: Signature,
 ): Pick<Problem, 'baselineTests' | 'testSource'> {
-  const { tests, complete } = testsOfModule(source, entry, arityOf(signature));
-  return complete ? { baselineTests: tests } : { baselineTests: tests, testSource: source };
+  const { tests, rest } = testsOfModule(source, entry, arityOf(signature));
+  return rest === undefined ? { baselineTests: tests } : { baselineTests: tests, testSource: rest };
 }

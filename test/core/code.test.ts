@@ -35,6 +35,12 @@ describe('extractCode', () => {
     assert.equal(extractCode(`${PROGRAM}\n`, 'tiny'), PROGRAM);
     assert.equal(extractCode('for x then sum', 'tiny'), 'for x then sum');
   });
+
+  it('of a method or a class of operations is the block that defines it', () => {
+    const program = 'class Solution:\n    def g(self, x):\n        return x';
+    const text = `\`\`\`python\n${program}\n\`\`\`\n\`\`\`python\nprint(Solution().g(1))\n\`\`\``;
+    for (const entry of ['Solution.g', 'Solution']) assert.equal(extractCode(text, 'instruct', entry), program);
+  });
 });
 
 describe('checkProgram', () => {

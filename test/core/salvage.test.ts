@@ -9,6 +9,7 @@ import {
   salvageTests,
 } from '../../core/parse/salvage.js';
 import { arityOf } from '../../core/parse/signature.js';
+import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
 
 /** 'f(args)→expected' of every test, then every loss as its reason. */
@@ -96,6 +97,36 @@ const CASES: [string, string, string[]][] = [
     [],
   ],
   ['nothing holds nothing', '', []],
+  [
+    'reads parametrize lists row by row, and a bad row costs that row',
+    '@pytest.mark.parametrize("a, want", [\n  ((1,), 2),\n  pytest.param([3], 4, id="x"),\n  (g(), 1),\n  (5, 6, 7),\n])\ndef test_it(a, want):\n    assert f(a) == want\n\nassert f(9) == 8',
+    ['((1,),)→2', '([3],)→4', '(9,)→8', 'not-literal', 'shape'],
+  ],
+  [
+    'reads starred rows and answers that were given a name',
+    '@pytest.mark.parametrize("args,want", [((1,), 3)])\ndef test_star(args, want):\n    got = f(*args)\n    assert got == want',
+    ['(1,)→3'],
+  ],
+  [
+    'reads what a test function binds before its claim, until it is bound anew',
+    'def test_a():\n    xs = [1]\n    want = 2\n    assert f(xs) == want\n    xs = g()\n    assert f(xs) == want',
+    ['([1],)→2', 'not-literal'],
+  ],
+  [
+    "reads unittest's claims, whole and in half a class",
+    'class T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n        self.assertEqual(3, f(2))\n        self.assertTrue(f(3))\n        self.assertIsNone(f(4))\n        self.assertAlmostEqual(f(5), 6.0)\n\nself.assertEqual(f([7), 1)\nself.assertEqual(f(8), 9)',
+    ['(1,)→2', '(2,)→3', '(3,)→True', '(4,)→None', '(8,)→9', 'unsupported-assert', 'syntax'],
+  ],
+  [
+    'a loop or an expected exception costs itself',
+    'def test_a():\n    assert f(1) == 2\n    for i in range(3):\n        assert f(i) == i\n    with pytest.raises(ValueError):\n        f(-1)\n    assert f(3) == 4',
+    ['(1,)→2', '(3,)→4', 'unsupported-assert', 'unsupported-assert'],
+  ],
+  [
+    'a test function that is cut is read line by line',
+    'def test_a():\n    assert f(1) == 2\n    assert f([3',
+    ['(1,)→2', 'truncated'],
+  ],
 ];
 
 describe('salvageTests', () => {
@@ -109,6 +140,11 @@ describe('salvageTests', () => {
 
   it('takes any number of arguments where none is known', () => {
     assert.deepEqual(read('((1, 2), 3)\n((), 0)', { arity: undefined }), ['(1, 2)→3', '()→0']);
+  });
+
+  it('a method is called through any object', () => {
+    const text = 'assert Solution().g(1) == 2\nassert g(3) == 4\nassert f(1) == 1';
+    assert.deepEqual(read(text, { entry: 'Solution.g' }), ['(1,)→2', '(3,)→4', 'wrong-function']);
   });
 
   it('gives the text of a loss', () => {
@@ -139,6 +175,13 @@ describe('salvageTests', () => {
         '\\',
         '{',
         'def test():',
+        '\n    ',
+        '@pytest.mark.parametrize("a", [',
+        'self.assertEqual(f(',
+        'def test_x(a):',
+        'assert f(a) == a',
+        'x = ',
+        ';',
         '((1,), 2)',
         "'''",
         '```',
@@ -151,11 +194,14 @@ describe('salvageTests', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const { tests, losses } = salvageTests(pieces.join(''), { entry: 'f', limit: 3 });
+        const module = testsOfModule(pieces.join(''), 'f');
+        assert.equal(module.complete, module.rest === undefined);
+        for (const test of module.tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
         assert.ok(tests.length <= 3);
         for (const test of tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
         for (const loss of losses) assert.ok(LOSS_REASONS.includes(loss.reason) && loss.text.length <= 200);
       }),
-      { numRuns: 500 },
+      { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // 10 000 and more on demand
     );
   });
 
@@ -174,12 +220,54 @@ describe('salvageTests', () => {
   });
 
   it('stays fast on long rubbish', () => {
-    for (const rubbish of ['((a ', 'a#', '((1,\n', '(', "'''", 'assert f((', '((1,),[[0]*9999]*2)\n']) {
+    for (const rubbish of [
+      '@mark.parametrize(\n',
+      'def test(',
+      'def test_a():\n  assert f(g)\n',
+      '((a ',
+      'a#',
+      '((1,\n',
+      '(',
+      "'''",
+      'assert f((',
+      '((1,),[[0]*9999]*2)\n',
+    ]) {
       assert.deepEqual(
         read(rubbish.repeat(Math.ceil(100_000 / rubbish.length))).filter((entry) => entry.includes('→')),
         [],
       );
     }
+  });
+});
+
+describe('test source as values', () => {
+  const module = (source: string): [string[], boolean, string | undefined] => {
+    const { tests, complete, rest } = testsOfModule(source, 'Solution.f', 1);
+    return [tests.map((test) => `${formatValue({ t: test.args })}→${formatValue(test.expected)}`), complete, rest];
+  };
+
+  it('literal asserts, test functions, parametrized ones and classes of them leave nothing to run', () => {
+    const source =
+      'import pytest\n\nassert f(1) == 2; assert f(2) == 3\n\ndef test_a():\n    "why"\n    assert Solution().f(3) == 4\n\n@pytest.mark.parametrize("a,b", [(4, 5), (6, 7)])\ndef test_b(a, b):\n    assert f(a) == b\n\nclass TestC:\n    def test_c(self):\n        assert f(8) is None\n\nif __name__ == "__main__":\n    unittest.main()\n';
+    assert.deepEqual(module(source), [
+      ['(1,)→2', '(2,)→3', '(3,)→4', '(4,)→5', '(6,)→7', '(8,)→None'],
+      true,
+      undefined,
+    ]);
+  });
+
+  it('what is no table of values keeps running, without what is one', () => {
+    const property = 'def test_b():\n    for i in range(9):\n        assert f(i) >= 0';
+    const helper = 'def helper():\n    return 1';
+    const [tests, complete, rest] = module(`assert f(1) == 2\n\n${helper}\n\n${property}\n`);
+    assert.deepEqual([tests, complete, rest!.trim()], [['(1,)→2'], false, `${helper}\n\n${property}`]);
+    for (const kept of [
+      '@pytest.fixture\ndef x():\n    return 1\n\ndef test_x(x):\n    assert f(x) == 1\n',
+      '@pytest.mark.skip\ndef test_x():\n    assert f(1) == 1\n',
+      'def test_a():\n    assert f(1) == 2\n    assert f(g(1)) == 2\n',
+      'def broken(',
+    ])
+      assert.deepEqual(module(kept).slice(1), [false, kept]);
   });
 });
 
@@ -209,7 +297,9 @@ describe('arityOf', () => {
       ['def f(*a):', undefined],
       ['def g(a):', undefined],
       ['nonsense', undefined],
+      ['class Solution:\n    def f(self, a, b):', 2],
     ];
-    for (const [signature, arity] of cases) assert.equal(arityOf(signature, 'f'), arity, signature);
+    for (const [signature, arity] of cases)
+      for (const entry of ['f', 'Solution.f']) assert.equal(arityOf(signature, entry), arity, signature);
   });
 });

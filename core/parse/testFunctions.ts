@@ -1,0 +1,176 @@
+// A test function as a table of values: its claims, once for each row of its parametrize list. Parsed, never run.
+import type { SyntaxNode } from '@lezer/common';
+import type { TestCase } from '../schema/problem.js';
+import type { Value } from '../schema/value.js';
+import { isTuple, LiteralProblem } from './arithmetic.js';
+import {
+  type AssertOptions,
+  type Bindings,
+  calledWith,
+  claimedTest,
+  isClaim,
+  SalvageProblem,
+  type SalvageReason,
+} from './asserts.js';
+import { Evaluation } from './evaluation.js';
+import { children, parts, statementsOf } from './tree.js';
+
+/** A test, or what was meant as one and why it is none. */
+export type Found = { test: TestCase } | { reason: SalvageReason; text: string };
+
+/**
+ * Every claim of `def test…`, decorated or not, or of a class of them, in order. Nothing for what is neither. A loss
+ * also stands for each statement that may check something in a form that is not understood.
+ */
+export function* testsOfFunction(
+  statement: SyntaxNode,
+  text: string,
+  options: AssertOptions,
+): Generator<Found, void, undefined> {
+  if (statement.name === 'ClassDefinition') {
+    const body = statement.getChild('Body');
+    for (const member of body ? parts(body) : []) yield* testsOfFunction(member, text, options);
+    return;
+  }
+  const decorated = statement.name === 'DecoratedStatement';
+  const definition = decorated ? statement.lastChild! : statement;
+  if (definition.name !== 'FunctionDefinition' || !isTestFunction(definition, text)) return;
+  const found = (reason: SalvageReason, node: SyntaxNode): Found => ({ reason, text: text.slice(node.from, node.to) });
+  const decorators = decorated ? parts(statement).filter((node) => node.name === 'Decorator') : [];
+  let rows: Iterable<Row> = [new Map()];
+  if (decorators.length > 0) {
+    const [decorator] = decorators as [SyntaxNode];
+    const isTable =
+      decorators.length === 1 &&
+      /^@\s*(?:pytest\s*\.\s*)?mark\s*\.\s*parametrize\b/.test(text.slice(decorator.from, decorator.to));
+    if (!isTable) {
+      yield found('unsupported-assert', decorator);
+      return;
+    }
+    rows = rowsOf(decorator, text);
+  }
+  for (const row of rows) {
+    if ('reason' in row) yield row;
+    else yield* claimsOf(definition, text, options, { names: new Map(row), answers: new Map() });
+  }
+}
+
+const isTestFunction = (definition: SyntaxNode, text: string): boolean =>
+  /^def\s+test/.test(text.slice(definition.from, definition.from + 40));
+
+function* claimsOf(definition: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): Generator<Found> {
+  const body = definition.getChild('Body');
+  for (const statement of body ? statementsOf(body) : []) {
+    if (isClaim(statement, text)) yield attempt(text, statement, () => claimedTest(statement, text, options, bound));
+    else if (statement.name === 'AssignStatement') bind(statement, text, options, bound);
+    else if (!isIdle(statement)) yield { reason: 'unsupported-assert', text: text.slice(statement.from, statement.to) };
+  }
+}
+
+/** Docstrings, imports and pass. */
+export function isIdle(statement: SyntaxNode): boolean {
+  if (statement.name === 'ExpressionStatement') {
+    const [inner] = parts(statement);
+    return inner?.name === 'String' || inner?.name === 'ContinuedString' || inner?.name === 'Ellipsis';
+  }
+  return statement.name === 'ImportStatement' || statement.name === 'PassStatement';
+}
+
+/** `x = <literal>` and `answer = f(…)`; what else is assigned is not known, and claims about it are no literals. */
+function bind(statement: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): void {
+  const nodes = children(statement);
+  for (const node of nodes)
+    if (node.name === 'VariableName') {
+      bound.names.delete(text.slice(node.from, node.to));
+      bound.answers.delete(text.slice(node.from, node.to));
+    }
+  const [target, sign, value] = nodes as [SyntaxNode, SyntaxNode, SyntaxNode];
+  if (nodes.length !== 3 || target.name !== 'VariableName' || text.slice(sign.from, sign.to) !== '=') return;
+  const name = text.slice(target.from, target.to);
+  try {
+    if (value.name === 'CallExpression') {
+      try {
+        bound.answers.set(name, calledWith(value, text, options, bound));
+        return;
+      } catch (error) {
+        if (!(error instanceof SalvageProblem && error.reason === 'wrong-function')) throw error;
+      }
+    }
+    bound.names.set(name, new Evaluation(text, undefined, bound.names).value(value));
+  } catch (error) {
+    if (!(error instanceof SalvageProblem || error instanceof LiteralProblem)) throw error;
+  }
+}
+
+type Row = Map<string, Value> | { reason: SalvageReason; text: string };
+
+/** `@pytest.mark.parametrize("a, b", [(1, 2), pytest.param(3, 4, id="x")])`, row by row. */
+function* rowsOf(decorator: SyntaxNode, text: string): Generator<Row> {
+  const slice = (node: SyntaxNode): string => text.slice(node.from, node.to);
+  const list = parts(decorator).find((node) => node.name === 'ArgList') ?? decorator.lastChild!;
+  const given = list.name === 'ArgList' ? elements(list) : [];
+  const [namesNode, table] = given;
+  const names = namesNode ? namesIn(namesNode, text) : undefined;
+  if (!names || !table || (table.name !== 'ArrayExpression' && table.name !== 'TupleExpression')) {
+    yield { reason: 'unsupported-assert', text: slice(decorator) };
+    return;
+  }
+  for (const node of elements(table)) {
+    try {
+      const isParam = node.name === 'CallExpression' && /^(?:pytest\s*\.\s*)?param$/.test(slice(children(node)[0]!));
+      const evaluation = new Evaluation(text);
+      const values = isParam
+        ? paramValues(children(node)[1]!, text).map((x) => evaluation.value(x))
+        : names.length === 1
+          ? [evaluation.value(node)]
+          : itemsOf(evaluation.value(node));
+      if (values === undefined || values.length !== names.length) throw new SalvageProblem('shape');
+      yield new Map(names.map((name, i) => [name, values[i]!]));
+    } catch (error) {
+      if (!(error instanceof SalvageProblem || error instanceof LiteralProblem)) throw error;
+      yield { reason: error.reason, text: slice(node) };
+    }
+  }
+}
+
+const elements = (node: SyntaxNode): SyntaxNode[] =>
+  children(node)
+    .slice(1, -1)
+    .filter((child) => child.name !== ',');
+
+const itemsOf = (value: Value): Value[] | undefined =>
+  Array.isArray(value) ? value : isTuple(value) ? value.t : undefined;
+
+function namesIn(node: SyntaxNode, text: string): string[] | undefined {
+  let value: Value;
+  try {
+    value = new Evaluation(text).value(node);
+  } catch (error) {
+    if (error instanceof LiteralProblem) return undefined;
+    throw error;
+  }
+  const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : itemsOf(value);
+  return names?.every((name): name is string => typeof name === 'string' && /^\w+$/.test(name)) ? names : undefined;
+}
+
+/** Positional arguments of pytest.param; its id is for people, its marks change what the row means. */
+function paramValues(list: SyntaxNode, text: string): SyntaxNode[] {
+  const nodes = elements(list);
+  const out: SyntaxNode[] = [];
+  for (let i = 0; i < nodes.length; i++) {
+    if (nodes[i + 1]?.name !== 'AssignOp') out.push(nodes[i]!);
+    else if (text.slice(nodes[i]!.from, nodes[i]!.to) !== 'id') throw new SalvageProblem('unsupported-assert');
+    else i += 2;
+  }
+  return out;
+}
+
+function attempt(text: string, statement: SyntaxNode, read: () => TestCase): Found {
+  try {
+    return { test: read() };
+  } catch (error) {
+    if (error instanceof SalvageProblem || error instanceof LiteralProblem)
+      return { reason: error.reason, text: text.slice(statement.from, statement.to) };
+    throw error;
+  }
+}
