@@ -238,6 +238,22 @@ describe('readers of problem files', () => {
     };
     const problem = await problemOf(own);
     assert.equal(problem.entry, 'Solution.reverse');
+    assert.equal(problem.functionSignature, `class Solution:\n    ${own.function_signature}`);
+    const empty = { ...own, baseline_tests: [{ inputs: [[], []], expected: null }] };
+    assert.deepEqual((await problemOf(empty)).baselineTests, [{ args: [[], []], expected: [] }]);
+    const tree = {
+      ...own,
+      function_signature: 'class Solution:\n    def reverse(self, root: TreeNode) -> TreeNode:',
+      baseline_tests: [{ inputs: [[1]], expected: [1, null, 2, null, null] }],
+    };
+    const grown = await problemOf(tree);
+    assert.deepEqual(
+      [grown.functionSignature, grown.baselineTests[0]!.expected],
+      [tree.function_signature, [1, null, 2]],
+    );
+    const trees = { ...tree, function_signature: 'def reverse(self, root) -> List[Optional[TreeNode]]:' };
+    const forest = await problemOf({ ...trees, baseline_tests: [{ inputs: [[]], expected: [[1, null], null] }] });
+    assert.deepEqual(forest.baselineTests[0]!.expected, [[1], []]);
     assert.deepEqual(problem.calling, {
       style: 'call',
       parameters: ['ListNode', 'value'],
