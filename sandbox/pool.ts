@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
 import { type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
-import { type Guest, GuestLost, type GuestRun, type ResolvedJob } from './guest/channel.js';
+import { GuestLost, type GuestRun, type ResolvedJob } from './guest/channel.js';
 import type { RunOptions } from './sandbox.js';
 
 /** What a pool spreads its jobs over. `run` throws GuestLost when the guest ended under the job. */
@@ -258,8 +258,8 @@ const valuesPolicy: BlamePolicy<ResolvedJob, GuestRun> = {
 export class GuestPool {
   #pool: Pool<ResolvedJob, GuestRun>;
 
-  constructor(readonly options: PoolOptions & { open(job: ResolvedJob): Promise<Guest> }) {
-    this.#pool = new Pool(options, valuesPolicy);
+  constructor(readonly options: PoolOptions) {
+    this.#pool = new Pool<ResolvedJob, GuestRun>(options, valuesPolicy);
   }
 
   async run(jobs: ExecutionJob[], options: RunOptions = {}): Promise<ExecutionResult[]> {

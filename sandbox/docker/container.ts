@@ -1,7 +1,16 @@
 // One hardened container with the guest as pid 1, and the host's end of its streams.
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
-import { type Guest, GuestChannel, GuestLost, type GuestRun, type ResolvedJob } from '../guest/channel.js';
+import type { Limits } from '../../core/schema/execution.js';
+import {
+  type Guest,
+  GuestChannel,
+  GuestLost,
+  type GuestRun,
+  type ResolvedJob,
+  type Session,
+} from '../guest/channel.js';
+import type { SessionSpec } from '../guest/frames.js';
 import { within } from './daemon.js';
 import type { Fleet } from './fleet.js';
 import { type ContainerSpec, containerOptions } from './options.js';
@@ -74,7 +83,7 @@ export class ContainerGuest implements Guest {
     return this.#channel.usable && !this.#isSpent && performance.now() - this.#born < MAX_AGE_MS;
   }
 
-  fits(job: ResolvedJob): boolean {
+  fits(job: { limits: Limits }): boolean {
     return job.limits.memoryMb <= this.spec.memoryMb;
   }
 
@@ -102,24 +111,47 @@ export class ContainerGuest implements Guest {
 
   /** The guest keeps the limits itself; a container that is silent far beyond them is replaced. */
   async run(job: ResolvedJob): Promise<GuestRun> {
+    const epoch = this.#begin();
+    try {
+      return await this.#channel.run(job);
+    } catch (error) {
+      throw await this.#explained(error, epoch);
+    } finally {
+      this.#end();
+    }
+  }
+
+  open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session {
+    const epoch = this.#begin();
+    const session = this.#channel.open(spec, limits, onText);
+    const ended = session.ended
+      .finally(() => this.#end())
+      .catch(async (error) => {
+        throw await this.#explained(error, epoch);
+      });
+    ended.catch(() => {}); // whoever waits for it sees it too
+    return { ...session, ended };
+  }
+
+  #begin(): number {
     if (this.spec.isolation === 'strict') this.#isSpent = true;
-    const epoch = this.fleet.watch.connected ? this.fleet.watch.epoch : -1;
     this.#watch ??= setInterval(() => {
       const head = this.#channel.head;
       if (head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000)
         this.#channel.end('the container did not answer in time');
     }, 1000);
-    try {
-      return await this.#channel.run(job);
-    } catch (error) {
-      throw error instanceof GuestLost && error.running ? await this.#explain(error, epoch) : error;
-    } finally {
-      this.#lastUse = performance.now();
-      if (!this.#channel.head) {
-        clearInterval(this.#watch);
-        this.#watch = undefined;
-      }
-    }
+    return this.fleet.watch.connected ? this.fleet.watch.epoch : -1;
+  }
+
+  #end(): void {
+    this.#lastUse = performance.now();
+    if (this.#channel.head) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+  }
+
+  async #explained(error: unknown, epoch: number): Promise<unknown> {
+    return error instanceof GuestLost && error.running ? this.#explain(error, epoch) : error;
   }
 
   /** A loss with its cause. A guest that broke the protocol or fell silent was ended here, under a daemon that stays. */

@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { Isolation, Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
-import { runTestJobs } from '../split.js';
+import { TestPool } from '../split.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
@@ -66,6 +66,24 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     throw error;
   }
 
+  const start = async (spec: { packages: Packages; memoryMb: number; preload: string[]; guest?: 'tester' }) => {
+    const image = await ensureImage(docker, spec.packages, log);
+    return ContainerGuest.start(fleet, { image, isolation, runtime, remapped, ...spec });
+  };
+  const tests = new TestPool({
+    size,
+    patienceMs: PATIENCE_MS,
+    guests: {
+      program: ({ memoryMb }) =>
+        start({
+          packages,
+          memoryMb: Math.max(256, memoryMb),
+          preload: packages === 'numpy' ? ['numpy'] : [],
+        }),
+      tests: ({ memoryMb }) => start({ packages: 'numpy', memoryMb, preload: ['pytest', 'numpy'], guest: 'tester' }),
+    },
+  });
+
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
   const details = [
     `docker ${version}`,
@@ -77,10 +95,10 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   return {
     info: { kind: 'docker', description: details.join(' · '), boundary: true },
     run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
-    runTests: runTestJobs,
+    runTests: (jobs, options) => tests.run(jobs, options),
     close: async () => {
       closed = true;
-      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      await Promise.all([...pools.values(), tests].map((pool) => pool.close()));
       await fleet.close();
     },
   };

@@ -12,6 +12,7 @@ export interface ContainerSpec {
   runtime?: string | null;
   remapped?: boolean; // the daemon maps few uids into containers
   preload?: readonly string[]; // modules that pid 1 imports before the first program comes
+  guest?: 'forkserver' | 'tester'; // what it runs: programs (default), or test source
 }
 
 const HARNESS_MB = 64; // beside the memory of the program
@@ -35,7 +36,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
   const guest = { isolation, first, span, preload: spec.preload ?? [] };
   return {
     Image: spec.image,
-    Cmd: ['python3', '-P', '-s', '-B', '-c', guestSource('forkserver'), JSON.stringify(guest)],
+    Cmd: ['python3', '-P', '-s', '-B', '-c', guestSource(spec.guest ?? 'forkserver'), JSON.stringify(guest)],
     Entrypoint: [],
     // uid: inside, with three capabilities, for pid 1 alone; every program gets a uid of its own and none
     User: isolation === 'uid' ? '0:0' : `${NOBODY}:${NOBODY}`,

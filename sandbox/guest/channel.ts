@@ -6,13 +6,16 @@ import type { CallResult, ExecutionJob, Limits } from '../../core/schema/executi
 import {
   callFrameSchema,
   encodeFrame,
+  endedFrameSchema,
   FrameReader,
   type GuestCall,
   type JobFrame,
   loadedFrameSchema,
+  outFrameSchema,
   readyFrameSchema,
   resultFrameSchema,
   retireFrameSchema,
+  type SessionSpec,
   toCallResult,
 } from './frames.js';
 
@@ -23,11 +26,28 @@ export interface GuestRun {
   wallHit: boolean; // the wall clock ended it: to be run again alone
 }
 
+export interface SessionEnd {
+  kind: 'end' | 'error' | 'timeout' | 'memory' | 'output'; // end: it exited by itself, or was asked to
+  message: string;
+  used: number; // CPU seconds
+  wallHit: boolean;
+}
+
+/** An interactive job: a child that takes and gives text. */
+export interface Session {
+  send(text: string): void;
+  end(): void;
+  readonly ended: Promise<SessionEnd>; // rejects with GuestLost
+}
+
 /** One isolated runner of programs. */
 export interface Guest {
   readonly usable: boolean;
-  fits(job: ResolvedJob): boolean;
+  fits(job: { limits: Limits }): boolean;
+  /** Whether it still answers, asked before a job. */
+  check?(): Promise<boolean>;
   run(job: ResolvedJob): Promise<GuestRun>;
+  open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session;
   close(): Promise<void>;
 }
 
@@ -43,12 +63,13 @@ export class GuestLost extends Error {
   }
 }
 
+/** A job that the guest was given; it reads its own frames. */
 interface Pending {
-  job: ResolvedJob;
-  frame: JobFrame;
-  calls: GuestCall[];
-  resolve(run: GuestRun): void;
-  reject(error: Error): void;
+  readonly id: number;
+  readonly limits: Limits;
+  take(message: unknown): { cpu: number; retire: boolean; isCheck?: boolean } | undefined; // given when the job has ended
+  expire(message: string, wallHit: boolean, ms: number, scope: 'program' | 'call'): void;
+  lose(error: GuestLost): void;
 }
 
 export interface Transport {
@@ -87,30 +108,93 @@ export class GuestChannel {
     return this.#usable;
   }
 
-  get head(): ResolvedJob | undefined {
-    return this.#queue[0]?.job;
+  get head(): { readonly limits: Limits } | undefined {
+    return this.#queue[0];
   }
 
   run(job: ResolvedJob): Promise<GuestRun> {
     if (!this.#usable) return Promise.reject(new GuestLost('the guest has ended', false));
-    const { limits } = job;
+    const id = this.#nextId++;
     const frame: JobFrame = {
-      id: this.#nextId++,
+      id,
       code: job.code,
       entry: job.entry,
       calling: job.calling,
       inputs: job.inputs,
-      cpu: limits.cpuSeconds,
-      case: limits.caseCpuSeconds,
-      wall: limits.wallSeconds,
-      memory: limits.memoryMb * 2 ** 20,
-      output: limits.outputBytes,
+      ...limitsOfFrame(job.limits),
     };
     return new Promise((resolve, reject) => {
-      this.#queue.push({ job, frame, calls: [], resolve, reject });
-      if (this.#queue.length === 1) this.headSince = performance.now();
-      this.transport.write(encodeFrame(frame));
+      const calls: GuestCall[] = [];
+      this.#begin(frame, {
+        id,
+        limits: job.limits,
+        lose: reject,
+        expire(message, wallHit, ms, scope) {
+          const unanswered = job.inputs.length - calls.length;
+          const missing = scope === 'call' ? Math.min(1, unanswered) : unanswered;
+          const rest = Array.from({ length: missing }, (): GuestCall => ['timeout', message]);
+          resolve({ calls: [...calls, ...rest].map(toCallResult), ms, wallHit });
+        },
+        take: (message) => {
+          const call = callFrameSchema.safeParse(message);
+          if (call.success) {
+            if (calls.length >= job.inputs.length) throw new Error('more answers than calls');
+            calls.push(call.data.call);
+            this.cpuAtCall = call.data.cpu;
+            return undefined;
+          }
+          const loaded = loadedFrameSchema.safeParse(message);
+          if (loaded.success) {
+            this.cpuAtCall = loaded.data.loaded;
+            return undefined;
+          }
+          const result = resultFrameSchema.parse(message);
+          calls.push(...result.calls);
+          if (calls.length !== job.inputs.length) throw new Error('an answer with another number of calls');
+          resolve({ calls: calls.map(toCallResult), ms: result.ms, wallHit: result.wall });
+          return { ...result, isCheck: job.inputs.length === 0 && job.code === '' };
+        },
+      });
     });
+  }
+
+  /** Starts an interactive job; `onText` gets what its child writes, until `ended` settles. */
+  open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session {
+    const id = this.#nextId++;
+    const write = (message: object) => {
+      if (this.#queue.some((pending) => pending.id === id)) this.transport.write(encodeFrame({ id, ...message }));
+    };
+    const ended = new Promise<SessionEnd>((resolve, reject) => {
+      if (!this.#usable) return reject(new GuestLost('the guest has ended', false));
+      this.#begin(
+        { id, ...spec, ...limitsOfFrame(limits) },
+        {
+          id,
+          limits,
+          lose: reject,
+          expire: (message, wallHit) => resolve({ kind: 'timeout', message, used: limits.cpuSeconds, wallHit }),
+          take(message) {
+            const out = outFrameSchema.safeParse(message);
+            if (out.success) {
+              onText(out.data.out);
+              return undefined;
+            }
+            const end = endedFrameSchema.parse(message);
+            const [kind, text] = end.ended;
+            resolve({ kind, message: text, used: end.used, wallHit: end.wall });
+            return end;
+          },
+        },
+      );
+    });
+    ended.catch(() => {}); // whoever waits for it sees it too
+    return { ended, send: (text) => write({ in: text }), end: () => write({ end: true }) };
+  }
+
+  #begin(frame: { id: number }, pending: Pending): void {
+    this.#queue.push(pending);
+    if (this.#queue.length === 1) this.headSince = performance.now();
+    this.transport.write(encodeFrame(frame));
   }
 
   /** Bytes from the guest. What is not a frame of the protocol ends it. */
@@ -134,7 +218,7 @@ export class GuestChannel {
     this.#usable = false;
     this.#failed(new Error(reason));
     const queue = this.#queue.splice(0);
-    for (const [i, pending] of queue.entries()) pending.reject(new GuestLost(reason, i === 0));
+    for (const [i, pending] of queue.entries()) pending.lose(new GuestLost(reason, i === 0));
     this.transport.destroy();
   }
 
@@ -142,22 +226,14 @@ export class GuestChannel {
   expire(message: string, wallHit: boolean, scope: 'program' | 'call' = 'program'): void {
     const pending = this.#queue.shift();
     this.retire('the guest was ended with a program that passed its limit');
-    if (!pending) return;
-    const unanswered = pending.frame.inputs.length - pending.calls.length;
-    const missing = scope === 'call' ? Math.min(1, unanswered) : unanswered;
-    const rest = Array.from({ length: missing }, (): GuestCall => ['timeout', message]);
-    pending.resolve({
-      calls: [...pending.calls, ...rest].map(toCallResult),
-      ms: performance.now() - this.headSince,
-      wallHit,
-    });
+    pending?.expire(message, wallHit, performance.now() - this.headSince, scope);
   }
 
   /** No further job here: those that wait go elsewhere. */
   retire(reason: string): void {
     this.#usable = false;
     this.#failed(new Error(reason));
-    for (const pending of this.#queue.splice(0)) pending.reject(new GuestLost(reason, false));
+    for (const pending of this.#queue.splice(0)) pending.lose(new GuestLost(reason, false));
     this.transport.destroy();
   }
 
@@ -169,30 +245,22 @@ export class GuestChannel {
     }
     const pending = this.#queue[0];
     if (!pending) throw new Error('an answer without a job');
-    const call = callFrameSchema.safeParse(message);
-    if (call.success) {
-      if (call.data.id !== pending.frame.id) throw new Error('an answer to another job');
-      if (pending.calls.length >= pending.frame.inputs.length) throw new Error('more answers than calls');
-      pending.calls.push(call.data.call);
-      this.cpuAtCall = call.data.cpu;
-      return;
-    }
-    const loaded = loadedFrameSchema.safeParse(message);
-    if (loaded.success) {
-      if (loaded.data.id !== pending.frame.id) throw new Error('an answer to another job');
-      this.cpuAtCall = loaded.data.loaded;
-      return;
-    }
-    const result = resultFrameSchema.parse(message);
-    const calls = [...pending.calls, ...result.calls];
-    if (result.id !== pending.frame.id) throw new Error('an answer to another job');
-    if (calls.length !== pending.frame.inputs.length) throw new Error('an answer with another number of calls');
+    if ((message as { id?: unknown } | null)?.id !== pending.id) throw new Error('an answer to another job');
+    const end = pending.take(message);
+    if (!end) return;
     this.#queue.shift();
     this.headSince = performance.now();
-    this.cpuAtHead = result.cpu;
+    this.cpuAtHead = end.cpu;
     this.cpuAtCall = undefined;
-    pending.resolve({ calls: calls.map(toCallResult), ms: result.ms, wallHit: result.wall });
-    if (pending.frame.inputs.length > 0 || pending.frame.code !== '') this.#done++; // else it was only a check
-    if (result.retire || this.#done >= this.maxJobs) this.retire('the guest has served its time');
+    if (!end.isCheck) this.#done++;
+    if (end.retire || this.#done >= this.maxJobs) this.retire('the guest has served its time');
   }
 }
+
+const limitsOfFrame = ({ cpuSeconds, caseCpuSeconds, wallSeconds, memoryMb, outputBytes }: Limits) => ({
+  cpu: cpuSeconds,
+  case: caseCpuSeconds,
+  wall: wallSeconds,
+  memory: memoryMb * 2 ** 20,
+  output: outputBytes,
+});

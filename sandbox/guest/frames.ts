@@ -40,6 +40,23 @@ export const resultFrameSchema = z.strictObject({
 export const retireFrameSchema = z.strictObject({ retire: z.literal(true) });
 export type ResultFrame = z.infer<typeof resultFrameSchema>;
 
+/** What the child of an interactive job wrote; and the end of that job, found by the guest. */
+export const outFrameSchema = z.strictObject({ id: z.int(), out: z.string() });
+export const endedFrameSchema = z.strictObject({
+  id: z.int(),
+  ended: z.tuple([z.enum(['end', 'error', 'timeout', 'memory', 'output']), z.string()]),
+  ms: z.number().nonnegative(),
+  used: z.number().nonnegative(), // CPU seconds that the child is charged for
+  cpu: z.number().nonnegative(),
+  wall: z.boolean(),
+  retire: z.boolean(),
+});
+
+/** One child that the host talks to: it holds a program, or runs tests. */
+export type SessionSpec =
+  | { role: 'program'; code: string; first: number } // numbers of its objects start at `first`
+  | { role: 'tests'; style: 'assert' | 'pytest'; files: Record<string, string>; entry: string | null; skip: string[] };
+
 export interface JobFrame {
   id: number;
   code: string;

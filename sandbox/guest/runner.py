@@ -20,8 +20,9 @@ class Unsendable(Exception):
     """The value is not plain data, or too large."""
 
 
-def encode(value, depth, budget):
-    """A Python value as tagged JSON. Subclasses are flattened by base-class methods: no method of the program runs."""
+def encode(value, depth, budget, other=None):
+    """A Python value as tagged JSON. Subclasses are flattened by base-class methods: no method of the program runs.
+    `other(value, depth, budget)` is asked first about whatever is not a number or text, and may encode it instead."""
     budget[0] -= 1
     if budget[0] < 0:
         raise Unsendable('the value has too many parts')
@@ -44,16 +45,25 @@ def encode(value, depth, budget):
         if not str.isascii(plain) and has_surrogate_pair(plain):
             raise Unsendable('two surrogates that JSON would make one character')
         return plain
+    if other is not None:
+        special = other(value, depth, budget)
+        if special is not None:
+            return special
     if issubclass(kind, list):
-        return [encode(x, depth + 1, budget) for x in list.__iter__(value)]
+        return [encode(x, depth + 1, budget, other) for x in list.__iter__(value)]
     if issubclass(kind, tuple):
-        return {'t': [encode(x, depth + 1, budget) for x in tuple.__iter__(value)]}
+        return {'t': [encode(x, depth + 1, budget, other) for x in tuple.__iter__(value)]}
     if issubclass(kind, dict):
-        return {'d': [[encode(k, depth + 1, budget), encode(x, depth + 1, budget)] for k, x in dict.items(value)]}
+        return {
+            'd': [
+                [encode(k, depth + 1, budget, other), encode(x, depth + 1, budget, other)]
+                for k, x in dict.items(value)
+            ]
+        }
     if issubclass(kind, set):
-        return {'s': [encode(x, depth + 1, budget) for x in set.__iter__(value)]}
+        return {'s': [encode(x, depth + 1, budget, other) for x in set.__iter__(value)]}
     if issubclass(kind, frozenset):
-        return {'s': [encode(x, depth + 1, budget) for x in frozenset.__iter__(value)]}
+        return {'s': [encode(x, depth + 1, budget, other) for x in frozenset.__iter__(value)]}
     if issubclass(kind, (bytes, bytearray)):
         base = bytes if issubclass(kind, bytes) else bytearray
         spend(budget, base.__len__(value))

@@ -3,8 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const SERVER = ['cgroup.py', 'sweep.py', 'plain.py', 'session.py', 'forkserver.py'] as const;
 const GUESTS = {
-  forkserver: ['runner.py', 'stdio.py', 'calling.py', 'cgroup.py', 'sweep.py', 'plain.py', 'forkserver.py'],
+  forkserver: ['runner.py', 'stdio.py', 'calling.py', 'exchange.py', 'program.py', ...SERVER],
+  tester: ['runner.py', 'exchange.py', 'stubs.py', 'tester.py', 'pytests.py', ...SERVER],
   wasm: ['runner.py', 'stdio.py', 'calling.py', 'wasmguest.py'],
 } as const;
 

@@ -8,8 +8,12 @@ const FLOAT = /^(nan|-?inf|-?\d+(\.\d+)?(e[+-]?\d+)?)$/;
 const INT = /^-?0x[0-9a-f]+$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
+/** Further tags, and how what they carry is checked. */
+export type MoreTags = Record<string, (x: unknown, each: (y: unknown) => boolean) => boolean>;
+const NO_TAGS: MoreTags = {};
+
 /** True for a value of the tagged codec (core/schema/value.ts), within the caps on depth and parts. */
-export function isPlainValue(value: unknown): value is Value {
+export function isPlainValue(value: unknown, more: MoreTags = NO_TAGS): value is Value {
   let nodes = 0;
   const check = (x: unknown, depth: number): boolean => {
     if (depth > MAX_DEPTH || ++nodes > MAX_NODES) return false;
@@ -38,7 +42,7 @@ export function isPlainValue(value: unknown): value is Value {
       case 'c':
         return Array.isArray(y) && y.length === 2 && y.every(isFloat);
       default:
-        return false;
+        return Object.hasOwn(more, tag) && more[tag]!(y, (z) => check(z, depth + 1));
     }
   };
   return check(value, 0);

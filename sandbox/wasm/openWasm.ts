@@ -1,10 +1,10 @@
 // The embedded backend: CPython in WebAssembly, for machines without Docker. Best effort, not a security boundary.
 import fs from 'node:fs';
 import os from 'node:os';
-import type { ResolvedJob } from '../guest/channel.js';
+import { GauntletError } from '../../core/errors.js';
+import type { Limits } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
-import { runTestJobs } from '../split.js';
 import { WasmProcess } from './process.js';
 import { ensureSnapshot } from './snapshot.js';
 
@@ -23,7 +23,7 @@ export async function openWasm({
   cache,
 }: WasmOptions = {}): Promise<Sandbox> {
   let snapshot = await ensureSnapshot(log, cache);
-  const open = async (job: ResolvedJob) => {
+  const open = async (job: { limits: Limits }) => {
     try {
       return await WasmProcess.start(snapshot, Math.max(10, job.limits.cpuSeconds));
     } catch (error) {
@@ -40,7 +40,9 @@ export async function openWasm({
       boundary: false,
     },
     run: (jobs, options) => pool.run(jobs, options),
-    runTests: runTestJobs,
+    runTests: async () => {
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'test source needs Docker here: use --sandbox docker');
+    },
     close: () => pool.close(),
   };
 }

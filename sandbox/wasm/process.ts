@@ -3,8 +3,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Guest, GuestChannel, GuestLost, type GuestRun, type ResolvedJob } from '../guest/channel.js';
-import { encodeFrame } from '../guest/frames.js';
+import type { Limits } from '../../core/schema/execution.js';
+import {
+  type Guest,
+  GuestChannel,
+  GuestLost,
+  type GuestRun,
+  type ResolvedJob,
+  type Session,
+} from '../guest/channel.js';
+import { encodeFrame, type SessionSpec } from '../guest/frames.js';
 import { guestSource } from '../guest/source.js';
 import { pyodideFolder, pyodideUrl } from './snapshot.js';
 
@@ -103,7 +111,7 @@ export class WasmProcess implements Guest {
     return this.#channel.usable;
   }
 
-  fits(job: ResolvedJob): boolean {
+  fits(job: { limits: Limits }): boolean {
     return job.limits.cpuSeconds <= this.cpuSeconds; // memory is limited anew for every job
   }
 
@@ -138,15 +146,25 @@ export class WasmProcess implements Guest {
   async #runHere(job: ResolvedJob): Promise<GuestRun> {
     this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
     try {
-      const run = await this.#channel.run(job);
-      if (this.#channel.cpuAtHead > CPU_RETIRE) this.#channel.retire('the process has served its time');
-      return run;
+      return await this.#channel.run(job);
     } finally {
-      if (!this.#channel.head) {
-        clearInterval(this.#watch);
-        this.#watch = undefined;
-      }
+      this.#rest();
     }
+  }
+
+  open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session {
+    this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
+    const session = this.#channel.open(spec, limits, onText);
+    const rest = () => this.#rest();
+    session.ended.then(rest, rest);
+    return session;
+  }
+
+  #rest(): void {
+    if (this.#channel.cpuAtHead > CPU_RETIRE) this.#channel.retire('the process has served its time');
+    if (this.#channel.head) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import type { CallResult, ExecutionJob, TestJob } from '../../core/schema/execution.js';
-import { type Guest, GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/channel.js';
+import { GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/channel.js';
 import { judgePrograms, judgeSources, parseProgramRows } from '../../sandbox/judgePrograms.js';
-import { GuestPool } from '../../sandbox/pool.js';
+import { GuestPool, type Runner } from '../../sandbox/pool.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 
 const value = (value: number): CallResult => ({ kind: 'value', value });
@@ -19,7 +19,7 @@ const fault = (error: unknown) => error instanceof GauntletError && error.code =
 /** A guest whose behaviour is `act`; it counts what is in flight over all guests of its pool. */
 function pool(act: (job: ResolvedJob, inFlight: () => number) => Promise<GuestRun>, size = 2, depth = 2) {
   const state = { opened: 0, closed: 0, inFlight: 0, most: 0 };
-  const open = async (): Promise<Guest> => {
+  const open = async (): Promise<Runner<ResolvedJob, GuestRun>> => {
     state.opened++;
     let usable = true;
     return {
