@@ -8,6 +8,8 @@ import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
 import { listProviders, type Provider, resolveDevice } from '../../ml/session/providers.js';
+import { connectDocker, describeDaemon } from '../../sandbox/docker/daemon.js';
+import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { createOutput, describeError } from '../output.js';
 import { withStore } from '../session.js';
@@ -50,7 +52,7 @@ function checks(store: string): Record<string, Check> {
       await engine.close();
       return { required: true, detail: `${architecture}, ${(parameters / 1e6).toFixed(2)} M parameters` };
     },
-    'sandbox docker': () => sandboxCheck('docker', false),
+    'sandbox docker': dockerCheck,
     'sandbox wasm': () => sandboxCheck('wasm', true),
     'temporal cli': async () => {
       const path = await findTemporalCli();
@@ -77,6 +79,21 @@ async function deviceCheck(device: Provider): ReturnType<Check> {
 }
 
 const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
+
+/** What the daemon has; and one program runs, since a daemon that answers may still refuse the container. */
+async function dockerCheck(): ReturnType<Check> {
+  const daemon = await connectDocker();
+  const images: string[] = [];
+  for (const image of Object.values(IMAGES)) if (await hasImage(daemon.docker, image)) images.push(image);
+  const sandbox = await openSandbox('docker', { log: () => undefined, size: 1 });
+  try {
+    await sandbox.run([{ id: 'doctor', code: 'def f(x):\n  return x', entry: 'f', inputs: [[1]] }]);
+  } finally {
+    await sandbox.close();
+  }
+  const had = images.length > 0 ? `images ${images.join(', ')}` : 'no image yet';
+  return { required: false, detail: `${describeDaemon(daemon)} · ${had}` };
+}
 
 async function sandboxCheck(kind: 'docker' | 'wasm', required: boolean): Promise<Omit<Finding, 'name' | 'ok'>> {
   const sandbox = await openSandbox(kind, { log: () => undefined });

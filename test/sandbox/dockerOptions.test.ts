@@ -1,0 +1,213 @@
+// What a daemon offers, what containers are made with, and what the guest reads of cgroups: without a program to run.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import type Docker from 'dockerode';
+import { GauntletError } from '../../core/errors.js';
+import { containersSchema } from '../../core/schema/execution.js';
+import { type Daemon, describeDaemon, readInfo, requireDaemon, within } from '../../sandbox/docker/daemon.js';
+import { ensureImage, hasImage, IMAGES } from '../../sandbox/docker/image.js';
+import { openDocker } from '../../sandbox/docker/openDocker.js';
+import { containerOptions, uidRange } from '../../sandbox/docker/options.js';
+import { DaemonWatch } from '../../sandbox/docker/watch.js';
+import { packageRoot } from '../../sandbox/guest/source.js';
+import { openSandbox } from '../../workers/openSandbox.js';
+import { requireDocker } from './docker.js';
+
+const INFO = {
+  CgroupVersion: '2',
+  CgroupDriver: 'systemd',
+  Runtimes: { runc: {}, 'io.containerd.runc.v2': {} },
+  DefaultRuntime: 'runc',
+  SecurityOptions: ['name=seccomp,profile=default', 'name=rootless', 'name=cgroupns'],
+  MemoryLimit: true,
+  SwapLimit: true,
+  PidsLimit: true,
+  CpuCfsQuota: true,
+};
+const daemon = (info: object): Daemon => ({ docker: undefined as unknown as Docker, version: '28', ...readInfo(info) });
+const refused = (message: RegExp) => (error: unknown) =>
+  error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE' && message.test(error.message);
+
+describe('what a Docker daemon offers', () => {
+  it('is read and said in one line: cgroup version, runtimes, rootless, swap', () => {
+    assert.equal(
+      describeDaemon(daemon({ ...INFO, SwapLimit: false })),
+      'docker 28 · cgroup 2 · runtimes io.containerd.runc.v2, runc · rootless · swap is not limited',
+    );
+    const old = daemon({
+      ...INFO,
+      CgroupVersion: undefined,
+      SecurityOptions: ['name=userns'],
+      CpuCfsQuota: undefined,
+      CPUCfsQuota: true,
+    });
+    assert.deepEqual([old.cgroup, old.rootless, old.remapped, old.limits.cpu], ['1', false, true, true]);
+    assert.equal(daemon({ ...INFO, CgroupDriver: 'none' }).cgroup, 'none');
+  });
+
+  it('without limits, or without the runtime asked for, it is refused, naming what there is', () => {
+    requireDaemon(daemon(INFO), null);
+    requireDaemon(daemon(INFO), 'runc');
+    assert.throws(
+      () => requireDaemon(daemon(INFO), 'runsc'),
+      refused(/'runsc' \(installed: io.containerd.runc.v2, runc\)/),
+    );
+    const bare = { ...INFO, MemoryLimit: false, PidsLimit: false, CgroupDriver: 'none' };
+    assert.throws(() => requireDaemon(daemon(bare), null), refused(/cannot limit memory, pids \(it is rootless/));
+  });
+
+  it('an answer that does not come is an error in time', async () => {
+    await assert.rejects(within(5, 'asking', new Promise(() => {})), /asking: no answer in time/);
+    assert.equal(await within(1000, 'asking', Promise.resolve(3)), 3);
+  });
+});
+
+describe('what a container of the sandbox is made with', () => {
+  it('strict has the uid of nobody and no capability; uid has three, for pid 1', () => {
+    const base = { image: 'i', memoryMb: 256 };
+    const strict = containerOptions({ ...base, isolation: 'strict', runtime: 'runsc' });
+    assert.deepEqual(
+      [strict.User, strict.HostConfig!.CapAdd, strict.HostConfig!.Runtime],
+      ['65534:65534', [], 'runsc'],
+    );
+    const uid = containerOptions({ ...base, isolation: 'uid' });
+    assert.deepEqual([uid.User, uid.HostConfig!.CapAdd], ['0:0', ['SETUID', 'SETGID', 'KILL']]);
+    for (const { HostConfig: host } of [strict, uid]) {
+      assert.deepEqual(host!.CapDrop, ['ALL']);
+      assert.deepEqual([host!.NetworkMode, host!.ReadonlyRootfs, host!.IpcMode], ['none', true, 'none']);
+      assert.equal(host!.Memory, host!.MemorySwap);
+    }
+  });
+
+  it('ranges of uids do not meet, and fit where few uids are mapped', () => {
+    for (const remapped of [false, true]) {
+      const ranges = Array.from({ length: 20 }, () => uidRange(remapped)).sort((a, b) => a.first - b.first);
+      for (const [i, { first, span }] of ranges.entries()) {
+        if (i > 0) assert.ok(ranges[i - 1]!.first + ranges[i - 1]!.span <= first);
+        assert.ok(first > 0 && first + span < (remapped ? 65_534 : 2 ** 31));
+      }
+    }
+  });
+
+  it('only Docker can meet strict isolation, packages and a runtime: WebAssembly is never taken in its place', async () => {
+    await assert.rejects(openSandbox('wasm', { isolation: 'strict' }), refused(/'strict'/));
+    await assert.rejects(openSandbox('wasm', { packages: 'numpy' }), refused(/'numpy'/));
+    await assert.rejects(openSandbox('wasm', { runtime: 'runsc' }), refused(/'runsc'/));
+    assert.deepEqual(containersSchema.parse({}), { isolation: 'uid', packages: 'none', runtime: null, size: null });
+  });
+});
+
+describe('who ended a container', () => {
+  const event = (Action: string) => `${JSON.stringify({ Action, Actor: { ID: 'c' } })}\n`;
+  const watching = async () => {
+    const stream = new PassThrough();
+    const docker = { getEvents: async () => stream, ping: async () => 'OK' } as unknown as Docker;
+    const watch = new DaemonWatch(docker, 'label', () => {});
+    await watch.open();
+    watch.follow('c');
+    return { watch, stream };
+  };
+
+  it('is the program when the daemon stayed and says that it died, with memory where the kernel killed for it', async () => {
+    const { watch, stream } = await watching();
+    stream.write(event('oom').slice(0, 10));
+    stream.write(event('oom').slice(10) + event('die'));
+    assert.equal(await watch.blame('c', watch.epoch), 'program, memory');
+    watch.close();
+    const plain = await watching();
+    plain.stream.write(event('die') + event('kill')); // a removal after its death is no kill
+    assert.equal(await plain.watch.blame('c', plain.watch.epoch), 'program');
+    plain.watch.close();
+  });
+
+  it('is the infrastructure when somebody killed it, when nobody says that it died, and when the daemon went away', async () => {
+    const killed = await watching();
+    killed.stream.write(event('kill') + event('die'));
+    assert.equal(await killed.watch.blame('c', killed.watch.epoch), 'infrastructure');
+    killed.watch.close();
+    const broken = await watching();
+    broken.stream.write(event('die'));
+    const { epoch } = broken.watch;
+    setTimeout(() => broken.stream.end(), 5);
+    await new Promise((resolve) => broken.stream.once('close', resolve));
+    assert.equal(await broken.watch.blame('c', epoch), 'infrastructure');
+    assert.equal(await broken.watch.isSteady(epoch), false);
+    broken.watch.close();
+  });
+});
+
+describe('the guest’s view of cgroups', function () {
+  this.timeout(60_000);
+  let docker: Docker;
+  before(async function () {
+    docker = await requireDocker(this);
+    await ensureImage(docker, 'none', () => {});
+  });
+
+  it('v2 at the root of the mount or in its own folder, v1, and neither: CPU time and kills for memory', async () => {
+    const source = fs.readFileSync(path.join(packageRoot(), 'sandbox/guest/cgroup.py'), 'utf8');
+    const check = `
+import json, subprocess, sys
+def tree(name, files):
+    for file, text in files.items():
+        os.makedirs(os.path.dirname('/tmp/' + name + '/' + file), exist_ok=True)
+        open('/tmp/' + name + '/' + file, 'w').write(text)
+    return '/tmp/' + name
+def own(text):
+    open('/tmp/own', 'w').write(text)
+    return '/tmp/own'
+stat = 'usage_usec 2500000\\nuser_usec 1\\n'
+events = 'low 0\\nhigh 0\\nmax 9\\noom 4\\noom_kill 3\\noom_group_kill 0\\n'
+v2 = Cgroup(tree('v2', {'cpu.stat': stat, 'memory.events': events}), own('0::/\\n'))
+inner = Cgroup(tree('in', {'cpu.stat': 'usage_usec 1\\n', 'a/b/cpu.stat': stat, 'a/b/memory.events': events}), own('0::/a/b\\n'))
+v1 = Cgroup(tree('v1', {'cpuacct/cpuacct.usage': '1500000000\\n', 'memory/memory.oom_control': 'oom_kill_disable 0\\nunder_oom 0\\noom_kill 7\\n'}), own('4:memory:/docker/x\\n'))
+none = Cgroup('/tmp/nothing', own(''))
+before = none.cpu_seconds()
+child = os.fork()
+if child == 0:
+    x = 0
+    for i in range(3000000): x += i
+    os._exit(0)
+os.waitpid(child, 0)
+open('/tmp/v2/memory.events', 'w').write(events.replace('oom_kill 3', 'oom_kill 5'))
+print(json.dumps([[c.cpu_seconds(), c.oom_kills()] for c in (v2, inner, v1)] + [none.oom_kills(), none.cpu_seconds() > before, cpu_of(os.getpid()) > 0, cpu_of(99999)]))
+`;
+    const output = new PassThrough();
+    let text = '';
+    output.on('data', (part) => {
+      text += part;
+    });
+    const create = { HostConfig: { NetworkMode: 'none', Tmpfs: { '/tmp': 'rw' } } };
+    const [status, container] = await docker.run(IMAGES.none, ['python3', '-c', source + check], output, create);
+    await container.remove();
+    assert.equal(status.StatusCode, 0, text);
+    assert.deepEqual(JSON.parse(text), [[2.5, 5], [2.5, 3], [1.5, 7], null, true, true, 0]);
+  });
+
+  it('a runtime that the daemon has is used, and one that it lacks is named', async () => {
+    const sandbox = await openDocker({ size: 1, runtime: 'runc' });
+    const [result] = await sandbox.run([{ id: 'a', code: 'def f(x): return x', entry: 'f', inputs: [[4]] }]);
+    assert.deepEqual(result!.calls, [{ kind: 'value', value: 4 }]);
+    await sandbox.close();
+    await assert.rejects(
+      openDocker({ runtime: 'runsc-that-is-not-there' }),
+      refused(/has no runtime .* \(installed: .*runc/),
+    );
+  });
+
+  it('programs import numpy where the image has it, seeded like everything else, and not elsewhere', async () => {
+    const code = 'import numpy\ndef f(x): return [float(numpy.random.rand()), int(numpy.arange(x).sum())]';
+    const job = { id: 'n', code, entry: 'f', inputs: [[5]] };
+    const sandbox = await openDocker({ size: 1, packages: 'numpy' });
+    assert.equal(await hasImage(docker, IMAGES.numpy), true);
+    const [first, second] = await sandbox.run([job, job]);
+    assert.equal(first!.calls[0]!.kind, 'value');
+    assert.deepEqual(first!.calls, second!.calls);
+    await sandbox.close();
+    const plain = await openDocker({ size: 1 });
+    assert.equal((await plain.run([job]))[0]!.calls[0]!.kind, 'error');
+    await plain.close();
+  });
+});
