@@ -1,6 +1,6 @@
 // Chooses the sandbox of a worker. The only place that knows both backends.
 import { GauntletError } from '../core/errors.js';
-import type { Isolation, Packages } from '../core/schema/execution.js';
+import type { Isolation, Language, Packages } from '../core/schema/execution.js';
 import { openDocker } from '../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openWasm } from '../sandbox/wasm/openWasm.js';
@@ -11,6 +11,7 @@ export interface OpenSandboxOptions {
   /** Of Docker alone; WebAssembly is refused where they are asked for. */
   isolation?: Isolation | undefined;
   packages?: Packages | undefined;
+  language?: Language | undefined;
   runtime?: string | null | undefined;
 }
 
@@ -47,8 +48,9 @@ async function choose(
 }
 
 /** The option, in words, that only Docker can meet. */
-function needsDocker({ isolation, packages, runtime }: OpenSandboxOptions): string | undefined {
+function needsDocker({ isolation, packages, language, runtime }: OpenSandboxOptions): string | undefined {
   if (isolation === 'strict') return "isolation 'strict'";
+  if (language === 'javascript') return 'JavaScript';
   if (packages === 'numpy') return "packages 'numpy'";
   return runtime ? `runtime '${runtime}'` : undefined;
 }

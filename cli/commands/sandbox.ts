@@ -3,10 +3,13 @@
 import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
+import { GauntletError } from '../../core/errors.js';
 import {
   type Isolation,
   isolationSchema,
+  type Language,
   type Limits,
+  languageSchema,
   type Packages,
   packagesSchema,
   type Verdict,
@@ -31,6 +34,7 @@ interface Flags extends Partial<Limits> {
   mode: Mode;
   isolation?: Isolation;
   packages?: Packages;
+  language?: Language;
   runtime?: string;
   parallel?: number;
   json?: boolean;
@@ -60,6 +64,11 @@ export function addSandbox(program: Command): void {
         packagesSchema.options,
       ),
     )
+    .addOption(
+      new Option('--language <name>', 'of the programs; javascript: docker and mode values (default: python)').choices(
+        languageSchema.options,
+      ),
+    )
     .option('--runtime <name>', 'docker: runtime of the containers, e.g. runsc')
     .option('--parallel <n>', 'programs at a time (default: one a core)', integer('--parallel', 1));
   withLimits(command);
@@ -67,9 +76,11 @@ export function addSandbox(program: Command): void {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { input, output: path, backend, mode, isolation, packages, runtime, parallel, json } = flags;
+  const { input, output: path, backend, mode, isolation, packages, language, runtime, parallel, json } = flags;
   const output = createOutput(json === true);
   const limits = limitsOf(flags);
+  if (language === 'javascript' && mode !== 'values')
+    throw new GauntletError('BAD_INPUT', `--mode ${mode} runs Python tests: JavaScript goes with --mode values`);
   const judge = judgeOf(mode, limits);
   const rows = await openRows(input, judge.parse);
   const stop = new AbortController();
@@ -78,7 +89,7 @@ async function run(flags: Flags): Promise<void> {
   let sandbox: Sandbox | undefined;
   try {
     const log = (line: string): void => output.note(line);
-    sandbox = await openSandbox(backend, { log, size: parallel, isolation, packages, runtime });
+    sandbox = await openSandbox(backend, { log, size: parallel, isolation, packages, language, runtime });
     const results = await openResults(path);
     const bar = openRowBar(rows.count, 'programs');
     try {

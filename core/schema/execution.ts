@@ -20,6 +20,10 @@ export type Isolation = z.infer<typeof isolationSchema>;
 export const packagesSchema = z.enum(['none', 'numpy']);
 export type Packages = z.infer<typeof packagesSchema>;
 
+/** Of programs; javascript on Docker alone, in mode values. */
+export const languageSchema = z.enum(['python', 'javascript']);
+export type Language = z.infer<typeof languageSchema>;
+
 /** How the Docker backend runs programs. */
 export const containersSchema = z.strictObject({
   isolation: isolationSchema.default('uid'),

@@ -39,6 +39,17 @@ export async function ensureImage(docker: Docker, packages: Packages, log: (line
   return image;
 }
 
+/** The image of JavaScript: this machine's node with its libraries. @throws GauntletError SANDBOX_UNAVAILABLE */
+export async function ensureNodeImage(docker: Docker, log: (line: string) => void): Promise<string> {
+  const image = 'gauntlet-javascript:1';
+  if (await hasImage(docker, image)) return image;
+  if (process.platform !== 'linux')
+    throw new GauntletError('SANDBOX_UNAVAILABLE', `no image ${image}: tag one with node ≥ 20, such as node:20-slim`);
+  log(`sandbox: building ${image} from this machine's node (once)`);
+  await importTar(docker, ['build-node-image.sh', process.execPath], image, 'it is not there');
+  return image;
+}
+
 /** Whether the daemon has it. @throws GauntletError SANDBOX_FAULT when it does not say */
 export async function hasImage(docker: Docker, image: string): Promise<boolean> {
   try {
@@ -116,10 +127,15 @@ function proxies(): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-/** Pipes the tar that the build script writes into Docker's import; tagged once it is known to be whole. */
-async function buildDebian(docker: Docker, packages: Packages, image: string, why?: string): Promise<void> {
-  const script = path.join(packageRoot(), FOLDER, 'build-python-image.sh');
-  const child = spawn('bash', [script, packages], { stdio: ['ignore', 'pipe', 'pipe'] });
+const buildDebian = (docker: Docker, packages: Packages, image: string, why: string): Promise<void> =>
+  importTar(docker, ['build-python-image.sh', packages], image, why);
+
+/** Pipes the tar that a build script writes into Docker's import; tagged once it is known to be whole. */
+async function importTar(docker: Docker, command: [string, string], image: string, why: string): Promise<void> {
+  const [script, argument] = command;
+  const child = spawn('bash', [path.join(packageRoot(), FOLDER, script), argument], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let errors = '';
   child.stderr.on('data', (text) => {
     errors = (errors + text).slice(-4000);

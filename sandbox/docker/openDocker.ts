@@ -1,20 +1,21 @@
 // The backend for real use: containers of a pool, one image for programs and one for test source.
 import os from 'node:os';
 import { GauntletError } from '../../core/errors.js';
-import type { Isolation, Packages } from '../../core/schema/execution.js';
+import type { Isolation, Language, Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { TestPool } from '../split.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
-import { ensureImage } from './image.js';
+import { ensureImage, ensureNodeImage } from './image.js';
 import { reapContainers } from './reaper.js';
 
 export interface DockerOptions {
   size?: number | undefined; // containers at work; default: one a core
   isolation?: Isolation | undefined;
   packages?: Packages | undefined; // that programs may import
+  language?: Language | undefined; // javascript: in strict isolation always
   runtime?: string | null | undefined; // of the daemon; default: its own
   log?: ((line: string) => void) | undefined;
 }
@@ -24,7 +25,8 @@ const PATIENCE_MS = 60_000; // with a daemon that went away; then the fault is T
 
 /** Opens the backend: removes what dead workers left, and makes the image where it is missing. */
 export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> {
-  const { size = os.availableParallelism(), isolation = 'uid', packages = 'none', runtime = null } = options;
+  const { size = os.availableParallelism(), language = 'python', packages = 'none', runtime = null } = options;
+  const isolation = language === 'javascript' ? 'strict' : (options.isolation ?? 'uid');
   const { log = () => {} } = options;
   const daemon = await connectDocker();
   const { docker, version, remapped } = daemon;
@@ -36,7 +38,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   await fleet.open();
   const pools = new Map<Packages, GuestPool>();
   const makePool = async (packages: Packages): Promise<GuestPool> => {
-    const image = await ensureImage(docker, packages, log);
+    const image =
+      language === 'javascript' ? await ensureNodeImage(docker, log) : await ensureImage(docker, packages, log);
     const preload = packages === 'numpy' ? ['numpy'] : [];
     const known = pools.get(packages); // made by another caller meanwhile
     if (known) return known;
@@ -47,7 +50,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       patienceMs: PATIENCE_MS,
       open: (job) => {
         const memoryMb = Math.max(256, job.limits.memoryMb);
-        return ContainerGuest.start(fleet, { image, isolation, runtime, remapped, memoryMb, preload });
+        return ContainerGuest.start(fleet, { image, language, isolation, runtime, remapped, memoryMb, preload });
       },
     });
     pools.set(packages, pool);
@@ -87,6 +90,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
   const details = [
     `docker ${version}`,
+    ...(language === 'python' ? [] : [language]),
     what,
     ...(packages === 'none' ? [] : [packages]),
     ...(runtime ? [runtime] : []),
@@ -95,7 +99,11 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   return {
     info: { kind: 'docker', description: details.join(' · '), boundary: true },
     run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
-    runTests: (jobs, options) => tests.run(jobs, options),
+    runTests: async (jobs, options) => {
+      if (language !== 'python')
+        throw new GauntletError('SANDBOX_UNAVAILABLE', `test source runs Python, not ${language}`);
+      return tests.run(jobs, options);
+    },
     close: async () => {
       closed = true;
       await Promise.all([...pools.values(), tests].map((pool) => pool.close()));

@@ -2,12 +2,13 @@
 // docs/sandbox.md for what each line is for.
 import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
-import type { Isolation } from '../../core/schema/execution.js';
-import { guestSource } from '../guest/source.js';
+import type { Isolation, Language } from '../../core/schema/execution.js';
+import { guestSource, jsGuestSource } from '../guest/source.js';
 
 export interface ContainerSpec {
   image: string;
-  isolation: Isolation;
+  language?: Language; // default: python
+  isolation: Isolation; // of javascript: strict
   memoryMb: number; // of the program
   runtime?: string | null;
   remapped?: boolean; // the daemon maps few uids into containers
@@ -15,7 +16,7 @@ export interface ContainerSpec {
   guest?: 'forkserver' | 'tester'; // what it runs: programs (default), or test source
 }
 
-const HARNESS_MB = 64; // beside the memory of the program
+const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // beside the memory of the program
 const MIB = 2 ** 20;
 const NOBODY = 65534;
 
@@ -30,13 +31,16 @@ export function uidRange(remapped: boolean): { first: number; span: number } {
 }
 
 export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOptions {
-  const { isolation, remapped = false } = spec;
-  const memory = (spec.memoryMb + HARNESS_MB) * MIB;
+  const { isolation, remapped = false, language = 'python' } = spec;
+  const memory = (spec.memoryMb + HARNESS_MB[language]) * MIB;
   const { first, span } = isolation === 'uid' ? uidRange(remapped) : { first: NOBODY, span: 0 };
   const guest = { isolation, first, span, preload: spec.preload ?? [] };
   return {
     Image: spec.image,
-    Cmd: ['python3', '-P', '-s', '-B', '-c', guestSource(spec.guest ?? 'forkserver'), JSON.stringify(guest)],
+    Cmd:
+      language === 'javascript'
+        ? ['node', '-e', jsGuestSource()]
+        : ['python3', '-P', '-s', '-B', '-c', guestSource(spec.guest ?? 'forkserver'), JSON.stringify(guest)],
     Entrypoint: [],
     // uid: inside, with three capabilities, for pid 1 alone; every program gets a uid of its own and none
     User: isolation === 'uid' ? '0:0' : `${NOBODY}:${NOBODY}`,

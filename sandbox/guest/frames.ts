@@ -10,7 +10,8 @@ const MAX_FRAME = 64 << 20; // bytes; every answer in it is capped at 1 MiB by t
 
 export const readyFrameSchema = z.strictObject({
   ready: z.literal(true),
-  python: z.string().max(40),
+  python: z.string().max(40).optional(), // a guest names its language and that one's version
+  javascript: z.string().max(40).optional(),
   cpu: z.number().nonnegative().optional(), // seconds that the start took: no program is charged for them
 });
 

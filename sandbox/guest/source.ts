@@ -19,6 +19,10 @@ export function packageRoot(): string {
   }
 }
 
+/** The guest of JavaScript, in a scope of its own: a program shares the process, not the names. */
+export const jsGuestSource = (): string =>
+  `(() => {\n${fs.readFileSync(path.join(packageRoot(), 'sandbox/guest/jsguest.js'), 'utf8')}\n})();`;
+
 /** The whole guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name. */
 export function guestSource(guest: keyof typeof GUESTS): string {
   const folder = path.join(packageRoot(), 'sandbox/guest');

@@ -1,0 +1,38 @@
+// docs/guest-protocol.md is held to the schemas: every field and kind of a frame is told there.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import {
+  encodeFrame,
+  type JobFrame,
+  MAGIC,
+  readyFrameSchema,
+  resultFrameSchema,
+  retireFrameSchema,
+} from '../../sandbox/guest/frames.js';
+import { guestSource, jsGuestSource, packageRoot } from '../../sandbox/guest/source.js';
+
+const page = fs.readFileSync(path.join(packageRoot(), 'docs/guest-protocol.md'), 'utf8');
+
+describe('the page of the guest protocol', () => {
+  it('names every field of every frame, the greeting, the kinds of calls and the tags of values', () => {
+    const job: Record<keyof JobFrame, true> = {
+      ...{ id: true, code: true, entry: true, calling: true, inputs: true },
+      ...{ cpu: true, case: true, wall: true, memory: true, output: true },
+    };
+    const fields = [readyFrameSchema, resultFrameSchema, retireFrameSchema].flatMap((schema) =>
+      Object.keys(schema.shape),
+    );
+    const kinds = resultFrameSchema.shape.calls.element.def.items[0].options;
+    for (const name of [...fields, ...Object.keys(job), ...kinds, ...'ifstdbc', MAGIC])
+      assert.ok(page.includes(`\`${name}\``), `\`${name}\` is not on the page`);
+  });
+
+  it('guests greet as it says', () => {
+    assert.ok(guestSource('forkserver').includes(MAGIC));
+    assert.ok(jsGuestSource().includes(MAGIC));
+    assert.deepEqual(encodeFrame({ a: 'ü' }), Buffer.concat([Buffer.from([0, 0, 0, 10]), Buffer.from('{"a":"ü"}')]));
+    assert.ok(readyFrameSchema.safeParse({ ready: true, javascript: '20' }).success);
+    assert.ok(!readyFrameSchema.safeParse({ ready: true, cobol: '85' }).success);
+  });
+});
