@@ -187,7 +187,7 @@ def f(x):
     while True: pass
   return 1
 `;
-      for (let i = 0; i < 3; i++) await sandbox.run([job(TRY + leave, [[0]])]);
+      for (let i = 0; i < 2; i++) await sandbox.run([job(TRY + leave, [[0]])]);
       const code =
         'def f(x):\n  keep = bytearray(200 << 20)\n  for i in range(0, len(keep), 4096): keep[i] = 1\n  return len(keep) >> 20';
       assert.equal(await value(code, 0, { cpuSeconds: 20, caseCpuSeconds: 20 }), 200);
@@ -240,10 +240,8 @@ def f(name):
 
     it('a program that forks to the limit of processes leaves the next its own', async () => {
       const bomb = 'import os\ndef f(x):\n  while True:\n    try: os.fork()\n    except OSError: pass';
-      for (let i = 0; i < 2; i++) {
-        const [result] = await sandbox.run([job(bomb, [[1]], { cpuSeconds: 0.5 })]);
-        assert.equal(result!.calls[0]!.kind, 'timeout');
-      }
+      const [result] = await sandbox.run([job(bomb, [[1]], { cpuSeconds: 0.5 })]);
+      assert.equal(result!.calls[0]!.kind, 'timeout');
       const many =
         'import os\ndef f(x):\n  pids = []\n  for i in range(40):\n    pid = os.fork()\n    if pid == 0: os._exit(0)\n    pids.append(pid)\n  for pid in pids: os.waitpid(pid, 0)\n  return len(pids)';
       assert.equal(await value(many), 40);
