@@ -7,7 +7,17 @@ const SERVER = ['cgroup.py', 'sweep.py', 'plain.py', 'session.py', 'forkserver.p
 const GUESTS = {
   forkserver: ['runner.py', 'stdio.py', 'calling.py', 'exchange.py', 'program.py', ...SERVER],
   tester: ['runner.py', 'exchange.py', 'stubs.py', 'tester.py', 'pytests.py', ...SERVER],
-  wasm: ['runner.py', 'stdio.py', 'calling.py', 'wasmguest.py'],
+  wasm: [
+    'runner.py',
+    'stdio.py',
+    'calling.py',
+    'exchange.py',
+    'program.py',
+    'stubs.py',
+    'tester.py',
+    'pytests.py',
+    'wasmguest.py',
+  ],
 } as const;
 
 /** The folder of the package: the nearest one above this module that holds package.json and the guest's sources. */

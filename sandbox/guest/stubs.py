@@ -5,7 +5,7 @@ import importlib
 import threading
 
 lock = threading.Lock()
-program = {'names': {}, 'loaded': False, 'entry': None}  # name → (kind, detail)
+tested = {'names': {}, 'loaded': False, 'entry': None}  # name → (kind, detail)
 stand_ins = {}  # name → what stands for it here
 proxies = {}  # number of an object in S → its stand-in
 
@@ -178,7 +178,7 @@ class Opaque:
 
     @property
     def __class__(self):
-        known = stand_ins.get(self._kind) or (stand_in(self._kind) if self._kind in program['names'] else None)
+        known = stand_ins.get(self._kind) or (stand_in(self._kind) if self._kind in tested['names'] else None)
         return known if isinstance(known, ClassOfProgram) else Opaque
 
     def __getattr__(self, name):
@@ -357,9 +357,9 @@ def stand_in(name):
     """What stands for a public name here; plain constants are asked for anew."""
     if name in stand_ins:
         return stand_ins[name]
-    if name not in program['names']:
+    if name not in tested['names']:
         return Missing(name)
-    kind, detail = program['names'][name]
+    kind, detail = tested['names'][name]
     if kind in 'vo':
         return ask('value', {'g': name}, None)
     made = None
@@ -409,17 +409,17 @@ def shown_names():
     """Names that tests see without asking for them. None hides a builtin of Python's from the tests, except the entry."""
     return [
         name
-        for name in program['names']
-        if (name == program['entry'] or name not in vars(builtins)) and not name.lower().startswith('test')
+        for name in tested['names']
+        if (name == tested['entry'] or name not in vars(builtins)) and not name.lower().startswith('test')
     ]
 
 
 def open_solution(names, entry):
     """Makes `import solution` give stand-ins; `names` is None where the program did not load."""
-    program.update(loaded=names is not None, entry=entry)
+    tested.update(loaded=names is not None, entry=entry)
     for name, kind, detail in names or ():
-        program['names'][name] = (kind, detail)
-    for name, (kind, _) in program['names'].items():
+        tested['names'][name] = (kind, detail)
+    for name, (kind, _) in tested['names'].items():
         if kind == 'x':
             stand_in(name)
     sys.modules['solution'] = Solution('solution')

@@ -82,7 +82,7 @@ class Source:
         entry = namespace.get(self.entry, Missing(self.entry)) if self.entry else None
         if entry is None:
             raise TypeError('check(candidate) needs to be told the entry of the program')
-        namespace['check'](stand_in(self.entry) if self.entry in program['names'] else entry)
+        namespace['check'](stand_in(self.entry) if self.entry in tested['names'] else entry)
 
     def function(self, namespace, name):
         function = namespace[name]

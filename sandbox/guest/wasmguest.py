@@ -22,3 +22,47 @@ def load_job(text):
 def call_job(index):
     """The answer to input `index`."""
     return call(program['function'], program['inputs'][index])
+
+
+class DeviceChannel:
+    """The tests' end of the channel to the host: a device that the surrounding JavaScript serves."""
+
+    fd = None
+
+    def send(self, text):
+        data = text.encode()
+        data = len(data).to_bytes(4, 'big') + data
+        while data:
+            data = data[os.write(self.fd, data):]
+
+    def receive(self):
+        return self.exactly(int.from_bytes(self.exactly(4), 'big')).decode()
+
+    def exactly(self, size):
+        data = b''
+        while len(data) < size:
+            part = os.read(self.fd, size - len(data))
+            if not part:
+                raise ProgramEnded('the host ended the session')
+            data += part
+        return data
+
+
+channel = DeviceChannel()
+
+
+def start_program(text):
+    """Loads a program for a session; its first frame."""
+    job = json.loads(text)
+    program['answer'], first = open_program(job['code'], job['first'])
+    return first
+
+
+def answer_request(text):
+    return program['answer'](text) if program['answer'] else ''
+
+
+def start_tests(text):
+    job = json.loads(text)
+    channel.fd = os.open('/dev/host', os.O_RDWR)
+    run_tests(job['style'], job['files'], job['entry'], job['skip'])

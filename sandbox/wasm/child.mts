@@ -4,8 +4,8 @@
 // It can load its two siblings and the interpreter; the permissions hide everything else.
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
-import type { JobFrame } from '../guest/frames.js';
-import { Files, type MemFs } from './files.mjs';
+import type { JobFrame, SessionSpec } from '../guest/frames.js';
+import { addDevice, Files, type MemFs } from './files.mjs';
 import { cutHost, cutImports, deny, type WebAssemblyApi } from './lockdown.mjs';
 
 const [pyodideUrl, snapshotPath] = process.argv.slice(2) as [string, string];
@@ -53,6 +53,19 @@ function openClock(): () => number {
 }
 const cpuSeconds = openClock();
 
+type SessionFrame = SessionSpec & Omit<JobFrame, 'code' | 'entry' | 'inputs'>;
+const MAX_SAID = 4 << 20; // bytes of one frame of test source
+
+/** What the host says next in a session; undefined when it ends it. */
+function hear(id: number): string | undefined {
+  for (;;) {
+    const message = readFrame() as { id: number; in?: string };
+    if (message.id !== id) continue;
+    if (message.in === undefined) isOver = true;
+    return message.in;
+  }
+}
+
 // ---- start ----
 (process as unknown as { binding: unknown }).binding = (name: string) =>
   name === 'constants' ? { fs: fs.constants } : deny(); // Emscripten asks for these constants, nothing else
@@ -90,10 +103,45 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if 'js' not in type(finde
 const namespace = py.globals.get('guest');
 const loadJob = namespace.get('load_job') as (text: string) => string;
 const callJob = namespace.get('call_job') as (index: number) => string;
+const startProgram = namespace.get('start_program') as (text: string) => string;
+const answerRequest = namespace.get('answer_request') as (text: string) => string;
+const startTests = namespace.get('start_tests') as (text: string) => void;
+
+// ---- the device over which test source talks with the host; it is there for nobody else ----
+let talking: SessionFrame | null = null;
+let [heard, said]: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)];
+let isOver = false;
+addDevice(heap.FS, '/dev/host', {
+  read(buffer, offset, length) {
+    if (talking?.role !== 'tests' || isOver) return 0;
+    if (heard.length === 0) {
+      const text = hear(talking.id);
+      if (text === undefined) return 0;
+      const body = Buffer.from(text);
+      heard = Buffer.concat([Buffer.alloc(4), body]);
+      heard.writeUInt32BE(body.length);
+    }
+    const part = heard.subarray(0, length);
+    buffer.set(part, offset);
+    heard = heard.subarray(part.length);
+    return part.length;
+  },
+  write(buffer, offset, length) {
+    if (talking?.role !== 'tests') return length;
+    said = Buffer.concat([said, new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length)]);
+    while (said.length >= 4 && said.length >= 4 + said.readUInt32BE(0)) {
+      const end = 4 + said.readUInt32BE(0);
+      writeFrame({ id: talking.id, out: said.toString('utf8', 4, end) });
+      said = said.subarray(end);
+    }
+    if (said.length > MAX_SAID) said = Buffer.alloc(0);
+    return length;
+  },
+});
 const files = new Files(heap.FS);
 
 // The interpreter looks at this "buffer" every few thousand instructions; a 2 in it raises KeyboardInterrupt.
-let job: JobFrame | null = null;
+let job: Omit<JobFrame, 'code' | 'entry' | 'inputs'> | null = null;
 let [cpuStart, wallStart, lastLook, nextInterrupt] = [0, 0, 0, 0];
 let callStart: number | null = null; // null: the program is being loaded
 let stopped: keyof typeof MESSAGES | null = null;
@@ -194,17 +242,49 @@ function restore(): boolean {
   return true;
 }
 
+/** Runs one session: what ended it, and whether the interpreter is broken. */
+function runSession(frame: SessionFrame): { ended: readonly [string, string]; broken: boolean } {
+  let broken = false;
+  [talking, heard, said, isOver] = [frame, Buffer.alloc(0), Buffer.alloc(0), false];
+  try {
+    if (frame.role === 'tests') startTests(JSON.stringify(frame));
+    else {
+      let text = startProgram(JSON.stringify(frame));
+      look();
+      while (!stopped) {
+        writeFrame({ id: frame.id, out: String(text) });
+        if (!text.startsWith('{"names":') && callStart === null) break;
+        callStart = null;
+        const request = hear(frame.id);
+        if (request === undefined) break;
+        callStart = cpuSeconds();
+        text = answerRequest(request);
+        look();
+      }
+    }
+  } catch {
+    look();
+    broken = !stopped;
+  }
+  callStart = talking = null;
+  if (stopped) return { ended: MESSAGES[stopped], broken };
+  return { ended: broken ? ['error', 'the program broke its interpreter'] : ['end', ''], broken };
+}
+
 for (;;) {
-  const frame = readFrame() as JobFrame;
+  const frame = readFrame() as JobFrame | SessionFrame;
+  if (!('cpu' in frame)) continue; // said to a session that has ended
   memoryCap = Math.max(frame.memory, clean.length);
   [written, stopped, nextInterrupt, cpuStart, wallStart] = [0, null, 0, cpuSeconds(), now()];
   lastLook = wallStart;
   job = frame;
-  const { calls, broken } = runJob(frame, writeFrame, restore);
+  const found = 'role' in frame ? runSession(frame) : runJob(frame, writeFrame, restore);
   job = null;
   const wall = stopped === 'wall';
   const ms = now() - wallStart;
-  const retire = broken || !restore();
-  writeFrame({ id: frame.id, calls, ms, cpu: cpuSeconds(), wall, retire });
+  const used = cpuSeconds() - cpuStart;
+  const retire = found.broken || !restore();
+  const end = 'ended' in found ? { ended: found.ended, used } : { calls: found.calls };
+  writeFrame({ id: frame.id, ...end, ms, cpu: cpuSeconds(), wall, retire });
   if (retire) exit(0);
 }

@@ -39,6 +39,25 @@ export interface MemFs {
   [method: string]: unknown;
 }
 
+/** A device that gives and takes bytes; made before the file system is sealed. */
+export interface Device {
+  read(buffer: Uint8Array, offset: number, length: number): number;
+  write(buffer: Uint8Array, offset: number, length: number): number;
+}
+
+export function addDevice(fs: MemFs, path: string, { read, write }: Device): void {
+  const number = (fs['makedev'] as (major: number, minor: number) => number)(64, 0);
+  (fs['registerDevice'] as (dev: number, ops: object) => void)(number, {
+    open: (stream: { seekable: boolean }) => {
+      stream.seekable = false;
+    },
+    close: () => {},
+    read: (_stream: unknown, buffer: Uint8Array, offset: number, length: number) => read(buffer, offset, length),
+    write: (_stream: unknown, buffer: Uint8Array, offset: number, length: number) => write(buffer, offset, length),
+  });
+  (fs['mkdev'] as (path: string, mode: number, dev: number) => void)(path, 0o666, number);
+}
+
 /** Bytes that a write may add: of a file with the hole before it, of a pipe all, of a device none. */
 function growth({ node, position }: Stream, length: number, at: number | undefined, fs: MemFs): number {
   if (!node || fs.isChrdev(node.mode)) return 0;

@@ -6,8 +6,8 @@ const [pyodideUrl, target] = process.argv.slice(2) as [string, string];
 const { loadPyodide } = (await import(pyodideUrl)) as typeof import('pyodide');
 const py = await loadPyodide({ _makeSnapshot: true, env: { HOME: '/tmp', PYTHONHASHSEED: '0' } });
 py.runPython(`
-import base64, bisect, collections, copy, datetime, decimal, enum, fractions, functools, heapq, itertools, json, math
-import operator, random, re, statistics, string, types, typing
+import ast, base64, bisect, collections, copy, datetime, decimal, enum, fractions, functools, heapq, itertools, json, math
+import operator, random, re, statistics, string, threading, types, typing, unittest
 `);
 fs.writeFileSync(target, py.makeMemorySnapshot());
 process.exit(0);

@@ -5,6 +5,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
+import { TestPool } from '../split.js';
 import { WasmProcess } from './process.js';
 import { ensureSnapshot } from './snapshot.js';
 
@@ -33,6 +34,8 @@ export async function openWasm({
     }
   };
   const pool = new GuestPool({ size, depth: DEPTH, open });
+  const guest = (limits: Limits) => open({ limits });
+  const tests = new TestPool({ size, guests: { program: guest, tests: guest } });
   return {
     info: {
       kind: 'wasm',
@@ -40,9 +43,16 @@ export async function openWasm({
       boundary: false,
     },
     run: (jobs, options) => pool.run(jobs, options),
-    runTests: async () => {
-      throw new GauntletError('SANDBOX_UNAVAILABLE', 'test source needs Docker here: use --sandbox docker');
+    runTests: async (jobs, options) => {
+      if (jobs.some(({ style }) => style === 'pytest'))
+        throw new GauntletError(
+          'SANDBOX_UNAVAILABLE',
+          'tests of style pytest need --sandbox docker: there is no pytest here',
+        );
+      return tests.run(jobs, options);
     },
-    close: () => pool.close(),
+    close: async () => {
+      await Promise.all([pool.close(), tests.close()]);
+    },
   };
 }
