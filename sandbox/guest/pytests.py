@@ -5,7 +5,7 @@ FOLDER = '/tmp/tests'
 PYTEST_OPTIONS = (
     '-p no:terminal -p no:cacheprovider -p no:doctest -p no:junitxml -p no:pastebin -p no:nose -p no:faulthandler '
     '-p no:stepwise -p no:setuponly -p no:setupplan -p no:logging -p no:debugging -p no:unraisableexception '
-    '-p no:threadexception -p no:legacypath --capture=sys'
+    '-p no:threadexception -p no:legacypath --capture=sys --continue-on-collection-errors'
 ).split()
 
 

@@ -25,10 +25,10 @@ def say(error):
 
 def verdict_of(error):
     """pass, fail, error, or None for a skipped test; an assertion of the program's own is an error."""
-    kind = type(error)
-    if isinstance(error, unittest.SkipTest) or (kind.__name__ == 'Skipped' and kind.__module__ == '_pytest.outcomes'):
+    outcomes = sys.modules.get('_pytest.outcomes')
+    if isinstance(error, (unittest.SkipTest, outcomes.Skipped) if outcomes else unittest.SkipTest):
         return None
-    failed = isinstance(error, AssertionError) or (kind.__name__ == 'Failed' and kind.__module__ == '_pytest.outcomes')
+    failed = isinstance(error, (AssertionError, outcomes.Failed) if outcomes else AssertionError)
     return 'fail' if failed and '_from_program' not in getattr(error, '__dict__', {}) else 'error'
 
 
