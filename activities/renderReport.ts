@@ -1,7 +1,7 @@
 // The end of a run for people: its result, one chain in full, and one self-contained page, in the run's folder.
 import { fileURLToPath } from 'node:url';
 import type { ChainView } from '../core/schema/chainView.js';
-import { writeResult } from '../store/runs.js';
+import { writeReport, writeResult } from '../store/runs.js';
 import type { Scope } from './scope.js';
 import type { RenderReportInput } from './types.js';
 
@@ -12,7 +12,7 @@ export async function renderReport(
   const chain = example === undefined ? undefined : (await store.getJson<ChainView[]>(example))[0];
   await writeResult(store, runId, result, chain);
   if (!deps.renderReport) return {};
-  await store.writeRunFile(runId, 'report.html', await deps.renderReport(runId, result));
+  await writeReport(store, runId, await deps.renderReport(runId, result));
   const url = new URL(`runs/${encodeURIComponent(runId)}/report.html`, `${store.url}/`);
   return { path: url.protocol === 'file:' ? fileURLToPath(url) : url.href };
 }

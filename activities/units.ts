@@ -5,6 +5,7 @@ import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
 import { generateReasoning } from './generateReasoning.js';
 import { generateTests } from './generateTests.js';
+import type { Producers } from './heal.js';
 import { memoised, repeated } from './memoise.js';
 import { prepareRun } from './prepareRun.js';
 import { prepareSolving } from './prepareSolving.js';
@@ -19,23 +20,24 @@ import { summariseEvaluation } from './summariseEvaluation.js';
 import { updatePolicy } from './updatePolicy.js';
 
 export function createUnits(deps: ActivityDeps) {
+  const producers: Producers = new Map(); // who is asked for an artifact that was lost
   return {
-    prepareRun: repeated(deps, prepareRun),
-    reviseRun: repeated(deps, reviseRun),
-    quarantineProblems: repeated(deps, quarantineProblems),
-    generateReasoning: memoised(deps, { name: 'generateReasoning', version: 2, run: generateReasoning }),
-    generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }),
-    executeSuite: memoised(deps, { name: 'executeSuite', version: 2, run: executeSuite }),
-    selectChains: memoised(deps, { name: 'selectChains', version: 2, run: selectChains }),
-    computeRewards: memoised(deps, { name: 'computeRewards', version: 2, run: computeRewards }),
-    scoreOldPolicy: memoised(deps, { name: 'scoreOldPolicy', version: 1, run: scoreOldPolicy }),
-    updatePolicy: memoised(deps, { name: 'updatePolicy', version: 1, run: updatePolicy }),
-    summariseEvaluation: memoised(deps, { name: 'summariseEvaluation', version: 1, run: summariseEvaluation }),
-    recordMetrics: repeated(deps, recordMetrics),
-    commitCheckpoint: repeated(deps, commitCheckpoint),
-    renderReport: repeated(deps, renderReport),
-    prepareSolving: repeated(deps, prepareSolving),
-    collectSolutions: memoised(deps, { name: 'collectSolutions', version: 1, run: collectSolutions }),
+    prepareRun: repeated(deps, prepareRun, producers),
+    reviseRun: repeated(deps, reviseRun, producers),
+    quarantineProblems: repeated(deps, quarantineProblems, producers),
+    generateReasoning: memoised(deps, { name: 'generateReasoning', version: 2, run: generateReasoning }, producers),
+    generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }, producers),
+    executeSuite: memoised(deps, { name: 'executeSuite', version: 2, run: executeSuite }, producers),
+    selectChains: memoised(deps, { name: 'selectChains', version: 2, run: selectChains }, producers),
+    computeRewards: memoised(deps, { name: 'computeRewards', version: 2, run: computeRewards }, producers),
+    scoreOldPolicy: memoised(deps, { name: 'scoreOldPolicy', version: 1, run: scoreOldPolicy }, producers),
+    updatePolicy: memoised(deps, { name: 'updatePolicy', version: 1, run: updatePolicy }, producers),
+    summariseEvaluation: memoised(deps, { name: 'summariseEvaluation', version: 1, run: summariseEvaluation }, producers),
+    recordMetrics: repeated(deps, recordMetrics, producers),
+    commitCheckpoint: repeated(deps, commitCheckpoint, producers),
+    renderReport: repeated(deps, renderReport, producers),
+    prepareSolving: repeated(deps, prepareSolving, producers),
+    collectSolutions: memoised(deps, { name: 'collectSolutions', version: 1, run: collectSolutions }, producers),
   };
 }
 

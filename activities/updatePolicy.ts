@@ -1,11 +1,11 @@
 // PPO on fixed trajectories: epochs of shuffled minibatches, each one AdamW step. Progress is saved under the key of
 // the work, so that an attempt that follows a killed one goes on where it stopped, with the same bytes.
-import { createHash } from 'node:crypto';
 import { deriveKey } from '../core/random.js';
 import { planMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Adapter, Engine, LossConfig, OptimizerState } from '../ml/session/engine.js';
+import { progressKey, unlessLost } from '../store/memo.js';
 import {
   decodeOptimizerState,
   encodeOptimizerState,
@@ -112,9 +112,6 @@ async function writeState(scope: Scope, engine: Engine, progress: Progress): Pro
   return roleState(stored, await scope.store.putBlob(encodeOptimizerState(progress.optimizer)));
 }
 
-const progressKey = (scope: Scope, done: number): string =>
-  createHash('sha256').update(`progress:${scope.memoKey}:${done}`).digest('hex');
-
 /** What is saved after n minibatches is the same whichever attempt saves it, so the first writer may win. */
 export async function saveProgress(scope: Scope, engine: Engine, progress: Progress): Promise<void> {
   const saved: SavedProgress = {
@@ -122,20 +119,30 @@ export async function saveProgress(scope: Scope, engine: Engine, progress: Progr
     ...(await writeState(scope, engine, progress)),
     stats: progress.stats,
   };
-  await scope.store.putMemo(progressKey(scope, progress.done), await scope.store.putJson(saved));
+  await scope.store.putMemo(progressKey(scope.memoKey, progress.done), await scope.store.putJson(saved));
 }
 
-async function resume(scope: Scope, { adapter }: OpenRole, minibatches: number): Promise<Progress | undefined> {
+/** The furthest save that is whole; one that was damaged costs its work, never the update. */
+async function resume(scope: Scope, opened: OpenRole, minibatches: number): Promise<Progress | undefined> {
   for (let done = minibatches - 1; done > 0; done--) {
-    const digest = await scope.store.getMemo(progressKey(scope, done));
-    if (digest === undefined) continue;
-    const saved = await scope.store.getJson<SavedProgress>(digest);
-    return {
-      done,
-      adapter: await adapter(saved.adapter, saved.valueHead),
-      optimizer: decodeOptimizerState(await scope.store.getBlob(saved.optimizer)),
-      stats: saved.stats,
-    };
+    const saved = await unlessLost(() => readProgress(scope, opened, done));
+    if (saved !== undefined) return saved;
   }
   return undefined;
+}
+
+async function readProgress(
+  { store, memoKey }: Scope,
+  { adapter }: OpenRole,
+  done: number,
+): Promise<Progress | undefined> {
+  const digest = await store.getMemo(progressKey(memoKey, done));
+  if (digest === undefined) return undefined;
+  const saved = await store.getJson<SavedProgress>(digest);
+  return {
+    done,
+    adapter: await adapter(saved.adapter, saved.valueHead),
+    optimizer: decodeOptimizerState(await store.getBlob(saved.optimizer)),
+    stats: saved.stats,
+  };
 }

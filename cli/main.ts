@@ -8,6 +8,7 @@ import { addControl } from './commands/control.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addFork } from './commands/fork.js';
+import { addGc } from './commands/gc.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
 import { addReplay } from './commands/replay.js';
@@ -38,6 +39,7 @@ const COMMANDS = [
   addReport,
   addReplay,
   addCheckpoints,
+  addGc,
   addSolve,
   addShow,
   addModel,

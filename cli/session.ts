@@ -16,6 +16,7 @@ import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
 import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
 import type { Device } from '../ml/session/engine.js';
+import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import type { Output } from './output.js';
@@ -39,12 +40,14 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Where artifacts, runs and the embedded server live. */
+/** Where artifacts, runs and the embedded server live: a folder, also as a file: URL. The action is given the folder. */
 export function withStore(command: Command): Command {
-  const place = process.env.GAUNTLET_STORE || '.gauntlet';
-  return command.addOption(
-    new Option('--store <folder>', 'where runs live').default(place, '$GAUNTLET_STORE or .gauntlet'),
-  );
+  const place = process.env.GAUNTLET_STORE || DEFAULT_STORE;
+  return command
+    .addOption(new Option('--store <folder>', 'where runs live').default(place, `$GAUNTLET_STORE or ${DEFAULT_STORE}`))
+    .hook('preAction', (_, called) => {
+      called.setOptionValue('store', storeFolder(called.getOptionValue('store') as string));
+    });
 }
 
 /** 'none': only the server. 'if-none-poll': workers start here when nobody serves the queue. */

@@ -10,7 +10,10 @@ export const ERROR_CODES = {
   },
   BAD_ADAPTER: { retryable: false, help: 'give an adapter made for this model' },
   BAD_CHECKPOINT: { retryable: false, help: 'run `gauntlet checkpoints verify` and resume from another checkpoint' },
-  CORRUPT_ARTIFACT: { retryable: false, help: 'delete the damaged blob; it is recomputed when its inputs are there' },
+  CORRUPT_ARTIFACT: {
+    retryable: false,
+    help: '`gauntlet resume` computes it again where its inputs are there; `gauntlet checkpoints verify` lists all damage',
+  },
   RUN_EXISTS: { retryable: false, help: 'choose another run id, or resume with the same configuration' },
   NOT_FOUND: { retryable: false, help: 'list what exists with `gauntlet status` or `gauntlet checkpoints list`' },
   SANDBOX_UNAVAILABLE: { retryable: false, help: 'start Docker, or use --sandbox wasm' },
@@ -30,12 +33,15 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** One clear line in `message`: it names the field or file and, where it helps, the way out. */
 export class GauntletError extends Error {
   override readonly name = 'GauntletError';
+  /** The digest of the artifact that is missing or was damaged, where that is what went wrong. */
+  readonly artifact?: string;
   constructor(
     readonly code: ErrorCode,
     message: string,
-    options?: { cause?: unknown },
+    options: { cause?: unknown; artifact?: string } = {},
   ) {
     super(message, options);
+    if (options.artifact !== undefined) this.artifact = options.artifact;
   }
   get retryable(): boolean {
     return ERROR_CODES[this.code].retryable;

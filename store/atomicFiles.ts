@@ -2,7 +2,7 @@
 // link, where the first writer must win) → fsync of the folder. Knows nothing of what the files mean.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, mkdir, open, readdir, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { GauntletError } from '../core/errors.js';
@@ -10,15 +10,19 @@ import { errnoOf, faultOf } from './checks.js';
 
 const DAY_MS = 86_400_000;
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR']);
+const READ_ONLY: ReadonlySet<string | undefined> = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 export class AtomicFiles {
   private readonly known = new Set<string>(); // folders that exist and whose entries are on disk
+  private readonly inside = new Set<string>(); // folders that were seen to lie where they should, links followed
 
   /** `temporaries`: a folder on the same file system as every target. */
   constructor(private readonly temporaries: string) {}
 
-  read(target: string): Promise<Uint8Array | undefined> {
+  /** `within`: the folder that the target must lie in once links are followed. */
+  read(target: string, within?: string): Promise<Uint8Array | undefined> {
     return guard('reading', target, undefined, async () => {
+      if (within !== undefined) await this.checkInside(within, dirname(target));
       const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW);
       try {
         return await file.readFile();
@@ -32,10 +36,57 @@ export class AtomicFiles {
     return guard('looking for', target, false, async () => (await stat(target)).isFile());
   }
 
-  async remove(target: string): Promise<void> {
+  /** True where the file is there; it now counts as used, however old it is. Of a read-only store: whether it is there. */
+  touch(target: string, within?: string): Promise<boolean> {
+    return guard('touching', target, false, async () => {
+      if (within !== undefined) await this.checkInside(within, dirname(target));
+      const now = new Date();
+      try {
+        await utimes(target, now, now);
+      } catch (error) {
+        if (!READ_ONLY.has(errnoOf(error))) throw error;
+      }
+      return (await stat(target)).isFile();
+    });
+  }
+
+  /** Of a regular file; a link is none. */
+  facts(target: string): Promise<{ bytes: number; usedAt: number } | undefined> {
+    return guard('looking at', target, undefined, async () => {
+      const entry = await lstat(target);
+      return entry.isFile() ? { bytes: entry.size, usedAt: entry.mtimeMs } : undefined;
+    });
+  }
+
+  /**
+   * False where there is nothing to move. A file in the way of `to` is replaced. Not `durable`: after a loss of power
+   * the file may be in its old place again.
+   */
+  async move(from: string, to: string, durable = true): Promise<boolean> {
+    return guard('moving', from, false, async () => {
+      await mkdir(dirname(to), { recursive: true });
+      await rename(from, to);
+      if (durable) for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder);
+      return true;
+    });
+  }
+
+  /** A second name for a file; one that is there under `to` stays as it is. False where `from` is not there. */
+  async alias(from: string, to: string): Promise<boolean> {
+    return guard('restoring', to, false, async () => {
+      await mkdir(dirname(to), { recursive: true });
+      await link(from, to).catch((error: unknown) => {
+        if (errnoOf(error) !== 'EEXIST') throw error;
+      });
+      await syncFolder(dirname(to));
+      return true;
+    });
+  }
+
+  async remove(target: string, durable = true): Promise<void> {
     await guard('removing', target, undefined, async () => {
       await rm(target, { force: true });
-      await syncFolder(dirname(target));
+      if (durable) await syncFolder(dirname(target));
     });
   }
 
@@ -78,7 +129,7 @@ export class AtomicFiles {
   /** False where `folder` is not there. @throws BAD_INPUT where a link leads out of `base`. */
   isInside(base: string, folder: string): Promise<boolean> {
     return guard('reading', folder, false, async () => {
-      await checkInside(base, folder);
+      await this.checkInside(base, folder, true);
       return true;
     });
   }
@@ -107,7 +158,7 @@ export class AtomicFiles {
     const temporary = join(this.temporaries, `${hostKey()}~${process.pid}~${randomBytes(8).toString('hex')}`);
     await this.ensureFolder(this.temporaries);
     await this.ensureFolder(dirname(target));
-    if (within !== undefined) await checkInside(within, dirname(target));
+    if (within !== undefined) await this.checkInside(within, dirname(target));
     try {
       await writeSynced(temporary, bytes);
       if (mode === 'replace') await rename(temporary, target);
@@ -120,6 +171,17 @@ export class AtomicFiles {
     }
     await syncFolder(dirname(target));
     return true;
+  }
+
+  /** `there`: the caller asks whether the folder exists too. @throws ENOENT, or BAD_INPUT where a link leads out. */
+  private async checkInside(base: string, folder: string, there = false): Promise<void> {
+    const key = `${base}\0${folder}`;
+    if (this.inside.has(key) && !there) return;
+    const [from, to] = [await realpath(base), await realpath(folder)];
+    if (to !== from && !to.startsWith(from + sep)) {
+      throw new GauntletError('BAD_INPUT', `${folder} leads out of ${base}`);
+    }
+    this.inside.add(key);
   }
 
   private async ensureFolder(folder: string): Promise<void> {
@@ -161,13 +223,6 @@ async function syncFolder(folder: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-async function checkInside(base: string, folder: string): Promise<void> {
-  const [from, to] = [await realpath(base), await realpath(folder)];
-  if (to !== from && !to.startsWith(from + sep)) {
-    throw new GauntletError('BAD_INPUT', `${folder} leads out of its run`);
   }
 }
 

@@ -5,9 +5,10 @@ import { GauntletError } from '../core/errors.js';
 import type { CheckpointMetadata, CheckpointPointer } from '../core/schema/checkpoint.js';
 import { checkpointMetadataSchema, checkpointName, checkpointPointerSchema } from '../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson } from './canonicalJson.js';
+import { checkRecord, removeRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
 
-const FOLDER = 'checkpoints';
+export const CHECKPOINTS = 'checkpoints';
 const METADATA = 'metadata.json';
 export const POINTERS = ['checkpoint_best', 'checkpoint_latest'] as const;
 
@@ -52,7 +53,7 @@ export async function commitCheckpoint(
   if (!(await isWhole(store, runId, metadata))) {
     await store.removeRunFile(runId, at(name, METADATA));
     for (const [path, bytes] of files) await store.writeRunFile(runId, at(name, path), bytes);
-    await store.writeRunFile(runId, at(name, METADATA), rendered(metadata));
+    await writeRecord(store, runId, at(name, METADATA), rendered(metadata));
   }
   await movePointers(store, runId);
   return metadata;
@@ -66,6 +67,16 @@ export async function listCheckpoints(store: Store, runId: string): Promise<Chec
     if (read !== undefined && typeof read !== 'string') found.push(read);
   }
   return found.sort((a, b) => a.step - b.step || a.stage - b.stage || a.epoch - b.epoch);
+}
+
+/** Where the metadata of a checkpoint lies: a record like others, so that a lost one is missed. */
+export const metadataPath = (name: string): string => at(name, METADATA);
+export const isMetadataPath = (path: string): boolean => new RegExp(`^${CHECKPOINTS}/[^/]+/${METADATA}$`).test(path);
+
+/** Metadata first: from then on there is no checkpoint, whatever is killed before the rest is gone. */
+export async function removeCheckpoint(store: Store, runId: string, name: string): Promise<void> {
+  await removeRecord(store, runId, at(name, METADATA));
+  for (const path of await store.listRunFiles(runId, `${CHECKPOINTS}/${name}`)) await store.removeRunFile(runId, path);
 }
 
 /** The highest score; of equal ones the earliest. `checkpoints` are in the order of training. */
@@ -82,11 +93,18 @@ export function bestCheckpoint(checkpoints: readonly CheckpointMetadata[]): Chec
  */
 export async function loadCheckpoint(store: Store, runId: string, which: string): Promise<Checkpoint> {
   const pointed = which === 'best' || which === 'latest';
-  const name = pointed ? (await readPointer(store, runId, `checkpoint_${which}`))?.name : which;
-  if (name === undefined) throw new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint yet`);
+  const pointer = pointed ? await readPointer(store, runId, `checkpoint_${which}`) : undefined;
+  const name = pointed ? pointer?.name : which;
+  if (name === undefined) {
+    const some = (await listCheckpoints(store, runId)).length > 0;
+    if (some) throw new GauntletError('BAD_CHECKPOINT', `run ${runId}: checkpoint_${which} is missing`);
+    throw new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint yet`);
+  }
   const metadata = await readMetadata(store, runId, name);
   if (metadata === undefined) {
     if (pointed) throw refused(runId, name, [`${METADATA} is missing, but checkpoint_${which} names it`]);
+    const { problem } = await checkRecord(store, runId, at(name, METADATA)); // a lost one has left its digest
+    if (problem) throw refused(runId, name, [`${METADATA} is missing`]);
     throw new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}`);
   }
   if (typeof metadata === 'string') throw refused(runId, name, [metadata]);
@@ -101,11 +119,18 @@ export async function readPointer(
   runId: string,
   pointer: string,
 ): Promise<CheckpointPointer | undefined> {
-  const bytes = await store.readRunFile(runId, `${FOLDER}/${pointer}`);
+  const bytes = await store.readRunFile(runId, `${CHECKPOINTS}/${pointer}`);
   if (bytes === undefined) return undefined;
   const parsed = checkpointPointerSchema.safeParse(parseJson(bytes));
-  if (parsed.success && rendered(parsed.data) === Buffer.from(bytes).toString('utf8')) return parsed.data;
+  if (parsed.success && rendered(parsed.data) === Buffer.from(bytes).toString('utf8')) {
+    const { digest } = parsed.data;
+    if (digest === undefined || digest === pointerDigest(runId, pointer, parsed.data)) return parsed.data;
+  }
   throw new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${pointer} is damaged`);
+}
+
+function pointerDigest(runId: string, pointer: string, { name, score }: CheckpointPointer): string {
+  return digestJson({ runId, pointer, name, score });
 }
 
 export interface CheckpointReport {
@@ -159,8 +184,9 @@ async function movePointers(store: Store, runId: string): Promise<void> {
   for (const [index, pointer] of POINTERS.entries()) {
     const target = targets[index];
     if (target === undefined) continue;
-    const value: CheckpointPointer = { name: target.name, score: target.score };
-    await store.writeRunFile(runId, `${FOLDER}/${pointer}`, rendered(value));
+    const { name, score } = target;
+    const value: CheckpointPointer = { name, score, digest: pointerDigest(runId, pointer, { name, score }) };
+    await store.writeRunFile(runId, `${CHECKPOINTS}/${pointer}`, rendered(value));
   }
 }
 
@@ -205,7 +231,7 @@ async function checkFiles(
 }
 
 async function folders(store: Store, runId: string): Promise<string[]> {
-  const paths = await store.listRunFiles(runId, FOLDER);
+  const paths = await store.listRunFiles(runId, CHECKPOINTS);
   const names = paths.map((path) => path.split('/')).filter((parts) => parts.length > 2);
   return [...new Set(names.map((parts) => parts[1]!))].sort();
 }
@@ -219,7 +245,7 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 function at(name: string, path: string): string {
-  return `${FOLDER}/${name}/${path}`;
+  return `${CHECKPOINTS}/${name}/${path}`;
 }
 
 function rendered(value: unknown): string {

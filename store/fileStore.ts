@@ -1,12 +1,14 @@
 // The store on a local file system: which file holds what, and what is checked when it is read. How files come to
 // be there whole or not at all is atomicFiles.ts.
+import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { GauntletError } from '../core/errors.js';
 import { AtomicFiles } from './atomicFiles.js';
 import { canonicalJson, digestBytes } from './canonicalJson.js';
-import { checkDigest, checkMemoKey, checkRunId, checkRunPath } from './checks.js';
-import type { Digest, Store } from './store.js';
+import { checkDigest } from './checks.js';
+import { hexOf, Layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
+import type { Digest, MemoKind, Store } from './store.js';
 
 export const DEFAULT_STORE = '.gauntlet';
 
@@ -15,15 +17,16 @@ export const DEFAULT_STORE = '.gauntlet';
  * @throws GauntletError BAD_CONFIG for another scheme, STORE_FAULT where the folder cannot be made.
  */
 export async function openFileStore(place: string = DEFAULT_STORE): Promise<FileStore> {
-  const root = folderOf(place);
+  const root = resolve(storeFolder(place));
   const files = new AtomicFiles(join(root, 'tmp'));
   await files.sweepTemporaries();
   return new FileStore(root, files);
 }
 
-function folderOf(place: string): string {
+/** The folder that a path or a file: URL means. @throws GauntletError BAD_CONFIG for anything else. */
+export function storeFolder(place: string): string {
   if (place === '') throw new GauntletError('BAD_CONFIG', 'store: give a folder or a file: URL');
-  if (!/^[a-z][a-z0-9+.-]+:/i.test(place)) return resolve(place);
+  if (!/^[a-z][a-z0-9+.-]+:/i.test(place)) return place;
   try {
     const url = new URL(place);
     if (url.protocol === 'file:') return fileURLToPath(url);
@@ -35,37 +38,45 @@ function folderOf(place: string): string {
 
 export class FileStore implements Store {
   readonly url: string;
+  readonly layout: Layout;
 
   constructor(
-    private readonly root: string,
-    private readonly files: AtomicFiles,
+    readonly root: string,
+    readonly files: AtomicFiles,
   ) {
     this.url = pathToFileURL(root).href;
+    this.layout = new Layout(root);
   }
 
   async putBlob(bytes: Uint8Array): Promise<Digest> {
     const digest = digestBytes(bytes);
-    const path = this.blobPath(digest);
-    const present = await this.files.read(path);
-    // A damaged blob is healed by whoever computes its bytes again.
-    if (present === undefined || digestBytes(present) !== digest) await this.files.write(path, bytes, 'replace');
+    const path = this.layout.blob(digest);
+    const present = await this.files.read(path, this.root);
+    // A damaged blob is healed by whoever computes its bytes again; one that a sweep takes meanwhile is written anew.
+    const whole = present !== undefined && digestBytes(present) === digest && (await this.files.touch(path, this.root));
+    if (!whole) await this.files.write(path, bytes, 'replace', this.root);
     return digest;
   }
 
   async getBlob(digest: Digest): Promise<Uint8Array> {
     checkDigest(digest);
-    const path = this.blobPath(digest);
-    const bytes = await this.files.read(path);
-    if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no artifact ${digest} in ${this.root}`);
-    if (digestBytes(bytes) !== digest) {
-      throw new GauntletError('CORRUPT_ARTIFACT', `artifact ${digest} is damaged at ${path}`);
+    const path = this.layout.blob(digest);
+    const bytes = (await this.files.read(path, this.root)) ?? (await this.untake(digest));
+    if (bytes === undefined) {
+      throw new GauntletError('NOT_FOUND', `no artifact ${digest} in ${this.root}`, { artifact: digest });
     }
-    return bytes;
+    if (digestBytes(bytes) === digest) return bytes;
+    const healed = await this.moveAside(path, hexOf(digest), (now) => digestBytes(now) === digest);
+    if (healed !== undefined) return healed;
+    const what = `artifact ${digest} was damaged at ${path} and is moved aside`;
+    throw new GauntletError('CORRUPT_ARTIFACT', what, { artifact: digest });
   }
 
   async hasBlob(digest: Digest): Promise<boolean> {
     checkDigest(digest);
-    return this.files.has(this.blobPath(digest));
+    const path = this.layout.blob(digest);
+    if (await this.files.touch(path, this.root)) return true;
+    return (await this.untake(digest)) !== undefined && this.files.touch(path, this.root);
   }
 
   putJson(value: unknown): Promise<Digest> {
@@ -81,82 +92,96 @@ export class FileStore implements Store {
     }
   }
 
-  async putMemo(key: string, digest: Digest): Promise<Digest> {
+  async putMemo(key: string, digest: Digest, kind: MemoKind = 'plain'): Promise<Digest> {
     checkDigest(digest);
-    const path = this.memoPath(key);
-    if (await this.files.write(path, `${digest} ${memoSeal(key, digest)}\n`, 'create')) return digest;
-    return (await this.getMemo(key)) ?? this.putMemo(key, digest);
+    const path = this.layout.memo(key);
+    if (await this.files.write(path, memoText(key, digest, kind), 'create', this.root)) return digest;
+    return (await this.getMemo(key)) ?? this.putMemo(key, digest, kind);
   }
 
   async getMemo(key: string): Promise<Digest | undefined> {
-    const path = this.memoPath(key);
-    const bytes = await this.files.read(path);
+    const path = this.layout.memo(key);
+    const bytes = await this.files.read(path, this.root);
     if (bytes === undefined) return undefined;
-    const text = Buffer.from(bytes).toString('utf8');
-    const digest = text.split(' ')[0]!;
-    if (text !== `${digest} ${memoSeal(key, digest)}\n`) {
-      throw new GauntletError('CORRUPT_ARTIFACT', `memo ${key} is damaged at ${path}`);
+    const row = parseMemo(key, bytes);
+    if (row === undefined) {
+      await this.moveAside(path, `memo-${key}`, (now) => parseMemo(key, now) !== undefined);
+      throw new GauntletError('CORRUPT_ARTIFACT', `memo ${key} was damaged at ${path} and is moved aside`);
     }
-    return digest;
+    await this.files.touch(path, this.root);
+    return row.digest;
+  }
+
+  async memoKeys(): Promise<string[]> {
+    const entries = await this.files.entries(join(this.root, MEMO));
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => entry.name)
+      .sort();
   }
 
   async writeRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<void> {
-    await this.files.write(this.runPath(runId, path), bytes, 'replace', this.runPath(runId));
+    await this.files.write(this.layout.run(runId, path), bytes, 'replace', this.layout.run(runId));
   }
 
   async createRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<boolean> {
-    return this.files.write(this.runPath(runId, path), bytes, 'create', this.runPath(runId));
+    return this.files.write(this.layout.run(runId, path), bytes, 'create', this.layout.run(runId));
   }
 
   async readRunFile(runId: string, path: string): Promise<Uint8Array | undefined> {
-    const target = this.runPath(runId, path);
+    const target = this.layout.run(runId, path);
     if (!(await this.insideRun(runId, dirname(target)))) return undefined;
     return this.files.read(target);
   }
 
   async removeRunFile(runId: string, path: string): Promise<void> {
-    const target = this.runPath(runId, path);
+    const target = this.layout.run(runId, path);
     if (!(await this.insideRun(runId, dirname(target)))) return;
     await this.files.remove(target);
   }
 
   async listRunFiles(runId: string, folder: string): Promise<string[]> {
-    const base = folder === '' ? this.runPath(runId) : this.runPath(runId, folder);
+    const base = folder === '' ? this.layout.run(runId) : this.layout.run(runId, folder);
     if (!(await this.insideRun(runId, base))) return [];
     return (await this.files.filesBelow(base)).map((path) => (folder === '' ? path : `${folder}/${path}`)).sort();
   }
 
   async listRuns(): Promise<string[]> {
-    const entries = await this.files.entries(join(this.root, 'runs'));
+    const entries = await this.files.entries(join(this.root, RUNS));
     return entries
       .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
       .map((entry) => entry.name)
       .sort();
   }
 
-  private blobPath(digest: Digest): string {
-    const hex = digest.slice('sha256:'.length);
-    return join(this.root, 'blobs', 'sha256', hex.slice(0, 2), hex.slice(2));
-  }
-
-  private memoPath(key: string): string {
-    checkMemoKey(key);
-    return join(this.root, 'memo', key);
-  }
-
-  private runPath(runId: string, path?: string): string {
-    checkRunId(runId);
-    if (path !== undefined) checkRunPath(path);
-    return join(this.root, 'runs', runId, ...(path === undefined ? [] : path.split('/')));
-  }
-
-  /** False where the folder is not there. @throws BAD_INPUT where a link leads out of the run. */
+  /** Of a run: false where the folder is not there. @throws BAD_INPUT where a link leads out of the run. */
   private insideRun(runId: string, folder: string): Promise<boolean> {
-    return this.files.isInside(this.runPath(runId), folder);
+    return this.files.isInside(this.layout.run(runId), folder);
   }
-}
 
-/** Ties a memo to its key, so that a flipped bit or a file moved to another key is seen. */
-function memoSeal(key: string, digest: Digest): string {
-  return digestBytes(`memo ${key} ${digest}`).slice(7, 23);
+  /** A blob that a sweep has taken and not yet given up goes back to its place (store/sweep.ts). */
+  private async untake(digest: Digest): Promise<Uint8Array | undefined> {
+    const taken = this.layout.taken(hexOf(digest));
+    if (!(await this.files.alias(taken, this.layout.blob(digest)))) return undefined;
+    return this.files.read(this.layout.blob(digest), this.root);
+  }
+
+  /**
+   * Takes a damaged file out of its place. Where somebody has healed it since it was read, it goes back, and its bytes
+   * are the answer.
+   */
+  private async moveAside(
+    path: string,
+    name: string,
+    isWhole: (bytes: Uint8Array) => boolean,
+  ): Promise<Uint8Array | undefined> {
+    const aside = this.layout.aside(`${name}-${randomBytes(4).toString('hex')}`);
+    const moved = await this.files.move(path, aside).catch(() => false); // of a store that cannot be written it stays
+    if (!moved) return undefined;
+    const bytes = await this.files.read(aside);
+    if (bytes === undefined || !isWhole(bytes)) return undefined;
+    await this.files.alias(aside, path);
+    await this.files.remove(aside);
+    return bytes;
+  }
 }

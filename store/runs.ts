@@ -5,12 +5,19 @@ import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { runConfigSchema } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson } from './canonicalJson.js';
+import { createRecord, listRecords, readRecord, sealRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
 
-const MANIFEST = 'manifest.json';
+export const MANIFEST = 'manifest.json';
 const METRICS = 'metrics';
-const RESULT = 'result.json';
+export const RESULT = 'result.json';
 const CHAIN = 'chain.json';
+const REPORT = 'report.html';
+
+/** Every run has these where it has got so far; other files in its folder are nobody's business here. */
+export function isKnownRecord(path: string): boolean {
+  return [MANIFEST, RESULT, CHAIN, REPORT].includes(path) || /^metrics\/[^/]+\.json$/.test(path);
+}
 
 export const runManifestSchema = z.strictObject({
   runId: z.string(),
@@ -23,9 +30,10 @@ export const runManifestSchema = z.strictObject({
   seed: z.int().nonnegative(),
   /** The checkpoint it began at, as it was found then. */
   origin: z.strictObject({ run: z.string(), checkpoint: z.string(), digest: z.string() }).optional(),
+  sealed: z.literal(true).optional(), // every record of the run has a digest; runs of older versions have none
 });
 export type RunManifest = z.infer<typeof runManifestSchema>;
-export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed'>;
+export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed' | 'sealed'>;
 
 /**
  * Claims a run id. Where the run exists with the same configuration, model and problems, its manifest comes back, so
@@ -34,22 +42,26 @@ export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed'>;
  */
 export async function createRun(store: Store, runId: string, facts: RunFacts): Promise<RunManifest> {
   const { config } = facts;
-  const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed };
-  if (await store.createRunFile(runId, MANIFEST, `${canonicalJson(manifest, 2)}\n`)) return manifest;
+  const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed, sealed: true };
+  if (await createRecord(store, runId, MANIFEST, rendered(manifest))) return manifest;
   const present = await readRun(store, runId);
   const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
   const other = fields.find((field) => present[field] !== manifest[field]);
-  if (other === undefined) return present;
+  if (other === undefined) {
+    if (present.sealed) await sealRecord(store, runId, MANIFEST);
+    return present;
+  }
   const what = other === 'configDigest' ? `other ${differing(present.config, config)}` : `another ${other}`;
   throw new GauntletError('RUN_EXISTS', `run ${runId} exists with ${what}`);
 }
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRun(store: Store, runId: string): Promise<RunManifest> {
-  const bytes = await store.readRunFile(runId, MANIFEST);
+  const bytes = await readRecord(store, runId, MANIFEST);
   if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no run ${runId} in ${store.url}`);
   const parsed = runManifestSchema.safeParse(parseJson(bytes));
-  if (!parsed.success || parsed.data.configDigest !== digestJson(parsed.data.config)) {
+  const whole = parsed.success && parsed.data.configDigest === digestJson(parsed.data.config);
+  if (!whole || parsed.data.runId !== runId) {
     throw new GauntletError('CORRUPT_ARTIFACT', `${MANIFEST} of run ${runId} is damaged in ${store.url}`);
   }
   return parsed.data;
@@ -62,15 +74,15 @@ export async function writeMetrics(
   step: number | string,
   metrics: Record<string, unknown>,
 ): Promise<void> {
-  await store.writeRunFile(runId, `${METRICS}/${step}.json`, `${canonicalJson(metrics, 2)}\n`);
+  await writeRecord(store, runId, `${METRICS}/${step}.json`, rendered(metrics));
 }
 
 /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readMetrics<T = Record<string, unknown>>(store: Store, runId: string): Promise<T[]> {
-  const paths = (await store.listRunFiles(runId, METRICS)).filter((path) => path.endsWith('.json'));
+  const paths = (await listRecords(store, runId, METRICS)).filter((path) => path.endsWith('.json'));
   const all: T[] = [];
   for (const path of paths.sort(byStep)) {
-    const bytes = await store.readRunFile(runId, path);
+    const bytes = await readRecord(store, runId, path);
     if (bytes === undefined) continue;
     const metrics = parseJson(bytes);
     if (metrics === undefined) throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
@@ -79,21 +91,21 @@ export async function readMetrics<T = Record<string, unknown>>(store: Store, run
   return all;
 }
 
-/** The same as one text, a line a step: derived, never stored. */
-export async function metricsJsonl(store: Store, runId: string): Promise<string> {
-  return (await readMetrics(store, runId)).map((metrics) => `${canonicalJson(metrics)}\n`).join('');
-}
-
 /** What a run came to, and a chain of its best checkpoint in full. */
 export async function writeResult(store: Store, runId: string, result: RunResult, chain?: ChainView): Promise<void> {
-  if (chain !== undefined) await store.writeRunFile(runId, CHAIN, `${canonicalJson(chain, 2)}\n`);
-  await store.writeRunFile(runId, RESULT, `${canonicalJson(result, 2)}\n`);
+  if (chain !== undefined) await writeRecord(store, runId, CHAIN, rendered(chain));
+  await writeRecord(store, runId, RESULT, rendered(result));
+}
+
+/** The page of a run; drawn again at any time from the other records. */
+export async function writeReport(store: Store, runId: string, page: string): Promise<void> {
+  await writeRecord(store, runId, REPORT, page);
 }
 
 /** Empty while the run goes on. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readResult(store: Store, runId: string): Promise<{ result?: RunResult; chain?: ChainView }> {
   const read = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
-    const bytes = await store.readRunFile(runId, path);
+    const bytes = await readRecord(store, runId, path);
     if (bytes === undefined) return undefined;
     const parsed = schema.safeParse(parseJson(bytes));
     if (parsed.success) return parsed.data;
@@ -103,6 +115,8 @@ export async function readResult(store: Store, runId: string): Promise<{ result?
   const chain = await read(CHAIN, chainViewSchema);
   return { ...(result && { result }), ...(chain && { chain }) };
 }
+
+const rendered = (value: unknown): string => `${canonicalJson(value, 2)}\n`;
 
 function byStep(a: string, b: string): number {
   const [left, right] = [Number.parseInt(stepOf(a), 10), Number.parseInt(stepOf(b), 10)];

@@ -1,11 +1,13 @@
 // `gauntlet checkpoints`: what a run has saved, whether every byte of it is whole, and where best and latest lie.
-import { resolve } from 'node:path';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import type { Store } from '../../store/store.js';
-import { createOutput, percent, tableText } from '../output.js';
+import { type Finding, type Verified, verifyStore } from '../../store/verify.js';
+import { createOutput, megabytes, percent, tableText } from '../output.js';
 import { withStore } from '../session.js';
 
 interface Flags {
@@ -61,24 +63,7 @@ export function addCheckpoints(program: Command): void {
       );
     });
   });
-  add(
-    'verify',
-    'read every byte and compare every digest; exit code 1 where anything is wrong',
-    async (store, run, json) => {
-      const reports = await verifyCheckpoints(store, run);
-      const bad = reports.filter((report) => report.committed && report.problems.length > 0);
-      createOutput(json).result(reports, () =>
-        [
-          ...reports.map(
-            ({ name, problems }) =>
-              `${problems.length === 0 ? '✓' : '✗'} ${name}${problems.map((problem) => `\n    ${problem}`).join('')}`,
-          ),
-          bad.length === 0 ? 'all checkpoints are whole' : `${bad.length} damaged`,
-        ].join('\n'),
-      );
-      if (bad.length > 0) process.exitCode = 1;
-    },
-  );
+  addVerify(group);
   for (const which of ['best', 'latest'] as const) {
     add(which, `the ${which} checkpoint, verified, and its folder`, async (store, run, json) => {
       const { metadata } = await loadCheckpoint(store, run, which);
@@ -91,6 +76,36 @@ export function addCheckpoints(program: Command): void {
   }
 }
 
+function addVerify(group: Command): void {
+  const command = group
+    .command('verify')
+    .description(
+      'read every byte of the store (runs, checkpoints, memo rows, artifacts) and compare every digest; exit code 1 where anything is wrong',
+    )
+    .argument('[run]', 'only this run and the artifacts that it names')
+    .option('--run <id>', 'the same')
+    .option('--json', 'one line of JSON');
+  withStore(command).action(async (named: string | undefined, flags: Flags) => {
+    const store = await openFileStore(flags.store);
+    const asked = named ?? flags.run;
+    const verified = await verifyStore(store, asked === undefined ? undefined : await chooseRun(store, asked));
+    createOutput(flags.json === true).result(verified, () => verifiedText(verified));
+    if (!verified.ok) process.exitCode = 1;
+  });
+}
+
+/** What is wrong and what to do about it, then what was looked at. */
+export function verifiedText({ ok, findings, checked, notes }: Verified): string {
+  const finding = ({ name, problem, help }: Finding): string => `✗ ${name}: ${problem}\n    ${help}`;
+  const { runs, checkpoints, records, memos, blobs, bytes } = checked;
+  const looked = `${runs} runs, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${megabytes(bytes)})`;
+  return [
+    ...findings.map(finding),
+    ...notes.map((note) => `- ${note}`),
+    ok ? `✓ whole: ${looked}` : `${findings.length} damaged or missing among ${looked}`,
+  ].join('\n');
+}
+
 export function checkpointFolder(store: Store, run: string, name: string): string {
-  return resolve(store.url.replace(/^file:(\/\/)?/, ''), 'runs', run, 'checkpoints', name);
+  return join(fileURLToPath(store.url), 'runs', run, 'checkpoints', name);
 }

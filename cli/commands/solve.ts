@@ -5,9 +5,9 @@ import { loadProblems } from '../../data/problems.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { checkModel, deviceOption, integer, sandboxOption } from '../config.js';
-import { createOutput } from '../output.js';
+import { createOutput, percent } from '../output.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
-import { solve } from '../solving.js';
+import { passRates, solve } from '../solving.js';
 import { chooseRun } from './checkpoints.js';
 
 type Flags = ConnectionOptions & { checkpoint: string; run?: string; model?: string; samples: number; json?: boolean };
@@ -49,6 +49,10 @@ export function addSolve(program: Command): void {
         output.result(row, () => `${head}\n${row.code}\n`);
       }
       output.note(`${solved} of ${problems} ${problems === 1 ? 'problem' : 'problems'} solved`);
+      if (flags.samples > 1) {
+        const { samples, pass1, passN } = passRates(codes);
+        output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
+      }
     } finally {
       await session.close();
     }

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { runningAddress } from '../../infra/temporalServer.js';
+import { DEFAULT_STORE, storeFolder } from '../../store/fileStore.js';
 
 export function addTemporal(program: Command): void {
   program
@@ -23,7 +24,7 @@ export function addTemporal(program: Command): void {
       }
       const env = { ...process.env };
       // the server of this store may have had to take another port than the one that the CLI looks at
-      const address = env.TEMPORAL_ADDRESS || runningAddress(env.GAUNTLET_STORE || '.gauntlet');
+      const address = env.TEMPORAL_ADDRESS || runningAddress(storeFolder(env.GAUNTLET_STORE || DEFAULT_STORE));
       if (address !== undefined) env.TEMPORAL_ADDRESS = address;
       const child = spawn(path, args, { stdio: 'inherit', env });
       process.exitCode = await new Promise<number>((resolve, reject) => {

@@ -1,7 +1,5 @@
-// The program in a stage-5 answer, and whether it parses.
-import { parser } from '@lezer/python';
+// The program in a stage-5 answer.
 import type { PromptStyle } from '../prompts/prompts.js';
-import { hasError, spellFloats } from './tree.js';
 
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|(?![\s\S]))/gm;
 const PROGRAM_START = /^(?:def|class|import|from|async\s+def|@\w)/m;
@@ -28,14 +26,6 @@ const EXTRACT: Readonly<Record<PromptStyle, Extract>> = {
 /** The program, '' where the answer holds none. `entry` prefers the block that defines it. */
 export function extractCode(text: string, style: PromptStyle, entry?: string): string {
   return EXTRACT[style](text, entry);
-}
-
-/**
- * Whether the grammar accepts the program. For display and counts only: the grammar is a close relative of CPython's,
- * not its equal, so verdicts come from running the program.
- */
-export function checkProgram(code: string): 'ok' | 'syntax' {
-  return code.trim() === '' || /^[ \t]+\S/.test(code) || hasError(parser.parse(spellFloats(code))) ? 'syntax' : 'ok';
 }
 
 const defined = (name: string): RegExp => new RegExp(`\\b(?:def|class)\\s+${escapeForRegExp(name)}\\b`);

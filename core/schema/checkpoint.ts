@@ -33,5 +33,9 @@ export const checkpointMetadataSchema = z.strictObject({
 export type CheckpointMetadata = z.infer<typeof checkpointMetadataSchema>;
 
 /** checkpoint_best and checkpoint_latest. */
-export const checkpointPointerSchema = z.strictObject({ name: checkpointNameSchema, score: z.number() });
+export const checkpointPointerSchema = z.strictObject({
+  name: checkpointNameSchema,
+  score: z.number(),
+  digest: digestSchema.optional(), // of run, pointer, name and score; pointers of older runs have none
+});
 export type CheckpointPointer = z.infer<typeof checkpointPointerSchema>;

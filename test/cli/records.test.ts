@@ -1,14 +1,20 @@
 // Commands on what lies in a store: checkpoints, reports, tables and chains for people.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { chainText } from '../../cli/chainText.js';
+import { openRuns } from '../../cli/commands/gc.js';
 import { describeError, duration, percent } from '../../cli/output.js';
 import { resultTable } from '../../cli/results.js';
+import { passRates } from '../../cli/solving.js';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
+import { openFileStore } from '../../store/fileStore.js';
 import { readResult } from '../../store/runs.js';
+import type { Verified } from '../../store/verify.js';
 import { controlOf, gatherReport, isControlOf } from '../../workers/report.js';
 import { inProcess, madeRun, RESULT, removeFolders, VIEW } from './support.js';
 
@@ -58,17 +64,76 @@ describe('gauntlet checkpoints', () => {
     assert.match((await checkpoints('best')).out, /^checkpoint_stage_1_epoch_1 {2}score 0\.400\n\//);
   });
 
-  it('verify passes whole ones, and names a damaged file with exit code 1', async () => {
+  it('verify passes a whole store, and names a damaged file and the way out with exit code 1', async () => {
     const whole = await checkpoints('verify');
     assert.equal(whole.code, 0);
-    assert.match(whole.out, /✓ checkpoint_best\n[\s\S]*all checkpoints are whole/);
-    await store.writeRunFile('made', 'checkpoints/checkpoint_stage_0_epoch_0/pool.json', 'damaged');
-    const damaged = await checkpoints('verify');
-    assert.equal(damaged.code, 1);
-    assert.match(damaged.out, /✗ checkpoint_stage_0_epoch_0\n {4}pool\.json is damaged[\s\S]*1 damaged/);
+    assert.match(whole.out, /^✓ whole: 1 runs, 4 checkpoints and pointers, 7 records, 0 memo rows, 2 artifacts/);
+    const path = 'checkpoints/checkpoint_stage_0_epoch_0/pool.json';
+    const good = await store.readRunFile('made', path);
+    await store.writeRunFile('made', path, 'damaged');
+    for (const argv of [['verify'], ['verify', 'made'], ['verify', '--run', 'made']]) {
+      const damaged = await checkpoints(...argv);
+      assert.equal(damaged.code, 1);
+      const line =
+        /^✗ runs\/made\/checkpoints\/checkpoint_stage_0_epoch_0: pool\.json is damaged .*\n {4}go on from another/;
+      assert.match(damaged.out, line);
+      assert.match(damaged.out, /\n1 damaged or missing among 1 runs/);
+    }
     const json = await checkpoints('verify', '--json');
     assert.equal(json.code, 1);
-    assert.equal(json.out.trim().split('\n').length, 1);
+    const verified = JSON.parse(json.out) as Verified;
+    assert.deepEqual([verified.ok, verified.findings.length, verified.findings[0]?.kind], [false, 1, 'checkpoint']);
+    await store.writeRunFile('made', path, good!);
+    assert.match((await checkpoints('verify', 'none')).err, /no run 'none' in .*; there are: made/);
+  });
+
+  it('a file: URL is as good as a path, and another scheme is refused with one line', async () => {
+    const byUrl = await inProcess('checkpoints', 'list', '--json', '--store', pathToFileURL(folder).href);
+    assert.deepEqual(byUrl, await checkpoints('list', '--json'));
+    const s3 = await inProcess('status', '--store', 's3://bucket/runs');
+    assert.equal(s3.code, 1);
+    assert.match(
+      s3.err,
+      /^error: store: s3:\/\/bucket\/runs is not supported; give a folder or a file: URL \[BAD_CONFIG\]\n$/,
+    );
+  });
+
+  it('gc says what it would free, frees it, and leaves the run as it is', async () => {
+    const { folder: at, store: own } = await madeRun();
+    const old = await own.putJson({ nobody: 'refers to this' });
+    const path = join(at, 'blobs/sha256', old.slice(7, 9), old.slice(9));
+    const month = Date.now() / 1000 - 30 * 86_400;
+    await utimes(path, month, month);
+    const gc = (...argv: string[]) => inProcess('gc', ...argv, '--store', at);
+    const foreseen = JSON.parse((await gc('--dry-run', '--json')).out) as { blobs: object; dryRun: boolean };
+    assert.deepEqual([foreseen.dryRun, foreseen.blobs], [true, { files: 1, bytes: 27 }]);
+    assert.match((await gc('--dry-run')).out, /^would free 0\.0 kB not used since .*\n {2}1 artifacts\n$/);
+    assert.ok(await own.hasBlob(old));
+    await utimes(path, month, month);
+    const done = await gc();
+    assert.match(done.out, /^freed /);
+    assert.match(done.err, /no Temporal server answers: every run without a result/);
+    assert.equal(await own.hasBlob(old), false);
+    assert.equal((await inProcess('checkpoints', 'verify', '--store', at)).code, 0);
+    for (const [flags, line] of [
+      [['--older-than', 'soon'], /--older-than: 'soon' is not a number of days from 0 on/],
+      [['--keep', '0'], /--keep: '0' is not a whole number from 1 on/],
+    ] as const) {
+      const refused = await gc(...flags);
+      assert.equal(refused.code, 1);
+      assert.match(refused.err, line);
+    }
+  });
+
+  it('gc keeps what a run needs that has not ended, or was touched lately', async () => {
+    const { folder: at } = await madeRun();
+    const own = await openFileStore(at);
+    const now = Date.now();
+    assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // it has ended
+    await own.removeRunFile('made', 'result.json');
+    const [unfinished] = (await openRuns(own, now - 1000, undefined)).open;
+    assert.deepEqual([unfinished?.run, unfinished?.why], ['made', 'has no result, and no server says how it stands']);
+    assert.ok(unfinished!.since <= now && unfinished!.since > now - 60_000);
   });
 
   it('asks which run is meant where there are several', async () => {
@@ -124,6 +189,12 @@ describe('gauntlet report', () => {
 });
 
 describe('results for people', () => {
+  it('several samples give pass@1 and pass@n, means over problems', () => {
+    const code = (problemId: string, passed: number) => ({ problemId, code: '', passed, tests: 2 });
+    const codes = [code('a', 2), code('a', 1), code('b', 0), code('b', 1), { ...code('c', 0), tests: 0 }, code('c', 2)];
+    assert.deepEqual(passRates(codes), { samples: 2, pass1: 1 / 3, passN: 2 / 3 });
+  });
+
   it('the table has before, after and change of all four rates', () => {
     const text = resultTable(RESULT);
     assert.deepEqual(rowsOf(text), [

@@ -128,7 +128,9 @@ export async function madeRun(
   const folder = await temporaryFolder();
   const store = await openFileStore(folder);
   const config = resolveConfig({ preset });
-  const facts = { config, modelDigest: 'model', dataDigest: digestOf('c'), codeVersion: '0.1.0' };
+  await store.putJson(config);
+  const dataDigest = await store.putJson({ train: [], validation: [], test: [] });
+  const facts = { config, modelDigest: 'model', dataDigest, codeVersion: '0.1.0' };
   const { configDigest } = await createRun(store, runId, facts);
   for (const [stage, epoch, score] of [
     [0, 0, 0.1],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { checkProgram, extractCode } from '../../core/parse/code.js';
+import { extractCode } from '../../core/parse/code.js';
 
 const PROGRAM = 'def f(x):\n    return x';
 
@@ -40,20 +40,5 @@ describe('extractCode', () => {
     const program = 'class Solution:\n    def g(self, x):\n        return x';
     const text = `\`\`\`python\n${program}\n\`\`\`\n\`\`\`python\nprint(Solution().g(1))\n\`\`\``;
     for (const entry of ['Solution.g', 'Solution']) assert.equal(extractCode(text, 'instruct', entry), program);
-  });
-});
-
-describe('checkProgram', () => {
-  it('accepts programs and refuses what does not parse', () => {
-    assert.equal(checkProgram(PROGRAM), 'ok');
-    assert.equal(
-      checkProgram('async def f(a, /, *, b: int = 3) -> dict[str, int]:\n    return {k: v async for k, v in a}\n'),
-      'ok',
-    );
-    assert.equal(checkProgram('x = 5.\ny = 1.\n'), 'ok');
-    assert.equal(checkProgram('def f(a) return a'), 'syntax');
-    assert.equal(checkProgram('def f(:\n  pass'), 'syntax');
-    assert.equal(checkProgram('  x = 1'), 'syntax');
-    assert.equal(checkProgram(''), 'syntax');
   });
 });

@@ -47,7 +47,8 @@ describe('checkpoints', () => {
       await commit(store, {}, 1);
       const second = await commit(store, { score: 0.6 }, 2);
       assert.deepEqual((await loadCheckpoint(store, 'r', NAME)).metadata, second);
-      assert.deepEqual(await readPointer(store, 'r', 'checkpoint_best'), { name: NAME, score: 0.6 });
+      const { name, score } = (await readPointer(store, 'r', 'checkpoint_best'))!;
+      assert.deepEqual({ name, score }, { name: NAME, score: 0.6 });
       await truncate(join(root, 'runs/r/checkpoints', NAME, 'archive.json'), 0);
       await assert.rejects(loadCheckpoint(store, 'r', NAME), refusal('BAD_CHECKPOINT'));
       await commit(store, { score: 0.6 }, 2);

@@ -33,7 +33,10 @@ if (job === 'everything') {
 } else if (job === 'memos') {
   // Races for every key with a result of its own; says which digest it was given.
   for (let i = 0; i < 60; i++) {
-    const result = await memoised({ store, name: 'race', version: 1 }, { i }, async () => ({ i, by: argument }));
+    const { output: result } = await memoised({ store, name: 'race', version: 1 }, { i }, async () => ({
+      i,
+      by: argument,
+    }));
     say(`${i} ${result.by}`);
   }
 } else if (job === 'claim') {

@@ -236,3 +236,11 @@ export const SMALL_RUN = {
   ppo: { learningRate: 1e-3, epochs: 2, minibatch: 32 },
   credit: 'stage',
 } as const;
+
+/** The same of one stage and answers in one turn, with value heads: every kind of file, and few of each. */
+export const TINIEST_RUN = {
+  ...SMALL_RUN,
+  stages: [5],
+  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
+  advantage: { estimator: 'gae' },
+} as const;

@@ -1,0 +1,164 @@
+// `gauntlet gc`: gives back the space of artifacts that no checkpoint and no run that goes on refers to.
+import { Client, Connection } from '@temporalio/client';
+import type { Command } from 'commander';
+import { GauntletError } from '../../core/errors.js';
+import { runningAddress } from '../../infra/temporalServer.js';
+import { type TemporalTarget, temporalTarget } from '../../infra/temporalTarget.js';
+import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { listFolder } from '../../store/inventory.js';
+import { MANIFEST, RESULT } from '../../store/runs.js';
+import { type Swept, sweep } from '../../store/sweep.js';
+import { integer } from '../config.js';
+import { createOutput, megabytes } from '../output.js';
+import { statusOf, withStore } from '../session.js';
+
+const HOUR = 3_600_000;
+/** What was used within the last hour stays whatever is asked for: clocks differ, and activities begin before they write. */
+const GRACE = HOUR;
+const CONNECT_MS = 3_000;
+
+interface Flags {
+  store: string;
+  dryRun?: boolean;
+  keep?: number;
+  olderThan: number;
+  json?: boolean;
+}
+
+type Target = Pick<TemporalTarget, 'connection' | 'namespace'>;
+
+/** The server that runs of this store would be on, without starting one. */
+function serverOf(store: string): Target | undefined {
+  const address = runningAddress(store);
+  const embedded = address === undefined ? undefined : { connection: { address }, namespace: process.env.TEMPORAL_NAMESPACE || 'default' };
+  return temporalTarget(process.env) ?? embedded;
+}
+
+export interface OpenRun {
+  run: string; // or the id of another workflow that goes on
+  why: 'goes on' | 'touched lately' | 'has no result, and no server says how it stands';
+  since: number; // ms since 1970
+}
+
+export function addGc(program: Command): void {
+  const command = program
+    .command('gc')
+    .description('remove old artifacts that no checkpoint and no run that goes on refers to')
+    .option('--dry-run', 'only say what would go')
+    .option('--older-than <days>', 'only what was not used for so long (an hour at least)', days, 7)
+    .option(
+      '--keep <n>',
+      'of runs that have ended, keep every nth checkpoint beside the best and the latest',
+      integer('--keep', 1),
+    )
+    .option('--json', 'one line of JSON');
+  withStore(command).action(async (flags: Flags) => {
+    const output = createOutput(flags.json === true);
+    const store = await openFileStore(flags.store);
+    const now = Date.now();
+    const limit = now - Math.max(flags.olderThan * 24 * HOUR, GRACE);
+    const known = await openRuns(store, limit, serverOf(flags.store));
+    const keepFrom = Math.min(limit, ...known.open.map(({ since }) => since - GRACE));
+    const swept = await sweep(store, {
+      keepFrom,
+      open: new Set(known.open.map(({ run }) => run)),
+      dryRun: flags.dryRun === true,
+      ...(flags.keep === undefined ? {} : { keepEvery: flags.keep }),
+    });
+    if (!known.asked)
+      output.note('no Temporal server answers: every run without a result is taken for one that goes on');
+    const result = { dryRun: flags.dryRun === true, keepFrom: new Date(keepFrom).toISOString(), ...known, ...swept };
+    output.result(result, () => sweptText(swept, known.open, keepFrom, flags.dryRun === true));
+  });
+}
+
+/**
+ * Runs whose artifacts must stay, and since when: those that a server says go on, those touched since `limit` (a failed
+ * one may be resumed), and, where no server answers, those that have not ended.
+ */
+export async function openRuns(
+  store: FileStore,
+  limit: number,
+  target: Target | undefined,
+): Promise<{ asked: boolean; open: OpenRun[] }> {
+  const runs = await Promise.all((await store.listRuns()).map((run) => standingOf(store, run)));
+  const server =
+    target === undefined
+      ? undefined
+      : await goingOn(
+          target,
+          runs.map(({ run }) => run),
+        );
+  const open = runs.flatMap(({ run, since, lastUse, ended }): OpenRun[] => {
+    if (server?.runs.has(run)) return [{ run, why: 'goes on', since }];
+    if (!ended && server === undefined) {
+      return [{ run, why: 'has no result, and no server says how it stands', since }];
+    }
+    return !ended && lastUse >= limit ? [{ run, why: 'touched lately', since }] : [];
+  });
+  const others = [...(server?.others ?? [])].map(([run, since]): OpenRun => ({ run, why: 'goes on', since }));
+  return { asked: server !== undefined, open: [...open, ...others] };
+}
+
+interface Standing {
+  run: string;
+  since: number; // of its first file
+  lastUse: number;
+  ended: boolean;
+}
+
+async function standingOf(store: FileStore, run: string): Promise<Standing> {
+  const files = await listFolder(store, `runs/${run}`);
+  const manifest = files.find(({ name }) => name === MANIFEST)?.usedAt ?? Number.POSITIVE_INFINITY;
+  const since = files.reduce((first, { usedAt }) => Math.min(first, usedAt), manifest);
+  const lastUse = files.reduce((last, { usedAt }) => Math.max(last, usedAt), 0);
+  return { run, since: Math.min(since, Date.now()), lastUse, ended: files.some(({ name }) => name === RESULT) };
+}
+
+/** Of these ids those that go on, and every other workflow that does. Undefined where no server answers. */
+async function goingOn(
+  target: Target,
+  ids: readonly string[],
+): Promise<{ runs: Set<string>; others: Map<string, number> } | undefined> {
+  const connection = await Connection.connect({ ...target.connection, connectTimeout: CONNECT_MS }).catch(() => undefined);
+  if (connection === undefined) return undefined;
+  try {
+    const client = new Client({ connection, namespace: target.namespace });
+    const runs = new Set<string>();
+    for (const id of ids) {
+      const status = await statusOf(client, id);
+      if (status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW') runs.add(id);
+    }
+    const others = new Map<string, number>();
+    for await (const { workflowId, startTime } of client.workflow.list({ query: `ExecutionStatus = 'Running'` })) {
+      if (!runs.has(workflowId)) others.set(workflowId, startTime.getTime());
+    }
+    return { runs, others };
+  } catch {
+    return undefined; // it knows no such namespace, or went away
+  } finally {
+    await connection.close();
+  }
+}
+
+export function sweptText(swept: Swept, open: readonly OpenRun[], keepFrom: number, dryRun: boolean): string {
+  const { checkpoints, memos, blobs, leftovers, bytes } = swept;
+  const rows: [number, string][] = [
+    [checkpoints.names.length, `checkpoints: ${checkpoints.names.join(', ')}`],
+    [memos.files, 'memo rows'],
+    [blobs.files, 'artifacts'],
+    [leftovers.files, 'damaged or left-over files'],
+  ];
+  const lines = rows.filter(([count]) => count > 0).map(([count, what]) => `  ${count} ${what}`);
+  return [
+    ...open.map(({ run, why }) => `stays: what '${run}' may need (${why})`),
+    `${dryRun ? 'would free' : 'freed'} ${megabytes(bytes)} not used since ${new Date(keepFrom).toISOString()}`,
+    ...lines,
+  ].join('\n');
+}
+
+function days(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
+  throw new GauntletError('BAD_INPUT', `--older-than: '${text}' is not a number of days from 0 on`);
+}

@@ -1,0 +1,57 @@
+// Which file of a store holds what. Names are checked before they become paths.
+import { join } from 'node:path';
+import { digestBytes } from './canonicalJson.js';
+import { checkMemoKey, checkRunId, checkRunPath } from './checks.js';
+import type { Digest, MemoKind } from './store.js';
+
+export const BLOBS = 'blobs/sha256';
+export const MEMO = 'memo';
+export const RUNS = 'runs';
+/** Damaged files, out of the way of what is computed in their place; people may look at them. */
+export const ASIDE = 'quarantine';
+/** Files that a sweep has taken and not yet given up. */
+export const TAKEN = 'trash';
+
+export class Layout {
+  constructor(readonly root: string) {}
+
+  blob(digest: Digest): string {
+    const hex = hexOf(digest);
+    return join(this.root, BLOBS, hex.slice(0, 2), hex.slice(2));
+  }
+
+  memo(key: string): string {
+    checkMemoKey(key);
+    return join(this.root, MEMO, key);
+  }
+
+  run(runId: string, path?: string): string {
+    checkRunId(runId);
+    if (path !== undefined) checkRunPath(path);
+    return join(this.root, RUNS, runId, ...(path === undefined ? [] : path.split('/')));
+  }
+
+  taken(name: string): string {
+    return join(this.root, TAKEN, name);
+  }
+
+  aside(name: string): string {
+    return join(this.root, ASIDE, name);
+  }
+}
+
+export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
+
+/** The one line of a memo row. Its seal ties it to its key: a flipped bit or a file moved to another key is seen. */
+export function memoText(key: string, digest: Digest, kind: MemoKind): string {
+  const body = kind === 'plain' ? digest : `${digest} ${kind}`;
+  return `${body} ${digestBytes(`memo ${key} ${body}`).slice(7, 23)}\n`;
+}
+
+/** Undefined where the row is damaged. */
+export function parseMemo(key: string, bytes: Uint8Array): { digest: Digest; kind: MemoKind } | undefined {
+  const text = Buffer.from(bytes).toString('utf8');
+  const [digest = '', word] = text.split(' ');
+  const kind: MemoKind = word === 'recorded' ? 'recorded' : 'plain';
+  return text === memoText(key, digest, kind) ? { digest, kind } : undefined;
+}

@@ -1,0 +1,30 @@
+// Digests inside JSON: how one artifact refers to others.
+import type { Digest } from './store.js';
+
+const WHOLE = /^sha256:[0-9a-f]{64}$/;
+const ANYWHERE = /sha256:[0-9a-f]{64}/g;
+const NOT_ARTIFACTS: ReadonlySet<string> = new Set(['modelDigest', 'discriminatorModelDigest', 'splitDigest']);
+
+/** Every string that is a digest, but for those of what no store holds (weights of a base model). */
+export function digestsIn(value: unknown): Digest[] {
+  if (typeof value === 'string') return WHOLE.test(value) ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => (NOT_ARTIFACTS.has(key) ? [] : digestsIn(item)));
+}
+
+/** The same of an artifact's bytes; what is no JSON refers to nothing. */
+export function digestsInBytes(bytes: Uint8Array): Digest[] {
+  if (bytes[0] !== 0x7b && bytes[0] !== 0x5b) return []; // { or [
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  if (!text.includes('"sha256:')) return [];
+  try {
+    return digestsIn(JSON.parse(text));
+  } catch {
+    return [];
+  }
+}
+
+/** Every digest anywhere in a text, whatever it is: for those who had better keep too much than too little. */
+export function digestsInText(text: string): Digest[] {
+  return text.match(ANYWHERE) ?? [];
+}

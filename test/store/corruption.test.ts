@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { createActivities } from '../../activities/index.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { verifyStore } from '../../store/verify.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { corruptAtRandom, FILE_CLASSES } from '../support/corruptions.js';
+import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+
+describe('single corruptions of a finished run', function () {
+  this.timeout(120_000);
+  let world: Doubles;
+  before(async () => {
+    world = await doubles({ renderReport: async () => '<html></html>' });
+    await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
+  });
+  after(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('a store that nothing happened to is whole, every file of it', async () => {
+    const verified = await verifyStore(await openFileStore(world.folder));
+    assert.deepEqual([verified.findings, verified.notes], [[], []]);
+    assert.ok(verified.checked.blobs > 40 && verified.checked.memos > 40, JSON.stringify(verified.checked));
+  });
+
+  it('150 at random are all refused or found by name, of every kind of file', async () => {
+    const { undetected, byKind } = await corruptAtRandom(world.folder, 150, 1);
+    assert.deepEqual(undetected, []);
+    assert.deepEqual(Object.keys(byKind).sort(), FILE_CLASSES.map(({ name }) => name).sort());
+    for (const [kind, { trials }] of Object.entries(byKind)) assert.ok(trials > 0, kind);
+  });
+});

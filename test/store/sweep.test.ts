@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { readdir, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { createActivities } from '../../activities/index.js';
+import { digestJson } from '../../store/canonicalJson.js';
+import { commitCheckpoint, listCheckpoints, loadCheckpoint, readPointer } from '../../store/checkpoints.js';
+import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { memoised, memoKey } from '../../store/memo.js';
+import { createRun, writeResult } from '../../store/runs.js';
+import { sweep } from '../../store/sweep.js';
+import { verifyStore } from '../../store/verify.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { sampleData } from '../report/sample.js';
+import { doubles, TINIEST_RUN } from '../support/doubles.js';
+import { DIGEST, sampleConfig, sampleFacts, sampleFiles, withStore } from './support.js';
+
+const DAY = 86_400_000;
+const NOW = Date.now();
+const options = { keepFrom: NOW - DAY, open: new Set<string>(), dryRun: false };
+
+/** Everything in the store, or one file of it, was last used long ago. */
+async function age(root: string, path = '', days = 30): Promise<void> {
+  const then = new Date(NOW - days * DAY);
+  if (path !== '') return utimes(join(root, path), then, then);
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) await utimes(join(entry.parentPath, entry.name), then, then);
+}
+
+const blobOf = (digest: string) => `blobs/sha256/${digest.slice(7, 9)}/${digest.slice(9)}`;
+const has = async (store: FileStore, digest: string) =>
+  (await store.files.facts(store.layout.blob(digest))) !== undefined;
+
+describe('sweep', function () {
+  this.timeout(60_000);
+
+  it('of any graph of references all stays that a run, a young row or a young artifact reaches, and nothing else', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            refs: fc.array(fc.nat(30), { maxLength: 3 }),
+            root: fc.constantFrom('none', 'none', 'none', 'run', 'row', 'record', 'young'),
+          }),
+          { minLength: 1, maxLength: 14 },
+        ),
+        async (nodes) =>
+          withStore(async (store, root) => {
+            const digests: string[] = [];
+            const reach = new Set<string>();
+            for (const [i, { refs }] of nodes.entries()) {
+              const to = i === 0 ? [] : refs.map((ref) => digests[ref % i]!);
+              digests.push(await store.putJson({ i, deep: [{ to }] }));
+            }
+            for (const [i, { root: kind }] of nodes.entries()) {
+              const digest = digests[i]!;
+              if (kind === 'run') await store.writeRunFile('r', `metrics/${i}.json`, JSON.stringify({ digest }));
+              if (kind === 'row') await store.putMemo(`row-${i}`, digest);
+              else if (kind === 'record') await store.putMemo(`row-${i}.inputs`, digest);
+              else await store.putMemo(`old-${i}`, digest);
+            }
+            await age(root);
+            for (const [i, { root: kind }] of nodes.entries()) {
+              if (kind === 'row') await store.files.touch(join(root, 'memo', `row-${i}`));
+              if (kind === 'record') await store.files.touch(join(root, 'memo', `row-${i}.inputs`));
+              if (kind === 'young') await store.hasBlob(digests[i]!);
+            }
+            const mark = (i: number): void => {
+              if (reach.has(digests[i]!)) return;
+              reach.add(digests[i]!);
+              if (i > 0) for (const ref of nodes[i]!.refs) mark(ref % i);
+            };
+            nodes.forEach(({ root: kind }, i) => {
+              if (kind !== 'none') mark(i);
+            });
+            const foreseen = await sweep(store, { ...options, dryRun: true });
+            for (const digest of digests) assert.equal(await has(store, digest), true);
+            const swept = await sweep(store, options);
+            assert.deepEqual(swept, foreseen);
+            for (const digest of digests) assert.equal(await has(store, digest), reach.has(digest));
+            const rows = nodes.flatMap(({ root: kind }, i) =>
+              kind === 'row' ? [`row-${i}`] : kind === 'record' ? [`row-${i}.inputs`] : [],
+            );
+            assert.deepEqual(await store.memoKeys(), rows.sort());
+            assert.equal(swept.blobs.files, digests.length - reach.size);
+          }),
+      ),
+      { numRuns: 25 },
+    ));
+
+  it('what is used while it looks stays: a touch before a file is taken, and one after', () =>
+    withStore(async (store, root) => {
+      const early = await store.putJson({ used: 'before it is taken' });
+      const late = await store.putJson({ used: 'after it is taken' });
+      const unused = await store.putJson({ used: 'never' });
+      await age(root);
+      const { files } = store;
+      const move = files.move.bind(files);
+      files.move = async (from, to, durable) => {
+        if (from.endsWith(early.slice(9))) assert.equal(await (await openFileStore(root)).hasBlob(early), true);
+        const moved = await move(from, to, durable);
+        if (from.endsWith(late.slice(9))) assert.equal(await (await openFileStore(root)).hasBlob(late), true);
+        return moved;
+      };
+      const { blobs } = await sweep(store, options);
+      assert.deepEqual(
+        [await has(store, early), await has(store, late), await has(store, unused)],
+        [true, true, false],
+      );
+      assert.equal(blobs.files, 1);
+      assert.deepEqual(await readdir(join(root, 'trash')), []);
+    }));
+
+  it('a writer that puts the same bytes while they are taken away has them', () =>
+    withStore(async (store, root) => {
+      const value = { same: 'bytes' };
+      const digest = await store.putJson(value);
+      await age(root);
+      const { files } = store;
+      const { facts } = files;
+      files.facts = async (path) => {
+        const found = await facts.call(files, path);
+        if (path.includes('/trash/')) await (await openFileStore(root)).putJson(value); // after the last look
+        return found;
+      };
+      await sweep(store, options);
+      files.facts = facts;
+      assert.deepEqual(await store.getJson(digest), value);
+    }));
+
+  it('killed with files in its hands, it is finished by the next one, and what is asked for before comes back', () =>
+    withStore(async (store, root) => {
+      const [wanted, other] = [await store.putJson({ n: 1 }), await store.putJson({ n: 2 })];
+      await age(root);
+      for (const digest of [wanted, other])
+        await store.files.move(join(root, blobOf(digest)), store.layout.taken(digest.slice(7)));
+      assert.deepEqual(await store.getJson(wanted), { n: 1 });
+      await sweep(store, options);
+      assert.deepEqual(await readdir(join(root, 'trash')), []);
+      await assert.rejects(store.getBlob(other));
+    }));
+
+  it('a row without its artifacts breaks nothing: it is computed again, to the same digest', () =>
+    withStore(async (store, root) => {
+      const work = async () => ({ part: await store.putJson('part') });
+      const context = { store, name: 'n', version: 1 };
+      const { output } = await memoised(context, {}, work);
+      await age(root);
+      await store.getMemo(memoKey('n', 1, {})); // only the row is used
+      for (const digest of [output.part, digestJson(output)]) await rm(join(root, blobOf(digest)));
+      await sweep(store, options);
+      assert.deepEqual((await memoised(context, {}, work)).output, output);
+      assert.equal(await store.getJson(output.part), 'part');
+    }));
+
+  it('of an ended run best, latest and every nth checkpoint stay, of one that goes on or has not ended all', () =>
+    withStore(async (store, root) => {
+      const facts = { config: sampleConfig(), modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '1' };
+      const epochs = [1, 2, 3, 4, 5, 6, 7, 8];
+      const scoreOf = (epoch: number) => (epoch === 3 ? 0.9 : 0.1);
+      for (const run of ['ended', 'open', 'half']) {
+        await createRun(store, run, facts);
+        for (const epoch of epochs)
+          await commitCheckpoint(
+            store,
+            run,
+            sampleFacts({ epoch, step: epoch, score: scoreOf(epoch) }),
+            sampleFiles(epoch),
+          );
+      }
+      const result = { ...sampleData().result!, best: 'checkpoint_stage_1_epoch_3' };
+      for (const run of ['ended', 'open']) await writeResult(store, run, { ...result, runId: run });
+      await store.writeRunFile('half', 'manifest.json', '{"from": "checkpoint_stage_1_epoch_7"}'); // as a fork would say
+      await age(root);
+      const thin = { ...options, open: new Set(['open']), keepEvery: 4 };
+      const foreseen = await sweep(store, { ...thin, dryRun: true });
+      const { checkpoints } = await sweep(store, thin);
+      assert.deepEqual(checkpoints, foreseen.checkpoints);
+      const left = (await listCheckpoints(store, 'ended')).map(({ epoch }) => epoch);
+      assert.deepEqual(left, [1, 3, 5, 7, 8]);
+      assert.deepEqual(
+        checkpoints.names,
+        [2, 4, 6].map((epoch) => `ended/checkpoint_stage_1_epoch_${epoch}`),
+      );
+      assert.ok(checkpoints.bytes > 3 * 10_000);
+      for (const run of ['open', 'half']) assert.equal((await listCheckpoints(store, run)).length, 8);
+      for (const which of ['best', 'latest']) await loadCheckpoint(store, 'ended', which);
+      assert.equal((await readPointer(store, 'ended', 'checkpoint_best'))?.name, 'checkpoint_stage_1_epoch_3');
+      assert.deepEqual(
+        (await verifyStore(store, 'ended')).findings.filter(({ kind }) => kind !== 'blob'),
+        [],
+      );
+    }));
+
+  it('beside a run that goes on nothing is missed: same bytes, and a whole store', async () => {
+    const [quiet, world] = [await doubles(), await doubles()];
+    try {
+      const expected = await runPipeline(createActivities(quiet.deps), 'run', TINIEST_RUN);
+      await runPipeline(createActivities(world.deps), 'earlier', { ...TINIEST_RUN, seed: 9 });
+      await age(world.folder);
+      const store = await openFileStore(world.folder);
+      const start = Date.now() - 1000;
+      let going = true;
+      let freed = 0;
+      const sweeping = (async () => {
+        while (going) freed += (await sweep(store, { ...options, keepFrom: start })).bytes;
+      })();
+      const result = await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
+      going = false;
+      await sweeping;
+      assert.deepEqual(result.digests, expected.digests);
+      assert.ok(freed > 0);
+      assert.deepEqual((await verifyStore(store)).findings, []);
+      for (const run of ['run', 'earlier']) await loadCheckpoint(store, run, 'best');
+    } finally {
+      for (const { folder } of [quiet, world]) await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('a swept store computes a run again that it had forgotten', async () => {
+    const world = await doubles();
+    try {
+      const acts = createActivities(world.deps);
+      const first = await runPipeline(acts, 'run', TINIEST_RUN);
+      await age(world.folder);
+      const store = await openFileStore(world.folder);
+      const { memos, blobs } = await sweep(store, options);
+      assert.ok(memos.files > 40 && blobs.files > 20, `${memos.files} ${blobs.files}`);
+      assert.deepEqual((await verifyStore(store)).findings, []);
+      const again = await runPipeline(acts, 'run', TINIEST_RUN);
+      assert.deepEqual(again.digests, first.digests);
+    } finally {
+      await rm(world.folder, { recursive: true, force: true });
+    }
+  });
+});

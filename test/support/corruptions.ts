@@ -1,0 +1,184 @@
+// Single corruptions of a store, drawn from a seed: which file, and whether a bit of it flips, its end is cut off, it
+// grows, or it is deleted. For each one it is asked whether the reader of that file refuses it by name, and whether
+// `checkpoints verify` names it.
+import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { RandomStream } from '../../core/random.js';
+import { loadCheckpoint, readPointer } from '../../store/checkpoints.js';
+import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { readRecord } from '../../store/records.js';
+import { readMetrics, readResult, readRun } from '../../store/runs.js';
+import { verifyStore } from '../../store/verify.js';
+
+export const HOWS = ['flip', 'truncate', 'extend', 'delete'] as const;
+export type How = (typeof HOWS)[number];
+
+export interface FileClass {
+  name: string;
+  pattern: RegExp; // of the path inside the store
+  /** Reads it as the program does. Absent: nothing reads it by itself. */
+  load?(store: FileStore, path: string[]): Promise<unknown>;
+  /** Of these a deletion shows to the verifier only: to its reader it is one that was never written. */
+  silentDeletion?: boolean;
+}
+
+const run = (parts: string[]): string => parts[1]!;
+
+export const FILE_CLASSES: readonly FileClass[] = [
+  {
+    name: 'blob',
+    pattern: /^blobs\/sha256\//,
+    load: (store, parts) => store.getBlob(`sha256:${parts[2]}${parts[3]}`),
+  },
+  {
+    name: 'memo row',
+    pattern: /^memo\/[0-9a-f]{64}$/,
+    load: (store, parts) => store.getMemo(parts[1]!),
+    silentDeletion: true,
+  },
+  {
+    name: 'memo record',
+    pattern: /^memo\/.*\.inputs$/,
+    load: (store, parts) => store.getMemo(parts[1]!),
+    silentDeletion: true,
+  },
+  { name: 'manifest', pattern: /^runs\/[^/]+\/manifest\.json$/, load: (store, parts) => readRun(store, run(parts)) },
+  { name: 'metrics', pattern: /^runs\/[^/]+\/metrics\//, load: (store, parts) => readMetrics(store, run(parts)) },
+  { name: 'result', pattern: /^runs\/[^/]+\/result\.json$/, load: (store, parts) => readResult(store, run(parts)) },
+  { name: 'chain', pattern: /^runs\/[^/]+\/chain\.json$/, load: (store, parts) => readResult(store, run(parts)) },
+  {
+    name: 'report',
+    pattern: /^runs\/[^/]+\/report\.html$/,
+    load: (store, parts) => readRecord(store, run(parts), 'report.html'),
+  },
+  {
+    name: 'digest list',
+    pattern: /^runs\/[^/]+\/digests\//,
+    load: (store, parts) => readRecord(store, run(parts), parts.slice(3).join('/')),
+    silentDeletion: true,
+  },
+  {
+    name: 'checkpoint metadata',
+    pattern: /^runs\/[^/]+\/checkpoints\/[^/]+\/metadata\.json$/,
+    load: (store, parts) => loadCheckpoint(store, run(parts), parts[3]!),
+  },
+  {
+    name: 'checkpoint pointer',
+    pattern: /^runs\/[^/]+\/checkpoints\/checkpoint_(best|latest)$/,
+    load: async (store, parts) => {
+      await readPointer(store, run(parts), parts[3]!);
+      await loadCheckpoint(store, run(parts), parts[3]!.slice('checkpoint_'.length));
+    },
+  },
+  {
+    name: 'checkpoint file',
+    pattern: /^runs\/[^/]+\/checkpoints\/[^/]+\/.*(?<!metadata\.json)$/,
+    load: (store, parts) => loadCheckpoint(store, run(parts), parts[3]!),
+  },
+];
+
+export interface Trial {
+  path: string;
+  kind: string;
+  how: How;
+  refused: boolean; // by its reader, with a line that names it
+  verified: boolean; // named by the verifier
+}
+
+export interface Trials {
+  trials: number;
+  files: number;
+  undetected: Trial[];
+  byKind: Record<string, { files: number; trials: number; refused: number; verified: number }>;
+}
+
+/** Each corruption alone, and undone before the next. */
+export async function corruptAtRandom(root: string, count: number, seed: number): Promise<Trials> {
+  const random = new RandomStream('corruptions', seed);
+  const store = await openFileStore(root);
+  const before = await verifyStore(store);
+  if (!before.ok) throw new Error(`damaged to begin with: ${JSON.stringify(before.findings.slice(0, 3))}`);
+  const paths = (await readdir(root, { recursive: true })).sort();
+  const groups = FILE_CLASSES.map((fileClass) => ({ fileClass, paths: [] as string[] }));
+  for (const path of paths) {
+    if (!(await stat(join(root, path))).isFile()) continue;
+    groups.find(({ fileClass }) => fileClass.pattern.test(path))?.paths.push(path); // all else is not the store's
+  }
+  const filled = groups.filter((group) => group.paths.length > 0);
+  const result: Trials = { trials: 0, files: 0, undetected: [], byKind: {} };
+  for (const { fileClass, paths: of } of filled) {
+    result.files += of.length;
+    result.byKind[fileClass.name] = { files: of.length, trials: 0, refused: 0, verified: 0 };
+  }
+  for (; result.trials < count; result.trials++) {
+    const { fileClass, paths: of } = random.choice(filled);
+    const trial = await tryOne(store, root, fileClass, random.choice(of), random.choice(HOWS), random);
+    const kind = result.byKind[fileClass.name]!;
+    kind.trials++;
+    if (trial.refused) kind.refused++;
+    if (trial.verified) kind.verified++;
+    const mayPass = fileClass.silentDeletion && trial.how === 'delete';
+    if (!trial.verified || !(trial.refused || mayPass)) result.undetected.push(trial);
+  }
+  const after = await verifyStore(store);
+  if (!after.ok) throw new Error(`not undone: ${JSON.stringify(after.findings.slice(0, 3))}`);
+  return result;
+}
+
+async function tryOne(
+  store: FileStore,
+  root: string,
+  { name: kind, load }: FileClass,
+  path: string,
+  how: How,
+  random: RandomStream,
+): Promise<Trial> {
+  const file = join(root, path);
+  const good = await readFile(file);
+  const { atime, mtime } = await stat(file);
+  const parts = path.split('/');
+  const damaged = damage(good, how, random);
+  if (damaged === undefined) await rm(file);
+  else await writeFile(file, damaged);
+  const names = namesOf(path);
+  const { findings } = await verifyStore(store);
+  const verified = findings.some(({ name, problem }) => names.every((part) => `${name}: ${problem}`.includes(part)));
+  const refusal = await load?.(store, parts).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+  const refused = refusal?.includes(names.at(-1)!) === true;
+  await writeFile(file, good); // it may have been moved aside
+  await utimes(file, atime, mtime);
+  await rm(join(root, 'quarantine'), { recursive: true, force: true });
+  return { path, kind, how, refused, verified };
+}
+
+function damage(good: Buffer, how: How, random: RandomStream): Buffer | undefined {
+  const bytes = Buffer.from(good);
+  switch (how) {
+    case 'flip': {
+      const at = random.int(0, bytes.length - 1);
+      bytes[at] = bytes[at]! ^ (1 << random.int(0, 7));
+      return bytes;
+    }
+    case 'truncate':
+      return bytes.subarray(0, random.int(0, bytes.length - 1));
+    case 'extend':
+      return Buffer.concat([bytes, Buffer.from(random.choice([' ', '\n', '\0', '}', 'a0']))]);
+    case 'delete':
+      return undefined;
+  }
+}
+
+/** What a line that names this file must hold. */
+function namesOf(path: string): string[] {
+  const parts = path.split('/');
+  if (parts[0] === 'blobs') return [`${parts[2]}${parts[3]}`];
+  if (parts[0] === 'memo') return [parts[1]!];
+  if (parts[2] === 'checkpoints') {
+    const inside = parts.slice(4).join('/');
+    return inside === '' ? [parts[3]!] : [parts[3]!, inside];
+  }
+  return [parts.slice(2).join('/') || basename(path)];
+}
