@@ -32,7 +32,11 @@ export function createUnits(deps: ActivityDeps) {
     computeRewards: memoised(deps, { name: 'computeRewards', version: 2, run: computeRewards }, producers),
     scoreOldPolicy: memoised(deps, { name: 'scoreOldPolicy', version: 1, run: scoreOldPolicy }, producers),
     updatePolicy: memoised(deps, { name: 'updatePolicy', version: 1, run: updatePolicy }, producers),
-    summariseEvaluation: memoised(deps, { name: 'summariseEvaluation', version: 1, run: summariseEvaluation }, producers),
+    summariseEvaluation: memoised(
+      deps,
+      { name: 'summariseEvaluation', version: 1, run: summariseEvaluation },
+      producers,
+    ),
     recordMetrics: repeated(deps, recordMetrics, producers),
     commitCheckpoint: repeated(deps, commitCheckpoint, producers),
     renderReport: repeated(deps, renderReport, producers),

@@ -30,7 +30,10 @@ type Target = Pick<TemporalTarget, 'connection' | 'namespace'>;
 /** The server that runs of this store would be on, without starting one. */
 function serverOf(store: string): Target | undefined {
   const address = runningAddress(store);
-  const embedded = address === undefined ? undefined : { connection: { address }, namespace: process.env.TEMPORAL_NAMESPACE || 'default' };
+  const embedded =
+    address === undefined
+      ? undefined
+      : { connection: { address }, namespace: process.env.TEMPORAL_NAMESPACE || 'default' };
   return temporalTarget(process.env) ?? embedded;
 }
 
@@ -120,7 +123,9 @@ async function goingOn(
   target: Target,
   ids: readonly string[],
 ): Promise<{ runs: Set<string>; others: Map<string, number> } | undefined> {
-  const connection = await Connection.connect({ ...target.connection, connectTimeout: CONNECT_MS }).catch(() => undefined);
+  const connection = await Connection.connect({ ...target.connection, connectTimeout: CONNECT_MS }).catch(
+    () => undefined,
+  );
   if (connection === undefined) return undefined;
   try {
     const client = new Client({ connection, namespace: target.namespace });

@@ -58,6 +58,7 @@ export function sampleFiles(fill = 1): Map<string, Uint8Array> {
     [CHECKPOINT_FILES.discriminatorValueHead, new Uint8Array(200).fill(fill + 1)],
     [CHECKPOINT_FILES.generatorOptimizer, moments],
     [CHECKPOINT_FILES.discriminatorOptimizer, moments],
+    [CHECKPOINT_FILES.training, text({ next: 0 })],
     [CHECKPOINT_FILES.archive, text([])],
     [CHECKPOINT_FILES.pool, text({ generator: [], discriminator: [] })],
     [CHECKPOINT_FILES.split, text({ train: ['a'], validation: ['b'], test: ['c'] })],
