@@ -14,7 +14,10 @@ export interface Store {
    * @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT, both with `artifact`
    */
   getBlob(digest: Digest): Promise<Uint8Array>;
-  /** One that is there counts as used from now on: whoever relies on the answer is safe from a sweep. */
+  /**
+   * One that is there counts as used from now on: whoever relies on the answer is safe from a sweep. A small one that is
+   * damaged is none, and moved aside; a large one is hashed when it is read.
+   */
   hasBlob(digest: Digest): Promise<boolean>;
   /** JSON is stored canonically (sorted keys), so equal values have equal digests. */
   putJson(value: unknown): Promise<Digest>;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -46,6 +46,39 @@ describe('file store: blobs', () => {
         await store.putBlob(bytesOf('some bytes'));
         assert.equal(Buffer.from(await store.getBlob(digest)).toString(), 'some bytes');
       }
+    }));
+
+  it('a small blob that is damaged is not there; a large one is, until it is read', () =>
+    withStore(async (store, root) => {
+      for (const [size, isThere] of [
+        [1000, false],
+        [2_000_000, true],
+      ] as const) {
+        const digest = await store.putBlob(Buffer.alloc(size, 7));
+        assert.equal(await store.hasBlob(digest), true);
+        await writeFile(pathOf(root, digest), Buffer.alloc(size, 8));
+        assert.equal(await store.hasBlob(digest), isThere);
+        await assert.rejects(store.getBlob(digest), refusal(isThere ? 'CORRUPT_ARTIFACT' : 'NOT_FOUND', digest));
+        assert.equal(await store.hasBlob(digest), false);
+      }
+      assert.equal((await readdir(join(root, 'quarantine'))).length, 2);
+    }));
+
+  it('a link from the store to elsewhere is not followed, to read or to write', () =>
+    withStore(async (store, root) => {
+      const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));
+      const digest = await store.putBlob(bytesOf('inside'));
+      await rename(join(root, 'blobs'), join(outside, 'blobs'));
+      await symlink(join(outside, 'blobs'), join(root, 'blobs'));
+      await symlink(outside, join(root, 'memo'));
+      const opened = await openFileStore(root);
+      await assert.rejects(opened.getBlob(digest), refusal('BAD_INPUT', 'leads out of'));
+      await assert.rejects(opened.hasBlob(digest), refusal('BAD_INPUT', 'leads out of'));
+      await assert.rejects(opened.putBlob(bytesOf('inside')), refusal('BAD_INPUT', 'leads out of'));
+      await assert.rejects(opened.putMemo('key', digest), refusal('BAD_INPUT', 'leads out of'));
+      await assert.rejects(opened.getMemo('key'), refusal('BAD_INPUT', 'leads out of'));
+      assert.deepEqual(await readdir(outside), ['blobs']);
+      await rm(outside, { recursive: true });
     }));
 
   it('equal JSON values have one digest, and text that is no JSON is refused as such', () =>

@@ -149,8 +149,8 @@ describe('memo', () => {
       const digest = digestJson('same');
       const row = join(root, 'memo', memoKey('n', 1, {}));
       const blob = join(root, 'blobs/sha256', digest.slice(7, 9), digest.slice(9));
-      const parts: [path: string, again: number, told: RegExp][] = [
-        [blob, 1, /^artifact .* was damaged/],
+      const parts: [path: string, again: number, told: RegExp | undefined][] = [
+        [blob, 1, undefined], // a small one is missing as soon as it is asked for
         [row, 1, /^memo \w+ was damaged/],
         [`${row}.inputs`, 0, /^memo \w+\.inputs was damaged/],
       ];
@@ -162,8 +162,9 @@ describe('memo', () => {
           assert.equal(await ask(), 'same', path);
           assert.equal(await ask(), 'same', path);
           assert.equal(runs, again, path);
-          assert.equal(damage.length, isDeleted ? 0 : 1, path);
-          if (!isDeleted) assert.match(damage[0]!, told);
+          const isTold = !isDeleted && told !== undefined;
+          assert.equal(damage.length, isTold ? 1 : 0, path);
+          if (isTold) assert.match(damage[0]!, told);
         }
       }
       await rm(blob);
