@@ -50,7 +50,16 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       patienceMs: PATIENCE_MS,
       open: (job) => {
         const memoryMb = Math.max(256, job.limits.memoryMb);
-        return ContainerGuest.start(fleet, { image, language, isolation, runtime, remapped, memoryMb, preload });
+        return ContainerGuest.start(fleet, {
+          image,
+          language,
+          isolation,
+          runtime,
+          remapped,
+          memoryMb,
+          preload,
+          plain: true,
+        });
       },
     });
     pools.set(packages, pool);

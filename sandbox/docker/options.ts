@@ -12,6 +12,7 @@ export interface ContainerSpec {
   memoryMb: number; // of the program
   runtime?: string | null;
   remapped?: boolean; // the daemon maps few uids into containers
+  plain?: boolean; // only jobs of values: a process gives up its rights ahead of its job
   preload?: readonly string[]; // modules that pid 1 imports before the first program comes
   guest?: 'forkserver' | 'tester'; // what it runs: programs (default), or test source
 }
@@ -34,7 +35,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
   const { isolation, remapped = false, language = 'python' } = spec;
   const memory = (spec.memoryMb + HARNESS_MB[language]) * MIB;
   const { first, span } = isolation === 'uid' ? uidRange(remapped) : { first: NOBODY, span: 0 };
-  const guest = { isolation, first, span, preload: spec.preload ?? [] };
+  const guest = { isolation, first, span, preload: spec.preload ?? [], plain: spec.plain ?? false };
   return {
     Image: spec.image,
     Cmd:

@@ -17,6 +17,7 @@ import struct
 OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload}
 STRICT = OPTIONS['isolation'] == 'strict'
 UID = [OPTIONS['first']]  # the uid of the latest child; every fork takes the next one
+PLAIN_ONLY = OPTIONS.get('plain', False)  # no interactive jobs: a process gives up its rights before it sees one
 LAST_UID = OPTIONS['first'] + OPTIONS['span'] - 200  # near the end of this container's range it retires
 IDLE_SECONDS = OPTIONS.get('idle', 900)
 libc = ctypes.CDLL(None)
@@ -71,9 +72,28 @@ NULL = os.open('/dev/null', os.O_RDONLY | os.O_CLOEXEC)
 
 def confine(job, output, answers, requests=None):
     """In the forked process: gives up every right. Descriptor 3 is for answers, 4 for requests of an interactive job."""
+    give_up()
+    limit(job, output, answers, requests)
+
+
+def keeps_undumpable():
+    """Whether a process that changes its uid is not dumpable after it: the kernel's default."""
+    try:
+        with open('/proc/sys/fs/suid_dumpable') as file:
+            return file.read().strip() == '0'
+    except OSError:
+        return False
+
+
+KEEPS_UNDUMPABLE = keeps_undumpable()
+
+
+def give_up():
+    """Rights and precedence."""
     os.setsid()
     os.nice(19)  # within the container only: however many a program forks, the supervisor is heard
-    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else the next file is not this process's to write
+    if STRICT:
+        libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else the next file is not this process's to write
     try:
         oom = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
         os.write(oom, b'1000')
@@ -82,7 +102,12 @@ def confine(job, output, answers, requests=None):
         pass
     if not STRICT:
         become(UID[0])
-    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if STRICT or not KEEPS_UNDUMPABLE:
+        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def limit(job, output, answers, requests=None):
+    """Descriptors and limits."""
     given = [NULL, output, output, answers] + ([] if requests is None else [requests])
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in given]  # beyond the places they are to take
     for place, fd in enumerate(high):

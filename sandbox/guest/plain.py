@@ -68,18 +68,22 @@ def forget_job():
 
 def work(done, output, answers, report):
     """In the forked process: takes the job (again, after a crash: from input `done` on) and runs the program."""
+    if PLAIN_ONLY:
+        give_up()
     if STRICT or done > 0:
         job = read_job()
     else:
         job = next_job()
         if job is None:
             return
-        if 'role' in job:
+        if 'role' in job and not PLAIN_ONLY:
             JOB.close()
             return supervise(job, report)
         os.write(report, to_json(limits_of(job)).encode())
     JOB.close()
-    confine(job, output, answers)
+    if not PLAIN_ONLY:
+        give_up()
+    limit(job, output, answers)
     pack, write, number = FRAME.pack, write_all, job['id']
 
     def send(kind, text):
