@@ -12,7 +12,7 @@ import { goal, ratio, sandboxMarkdown } from '../../bench/sandbox/table.js';
 import { packageRoot } from '../../data/paths.js';
 import { judgePrograms } from '../../sandbox/judgePrograms.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 
 /** Answers every execution after `ms`, rightly unless told otherwise. */
 const FAKE = `
@@ -74,8 +74,7 @@ describe('the executions of the benchmark', function () {
   }
 
   const pretend = (ways: Partial<Record<Contender, [ms: number, lies?: string]>>) => {
-    const folder = temporaryFolder();
-    writeInto(folder, { 'fake.cjs': FAKE });
+    const folder = temporaryFolder({ 'fake.cjs': FAKE });
     const start = (name: Contender) =>
       Peer.start(name, process.execPath, [join(folder, 'fake.cjs'), name, `${ways[name]![0]}`, ways[name]![1] ?? '']);
     const contenders = Object.keys(ways) as Contender[];
