@@ -1,0 +1,31 @@
+// A disk that fills up, for real: a small tmpfs in a mount namespace of its own, and a run over doubles on it.
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const CHILD = join(import.meta.dirname, 'fullDiskChild.js');
+
+function mayMount(): boolean {
+  try {
+    execFileSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a full disk', function () {
+  this.timeout(60_000);
+
+  it('is one retryable line, leaves nothing half-written, and the run ends with the same bytes once there is room', async function () {
+    if (!mayMount()) this.skip(); // no right to mount a tmpfs here
+    const script = `mount -t tmpfs -o size=8m none /mnt && exec "${process.execPath}" "${CHILD}" /mnt`;
+    const { stdout } = await promisify(execFile)('unshare', ['-m', 'sh', '-c', script]);
+    const told = JSON.parse(stdout) as { faults: string[]; problems: unknown[]; leftovers: string[]; same: boolean };
+    assert.ok(told.faults.length >= 3, `${told.faults.length} faults`);
+    for (const line of told.faults)
+      assert.match(line, /^STORE_FAULT true writing \/mnt\/store\/.*: no space left \(ENOSPC\)$/);
+    assert.deepEqual([told.problems, told.leftovers, told.same], [[], [], true]);
+  });
+});

@@ -1,0 +1,60 @@
+// Runs a pipeline on a file system that is filled to the last byte again and again, and says what came of it:
+// fullDiskChild.js <an empty file system of a few megabytes>.
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createActivities } from '../../activities/index.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { verifyStore } from '../../store/verify.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { doubles, TINIEST_RUN } from '../support/doubles.js';
+
+const [place] = process.argv.slice(2);
+const filler = join(place!, 'filler');
+
+async function fill(): Promise<void> {
+  const file = await open(filler, 'w');
+  try {
+    for (let size = 2 ** 16; size >= 1; size = size > 1 ? size / 16 : 0) {
+      for (;;) await file.write(Buffer.alloc(size));
+    }
+  } catch {
+    // full
+  } finally {
+    await file.close();
+  }
+}
+
+const quiet = await doubles();
+const expected = await runPipeline(createActivities(quiet.deps), 'run', TINIEST_RUN);
+await rm(quiet.folder, { recursive: true });
+
+await mkdir(join(place!, 'store'));
+const store = await openFileStore(join(place!, 'store'));
+const { deps } = await doubles({ store });
+const acts = createActivities(deps);
+const faults: string[] = [];
+let calls = 0;
+const wrapped = Object.fromEntries(
+  Object.entries(acts).map(([name, act]) => [
+    name,
+    async (input: never) => {
+      if (++calls % 12 === 5) await fill();
+      for (;;) {
+        try {
+          return await (act as (input: never) => Promise<unknown>)(input);
+        } catch (error) {
+          const { type, nonRetryable, message } = error as { type: string; nonRetryable: boolean; message: string };
+          faults.push(`${type} ${!nonRetryable} ${message}`);
+          if (nonRetryable || faults.length > 100) throw error;
+          await rm(filler, { force: true }); // somebody makes room
+        }
+      }
+    },
+  ]),
+) as unknown as typeof acts;
+const result = await runPipeline(wrapped, 'run', TINIEST_RUN);
+await rm(filler, { force: true });
+const { findings } = await verifyStore(store);
+const leftovers = await readdir(join(place!, 'store', 'tmp'));
+const same = JSON.stringify([result.digests, result.after]) === JSON.stringify([expected.digests, expected.after]);
+process.stdout.write(JSON.stringify({ faults, problems: findings, leftovers, same }));
