@@ -52,16 +52,11 @@ export async function launch(
   cli: string,
   args: string[],
   logFile: string,
-  options: { stay?: boolean; env: Record<string, string | undefined> },
+  given: Record<string, string | undefined>,
 ): Promise<{ child: ChildProcess; pid: number }> {
   const logTo = openSync(logFile, 'a');
   try {
-    const env = { ...options.env } as NodeJS.ProcessEnv;
-    if (options.stay) {
-      const child = spawn(cli, args, { env, detached: true, stdio: ['ignore', logTo, logTo] });
-      child.unref();
-      return { child, pid: child.pid ?? -1 };
-    }
+    const env = { ...given } as NodeJS.ProcessEnv;
     const child = spawn('/bin/sh', ['-c', GUARD, 'gauntlet-temporal', cli, ...args], {
       env,
       detached: true,

@@ -29,7 +29,6 @@ export interface ServerOptions {
   storeDir: string;
   port?: number; // asked for by name: taken is an error. Default 7233 or the next free one; 0 is any free one
   uiPort?: number; // likewise; default port + 1000
-  stay?: boolean; // outlives this process; `stopServer` ends it
   log?: (line: string) => void;
   env?: Record<string, string | undefined>;
 }
@@ -145,7 +144,7 @@ async function startEmbedded(
   }
   const database = join(storeDir, 'temporal.db');
   const logFile = join(storeDir, 'temporal.log');
-  const { child, pid } = await launch(cli.path, serverArguments(ports, database, namespace), logFile, options);
+  const { child, pid } = await launch(cli.path, serverArguments(ports, database, namespace), logFile, options.env);
   const exited = new Promise<void>((settle) => child.once('exit', () => settle()));
   const close = () => stop(child, pid, exited, storeDir);
   const address = `127.0.0.1:${port}`;
@@ -163,17 +162,7 @@ async function startEmbedded(
   writeState(storeDir, { pid, port, uiPort, database });
   const uiUrl = `http://127.0.0.1:${uiPort}`;
   log(`started a Temporal server at ${address} (Web UI ${uiUrl}, data in ${database})`);
-  const owned = options.stay !== true;
-  const connection = { address };
-  return {
-    address,
-    connection,
-    namespace,
-    uiUrl,
-    owned,
-    pid,
-    ...(owned ? { exited, close } : { close: async () => {} }),
-  };
+  return { address, connection: { address }, namespace, uiUrl, owned: true, pid, exited, close };
 }
 
 async function untilReady(address: string, exited: Promise<void>, logFile: string): Promise<Connection> {
@@ -218,19 +207,6 @@ async function stop(child: ChildProcess, pid: number, exited: Promise<void>, sto
   const ended = await Promise.race([exited.then(() => true), sleep(STOP_MS, false, { ref: false })]);
   if (!ended && isAlive(pid)) process.kill(pid, 'SIGKILL');
   if (readState(storeDir)?.pid === pid) rmSync(stateFile(storeDir), { force: true });
-}
-
-/** Ends the server of a store that was started with `stay`. @returns whether there was one */
-export async function stopServer(storeDir: string): Promise<boolean> {
-  const state = readState(resolve(storeDir));
-  if (state === undefined || !isOurs(state)) return false;
-  process.kill(state.pid, 'SIGTERM');
-  for (let waited = 0; isOurs(state); waited += 50) {
-    if (waited === STOP_MS) process.kill(state.pid, 'SIGKILL');
-    await sleep(50);
-  }
-  rmSync(stateFile(resolve(storeDir)), { force: true });
-  return true;
 }
 
 /** Where the server of a store listens, if one runs. */

@@ -9,7 +9,7 @@ import { isAlive } from '../../infra/lock.mjs';
 import { choosePorts, isFree } from '../../infra/ports.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { connect, SEARCH_ATTRIBUTES } from '../../infra/temporalNamespace.js';
-import { ensureServer, stopServer, type TemporalServer } from '../../infra/temporalServer.js';
+import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
 
 const env = { ...process.env, TEMPORAL_ADDRESS: undefined, TEMPORAL_NAMESPACE: undefined };
@@ -128,7 +128,9 @@ describe('a Temporal server', () => {
     listener.close();
     for (const address of [`127.0.0.1:${port}`, 'localhost', 'a b:1']) {
       const unreachable = { ...env, TEMPORAL_ADDRESS: address };
-      const line = new RegExp(`no Temporal server answers at ${address} \\(TEMPORAL_ADDRESS\\): .* unset TEMPORAL_ADDRESS`);
+      const line = new RegExp(
+        `no Temporal server answers at ${address} \\(TEMPORAL_ADDRESS\\): .* unset TEMPORAL_ADDRESS`,
+      );
       await assert.rejects(
         ensureServer({ storeDir: temporaryFolder(), env: unreachable }),
         coded('SERVER_UNAVAILABLE', line),
@@ -192,17 +194,6 @@ describe('a Temporal server', () => {
     assert.notEqual(next.pid, server.pid);
   });
 
-  it('stays when asked to, until it is stopped', async () => {
-    const storeDir = temporaryFolder();
-    assert.equal(await stopServer(storeDir), false);
-    const server = await start({ storeDir, port: 0, uiPort: 0, stay: true });
-    assert.equal(server.owned, false);
-    await server.close();
-    assert.equal(isAlive(server.pid!), true);
-    assert.equal(await stopServer(storeDir), true);
-    await until(() => !isAlive(server.pid!)); // a child stays listed until this process hears of its end
-  });
-
   it('that fails to start shows the last line of its log', async () => {
     const folder = temporaryFolder();
     const broken = program(folder, 'temporal', 'echo "disk is full" >&2; exit 1');
@@ -222,7 +213,6 @@ describe('a Temporal server', () => {
     const storeDir = temporaryFolder();
     const state = { pid: process.pid, port: 1, uiPort: 2, database: join(storeDir, 'temporal.db') };
     writeInto(storeDir, 'temporal.json', JSON.stringify(state));
-    assert.equal(await stopServer(storeDir), false);
     const server = await start({ storeDir, port: 0, uiPort: 0 });
     assert.equal(JSON.parse(readFileSync(join(storeDir, 'temporal.json'), 'utf8')).pid, server.pid);
   });

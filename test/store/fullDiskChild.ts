@@ -11,17 +11,18 @@ import { doubles, TINIEST_RUN } from '../support/doubles.js';
 const [place] = process.argv.slice(2);
 const filler = join(place!, 'filler');
 
+/** To the last byte: large pieces first, then smaller ones, each until there is no room for it. */
 async function fill(): Promise<void> {
   const file = await open(filler, 'w');
-  try {
-    for (let size = 2 ** 16; size >= 1; size = size > 1 ? size / 16 : 0) {
-      for (;;) await file.write(Buffer.alloc(size));
+  for (const size of [65_536, 4_096, 256, 16, 1]) {
+    for (let hasRoom = true; hasRoom; ) {
+      hasRoom = await file.write(Buffer.alloc(size)).then(
+        ({ bytesWritten }) => bytesWritten === size,
+        () => false,
+      );
     }
-  } catch {
-    // full
-  } finally {
-    await file.close();
   }
+  await file.close();
 }
 
 const quiet = await doubles();
