@@ -16,9 +16,9 @@ const GLOBALS = ['fetch', 'WebSocket', 'EventSource', 'Worker', 'process', 'requ
  * leads from a Python object to a JavaScript one, is closed then: such objects lie in the heap, where the collector finds them.
  */
 const KEPT =
-  /^(invoke_\w+|__syscall_\w+|fd_\w+|clock_\w+|environ_\w+|random_get|proc_exit|_(mmap|munmap|msync|tzset|timegm|mktime|localtime|gmtime|abort|dlsym|setitimer)_js|emscripten_(get_now|date_now|resize_heap|get_heap_max|runtime_keepalive_\w+)|_emscripten_(get_progname|runtime_keepalive_clear)|_Py_\w+|_PyEM_TrampolineCall_JS|ffi_\w+|__call_sighandler|exit|__assert_fail|throw_no_gil|can_run_sync_js|_maybe_poll_async|_try_fcntl64|js2python_js|JsvArray_Get|JsvError_Check|JsvNoValue_Check|_python2js_(ascii|ucs[124]))$/;
+  /^(invoke_\w+|__syscall_\w+|fd_\w+|clock_\w+|environ_\w+|random_get|proc_exit|_(mmap|munmap|msync|tzset|timegm|mktime|localtime|gmtime|abort|setitimer)_js|emscripten_(gl|console_)\w+|emscripten_(out|err)|emscripten_(get_now|date_now|resize_heap|get_heap_max|runtime_keepalive_\w+)|_emscripten_(get_progname|runtime_keepalive_clear)|_Py_\w+|_PyEM_TrampolineCall_JS|ffi_\w+|__call_sighandler|exit|__assert_fail|throw_no_gil|can_run_sync_js|_maybe_poll_async|_try_fcntl64|js2python_js|JsvArray_Get|JsvError_Check|JsvNoValue_Check|_python2js_(ascii|ucs[124]))$/;
 /** Imports that change the table of functions, which is not put back with the heap. */
-const STAINING = /^(ffi_closure_\w+|ffi_prep_closure_loc_js|_dlsym_js)$/;
+const STAINING = /^(ffi_closure_\w+|ffi_prep_closure_loc_js)$/;
 
 export const deny = (): never => {
   throw new Error('denied');
@@ -37,19 +37,21 @@ export interface Gate {
   stained: boolean; // the table of functions may have changed: the process is to be replaced
 }
 
-/** Stubs host imports of the one module that may still be instantiated; `memoryCap` gives the ceiling in bytes. */
+/** Stubs host imports of the modules that are instantiated until the gate closes; `memoryCap` gives the ceiling in bytes. */
 export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate {
   const gate: Gate = { closed: false, stained: false };
   delete wasm.Suspending; // where the interpreter could wait for a promise, its imports would be no plain functions
   delete wasm.promising;
   const { instantiate } = wasm;
   wasm.instantiate = async (source, imports) => {
+    if (gate.closed) deny(); // the interpreter itself makes small modules while it starts (Node 22 and newer)
     const env = imports?.env ?? {};
     for (const name of Object.keys(env)) {
       const original = env[name];
       if (typeof original !== 'function') continue;
       if (HOST_IMPORTS.test(name)) env[name] = () => -1;
       else if (name === '_setitimer_js') env[name] = () => 0; // there is no event loop for it to fire in
+      else if (name === '_dlsym_js') env[name] = (...args: unknown[]) => (gate.closed ? 0 : original(...args)); // no symbol
       else if (STAINING.test(name)) {
         const marked = (...args: unknown[]) => {
           gate.stained = true;
@@ -61,7 +63,6 @@ export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate 
         env[name] = Object.assign(gated, original);
       }
     }
-    wasm.instantiate = deny;
     return instantiate(source, imports);
   };
   const { grow } = wasm.Memory.prototype;

@@ -34,7 +34,8 @@ function cacheFolder(): string {
 
 export function snapshotFile(folder = cacheFolder()): string {
   const { version } = JSON.parse(fs.readFileSync(path.join(pyodideFolder(), 'package.json'), 'utf8'));
-  return path.join(folder, `pyodide-${version}-2.snapshot`);
+  const [major] = process.versions.node.split('.'); // what a Node can do decides what the interpreter's tables hold
+  return path.join(folder, `pyodide-${version}-node${major}-2.snapshot`);
 }
 
 /** The path of the snapshot; made (about 3 s) where it is missing. Safe when several processes do it at once. */

@@ -22,7 +22,7 @@ export const FORGERIES: HostileRow[] = [
   row(
     'answers_then_exit',
     `${frames}w(b"L", b"")\nfor _ in range(3): w(b"A", b'{"v":true}')\nos._exit(0)`,
-    'fail',
+    'fail|error',
     'a complete set of answers before the runner speaks: answers, and wrong ones',
     noChannel,
   ),

@@ -107,7 +107,10 @@ export const LEFTOVERS: HostileRow[] = [
     'bytes_of_objects_changed',
     'import ctypes\nctypes.memmove(id(7) + 24, id(8) + 24, 4)\nctypes.memset(id("solution") + 48, 65, 3)',
     'a small int and a name overwritten in memory',
-    { after: looks('3 + 4 == len("1234567") and 6 + 1 == 7 and int("7") == 7 and str(7) == "7"') },
+    {
+      expect: 'pass|error|fail', // its own arithmetic is broken; the next program's must not be
+      after: looks('3 + 4 == len("1234567") and 6 + 1 == 7 and int("7") == 7 and str(7) == "7"'),
+    },
   ),
   row(
     'environment_changed',
