@@ -5,24 +5,20 @@ import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
 import { judgeOwnRows, OWN_ROWS } from './hostile/index.js';
+import type { HostileRow } from './hostile/row.js';
 
 const ALL = process.env.GAUNTLET_HOSTILE === 'all';
 const third = OWN_ROWS.filter((_, i) => ALL || i % 3 === 0);
 const BACKENDS = [
-  {
-    name: 'Docker, a uid per program',
-    wasm: false,
-    rows: OWN_ROWS,
-    open: () => openDocker({ size: 1, isolation: 'uid' }),
-  },
-  {
-    name: 'Docker, a container per program',
-    wasm: false,
-    rows: third,
-    open: () => openDocker({ size: 1, isolation: 'strict' }),
-  },
-  { name: 'WebAssembly', wasm: true, rows: third, open: () => openWasm({ size: 1 }) },
-];
+  { kind: 'uid', rows: OWN_ROWS, open: () => openDocker({ size: 1, isolation: 'uid' }) },
+  { kind: 'strict', rows: third, open: () => openDocker({ size: 1, isolation: 'strict' }) },
+  { kind: 'wasm', rows: third, open: () => openWasm({ size: 1 }) },
+] as const;
+const NAMES = { uid: 'Docker, a uid per program', strict: 'Docker, a container per program', wasm: 'WebAssembly' };
+
+/** The outcomes that a row may have there. */
+const expectedOf = (row: HostileRow, kind: keyof typeof NAMES) =>
+  ((kind === 'uid' ? undefined : row[kind]?.[0]) ?? row.expect).split('|');
 
 describe('the hostile programs of this project', function () {
   this.timeout(600_000); // for a busy machine
@@ -33,13 +29,13 @@ describe('the hostile programs of this project', function () {
     assert.ok(OWN_ROWS.every((row) => row.why !== ''));
   });
 
-  for (const { name, rows, open, wasm } of BACKENDS)
-    it(`end as expected, leave nothing, and none passes falsely: ${name}`, async function () {
-      if (!wasm) await requireDocker(this);
+  for (const { kind, rows, open } of BACKENDS)
+    it(`end as expected, leave nothing, and none passes falsely: ${NAMES[kind]}`, async function () {
+      if (kind !== 'wasm') await requireDocker(this);
       const sandbox = await open();
       try {
         for (const { row, outcome, after, fingerprint } of await judgeOwnRows(rows, sandbox)) {
-          const expected = ((wasm ? row.wasm?.[0] : undefined) ?? row.expect).split('|');
+          const expected = expectedOf(row, kind);
           assert.ok(
             expected.includes(outcome.outcome),
             `${row.id}: ${outcome.outcome}, expected ${expected}: ${outcome.messages}`,

@@ -180,7 +180,11 @@ export const LEFTOVERS: HostileRow[] = [
     'priority_lowered',
     'import os\ntry: os.nice(19); os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.sched_setaffinity(0, {0})\nexcept (OSError, AttributeError): pass\nfor n, v in (("comm", "evil"), ("oom_score_adj", "1000"), ("coredump_filter", "0"), ("timerslack_ns", "1")):\n  try: open("/proc/self/" + n, "w").write(v)\n  except OSError: pass',
     'scheduling of what comes after',
-    { after: looks('not hasattr(os, "nice") or os.nice(0) == 0') },
+    {
+      after: looks(
+        'not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) == 0 and open("/proc/self/comm").read() != "evil\n"',
+      ),
+    },
   ),
   row(
     'memory_of_answers',
