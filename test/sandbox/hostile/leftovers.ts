@@ -182,7 +182,7 @@ export const LEFTOVERS: HostileRow[] = [
     'scheduling of what comes after',
     {
       after: looks(
-        'not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) == 0 and open("/proc/self/comm").read() != "evil\n"',
+        'not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) == 0 and open("/proc/self/comm").read().strip() != "evil"',
       ),
     },
   ),
