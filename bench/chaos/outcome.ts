@@ -1,0 +1,35 @@
+// What a run came to, apart from how long anything took: two runs are the same when these are.
+import { listCheckpoints, verifyCheckpoints } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { readMetrics, readResult } from '../../store/runs.js';
+
+const CLOCKED = ['seconds', 'tokensPerSecond', 'trainingSeconds', 'report'];
+
+const timeless = (record: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !CLOCKED.includes(name)));
+
+/** Name → value: every artifact digest of checkpoints, every metric with the digests it names, the result. */
+export async function outcomeOf(folder: string, runId: string): Promise<Map<string, string>> {
+  const store = await openFileStore(folder);
+  const outcome = new Map<string, string>();
+  for (const { name, files, score } of await listCheckpoints(store, runId)) {
+    outcome.set(`${name} score`, String(score));
+    for (const [path, digest] of Object.entries(files)) outcome.set(`${name}/${path}`, digest);
+  }
+  for (const [index, record] of (await readMetrics<object>(store, runId)).entries()) {
+    for (const [field, value] of Object.entries(timeless(record)))
+      outcome.set(`metrics ${index} ${field}`, JSON.stringify(value));
+  }
+  const { result } = await readResult(store, runId);
+  for (const [field, value] of Object.entries(timeless(result ?? {})))
+    outcome.set(`result ${field}`, JSON.stringify(value));
+  const broken = (await verifyCheckpoints(store, runId)).filter(({ problems }) => problems.length > 0);
+  for (const { name, problems } of broken) outcome.set(`${name} is damaged`, problems.join('; '));
+  return outcome;
+}
+
+/** Names of what differs or is on one side only. */
+export function differences(expected: Map<string, string>, actual: Map<string, string>): string[] {
+  const names = new Set([...expected.keys(), ...actual.keys()]);
+  return [...names].filter((name) => expected.get(name) !== actual.get(name)).sort();
+}
