@@ -19,7 +19,9 @@ describe('report: from the records in the store', () => {
         await writeMetrics(
           store,
           'first',
-          record.kind === 'step' ? record.step : `${record.step}-${record.kind === 'evaluation' ? record.split : record.index}`,
+          record.kind === 'step'
+            ? record.step
+            : `${record.step}-${record.kind === 'evaluation' ? record.split : record.index}`,
           record,
         );
       }

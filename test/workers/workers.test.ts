@@ -117,7 +117,13 @@ describe('a worker process', () => {
   it('says at its start that a device is absent, if models are its role', async function () {
     if (listProviders().includes('cuda')) this.skip(); // this machine has one
     const start = (role: 'gpu' | 'cpu') =>
-      startWorkers({ connection: { address: '127.0.0.1:1' }, namespace: 'n', store: '/nowhere', device: 'cuda', roles: [role] });
+      startWorkers({
+        connection: { address: '127.0.0.1:1' },
+        namespace: 'n',
+        store: '/nowhere',
+        device: 'cuda',
+        roles: [role],
+      });
     await assert.rejects(start('gpu'), { code: 'DEVICE_UNAVAILABLE', message: /^device cuda is not installed/ });
     await assert.rejects(start('cpu'), { code: 'SERVER_UNAVAILABLE' });
   });
