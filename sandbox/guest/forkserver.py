@@ -145,7 +145,7 @@ write_frame({'ready': True, 'python': sys.version.split()[0]})
 def supervise(request, report):
     """Runs an interactive job, answers the host, tells the server the latest uid."""
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    write_frame(run_session(request))
+    run_session(request)
     os.write(report, str(UID[0]).encode())
 
 
@@ -154,7 +154,7 @@ while STRICT:  # there is no later program that could inherit anything, so pid 1
     if job is None:
         os._exit(0)
     if 'role' in job:
-        write_frame(run_session(job))
+        run_session(job)
         os._exit(0)
     serve(Worker(0), limits_of(job))
     if job['code'] or job['inputs']:

@@ -157,14 +157,12 @@ class Talk:
 
 
 def run_session(job):
+    """Runs one interactive job and tells the host how it ended. The sweep comes after that: nothing else begins before."""
     talk = Talk(job)
     talk.start()
     talk.relay()
     why, status = talk.why, talk.status
     used = talk.used()
-    clean = sweep(None if STRICT else UID[0])
-    for fd in (talk.answers, talk.output, talk.requests):
-        os.close(fd)
     if why in ('timeout', 'wall', 'case'):
         limit = {'timeout': 'CPU time', 'wall': 'time', 'case': 'CPU time of one call'}[why]
         ended = ['timeout', 'no answer within the limit of ' + limit]
@@ -180,12 +178,19 @@ def run_session(job):
         ended = ['timeout', 'no answer within the limit of CPU time']
     else:
         ended = ['error' if status else 'end', describe(status)]
-    return {
+    end = {
         'id': job['id'],
         'ended': ended,
         'ms': round((time.monotonic() - talk.started) * 1000, 3),
         'used': max(0, used),
         'cpu': cgroup.cpu_seconds(),
         'wall': why == 'wall',
-        'retire': STRICT or not clean or UID[0] > LAST_UID,
+        'retire': STRICT or UID[0] > LAST_UID,
     }
+    write_frame(end)
+    clean = sweep(None if STRICT else UID[0])
+    for fd in (talk.answers, talk.output, talk.requests):
+        os.close(fd)
+    if not clean:
+        write_frame({'retire': True})
+        os._exit(0)
