@@ -176,8 +176,11 @@ export class Graph {
     return this.apply('SkipSimplifiedLayerNormalization', [x, skip, scale], { epsilon }) as unknown as [Value, Value];
   }
   /** [mixed, keys, values]; see op.ts. */
-  groupQueryAttention(inputs: readonly Value[], heads: number, kvHeads: number): [Value, Value, Value] {
-    return this.apply('GroupQueryAttention', inputs, { heads, kvHeads }) as unknown as [Value, Value, Value];
+  groupQueryAttention(
+    inputs: readonly Value[],
+    attrs: { heads: number; kvHeads: number; scale: number },
+  ): [Value, Value, Value] {
+    return this.apply('GroupQueryAttention', inputs, attrs) as unknown as [Value, Value, Value];
   }
   rotary(x: Value, positions: Value, cos: Value, sin: Value): Value {
     return this.one('RotaryEmbedding', [x, positions, cos, sin], { heads: x.shape[1] as number });

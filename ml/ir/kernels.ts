@@ -153,7 +153,7 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
     const sum = { shape: x!.shape, data: x!.data.map((v, i) => v + skip!.data[i]!) };
     return [KERNELS.SimplifiedLayerNormalization([sum, scale!], { epsilon }, 'float32')[0]!, sum];
   },
-  GroupQueryAttention: ([qkv, pastK, pastV, last, places, cos, sin], { heads, kvHeads }) => {
+  GroupQueryAttention: ([qkv, pastK, pastV, last, places, cos, sin], { heads, kvHeads, scale }) => {
     const [rows, length] = qkv!.shape as [number, number, number];
     const [, , S, size] = pastK!.shape as [number, number, number, number];
     const total = places!.data[0]!;
@@ -183,7 +183,7 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
         let dot = 0;
         for (let x = 0; x < size; x++)
           dot += q.data[ravel([b!, h, t!, x], q.shape)]! * k.data[ravel([b!, shared, p, x], k.shape)]!;
-        return dot / Math.sqrt(size);
+        return dot * scale;
       });
       const z = logSumExp(scores);
       return scores.reduce((sum, s, p) => sum + Math.exp(s - z) * v.data[ravel([b!, shared, p, i], v.shape)]!, 0);

@@ -46,7 +46,8 @@ export interface OpAttributes {
   // int32 [], cos and sin [max, hd/2]: q and k are rotated; without the two they are not)
   // → (mixed [B, T, H·hd], k and v with the new places, max(S, places) of them). Rows of different length: only where
   // there is no past, padded on the right. T > 1 after a past: only one row.
-  GroupQueryAttention: { heads: number; kvHeads: number };
+  // Scores are scale·(q·k).
+  GroupQueryAttention: { heads: number; kvHeads: number; scale: number };
   // shape
   Reshape: { shape: Shape }; // sizes that follow from neither side: a second input, int64, as ONNX has it
   Transpose: { perm: readonly number[] };

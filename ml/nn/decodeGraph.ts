@@ -1,5 +1,5 @@
 // The graph of generation: new tokens of every row, one (a step) or many (a prompt, read after what is kept of the row).
-// One graph does both, so that its constants are prepared once. Caches are inputs, and only the keys and values of the
+// One graph can do both, so that its constants are prepared once. Caches are inputs, and only the keys and values of the
 // new tokens come back: the caller writes them into its buffers (a fetched output is copied, an input is not).
 //
 // A row's result does not hang on its neighbours nor on the room in its cache: attention goes row by row over the places
@@ -71,7 +71,7 @@ export function buildDecodeGraph(
     const pastV = g.input(`v${l}`, 'float32', ['B', KV, 'S', hd]);
     const qkv = g.reshape(qkvOf(h, l), ['B', 'T', (H + 2 * KV) * hd], batch);
     const inputs = [qkv, pastK, pastV, length, longest, ...(turned ? [] : [cos, sin])];
-    const [mixed, k, v] = g.groupQueryAttention(inputs, H, KV);
+    const [mixed, k, v] = g.groupQueryAttention(inputs, { heads: H, kvHeads: KV, scale: weights.scoreScale });
     fresh.push(g.gatherND(k, places), g.gatherND(v, places));
     return g.reshape(mixed, [N, H * hd]);
   });
@@ -81,7 +81,7 @@ export function buildDecodeGraph(
 }
 
 /**
- * Steps alone, faster for a small model, whose attention is a third of the work: the kernel above copies every cache.
+ * Steps alone, faster for a model whose weights stay in a core's cache: the kernel above copies every cache.
  * ids int64 [B], positions int64 [B, 1], mask [B, 1, 1, 1, S] (0 where a place is filled, else MASKED), per layer k{l},
  * v{l} [B, KV, 1, S, hd], finite everywhere, S a multiple of 16 (sums then do not depend on the room); scale [1] for
  * probabilities → next as above, R = B; kv [2·layers·B·KV, hd].
@@ -119,7 +119,8 @@ export function buildStepGraph(
     const pastK = g.input(`k${l}`, 'float32', ['B', KV, 1, 'S', hd]);
     const pastV = g.input(`v${l}`, 'float32', ['B', KV, 1, 'S', hd]);
     const [turned, k, flat] = headsOf(h, l);
-    const q = g.scale(g.reshape(turned, ['B', KV, G, 1, hd]), 1 / Math.sqrt(hd));
+    const whole = g.reshape(turned, ['B', KV, G, 1, hd]);
+    const q = weights.scoreScale === 1 ? whole : g.scale(whole, weights.scoreScale);
     const [kHead, v] = [k, flat].map((x) => g.reshape(x, ['B', KV, 1, 1, hd])) as [Value, Value];
     fresh.push(g.reshape(k, [1, 'B', KV * hd]), g.reshape(v, [1, 'B', KV * hd]));
     // every query by itself: a product of one row reads the cache as it lies, one of several rows packs it first

@@ -17,6 +17,8 @@ const weightOf = (layer: number, projection: Projection): string => `model.layer
 const biasOf = (layer: number, projection: Projection): string => `model.layers.${layer}.${projection}.bias`;
 
 export interface DecodeWeights {
+  /** By what attention has to multiply its scores. */
+  readonly scoreScale: number;
   /** Rows of the embedding. ids [n] → [n, hidden] */
   embed(ids: Value): Value;
   /** The scale of a norm, [size]. */
@@ -50,18 +52,31 @@ export function joinedLayout(c: DecoderConfig): LayoutEntry[] {
   return layOut(tensors);
 }
 
-/** The bytes behind `JOINED`; a bias that the checkpoint lacks is zero. */
+/**
+ * The bytes behind `JOINED`; a bias that the checkpoint lacks is zero. Where 1/√hd is a power of two, queries have it
+ * already: that rounds nothing differently, and of products without a factor the runtime has a faster kernel.
+ */
 export function joinWeights(c: DecoderConfig, weights: ReadonlyMap<string, { data: Float32Array }>): Float32Array {
   const layout = joinedLayout(c);
   const flat = new Float32Array(layoutSize(layout));
-  for (const { name, offset } of layout) flat.set(weights.get(name)?.data ?? [], offset);
+  const scale = 1 / Math.sqrt(c.headDim);
+  for (const { name, offset } of layout) {
+    const data = weights.get(name)?.data ?? [];
+    flat.set(scalesQueries(c) && makesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
+  }
   return flat;
 }
+
+const scalesQueries = ({ headDim }: DecoderConfig): boolean => Number.isInteger(Math.log2(headDim) / 2);
+/** Whether queries are proportional to this parameter. */
+const makesQueries = ({ qkNorm }: DecoderConfig, name: string): boolean =>
+  qkNorm ? name.endsWith('.q_norm.weight') : name.includes('.q_proj.');
 
 const hasBias = (c: DecoderConfig, group: readonly Projection[]): boolean => group.some((p) => c.biases.includes(p));
 
 /** Weights of a small model, constants at `JOINED`. */
 export class JoinedWeights implements DecodeWeights {
+  readonly scoreScale: number;
   private readonly places: Map<string, LayoutEntry>;
   private readonly made = new Map<string, Value>();
 
@@ -69,6 +84,7 @@ export class JoinedWeights implements DecodeWeights {
     private readonly g: Graph,
     private readonly c: DecoderConfig,
   ) {
+    this.scoreScale = scalesQueries(c) ? 1 : 1 / Math.sqrt(c.headDim);
     this.places = new Map(joinedLayout(c).map((entry) => [entry.name, entry]));
   }
 
@@ -114,6 +130,7 @@ export class JoinedWeights implements DecodeWeights {
 
 /** Weights of a large model, where the plan says; LoRA tensors are inputs under their PEFT names. */
 export class PlannedWeights implements DecodeWeights {
+  readonly scoreScale: number;
   private readonly parameters: Parameters;
 
   constructor(
@@ -122,6 +139,7 @@ export class PlannedWeights implements DecodeWeights {
     plan: ParameterPlan,
     private readonly lora?: { rank: number; alpha: number },
   ) {
+    this.scoreScale = 1 / Math.sqrt(c.headDim);
     this.parameters = new Parameters(g, plan, true);
   }
 

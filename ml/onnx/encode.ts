@@ -116,6 +116,7 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
     attributes: [
       int('num_heads', attrs.heads),
       int('kv_num_heads', attrs.kvHeads),
+      float('scale', attrs.scale),
       flag('do_rotary', others.length === 6),
       int('rotary_interleaved', 0),
     ],

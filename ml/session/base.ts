@@ -14,6 +14,10 @@ import { flattenWeights, type SharedWeights } from './shared.js';
 const LARGE = 32e6;
 export const isLarge = ({ parameters }: { parameters: number }): boolean => parameters > LARGE;
 
+/** Models of more parameters do not stay in a core's cache from step to step: cores then share one reading of them. */
+const CACHED = 2e6;
+export const outgrowsCache = ({ parameters }: { parameters: number }): boolean => parameters > CACHED;
+
 export type Base = { kind: 'fed'; weights: SharedWeights } | { kind: 'mapped'; plan: ParameterPlan };
 
 /** What a session needs of a model: weights that it feeds, or a plan of those that it maps. */

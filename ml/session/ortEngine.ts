@@ -2,15 +2,8 @@
 // any part, and puts the results together in order: the number of workers never shows in a result.
 import { createHash } from 'node:crypto';
 import { GauntletError } from '../../core/errors.js';
-import { RandomStream } from '../../core/random.js';
-import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
-import { readPeft, writePeft } from '../hf/peft.js';
-import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
-import { layoutSize } from '../nn/lora.js';
-import { adapterLayout } from '../nn/valueHead.js';
-import { newMoments } from '../optim/adamw.js';
 import { type Base, isLarge, openBase } from './base.js';
 import { byLength, inChunks, lengthsOf, refuse, split } from './chunks.js';
 import type { DecodeResult } from './decodeSession.js';
@@ -25,6 +18,7 @@ import type {
   ModelInfo,
   OptimizerState,
 } from './engine.js';
+import { EngineFiles } from './engineFiles.js';
 import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
 import { DEFAULT_KV_CACHE_BYTES, KvStore } from './kvStore.js';
 import { estimateMemory, type MemoryUse, refuseBeyond } from './memory.js';
@@ -34,7 +28,7 @@ import { samplingFault, tokensFault, trajectoryFault } from './rows.js';
 import { rangesFault, segmentsOf } from './segments.js';
 import { shareVector } from './shared.js';
 import { GradientTotal, policyStats } from './statistics.js';
-import { chunkRows, concurrentRows, planThreads, type ThreadPlan, threadsOf } from './threads.js';
+import { concurrentRows, decodePlan, planThreads, type ThreadPlan, threadsOf } from './threads.js';
 
 export const SCORE_ROWS = 16;
 export const GRADIENT_ROWS = 8;
@@ -73,21 +67,20 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   return new OrtEngine(model, digest, openPool(model, base, plan, { ...options, provider }), plan, options);
 }
 
-class OrtEngine implements Engine {
+class OrtEngine extends EngineFiles implements Engine {
   readonly info: ModelInfo;
-  private tokenizer: TextTokenizer | undefined;
-  private chat: ChatFormat | undefined;
   private readonly kept: KvStore | undefined;
   private shared: SharedAdapter | undefined; // the one used last
   private readonly counts: GenerateCounts = { prefilled: 0, replayed: 0, reused: 0, sampled: 0 };
 
   constructor(
-    private readonly model: ModelFiles,
+    model: ModelFiles,
     digest: string,
     private readonly pool: WorkerPool,
     private readonly plan: ThreadPlan,
     private readonly options: EngineOptions,
   ) {
+    super(model);
     const { kvCacheBytes = DEFAULT_KV_CACHE_BYTES } = options;
     if (kvCacheBytes > 0) this.kept = new KvStore(kvCacheBytes);
     const { path, parameters, config, eosTokens } = model;
@@ -95,54 +88,6 @@ class OrtEngine implements Engine {
     this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens };
   }
 
-  // ---- text
-  encode(text: string): number[] {
-    return this.text().encode(text);
-  }
-  decode(tokens: number[]): string {
-    return this.text().decode(tokens);
-  }
-  openingTokens(messages: { role: 'system' | 'user' | 'assistant'; content: string }[]): number[] {
-    return this.format().openingTokens(messages);
-  }
-  continuationTokens(content: string, previousFinished: boolean): number[] {
-    return this.format().continuationTokens(content, previousFinished);
-  }
-  private text(): TextTokenizer {
-    this.tokenizer ??= loadTokenizer(this.model.path);
-    return this.tokenizer;
-  }
-  private format(): ChatFormat {
-    this.chat ??= loadChatFormat(this.model.path, this.text(), this.model.eosTokens);
-    return this.chat;
-  }
-
-  // ---- adapters
-  /** As PEFT starts them: A uniform in ±1/√in, B zero. A value head starts at zero, too. */
-  initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter {
-    const { rank, alpha, valueHead } = config;
-    const layout = adapterLayout(this.model.config, config);
-    const values = new Float32Array(layoutSize(layout));
-    for (const { name, shape, offset } of layout) {
-      if (!name.includes('.lora_A.')) continue;
-      const stream = new RandomStream(seed, 'lora', name);
-      const bound = 1 / Math.sqrt(shape[1]!);
-      for (let i = 0; i < shape[0]! * shape[1]!; i++) values[offset + i] = (2 * stream.uniform() - 1) * bound;
-    }
-    return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
-  }
-  newOptimizerState(adapter: Adapter): OptimizerState {
-    return newMoments(adapter.values.length);
-  }
-  exportAdapter(adapter: Adapter): Map<string, Uint8Array> {
-    this.checkAdapter(adapter);
-    return writePeft(this.model.config, adapter, baseName(this.model.path));
-  }
-  importAdapter(files: Map<string, Uint8Array>): Adapter {
-    return readPeft(this.model.config, files);
-  }
-
-  // ---- computation
   async generate(
     rows: Parameters<Engine['generate']>[0],
     options: Parameters<Engine['generate']>[1],
@@ -159,13 +104,14 @@ class OrtEngine implements Engine {
       adapter,
     );
     const shared = this.share(adapter);
+    const chunk = decodePlan(this.model, rows.length, this.plan);
     const weights = shared?.digest ?? 'base';
     const segments = rows.map(({ prompt, sampled }) => segmentsOf(prompt.length, sampled));
     const known = rows.map((row, i) => ({ ...row, kept: this.kept?.find(weights, row.prompt, segments[i]!) }));
     const done = await inChunks(
       known,
       (row) => row.prompt.length,
-      chunkRows(rows.length, this.plan),
+      chunk.rows,
       async (parts) => {
         const jobs = parts.map(
           (part): Job => ({
@@ -173,7 +119,7 @@ class OrtEngine implements Engine {
             adapter: shared,
             rows: part,
             options: decode,
-            threads: this.plan.threads,
+            threads: chunk.threads,
             keep: this.kept !== undefined,
           }),
         );
@@ -294,21 +240,4 @@ class OrtEngine implements Engine {
     if (this.shared?.digest !== digest) this.shared = { rank, alpha, valueHead, values: shareVector(values), digest };
     return this.shared;
   }
-
-  private checkAdapter(adapter: Adapter): void {
-    const { rank, values, valueHead } = adapter;
-    const size = layoutSize(adapterLayout(this.model.config, adapter));
-    if (values.length !== size)
-      throw new GauntletError(
-        'BAD_ADAPTER',
-        `the adapter has ${values.length} values, rank ${rank}${valueHead ? ' and a value head' : ''} of this model needs ${size}`,
-      );
-  }
 }
-
-/** The name by which others find the base: its folder's, not this machine's path. */
-const baseName = (path: string): string =>
-  path
-    .replace(/[/\\]+$/, '')
-    .split(/[/\\]/)
-    .at(-1)!;

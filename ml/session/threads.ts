@@ -1,7 +1,7 @@
 // How a machine's cores are shared out. It never shows in a result.
 import { availableParallelism } from 'node:os';
 import { GauntletError } from '../../core/errors.js';
-import { isLarge } from './base.js';
+import { isLarge, outgrowsCache } from './base.js';
 import type { EngineOptions } from './engine.js';
 
 export interface ThreadPlan {
@@ -36,6 +36,22 @@ export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): numbe
 export function chunkRows(count: number, { workers }: ThreadPlan): number {
   const rounds = Math.max(1, Math.ceil(count / (CHUNK_ROWS * workers)));
   return Math.max(1, Math.ceil(count / (rounds * workers)));
+}
+
+const FEW_ROWS = 16; // whose steps read weights for longer than they compute
+
+/**
+ * How `count` rows are generated: a worker each for its share of them, or, few rows of weights that no cache keeps, one
+ * worker with all cores, since two would read the weights twice.
+ */
+export function decodePlan(
+  model: { parameters: number },
+  count: number,
+  plan: ThreadPlan,
+): { rows: number; threads: number } {
+  if (isLarge(model) || !outgrowsCache(model) || count > FEW_ROWS)
+    return { rows: chunkRows(count, plan), threads: plan.threads };
+  return { rows: Math.max(1, count), threads: threadsOf(1, plan) };
 }
 
 /** Rows that are generated side by side at most. */

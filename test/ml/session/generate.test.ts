@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
 import { packageRoot } from '../../../data/paths.js';
 import { loadModel } from '../../../ml/hf/model.js';
+import { Graph } from '../../../ml/ir/graph.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { buildDecodeGraph } from '../../../ml/nn/decodeGraph.js';
-import { JOINED, JoinedWeights, joinWeights } from '../../../ml/nn/decodeWeights.js';
+import { JOINED, JoinedWeights, joinedLayout, joinWeights } from '../../../ml/nn/decodeWeights.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { encodeModel } from '../../../ml/onnx/encode.js';
 import { DecodeSession } from '../../../ml/session/decodeSession.js';
@@ -128,18 +129,55 @@ describe('generation', () => {
     assert.deepEqual(base[0], base[9]);
   });
 
-  it('a chunk of any size gives the same bits: the logits of a row do not see padding or neighbours', async () => {
+  for (const oneGraph of [false, true])
+    it(`a chunk of any size gives the same bits, ${oneGraph ? 'steps in the graph of prompts' : 'steps in a graph of their own'}`, async () => {
+      const model = loadModel(fixture);
+      const session = new DecodeSession(model, model.config.contextLength, 1, oneGraph);
+      const rows = Array.from({ length: 13 }, (_, i) => randomRow(`b${i}`, 5 + 9 * i));
+      const whole = await session.generate(rows, sample, {}, true);
+      for (const size of [1, 2, 5])
+        for (let i = 0; i < rows.length; i += size) {
+          const part = await session.generate(rows.slice(i, i + size), sample, {}, true);
+          assert.deepEqual(part.answers, whole.answers.slice(i, i + size));
+          assert.deepEqual(part.kept, whole.kept.slice(i, i + size));
+        }
+      await session.close();
+    });
+
+  it('the smallest models have a graph for steps, by their size alone', async () => {
     const model = loadModel(fixture);
-    const session = new DecodeSession(model, model.config.contextLength);
-    const rows = Array.from({ length: 13 }, (_, i) => randomRow(`b${i}`, 5 + 9 * i));
-    const whole = await session.generate(rows, sample);
-    for (const size of [1, 2, 5]) {
-      const parts: Generated[] = [];
-      for (let i = 0; i < rows.length; i += size)
-        parts.push(...(await session.generate(rows.slice(i, i + size), sample)).answers);
-      assert.deepEqual(parts, whole.answers);
+    const keys = [];
+    for (const oneGraph of [undefined, false, true]) {
+      const session = new DecodeSession(model, model.config.contextLength, 1, oneGraph);
+      keys.push((await session.generate([randomRow('size', 30)], sample, {}, true)).kept[0]!.kv.join());
+      await session.close();
     }
-    await session.close();
+    assert.equal(keys[0], keys[1]);
+    assert.notEqual(keys[0], keys[2]);
+  });
+
+  it('queries are scaled in the weights where that is exact, else in the graph', () => {
+    const { config, weights } = loadModel(fixture);
+    const [q, k] = ['q', 'k'].map((p) => `model.layers.1.self_attn.${p}_proj.weight`) as [string, string];
+    const joined = (headDim: number, more: object = {}) => {
+      const [heads, kvHeads] = [config.heads, config.kvHeads].map((n) => (n * config.headDim) / headDim) as [
+        number,
+        number,
+      ];
+      const c = { ...config, headDim, heads, kvHeads, ...more };
+      const flat = joinWeights(c, weights);
+      const of = (name: string) => {
+        const { offset, shape } = joinedLayout(c).find((entry) => entry.name === name)!;
+        return flat.slice(offset, offset + shape.reduce((a, b) => a * b, 1));
+      };
+      return { of, scale: new JoinedWeights(new Graph(), c).scoreScale };
+    };
+    const known = (name: string) => weights.get(name)!.data;
+    const exact = joined(16);
+    assert.deepEqual([exact.of(q), exact.of(k), exact.scale], [known(q).map((x) => x / 4), known(k), 1]);
+    const inexact = joined(8);
+    assert.deepEqual([inexact.of(q), inexact.scale], [known(q), 1 / Math.sqrt(8)]);
+    assert.deepEqual(joined(16, { qkNorm: true }).of(q), known(q), 'the norm of queries has it');
   });
 
   it('the bits of a row of logits are the same in every batch, with any room in its cache', async () => {

@@ -18,7 +18,7 @@ import { digestModel } from '../../../ml/hf/digest.js';
 import { describeModel, type ModelFiles, readWeights } from '../../../ml/hf/model.js';
 import { isLarge, openBase } from '../../../ml/session/base.js';
 import { planOf } from '../../../ml/session/plan.js';
-import { chunkRows, concurrentRows, planThreads, threadsOf } from '../../../ml/session/threads.js';
+import { chunkRows, concurrentRows, decodePlan, planThreads, threadsOf } from '../../../ml/session/threads.js';
 import { TrainSession, type TrainSessionOptions } from '../../../ml/session/trainSession.js';
 import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
 
@@ -144,6 +144,23 @@ describe('threads', () => {
     );
     assert.equal(chunkRows(8, { workers: 1, threads: 6 }), 8);
     assert.equal(concurrentRows(plan), 192);
+  });
+
+  it('generate few rows together where no cache keeps the weights, which every worker would read', () => {
+    const plan = { workers: 6, threads: 1 };
+    const outgrown = { parameters: 3e6 };
+    assert.deepEqual(
+      [0, 1, 16, 17, 192].map((count) => decodePlan(outgrown, count, plan)),
+      [
+        { rows: 1, threads: 6 },
+        { rows: 1, threads: 6 },
+        { rows: 16, threads: 6 },
+        { rows: 3, threads: 1 },
+        { rows: 32, threads: 1 },
+      ],
+    );
+    assert.deepEqual(decodePlan(small, 16, plan), { rows: 3, threads: 1 });
+    assert.deepEqual(decodePlan(large, 16, { workers: 2, threads: 3 }), { rows: 8, threads: 3 });
   });
 
   it('help with the jobs there are where these are fewer', () => {

@@ -73,12 +73,13 @@ describe('generation with mapped weights', () => {
 });
 
 describe('threads of a session', () => {
-  it('never show in a token or a key, with mapped weights nor with joined ones', async () => {
+  it('never show in a token or a key, with mapped weights nor with joined ones, in one graph or two', async () => {
     const plan = planOf(describeModel(fixture).stored);
-    for (const model of [{ config, plan }, loadModel(fixture)]) {
+    const joined = loadModel(fixture);
+    for (const [model, oneGraph] of [[{ config, plan }], [joined, true], [joined, false]] as const) {
       const results = [];
       for (const threads of [1, 2]) {
-        const session = new DecodeSession(model, config.contextLength, threads);
+        const session = new DecodeSession(model, config.contextLength, threads, oneGraph);
         results.push(await session.generate(rows, sample, {}, true));
         await session.close();
       }
