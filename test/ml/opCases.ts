@@ -120,7 +120,10 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   GroupQueryAttention: [
     // steps of two rows after pasts of 2 and 4
     { inputs: attention(2, 1, 5, [2, 4], 5), attrs: { heads: 4, kvHeads: 2, scale: 0.25 } },
-    { inputs: [...attention(2, 1, 5, [2, 4], 5), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 0.25 } },
+    {
+      inputs: [...attention(2, 1, 5, [2, 4], 5), table(9, 8), table(9, 8)],
+      attrs: { heads: 4, kvHeads: 2, scale: 0.25 },
+    },
     // a beginning, and three more tokens of one row
     { inputs: [...attention(2, 3, 0, [2, 2], 3), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
     { inputs: [...attention(1, 3, 4, [6], 7), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
