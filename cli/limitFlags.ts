@@ -25,5 +25,8 @@ export function withLimits(command: Command, defaults: LimitFlags = {}): Command
   return command;
 }
 
-/** The limits that flags name. */
-export const limitsOf = (flags: object): Partial<Limits> => limitsSchema.partial().strip().parse(flags);
+/** The limits that flags name, and no others: what is not named is the command's to choose. */
+export function limitsOf(flags: LimitFlags): LimitFlags {
+  const named = (Object.keys(FLAGS) as LimitFlag[]).filter((key) => flags[key] !== undefined);
+  return Object.fromEntries(named.map((key) => [key, flags[key]]));
+}

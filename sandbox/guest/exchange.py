@@ -6,6 +6,10 @@
 # Each side decodes into objects of its own: nothing executable crosses.
 import builtins
 
+# Of one message. More than of an answer in values mode: it is looked at by the tests and forgotten, never kept.
+MESSAGE_BYTES = 16 << 20
+MESSAGE_NODES = 2_000_000
+
 BUILTINS = {
     name: vars(builtins)[name]
     for name in (
@@ -27,7 +31,7 @@ class Packer:
         self.places = {id(x): k for k, x in enumerate(refs)}
 
     def pack(self, value):
-        return encode(value, 0, [MAX_NODES, MAX_BYTES], self.other)
+        return encode(value, 0, [MESSAGE_NODES, MESSAGE_BYTES], self.other)
 
     def content(self, container):
         """One mutable container itself, not a reference to it."""

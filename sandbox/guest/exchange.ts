@@ -23,8 +23,9 @@ const given: MoreTags = {
   y: (x) => Array.isArray(x) && x.length === 2 && isName(x[0]) && typeof x[1] === 'string',
 };
 
-const isAnswered = (x: unknown): boolean => isPlainValue(x, both);
-const isGiven = (x: unknown): boolean => isPlainValue(x, given);
+const MAX_NODES = 4_000_000; // of a message; the guests stop at half of it
+const isAnswered = (x: unknown): boolean => isPlainValue(x, both, MAX_NODES);
+const isGiven = (x: unknown): boolean => isPlainValue(x, given, MAX_NODES);
 
 function parse(text: string): unknown {
   try {

@@ -27,13 +27,13 @@ KEPT = ('PATH', 'LANG')  # of the environment
 
 
 def read_exactly(fd, size):
-    data = b''
+    data = bytearray()
     while len(data) < size:
         part = os.read(fd, size - len(data))
         if not part:
             return None
         data += part
-    return data
+    return bytes(data)
 
 
 def read_frame():

@@ -151,7 +151,7 @@ class Program:
             if written:
                 reply['w'] = written
             answer = to_json(reply)
-            if len(answer) > MAX_BYTES:
+            if len(answer) > MESSAGE_BYTES:
                 raise Unsendable('the value is too large')
             return answer
         except BaseException as error:

@@ -27,7 +27,7 @@ class Talk:
         self.job, self.started, self.cpu_start = job, time.monotonic(), cgroup.cpu_seconds()
         self.own_start, self.kills = time.process_time(), cgroup.oom_kills()
         self.case_start, self.written, self.status, self.why = None, 0, None, None
-        self.inbox, self.outbox, self.looked, self.is_open = b'', b'', 0.0, True
+        self.inbox, self.outbox, self.looked, self.is_open = bytearray(), bytearray(), 0.0, True
 
     def start(self):
         UID[0] += 0 if STRICT else 1
@@ -84,11 +84,11 @@ class Talk:
 
     def write(self):
         try:
-            self.outbox = self.outbox[os.write(self.requests, self.outbox):]
+            del self.outbox[:os.write(self.requests, self.outbox)]
         except BlockingIOError:
             pass
         except OSError:
-            self.outbox = b''  # its end is seen by its exit
+            self.outbox.clear()  # its end is seen by its exit
         if self.outbox:
             self.poller.register(self.requests, select.POLLOUT)
         else:
@@ -105,14 +105,14 @@ class Talk:
         self.inbox += part
         while self.why is None and len(self.inbox) >= 4:
             size = struct.unpack('>I', self.inbox[:4])[0]
-            if size < 1 or size > 2 * MAX_BYTES + 1024:
+            if size < 1 or size > 2 * MESSAGE_BYTES + 1024:
                 self.why = 'protocol'
             elif len(self.inbox) < 4 + size:
                 break
             else:
                 self.case_start = None
                 write_frame({'id': self.job['id'], 'out': self.inbox[4:4 + size].decode('utf-8', 'replace')})
-                self.inbox = self.inbox[4 + size:]
+                del self.inbox[:4 + size]
         return len(part)
 
     def relay(self):

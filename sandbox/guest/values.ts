@@ -13,10 +13,10 @@ export type MoreTags = Record<string, (x: unknown, each: (y: unknown) => boolean
 const NO_TAGS: MoreTags = {};
 
 /** True for a value of the tagged codec (core/schema/value.ts), within the caps on depth and parts. */
-export function isPlainValue(value: unknown, more: MoreTags = NO_TAGS): value is Value {
+export function isPlainValue(value: unknown, more: MoreTags = NO_TAGS, maxNodes = MAX_NODES): value is Value {
   let nodes = 0;
   const check = (x: unknown, depth: number): boolean => {
-    if (depth > MAX_DEPTH || ++nodes > MAX_NODES) return false;
+    if (depth > MAX_DEPTH || ++nodes > maxNodes) return false;
     if (x === null || typeof x === 'boolean' || typeof x === 'string') return true;
     if (typeof x === 'number') return Number.isSafeInteger(x);
     if (Array.isArray(x)) return x.every((y) => check(y, depth + 1));

@@ -54,7 +54,7 @@ function openClock(): () => number {
 const cpuSeconds = openClock();
 
 type SessionFrame = SessionSpec & Omit<JobFrame, 'code' | 'entry' | 'inputs'>;
-const MAX_SAID = 4 << 20; // bytes of one frame of test source
+const MAX_SAID = 34 << 20; // bytes of one frame of test source
 
 /** What the host says next in a session; undefined when it ends it. */
 function hear(id: number): string | undefined {
