@@ -102,7 +102,7 @@ type Interceptors = NonNullable<ClientConnectionOptions['interceptors']>;
  * The client's own retries, which end with the session: by themselves they would call again on a channel that has been
  * closed, and the throw out of their timer would end the process.
  */
-function interceptorsUntil(closed: () => boolean): Interceptors {
+export function interceptorsUntil(closed: () => boolean): Interceptors {
   const cancelled = ((options, nextCall) => {
     if (!closed()) return nextCall(options);
     const nothing = (): undefined => undefined;

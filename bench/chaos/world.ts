@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
+import { interceptorsUntil } from '../../cli/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 
@@ -43,7 +44,9 @@ export class World {
 
   get client(): Promise<Client> {
     return (async () => {
-      this.connection ??= await Connection.connect(this.server.connection);
+      // of a server that comes back at its port: the channel connects again by itself
+      const interceptors = interceptorsUntil(() => this.ending);
+      this.connection ??= await Connection.connect({ ...this.server.connection, interceptors });
       return new Client({ connection: this.connection, namespace: this.server.namespace });
     })();
   }
@@ -82,8 +85,6 @@ export class World {
     const { pid, exited, address } = this.server;
     process.kill(pid!, 'SIGKILL');
     await exited;
-    await this.connection?.close().catch(() => undefined);
-    this.connection = undefined;
     await this.startServer(Number(address.split(':')[1]));
   }
 
