@@ -153,6 +153,15 @@ def has_assert(node):
     return any(has_assert(child) for child in ast.iter_child_nodes(node))
 
 
+def doubtful(tree):
+    """Names that both Python and the program have, where nobody said which is tested; None where there are none."""
+    nodes = list(ast.walk(tree))
+    names = {x.id for x in nodes if isinstance(x, ast.Name)}
+    told = {x.asname or x.name for x in nodes if isinstance(x, ast.alias)}
+    both = sorted((names - told) & (tested['names'].keys() - set(shown_names())) & vars(builtins).keys())
+    return both and f'the program has {both[0]}, and so has Python: name the entry, or import it in the tests' or None
+
+
 def run_asserts(text, entry, skip):
     try:
         source = Source(text, entry)
@@ -166,6 +175,8 @@ def run_asserts(text, entry, skip):
     namespace, blocked, flags = module.__dict__, None, 0
     try:
         namespace.update((name, stand_in(name)) for name in shown_names())
+        if entry is None:
+            blocked = doubtful(source.tree)
     except BaseException as error:
         blocked = say(error)
     for name, node, run in source.steps + source.later:

@@ -359,7 +359,11 @@ assert len(f([2, 1])) == 2
 assert all(x > 0 for x in f([2, 1]))
 assert isinstance(f([2, 1]), dict)
 `;
-    await all('fail', code, source);
+    await all('fail', code, source, { entry: 'f' });
+    // where nobody says which of the two is meant, neither is
+    await all('error', code, source);
+    await all('error', 'def sum(xs): return 0', 'assert sum([1, 2]) == 3');
+    await all('fail', 'def sum(xs): return 0', 'from solution import sum\nassert sum([1, 2]) == 3');
     await all('fail', 'def sum(xs): return 0', 'assert sum([1, 2]) == 3', { entry: 'sum' });
     await all('pass', 'def sum(xs): return 3', 'assert sum([1, 2]) == 3', { entry: 'sum' });
   });
