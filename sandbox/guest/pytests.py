@@ -23,6 +23,8 @@ def make_plugin(pytest, skip):
 
         def pytest_addoption(self, parser):  # of the terminal's plugin, which is left out; others read them
             parser.addoption('--verbose', action='count', default=0, dest='verbose')
+            parser.addoption('--trace', action='store_true', dest='trace')  # of the debugger's, read for unittest
+            parser.addoption('--pdb', action='store_true', dest='usepdb')
 
         @pytest.hookimpl(hookwrapper=True)
         def pytest_make_collect_report(self, collector):
@@ -58,7 +60,10 @@ def make_plugin(pytest, skip):
             if result.passed:
                 verdict = 'pass'
             elif result.skipped:
-                verdict = 'pass' if hasattr(result, 'wasxfail') and result.when == 'call' else None
+                if error is not None and is_from_program(error) and not hasattr(result, 'wasxfail'):
+                    verdict = 'error'
+                else:
+                    verdict = 'pass' if hasattr(result, 'wasxfail') and result.when == 'call' else None
             elif result.when == 'call':
                 verdict = 'fail' if error is None else verdict_of(error) or 'error'
             else:

@@ -379,17 +379,23 @@ def stand_in(name):
     return Missing(name) if made is None else made
 
 
+# What steers a run of tests, by its exceptions or by objects that equal anything, is not the program's to name.
+STEERING = ('unittest', 'doctest', 'bdb', 'pdb', 'test', 'idlelib', 'antigravity', 'this')
+
+
 def own_module(name, kind, home):
-    """A module of the standard library, or a name of one, that the program imported: the tests get their own."""
+    """A module of the standard library, or a class or function of one, that the program imported: the tests get their own."""
     top = home.split('.')[0]
-    if top not in sys.stdlib_module_names and top != 'numpy':
+    if top in STEERING or top not in sys.stdlib_module_names and top != 'numpy':
         return None
     try:
         module = importlib.import_module(home)
     except ImportError:
         return None
     if kind == 'i':
-        return getattr(module, name, None)
+        value = getattr(module, name, None)
+        is_known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
+        return value if is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING else None
     return module if home == name or (home, name) in (('numpy', 'np'),) else None
 
 
@@ -418,7 +424,8 @@ def open_solution(names, entry):
     """Makes `import solution` give stand-ins; `names` is None where the program did not load."""
     tested.update(loaded=names is not None, entry=entry)
     for name, kind, detail in names or ():
-        tested['names'][name] = (kind, detail)
+        if name[:1] != '_':  # only public ones are the program's to tell
+            tested['names'][name] = (kind, detail)
     for name, (kind, _) in tested['names'].items():
         if kind == 'x':
             stand_in(name)

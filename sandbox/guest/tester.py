@@ -25,11 +25,17 @@ def say(error):
 
 def verdict_of(error):
     """pass, fail, error, or None for a skipped test; an assertion of the program's own is an error."""
+    if is_from_program(error):
+        return 'error'  # whatever it is: a program cannot skip a test
     outcomes = sys.modules.get('_pytest.outcomes')
     if isinstance(error, (unittest.SkipTest, outcomes.Skipped) if outcomes else unittest.SkipTest):
         return None
     failed = isinstance(error, (AssertionError, outcomes.Failed) if outcomes else AssertionError)
-    return 'fail' if failed and '_from_program' not in getattr(error, '__dict__', {}) else 'error'
+    return 'fail' if failed else 'error'
+
+
+def is_from_program(error):
+    return '_from_program' in getattr(error, '__dict__', {})
 
 
 class Source:
