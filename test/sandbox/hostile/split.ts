@@ -54,8 +54,7 @@ export const SOURCES = {
 /** Test source that ends, floods or forges: none of it may pass, and the job after it is judged as ever. */
 export const TESTS: Record<string, string> = {
   'an exit': 'import os\nassert f(1) == 2\nos._exit(0)\nassert f(2) == 3\n',
-  'no report at all':
-    'import sys\nsys._getframe(1).f_globals["channel"].send("passed")\nassert f(1) == 2\n',
+  'no report at all': 'import sys\nsys._getframe(1).f_globals["channel"].send("passed")\nassert f(1) == 2\n',
   'a loop': 'while True: pass\nassert f(1) == 2\n',
   'processes left behind':
     'import os, time\nif hasattr(os, "fork") and os.fork() == 0: time.sleep(1000)\nopen("/tmp/left", "w").write("x")\nassert f(1) == 3\n',
