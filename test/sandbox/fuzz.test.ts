@@ -7,6 +7,7 @@ import { salvageTests } from '../../core/parse/salvage.js';
 import { callResultSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { GuestChannel, GuestLost, type ResolvedJob } from '../../sandbox/guest/channel.js';
+import { checkAnswer, checkNames, checkTester } from '../../sandbox/guest/exchange.js';
 import { encodeFrame, type GuestCall, MAGIC, toCallResult } from '../../sandbox/guest/frames.js';
 import { isPlainValue } from '../../sandbox/guest/values.js';
 
@@ -179,6 +180,46 @@ describe('whatever a guest writes', function () {
         },
       ),
     );
+  });
+});
+
+describe('whatever the two processes of test source write', function () {
+  this.timeout(600_000);
+  const tagged = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      json,
+      fc.tuple(fc.constantFrom(...'rzqlghuysdtfibc'), tie('value')).map(([tag, x]) => ({ [tag]: x })),
+      fc.array(tie('value'), { maxLength: 4 }),
+    ),
+  })).value;
+  const said = fc.oneof(
+    fc.string(),
+    tagged.map((x) => JSON.stringify(x)),
+    fc
+      .tuple(fc.constantFrom('v', 'x', 'm', 'w', 'dead', 'names', 'e', 'q', 'tests', 'begin', 'end', 'done'), tagged)
+      .map(([key, x]) => JSON.stringify({ [key]: x })),
+    tagged.map((x) => JSON.stringify({ v: x, w: [[0, [x]]] })),
+    tagged.map((x) => JSON.stringify({ q: ['call', { g: 'f' }, null, [x], {}] })),
+  );
+
+  it('is taken as one of the known shapes or refused, and the word that a program ended is never taken from it', () => {
+    let taken = 0;
+    check(
+      fc.property(said, (written) => {
+        const answer = checkAnswer(written);
+        if (answer) {
+          taken++;
+          const parsed = JSON.parse(written) as Record<string, unknown>;
+          assert.ok(Object.keys(parsed).every((key) => 'vxmw'.includes(key)) && !('dead' in parsed), written);
+        }
+        const names = checkNames(written);
+        if (names.kind === 'names') assert.ok(Array.isArray((JSON.parse(written) as { names: unknown }).names));
+        const message = checkTester(written);
+        if (message) assert.equal(Object.keys(message).length, 1);
+      }),
+    );
+    assert.ok(taken > numRuns / 50, `only ${taken} were taken`);
   });
 });
 

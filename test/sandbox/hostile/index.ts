@@ -4,13 +4,21 @@ import { judgePrograms, type ProgramOutcome } from '../../../sandbox/judgeProgra
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 import type { Sandbox } from '../../../sandbox/sandbox.js';
 import { ANSWERS } from './answers.js';
+import { CALLING_ROWS } from './calling.js';
 import { ESCAPES } from './escapes.js';
 import { FORGERIES } from './forgeries.js';
 import { LEFTOVERS } from './leftovers.js';
 import { RESOURCES } from './resources.js';
 import type { HostileRow } from './row.js';
 
-export const OWN_ROWS: readonly HostileRow[] = [...FORGERIES, ...ANSWERS, ...ESCAPES, ...RESOURCES, ...LEFTOVERS];
+export const OWN_ROWS: readonly HostileRow[] = [
+  ...FORGERIES,
+  ...ANSWERS,
+  ...CALLING_ROWS,
+  ...ESCAPES,
+  ...RESOURCES,
+  ...LEFTOVERS,
+];
 
 /** What a program finds when it starts: everything that an earlier one could have changed. */
 const FINGERPRINT = `
