@@ -105,7 +105,7 @@ class Talk:
         self.inbox += part
         while self.why is None and len(self.inbox) >= 4:
             size = struct.unpack('>I', self.inbox[:4])[0]
-            if size < 1 or size > 2 * MESSAGE_BYTES + 1024:
+            if size < 1 or size > MESSAGE_BYTES + 1024:
                 self.why = 'protocol'
             elif len(self.inbox) < 4 + size:
                 break
