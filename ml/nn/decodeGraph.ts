@@ -1,5 +1,5 @@
 // The graph of generation: new tokens of every row, one (a step) or many (a prompt, read after what is kept of the row).
-// One graph can do both, so that its constants are prepared once. Caches are inputs, and only the keys and values of the
+// One graph can do both, as a large model's does. Caches are inputs, and only the keys and values of the
 // new tokens come back: the caller writes them into its buffers (a fetched output is copied, an input is not).
 //
 // A row's result does not hang on its neighbours nor on the room in its cache: attention goes row by row over the places
@@ -81,7 +81,7 @@ export function buildDecodeGraph(
 }
 
 /**
- * Steps alone, faster for a model whose weights stay in a core's cache: the kernel above copies every cache.
+ * Steps alone, faster for a small model: the kernel above copies every cache.
  * ids int64 [B], positions int64 [B, 1], mask [B, 1, 1, 1, S] (0 where a place is filled, else MASKED), per layer k{l},
  * v{l} [B, KV, 1, S, hd], finite everywhere, S a multiple of 16 (sums then do not depend on the room); scale [1] for
  * probabilities → next as above, R = B; kv [2·layers·B·KV, hd].

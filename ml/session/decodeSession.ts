@@ -10,7 +10,7 @@ import { layoutSize, loraLayout, viewsOf } from '../nn/lora.js';
 import { mergeLora } from '../nn/mergeLora.js';
 import type { ParameterPlan } from '../nn/parameters.js';
 import { encodeModel } from '../onnx/encode.js';
-import { outgrowsCache, type SessionModel } from './base.js';
+import type { SessionModel } from './base.js';
 import { DecodeBatch, type KeptCache, type PromptGroup, promptGroups, promptSegmentAt } from './decodeBatch.js';
 import type { Adapter, GenerateCounts, Generated, GenerateRow } from './engine.js';
 import { GraphSession, tensor } from './runtime.js';
@@ -48,7 +48,7 @@ interface LoraShape {
   rank: number;
   alpha: number;
 }
-/** Open graphs, of prompts and of steps: one does both but for the smallest models. */
+/** Open graphs, of prompts and of steps: of a large model one does both. */
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
@@ -69,17 +69,15 @@ export class DecodeSession {
   private readonly sampler: Sampler;
   private readonly leastRows: number;
 
-  /** @param oneGraph a rule on the model alone, since the two kinds of attention round differently */
   constructor(
     private readonly model: SessionModel,
     private readonly contextLength: number,
     private threads = 1,
-    private readonly oneGraph = outgrowsCache({ parameters: layoutSize(parameterLayout(model.config)) }),
   ) {
     this.sampler = new Sampler(model.config.vocab);
     this.leastRows = model.plan ? 2 : 1; // a row alone rounds differently, but for joined weights
     // as they are, and as the kernels of each graph want them
-    const joined = (oneGraph ? 8 : 12) * layoutSize(parameterLayout(model.config));
+    const joined = 12 * layoutSize(parameterLayout(model.config));
     this.mostSessions = model.plan ? 1 : Math.max(1, Math.floor(JOINED_BYTES / joined));
   }
 
@@ -249,8 +247,7 @@ export class DecodeSession {
       const graph = build(config, (g) => new JoinedWeights(g, config), options);
       return GraphSession.open(encodeModel(graph), { threads: this.threads, memory: { location: JOINED, data } });
     };
-    const prompts = await open(buildDecodeGraph);
-    return { prompts, steps: this.oneGraph ? prompts : await open(buildStepGraph) };
+    return { prompts: await open(buildDecodeGraph), steps: await open(buildStepGraph) };
   }
 
   private async closeBut(count: number): Promise<void> {

@@ -38,7 +38,7 @@ export function chunkRows(count: number, { workers }: ThreadPlan): number {
   return Math.max(1, Math.ceil(count / (rounds * workers)));
 }
 
-const FEW_ROWS = 16; // whose steps read weights for longer than they compute
+const FEW_ROWS = 32; // whose steps read weights for longer than they compute
 
 /**
  * How `count` rows are generated: a worker each for its share of them, or, few rows of weights that no cache keeps, one

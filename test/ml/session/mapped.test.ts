@@ -150,12 +150,12 @@ describe('threads', () => {
     const plan = { workers: 6, threads: 1 };
     const outgrown = { parameters: 3e6 };
     assert.deepEqual(
-      [0, 1, 16, 17, 192].map((count) => decodePlan(outgrown, count, plan)),
+      [0, 1, 32, 33, 192].map((count) => decodePlan(outgrown, count, plan)),
       [
         { rows: 1, threads: 6 },
         { rows: 1, threads: 6 },
-        { rows: 16, threads: 6 },
-        { rows: 3, threads: 1 },
+        { rows: 32, threads: 6 },
+        { rows: 6, threads: 1 },
         { rows: 32, threads: 1 },
       ],
     );
