@@ -21,6 +21,7 @@ export interface PoolOptions<Job = ResolvedJob, Run extends { wallHit: boolean }
   depth: number; // jobs sent to one guest ahead of its answers
   open(job: Job): Promise<Runner<Job, Run>>; // a guest that fits this job
   spares?: number; // guests kept ready in the background, once a first job came
+  takeTurns?: boolean; // of equally busy guests take the one that has rested longest: it has cleaned up by now
   patienceMs?: number; // how long an outage of the infrastructure is waited for; default: three attempts at once
 }
 
@@ -43,6 +44,7 @@ interface Task<Job, Run> {
 interface Slot<Job, Run> {
   guest?: Promise<Runner<Job, Run>>;
   inFlight: number;
+  turn: number; // of its latest job
 }
 
 const OPEN_ATTEMPTS = 3;
@@ -56,6 +58,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
   #slots: Slot<Job, Run>[];
   #closed = false;
   #isAloneRunning = false;
+  #turns = 0;
   #spares: Promise<Runner<Job, Run> | undefined>[] = [];
   #outageSince: number | undefined; // since the infrastructure failed first, with no answer from a guest after it
   #closing = new AbortController();
@@ -64,7 +67,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     readonly options: PoolOptions<Job, Run>,
     readonly policy: BlamePolicy<Job, Run>,
   ) {
-    this.#slots = Array.from({ length: options.size }, () => ({ inFlight: 0 }));
+    this.#slots = Array.from({ length: options.size }, () => ({ inFlight: 0, turn: 0 }));
   }
 
   /** Answers in the order of the jobs. Rejects with SANDBOX_FAULT, or with the signal's reason. */
@@ -124,14 +127,20 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
         if (busy === 0) void this.#start(this.#slots[0]!, this.#alone.shift()!);
         return;
       }
-      const slot = this.#slots.reduce((best, one) => (one.inFlight < best.inFlight ? one : best));
+      const slot = this.#slots.reduce((best, one) => (this.#isBefore(one, best) ? one : best));
       if (this.#isAloneRunning || this.#queue.length === 0 || slot.inFlight >= this.options.depth) return;
       void this.#start(slot, this.#queue.shift()!);
     }
   }
 
+  #isBefore(a: Slot<Job, Run>, b: Slot<Job, Run>): boolean {
+    if (a.inFlight !== b.inFlight) return a.inFlight < b.inFlight;
+    return this.options.takeTurns === true && a.turn < b.turn;
+  }
+
   async #start(slot: Slot<Job, Run>, task: Task<Job, Run>): Promise<void> {
     slot.inFlight++;
+    slot.turn = ++this.#turns;
     if (task.alone) this.#isAloneRunning = true;
     try {
       const guest = await this.#ready(slot, task.job);

@@ -46,6 +46,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     const pool = new GuestPool({
       size,
       depth: isolation === 'strict' ? 1 : DEPTH,
+      takeTurns: true,
       spares: isolation === 'strict' ? size : 0,
       patienceMs: PATIENCE_MS,
       open: (job) => {

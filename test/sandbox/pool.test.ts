@@ -62,6 +62,31 @@ describe('the pool of guests', () => {
     assert.equal(state.most, 4);
   });
 
+  it('one guest after the other where they are to take turns', async () => {
+    const seen: number[] = [];
+    let opened = 0;
+    const it = new GuestPool({
+      size: 3,
+      depth: 2,
+      takeTurns: true,
+      open: async () => {
+        const number = ++opened;
+        return {
+          usable: true,
+          fits: () => true,
+          run: async (job) => {
+            seen.push(number);
+            return done(job);
+          },
+          close: async () => undefined,
+        } as never;
+      },
+    });
+    for (const id of 'abcdef') await it.run(jobs(id));
+    assert.deepEqual(seen, [1, 2, 3, 1, 2, 3]);
+    await it.close();
+  });
+
   it('one job opens one guest', async () => {
     const { pool: it, state } = pool(async (job) => done(job));
     await it.run(jobs('a'));
