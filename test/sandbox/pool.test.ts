@@ -74,7 +74,7 @@ describe('the pool of guests', () => {
         return {
           usable: true,
           fits: () => true,
-          run: async (job) => {
+          run: async (job: ResolvedJob) => {
             seen.push(number);
             return done(job);
           },
