@@ -8,7 +8,7 @@ import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
-import { createRun } from '../store/runs.js';
+import { createRun, readControls } from '../store/runs.js';
 import { adapterShape, encodeOptimizerState, type Memory, modelDigests, roleState, writeAdapter } from './artifacts.js';
 import { findOrigin, originRef, takeOver } from './origin.js';
 import type { Scope } from './scope.js';
@@ -38,11 +38,15 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     codeVersion: deps.codeVersion,
     ...(origin && { origin: originRef(origin) }),
   });
-  const searchAttributes = deps.searchAttributes ?? false;
-  if (taken) return { run, config, searchAttributes, ...taken };
+  const controls = await readControls(store, runId);
+  const common = {
+    ...{ run, config, searchAttributes: deps.searchAttributes ?? false },
+    ...(controls.length > 0 && { controls }),
+  };
+  if (taken) return { ...common, ...taken };
   const empty: Memory = { pool: {}, archive: emptyArchive() };
   const state = { generator: generator.state, discriminator: discriminator.state };
-  return { run, config, searchAttributes, state, memory: await store.putJson(empty) };
+  return { ...common, state, memory: await store.putJson(empty) };
 }
 
 /** Runs of a schedule have one configuration, and draws of their own. */

@@ -2,7 +2,7 @@
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
-import type { RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
+import type { ControlMetrics, RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Digest } from '../store/store.js';
@@ -62,6 +62,7 @@ export interface PrepareRunOutput {
   memory: Digest;
   searchAttributes: boolean;
   origin?: Origin;
+  controls?: ControlMetrics[]; // of a run that is started again: what was asked of it before
 }
 
 /** What a run that begins at a checkpoint takes over from there. */

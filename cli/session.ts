@@ -84,6 +84,7 @@ export async function openSession(
         roles,
         sandbox: options.sandbox,
         device: options.device,
+        ...(process.env.GAUNTLET_BUILD_ID ? { buildId: process.env.GAUNTLET_BUILD_ID } : {}),
         log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(options.store, 'worker.log')),
         say: (line) => output.note(line),
       });

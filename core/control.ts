@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { GauntletError } from './errors.js';
 import { merged, resolveConfig } from './presets.js';
 import type { RunConfig } from './schema/config.js';
+import type { ControlMetrics } from './schema/metrics.js';
 
 /** Fields that a live run may change, with all below them. */
 export const LIVE_FIELDS = [
@@ -41,6 +42,16 @@ export interface Control {
 /** Whether the last word is to pause. */
 export const isPaused = (requests: readonly Request[]): boolean =>
   requests.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
+
+/** Whether a record is of what was asked before this very step. Records of earlier versions know the count of steps only. */
+export const isAskedAt = (
+  { step, stage, next }: ControlMetrics,
+  at: { stage: number; next: number; step: number },
+): boolean => step === at.step && (stage ?? at.stage) === at.stage && (next ?? at.next) === at.next;
+
+/** The configuration as a run left it that is started again. */
+export const changedBefore = (config: RunConfig, controls: readonly ControlMetrics[] = []): RunConfig =>
+  controls.reduce((now, { action, fields }) => (action === 'change' ? changed(now, fields ?? {}) : now), config);
 
 /**
  * The configuration after a change.

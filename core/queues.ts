@@ -10,3 +10,6 @@ export const TASK_QUEUES: Record<WorkerRole, string> = {
   sandbox: 'gauntlet-sandbox',
   cpu: 'gauntlet-cpu',
 };
+
+/** The worker deployment of workers that have a build id. */
+export const DEPLOYMENT = 'gauntlet';

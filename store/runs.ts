@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { runConfigSchema } from '../core/schema/config.js';
+import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson } from './canonicalJson.js';
 import { createRecord, listRecords, readRecord, sealRecord, writeRecord } from './records.js';
@@ -89,6 +90,20 @@ export async function readMetrics<T = Record<string, unknown>>(store: Store, run
     all.push(metrics as T);
   }
   return all;
+}
+
+/** What was asked of a run so far, in order. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+export async function readControls(store: Store, runId: string): Promise<ControlMetrics[]> {
+  const controls: ControlMetrics[] = [];
+  for (const path of await listRecords(store, runId, METRICS)) {
+    if (!/^\d+-control-\d+\.json$/.test(stepOf(path))) continue;
+    const parsed = controlMetricsSchema.safeParse(
+      parseJson((await readRecord(store, runId, path)) ?? new Uint8Array()),
+    );
+    if (!parsed.success) throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
+    controls.push(parsed.data);
+  }
+  return controls.sort((a, b) => a.index - b.index);
 }
 
 /** What a run came to, and a chain of its best checkpoint in full. */

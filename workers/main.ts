@@ -7,7 +7,7 @@ import { DEVICES } from '../ml/session/engine.js';
 import { createLogger } from './logger.js';
 import { type StartOptions, startWorkers } from './start.js';
 
-/** A server as in infra/temporalTarget.ts (default: 127.0.0.1:7233), GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS. */
+/** A server as in infra/temporalTarget.ts (default: 127.0.0.1:7233), GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS, GAUNTLET_BUILD_ID. */
 export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
   const target = temporalTarget(env);
   const options: StartOptions = {
@@ -36,6 +36,7 @@ export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
     }
     options.threads = threads;
   }
+  if (env.GAUNTLET_BUILD_ID) options.buildId = env.GAUNTLET_BUILD_ID;
   return options;
 }
 

@@ -1,8 +1,14 @@
 // Workers by role in this process: task queues, concurrency, heartbeats, and a clean end.
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerDeploymentOptions,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { type ActivityDeps, createActivities } from '../activities/index.js';
 import { GauntletError } from '../core/errors.js';
-import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
+import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { dataConverter } from '../infra/payloadCodec.js';
 import { SEARCH_ATTRIBUTES } from '../infra/temporalNamespace.js';
@@ -23,6 +29,10 @@ export interface StartOptions {
   threads?: number; // of the engine
   device?: Device; // of the engine; goes before what runs ask for
   log?: Logger;
+  /** Build of this worker's code: it takes work of its own version only (docs/operations.md). Absent: of any. */
+  buildId?: string;
+  /** The path of the workflows' code; default: today's. */
+  workflows?: string;
   /** What activities run on; default: opened from the options above. */
   deps?: (searchAttributes: boolean) => Promise<OpenDeps>;
   /** Lines for people (which sandbox was taken); default: the log. */
@@ -51,7 +61,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
     // asked for by name: a daemon that is missing should say so now, not at the first test
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
     for (const role of roles)
-      workers.push(await Worker.create(await workerOptions(role, connection, namespace, opened.deps)));
+      workers.push(await Worker.create(await workerOptions(role, connection, opened.deps, options)));
   } catch (error) {
     await opened.close();
     await connection.close();
@@ -80,19 +90,21 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
 async function workerOptions(
   role: WorkerRole,
   connection: NativeConnection,
-  namespace: string,
   deps: ActivityDeps,
+  { namespace, buildId, workflows }: StartOptions,
 ): Promise<WorkerOptions> {
   const common = {
     connection,
     namespace,
+    ...(buildId === undefined ? {} : { workerDeploymentOptions: versioned(buildId) }),
     taskQueue: TASK_QUEUES[role],
     shutdownGraceTime: '3s',
     dataConverter: dataConverter(process.env),
   } as const;
   if (role === 'orchestrator') {
     // a killed worker's workflow tasks move to another one after so long
-    return { ...common, workflowBundle: { codePath: await workflowBundle() }, stickyQueueScheduleToStartTimeout: '2s' };
+    const codePath = workflows ?? (await workflowBundle());
+    return { ...common, workflowBundle: { codePath }, stickyQueueScheduleToStartTimeout: '2s' };
   }
   return {
     ...common,
@@ -102,6 +114,13 @@ async function workerOptions(
     maxHeartbeatThrottleInterval: '1s',
   };
 }
+
+/** A run moves to the build that is current, at its next task; `patched` is what lets it. */
+const versioned = (buildId: string): WorkerDeploymentOptions => ({
+  version: { deploymentName: DEPLOYMENT, buildId },
+  useWorkerVersioning: true,
+  defaultVersioningBehavior: 'AUTO_UPGRADE',
+});
 
 async function connect(settings: ConnectionSettings): Promise<NativeConnection> {
   try {
@@ -126,7 +145,7 @@ async function knowsSearchAttributes(connection: NativeConnection, namespace: st
 let installed = false;
 
 /** The SDK's runtime is one per process; signals are the caller's business. */
-function installRuntime(logger: Logger): void {
+export function installRuntime(logger: Logger): void {
   if (installed) return;
   installed = true;
   const log = (level: string, message: string, meta?: object): void => {

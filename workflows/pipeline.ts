@@ -29,7 +29,7 @@ export async function runPipeline(
 ): Promise<RunResult> {
   const prepared = await acts.prepareRun({ runId, input });
   hooks.onPrepared?.(prepared);
-  const { origin } = prepared;
+  const { origin, controls } = prepared;
   const config = completed(prepared.config);
   const run = await gated(acts, prepared, config.problems, hooks);
   const context: RunContext = { acts, run, config };
@@ -44,14 +44,16 @@ export async function runPipeline(
     seconds: 0,
     spent: NOTHING_SPENT,
     costs: {},
+    ...(controls && { records: controls.at(-1)!.index + 1 }),
     best: { name: checkpointName(0, 0), score: Number.NEGATIVE_INFINITY, policy: prepared.state },
     validation: {},
   };
-  let at = {
+  let at: Omit<StageInput, 'stage' | 'next'> = {
     run,
     config,
     state: await closeEpoch(context, initial, { stage: 0, epoch: 0, next: 0, fresh: !origin }),
     asked: 0,
+    ...(controls && { controls }),
   };
   let stopped: string | undefined;
 
@@ -62,7 +64,10 @@ export async function runPipeline(
     if (stage < (origin?.stage ?? 0)) continue;
     const from = stage === origin?.stage ? { next: origin.next, plan: origin.plan } : { next: 0 };
     const done = await train({ ...at, stage, ...from });
-    at = { run: done.run, config: completed(done.config), state: done.state, asked: done.asked };
+    at = {
+      ...{ run: done.run, config: completed(done.config), state: done.state, asked: done.asked },
+      ...(done.controls && { controls: done.controls }),
+    };
     stopped = done.stopped;
   }
 

@@ -2,7 +2,7 @@
 // two steps it does what a person asked for. Pure orchestration: the Temporal workflow and the in-process driver both
 // run this.
 import type { RunRef } from '../activities/types.js';
-import { add, exceeded, isPaused, NOTHING_SPENT, type Request } from '../core/control.js';
+import { add, exceeded, isAskedAt, isPaused, NOTHING_SPENT, type Request } from '../core/control.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planStage, replan } from '../core/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
@@ -24,6 +24,7 @@ export interface StageInput {
   plan?: PlannedStep[]; // where it is no longer the one that the configuration gives
   asked: number; // how many requests of the run have been done
   stopped?: string; // why the run ends here
+  controls?: ControlMetrics[]; // of a run that was started again: what was asked of it from here on, in order
 }
 
 export interface StageHooks {
@@ -71,9 +72,15 @@ class StageRun {
   async run(): Promise<StageInput> {
     const first = this.at.next;
     for (;;) {
+      const left = await this.askedBefore();
       await this.answerRequests();
+      if (this.at.stopped !== undefined) return this.at;
       const planned = planOf(this.at)[this.at.next];
       if (planned === undefined) return this.at;
+      if (left) {
+        await this.advance(planned);
+        continue;
+      }
       const over = exceeded(
         this.at.config.budget,
         this.at.state.spent,
@@ -100,10 +107,30 @@ class StageRun {
       await this.record({ action: 'skip', reason: error.reason, at: this.now() });
     }
     if (outcome !== undefined) this.keep(outcome, planned);
+    await this.advance(planned);
+    if (outcome !== undefined) await this.report(planned, outcome);
+  }
+
+  private async advance({ epoch }: PlannedStep): Promise<void> {
     const ends = endsEpoch(planOf(this.at), this.at.next);
     this.at = { ...this.at, next: this.at.next + 1 };
-    if (ends) await this.closeEpoch(planned.epoch);
-    if (outcome !== undefined) await this.report(planned, outcome);
+    if (ends) await this.closeEpoch(epoch);
+  }
+
+  /** What was asked here before the run was started again holds, and is on record. True: the next step was left out. */
+  private async askedBefore(): Promise<boolean> {
+    for (;;) {
+      const { controls = [], stage, next, state } = this.at;
+      const [control, ...rest] = controls;
+      if (control === undefined || !isAskedAt(control, { stage, next, step: state.step })) return false;
+      this.at = { ...this.at, controls: rest };
+      if (control.action === 'skip') return true;
+      if (control.action === 'change') await this.change(control.fields ?? {});
+      if (control.action === 'stop' || control.action === 'budget') {
+        await this.end(control.reason ?? control.action);
+        return false;
+      }
+    }
   }
 
   private keep({ policy, memory, metrics, cost }: StepOutcome, { role }: PlannedStep): void {
@@ -177,9 +204,13 @@ class StageRun {
 
   /** Ends the run here: the epoch is closed, so that nothing of it is lost. */
   private async stop(action: 'stop' | 'budget', reason: string, at = this.now()): Promise<void> {
+    await this.record({ action, reason, at });
+    await this.end(reason);
+  }
+
+  private async end(reason: string): Promise<void> {
     const plan = planOf(this.at);
     const { next } = this.at;
-    await this.record({ action, reason, at });
     if (next > 0 && !endsEpoch(plan, next - 1)) await this.closeEpoch(plan[next - 1]!.epoch);
     this.at = { ...this.at, stopped: reason };
   }
@@ -193,11 +224,11 @@ class StageRun {
     };
   }
 
-  private async record(what: Omit<ControlMetrics, 'kind' | 'step' | 'index'>): Promise<void> {
-    const { run, state } = this.at;
+  private async record(what: Omit<ControlMetrics, 'kind' | 'step' | 'index' | 'stage' | 'next'>): Promise<void> {
+    const { run, state, stage, next } = this.at;
     const index = state.records ?? 0;
     this.at = { ...this.at, state: { ...state, records: index + 1 } };
-    await this.acts.recordMetrics({ run, metrics: { kind: 'control', step: state.step, index, ...what } });
+    await this.acts.recordMetrics({ run, metrics: { kind: 'control', step: state.step, index, stage, next, ...what } });
   }
 
   private now(): string {

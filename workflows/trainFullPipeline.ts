@@ -9,6 +9,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import { changedBefore } from '../core/control.js';
 import { countSteps } from '../core/schedule.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
@@ -85,7 +86,7 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
       onProgress,
       onPrepared: (prepared) => {
         config = completed(prepared.config);
-        asked.prepared(config);
+        asked.prepared(changedBefore(config, prepared.controls));
         searchAttributes = prepared.searchAttributes;
         progress = { ...progress, totalSteps: countSteps(prepared.config) };
         index(searchAttributes, { model: prepared.config.model });

@@ -68,6 +68,8 @@ export const controlMetricsSchema = z.strictObject({
   kind: z.literal('control'),
   step: z.int().nonnegative(), // policy updates done
   index: z.int().nonnegative(), // of the record in its run
+  stage: stageSchema.optional(), // records of earlier versions lack the place
+  next: z.int().nonnegative().optional(), // index in the stage's plan of the step that followed
   action: z.enum(['pause', 'resume', 'stop', 'change', 'skip', 'budget']),
   fields: z.record(z.string(), z.unknown()).optional(), // of a change
   reason: z.string().optional(), // of a skipped step or a budget

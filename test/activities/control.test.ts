@@ -51,7 +51,9 @@ describe('steering a run', () => {
       rates.slice(0, 3).every((rate) => rate !== 0.5) && rates.slice(3).every((rate) => rate === 0.5),
       `${rates}`,
     );
-    assert.deepEqual(await controls(), [{ kind: 'control', step: 3, index: 0, action: 'change', fields, at: AT }]);
+    assert.deepEqual(await controls(), [
+      { kind: 'control', step: 3, index: 0, stage: 5, next: 3, action: 'change', fields, at: AT },
+    ]);
   });
 
   it('a change enters the keys: the run ends with other bytes, and with the same ones when it is made again', async () => {
@@ -66,6 +68,39 @@ describe('steering a run', () => {
     assert.deepEqual(second.digests, first.digests);
     assert.notDeepEqual(first.digests, plain.digests);
     await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('a run that is started again does what was asked of it before at the same steps, and records nothing twice', async () => {
+    const fields = { ppo: { learningRate: 0.5 }, schedule: { alternatingSteps: 3 } };
+    const asked: Record<number, Request[]> = {
+      2: [{ kind: 'change', fields, at: AT }],
+      4: [{ kind: 'stop', at: AT }],
+    };
+    let failing = true;
+    const skipping: Activities = {
+      ...acts,
+      trainPolicy: (input) => {
+        if (failing && input.position.step === 4) throw new StepLeftOut('trainPolicy: no');
+        return acts.trainPolicy(input);
+      },
+    };
+    const first = await runPipeline(skipping, 'run', LONG, asking(asked));
+    const before = [await controls(), await listCheckpoints(world.deps.store, 'run')];
+    assert.deepEqual(
+      (await controls()).map(({ action, step, next }) => [action, step, next]),
+      [
+        ['change', 2, 2],
+        ['skip', 3, 3],
+        ['stop', 4, 5],
+      ],
+    );
+    failing = false;
+    const { calls } = world.engine;
+    calls.length = 0;
+    const again = await runPipeline(skipping, 'run', LONG, { now: () => AT });
+    assert.deepEqual([again.digests, again.stopped], [first.digests, first.stopped]);
+    assert.deepEqual([await controls(), await listCheckpoints(world.deps.store, 'run')], before);
+    assert.ok(!calls.includes('applyUpdate'), 'nothing finished is done again');
   });
 
   it('a shorter schedule closes the epoch that is over, a longer one goes on', async () => {
@@ -167,7 +202,7 @@ describe('steering a run', () => {
       [1, 2, 3, 4, 5, 6],
     );
     assert.deepEqual(await controls(), [
-      { kind: 'control', step: 3, index: 0, action: 'skip', reason: 'trainPolicy: no', at: AT },
+      { kind: 'control', step: 3, index: 0, stage: 5, next: 3, action: 'skip', reason: 'trainPolicy: no', at: AT },
     ]);
   });
 

@@ -78,6 +78,7 @@ describe('a worker process', () => {
       GAUNTLET_SANDBOX: 'wasm',
       GAUNTLET_DEVICE: 'auto',
       GAUNTLET_THREADS: '3',
+      GAUNTLET_BUILD_ID: '2026-05-01',
     });
     assert.deepEqual(options, {
       connection: { address: 'h:1' },
@@ -87,6 +88,7 @@ describe('a worker process', () => {
       sandbox: 'wasm',
       device: 'auto',
       threads: 3,
+      buildId: '2026-05-01',
     });
     assert.deepEqual(optionsFrom({}).roles, ['orchestrator', 'gpu', 'sandbox', 'cpu']);
   });

@@ -10,6 +10,7 @@ import { readMetrics } from '../../store/runs.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { record } from './golden.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
 /** One engine update a step. */
@@ -52,6 +53,12 @@ describe('a run under control', function () {
   }
   const records = async <T extends RunMetrics['kind']>(handle: WorkflowHandle, kind: T) =>
     (await readMetrics<RunMetrics>(world.deps.store, handle.workflowId)).filter((record) => record.kind === kind);
+
+  /** Of the run and of its first stage. */
+  async function recordAs(name: string, handle: WorkflowHandle): Promise<void> {
+    await record(`${name}-run`, handle);
+    await record(`${name}-stage`, host.client.workflow.getHandle(`${handle.workflowId}/stage-1`));
+  }
 
   /** Lets the update of step `n` of the run wait until it is released. */
   function holdUpdate(n: number): { reached: Promise<void>; release: () => void } {
@@ -105,6 +112,7 @@ describe('a run under control', function () {
     );
     assert.ok(asked.every(({ at }) => Math.abs(Date.parse(at) - Date.now()) < 60_000));
     assert.equal(result.stopped, undefined);
+    await recordAs('controlled', handle);
   });
 
   it('keeps what was asked across its stages', async () => {
@@ -197,6 +205,7 @@ describe('a run under control', function () {
       assert.deepEqual(result.digests, (await expected()).digests);
       assert.deepEqual((await handle.describe()).searchAttributes.GauntletFailure ?? [null], [null]);
       assert.equal((await progressOf(handle)).failure, undefined);
+      await recordAs('waited', handle);
     });
 
     it('may fail again, and waits again', async () => {
@@ -242,6 +251,7 @@ describe('a run under control', function () {
       broken(1);
       const atOnce = await start({ ...RUN, failure: { onFailure: 'fail' } });
       await assert.rejects(atOnce.result(), WorkflowFailedError);
+      await recordAs('failed', atOnce);
       const limited = await start({ ...RUN, seed: 8, failure: { waitHours: 0.0003 } });
       await until(limited, ({ state }) => state === 'waiting' || state === 'failed');
       await assert.rejects(limited.result(), WorkflowFailedError);

@@ -7,7 +7,7 @@ import { TASK_QUEUES } from '../../core/queues.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 import { createLogger } from '../../workers/logger.js';
-import { type RunningWorkers, startWorkers } from '../../workers/start.js';
+import { type RunningWorkers, type StartOptions, startWorkers } from '../../workers/start.js';
 import type { Doubles } from '../support/doubles.js';
 
 /** For `before`: skips where there is no Temporal CLI, unless one is required. */
@@ -43,13 +43,18 @@ export async function startServer(options: { port?: number; folder?: string } = 
   };
 }
 
-export function workersOver(server: TemporalServer, { deps, folder }: Doubles): Promise<RunningWorkers> {
+export function workersOver(
+  server: TemporalServer,
+  { deps, folder }: Doubles,
+  options: Partial<StartOptions> = {},
+): Promise<RunningWorkers> {
   return startWorkers({
     connection: server.connection,
     namespace: server.namespace,
     store: folder,
     log: createLogger('error'),
     deps: async (searchAttributes) => ({ deps: { ...deps, searchAttributes }, close: async () => undefined }),
+    ...options,
   });
 }
 

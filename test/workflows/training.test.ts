@@ -1,27 +1,23 @@
 import assert from 'node:assert/strict';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
-import { packageRoot } from '../../data/paths.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import type { SolveProblemsResult } from '../../workflows/solveProblems.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { record, recorded } from './golden.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
-const HISTORIES = `${packageRoot()}/test/workflows/histories`;
 const ONE_STAGE = {
   ...SMALL_RUN,
   schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 0 },
 };
-/** Recorded histories and the ids of their workflows. */
-const RECORDED = { trainFullPipeline: 'whole', trainStage: 'whole/stage-1', solveProblems: 'solve' };
 
 describe('training as a workflow', function () {
   this.timeout(180_000);
@@ -148,16 +144,8 @@ describe('training as a workflow', function () {
     await record('solveProblems', handle);
   });
 
-  it('the histories recorded when the workflows were written still replay', async () => {
-    const workflowBundleOption = { codePath: await workflowBundle() };
-    for (const [name, workflowId] of Object.entries(RECORDED)) {
-      const history = JSON.parse(await readFile(`${HISTORIES}/${name}.json`, 'utf8')) as unknown;
-      await Worker.runReplayHistory({ workflowBundle: workflowBundleOption }, history, workflowId);
-    }
-  });
-
   it('a history in which another activity ran does not replay', async () => {
-    const text = await readFile(`${HISTORIES}/trainStage.json`, 'utf8');
+    const text = JSON.stringify(await recorded('trainStage'));
     const history = JSON.parse(text.replace('"executeSuite"', '"summariseEvaluation"')) as unknown;
     const replay = Worker.runReplayHistory(
       { workflowBundle: { codePath: await workflowBundle() } },
@@ -166,10 +154,4 @@ describe('training as a workflow', function () {
     );
     await assert.rejects(replay, { name: 'DeterminismViolationError' });
   });
-
-  /** With GAUNTLET_RECORD_HISTORIES set, today's histories become the recorded ones. */
-  async function record(name: keyof typeof RECORDED, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
-    if (!process.env.GAUNTLET_RECORD_HISTORIES) return;
-    await writeFile(`${HISTORIES}/${name}.json`, `${historyToJSON(await handle.fetchHistory())}\n`);
-  }
 });

@@ -1,0 +1,43 @@
+// Recorded histories: with GAUNTLET_RECORD_HISTORIES set, those that tests come upon become the recorded ones.
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import type { WorkflowHandle } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { packageRoot } from '../../data/paths.js';
+
+const FOLDER = `${packageRoot()}/test/workflows/histories`;
+
+interface Payload {
+  data?: string; // base64
+}
+
+/** As `temporal workflow show --output json` writes it, as far as tests look at it. */
+export interface RecordedHistory {
+  events: Record<string, unknown>[];
+}
+
+export async function record(name: string, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
+  if (!process.env.GAUNTLET_RECORD_HISTORIES) return;
+  await writeFile(`${FOLDER}/${name}.json`, `${historyToJSON(await handle.fetchHistory())}\n`);
+}
+
+export async function recordedNames(): Promise<string[]> {
+  return (await readdir(FOLDER)).map((file) => file.replace(/\.json$/, '')).sort();
+}
+
+export async function recorded(name: string): Promise<RecordedHistory> {
+  return JSON.parse(await readFile(`${FOLDER}/${name}.json`, 'utf8')) as RecordedHistory;
+}
+
+/** Ids are part of what a run asks for: its stages are called after it. */
+export function workflowIdOf({ events }: RecordedHistory): string {
+  return (events[0]!.workflowExecutionStartedEventAttributes as { workflowId: string }).workflowId;
+}
+
+/** Sizes in bytes of everything that the events carry for workflows and activities. */
+export function payloadSizes(value: unknown): number[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { payloads } = value as { payloads?: Payload[] };
+  const own = Array.isArray(payloads) ? payloads.map(({ data }) => Buffer.from(data ?? '', 'base64').length) : [];
+  const rest = Object.entries(value).filter(([name]) => name !== 'payloads' || !Array.isArray(payloads));
+  return [...own, ...rest.flatMap(([, below]) => payloadSizes(below))];
+}

@@ -1,0 +1,121 @@
+// What histories hold: those recorded still replay, every payload is small, and a training step costs few events.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { resolveConfig } from '../../core/presets.js';
+import { countSteps } from '../../core/schedule.js';
+import { workflowBundle } from '../../workers/bundle.js';
+import { createLogger } from '../../workers/logger.js';
+import { installRuntime } from '../../workers/start.js';
+import { doubles } from '../support/doubles.js';
+import { payloadSizes, recorded, recordedNames, workflowIdOf } from './golden.js';
+import { needTemporal, startRun, startServer, workersOver } from './server.js';
+
+const PAYLOAD_BYTES = 8 * 1024;
+const EVENTS_PER_STEP = 80;
+
+const terminal = (events: Record<string, unknown>[]): string =>
+  String(events.at(-1)!.eventType).replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '');
+
+describe('recorded histories', function () {
+  this.timeout(60_000);
+
+  before(() => installRuntime(createLogger('fatal')));
+
+  it('are of runs that completed, failed, waited for a person and were steered', async () => {
+    const ends = new Map<string, string>();
+    for (const name of await recordedNames()) ends.set(name, terminal((await recorded(name)).events));
+    const expected = {
+      ...{ trainFullPipeline: 'COMPLETED', trainStage: 'COMPLETED', solveProblems: 'COMPLETED' },
+      ...{ 'controlled-run': 'COMPLETED', 'controlled-stage': 'COMPLETED' },
+      ...{ 'waited-run': 'COMPLETED', 'waited-stage': 'COMPLETED' },
+      ...{ 'failed-run': 'FAILED', 'failed-stage': 'FAILED' },
+    };
+    assert.deepEqual(Object.fromEntries([...ends].sort()), Object.fromEntries(Object.entries(expected).sort()));
+    const has = async (name: string, type: string): Promise<boolean> =>
+      (await recorded(name)).events.some(({ eventType }) => String(eventType).includes(type));
+    assert.ok(await has('controlled-run', 'UPDATE_ACCEPTED'), 'requests came as updates');
+    assert.ok(await has('waited-stage', 'SIGNALED'), 'the decision reached the stage');
+    assert.ok(await has('waited-stage', 'ACTIVITY_TASK_FAILED'));
+  });
+
+  it('still replay', async () => {
+    const codePath = await workflowBundle();
+    for (const name of await recordedNames()) {
+      const history = await recorded(name);
+      await Worker.runReplayHistory({ workflowBundle: { codePath } }, history, workflowIdOf(history));
+    }
+  });
+
+  it('do not replay when what they did is changed', async () => {
+    const codePath = await workflowBundle();
+    for (const [name, activity, other] of [
+      ['controlled-stage', 'reviseRun', 'recordMetrics'],
+      ['waited-stage', 'trainPolicy', 'computeRewards'],
+      ['failed-run', 'prepareRun', 'renderReport'],
+    ] as const) {
+      const text = JSON.stringify(await recorded(name)).replace(`"${activity}"`, `"${other}"`);
+      const history = JSON.parse(text) as unknown;
+      const id = workflowIdOf(await recorded(name));
+      const replay = Worker.runReplayHistory({ workflowBundle: { codePath } }, history, id);
+      await assert.rejects(replay, { name: 'DeterminismViolationError' }, name);
+    }
+  });
+
+  it('hold no payload over 8 KB', async () => {
+    for (const name of await recordedNames()) {
+      const sizes = payloadSizes(await recorded(name));
+      assert.ok(sizes.length > 10, `${name}: ${sizes.length} payloads`);
+      assert.ok(Math.max(...sizes) < PAYLOAD_BYTES, `${name}: ${Math.max(...sizes)} bytes`);
+    }
+  });
+});
+
+describe('the history of the tiny preset', function () {
+  this.timeout(170_000);
+
+  it('is at most 80 events a training step, run and stages together, and no payload is over 8 KB', async function () {
+    needTemporal(this);
+    const host = await startServer();
+    const world = await doubles();
+    const workers = await workersOver(host.server, world);
+    try {
+      // few problems: how many there are does not change what is asked for
+      const config = {
+        preset: 'tiny',
+        batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
+        evaluation: { problems: 2, testProblems: 2 },
+      };
+      await (await startRun(host.client, 'tiny', config)).result();
+      const steps = countSteps(resolveConfig(config));
+      assert.equal(steps, 60);
+      let events = 0;
+      let largest = 0;
+      const ids = ['tiny', ...[1, 2, 3, 4, 5].map((stage) => `tiny/stage-${stage}`)];
+      for (const id of ids) {
+        let { runId } = await host.client.workflow.getHandle(id).describe();
+        for (let next: string | undefined = runId; next !== undefined; ) {
+          runId = next;
+          const history = await host.client.workflow.getHandle(id, runId).fetchHistory();
+          events += history.events?.length ?? 0;
+          const plain = JSON.parse(historyToJSON(history)) as unknown;
+          largest = Math.max(largest, ...payloadSizes(plain));
+          const [first] = history.events ?? [];
+          // a stage continues as new: the latest comes first
+          next = first?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
+        }
+      }
+      console.log(
+        `      ${events} events, ${(events / steps).toFixed(1)} a step; the largest payload ${largest} bytes`,
+      );
+      assert.ok(events / steps <= EVENTS_PER_STEP, `${events} events of ${steps} steps`);
+      assert.ok(events > 20 * steps, 'the stages are counted');
+      assert.ok(largest > 100 && largest < PAYLOAD_BYTES, `${largest} bytes`);
+    } finally {
+      await workers.shutdown();
+      await host.close();
+      await rm(world.folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,24 @@
+// Whether today's workflows can go on with an execution: its history is replayed against them, as a worker would.
+
+import type { temporal } from '@temporalio/proto';
+import { Worker } from '@temporalio/worker';
+import { DeterminismViolationError } from '@temporalio/workflow';
+import { dataConverter } from '../infra/payloadCodec.js';
+import { workflowBundle } from './bundle.js';
+import { createLogger } from './logger.js';
+import { installRuntime } from './start.js';
+
+type History = temporal.api.history.v1.IHistory;
+
+/** The first line of why not; undefined where they can. */
+export async function misfitOf(history: History, workflowId: string): Promise<string | undefined> {
+  installRuntime(createLogger('fatal'));
+  const options = { workflowBundle: { codePath: await workflowBundle() }, dataConverter: dataConverter(process.env) };
+  try {
+    await Worker.runReplayHistory(options, history, workflowId);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DeterminismViolationError) return error.message.split('\n')[0]!;
+    throw error;
+  }
+}
