@@ -106,9 +106,6 @@ describe('the history of the tiny preset', function () {
           next = first?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
         }
       }
-      console.log(
-        `      ${events} events, ${(events / steps).toFixed(1)} a step; the largest payload ${largest} bytes`,
-      );
       assert.ok(events / steps <= EVENTS_PER_STEP, `${events} events of ${steps} steps`);
       assert.ok(events > 20 * steps, 'the stages are counted');
       assert.ok(largest > 100 && largest < PAYLOAD_BYTES, `${largest} bytes`);
