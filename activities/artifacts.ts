@@ -4,7 +4,7 @@ import type { BugArchive } from '../core/rewards/archive.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
 import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema } from '../core/schema/config.js';
-import type { Verdict } from '../core/schema/execution.js';
+import type { TypeVerdict, Verdict } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Value } from '../core/schema/value.js';
@@ -51,6 +51,7 @@ export interface Cell {
   candidates: { sample: number; empty: boolean }[];
   suite: SuiteTest[]; // given tests (origin 'baseline', hidden ones too), then valid generated ones
   verdicts: Verdict[][]; // candidate × suite
+  types?: TypeVerdict[]; // one a candidate, where the configuration asks for a type check
   turns: ValidatedTurn[];
 }
 

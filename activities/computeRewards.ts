@@ -1,6 +1,6 @@
 // From verdicts to rewards, advantages and trajectories. All formulas are core's; this file only lines things up.
-import { countTests, meanRates, testRates } from '../core/rewards/counts.js';
-import { type JudgedTurn, REWARD_RULES } from '../core/rewards/rewards.js';
+import { countTests, meanRates, testRates, typeCheckRate } from '../core/rewards/counts.js';
+import { type JudgedTurn, REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
 import { addToPool, inputKey, suiteRates } from '../core/rewards/suite.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
 import type { Role } from '../core/schema/chain.js';
@@ -50,7 +50,10 @@ async function rewardGenerator(
   const chains = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
   const rule = REWARD_RULES[config.reward.scheme];
   const groups = cells.map((cell) =>
-    chains.get(cell.problemId)!.map(({ turns }, c) => ({ turns, reward: rule.generator(cell.verdicts[c]!) })),
+    chains.get(cell.problemId)!.map(({ turns }, c) => ({
+      turns,
+      reward: rule.generator(cell.verdicts[c]!) - typePenalty(cell.types?.[c], config.typeCheck.weight),
+    })),
   );
   const emptyOutputs = cells.flatMap((cell) => cell.candidates).filter(({ empty }) => empty).length;
   return { groups, memory: input.memory, emptyOutputs };
@@ -107,6 +110,7 @@ function rewardMetrics({ groups }: Rewarded, cells: Cell[], role: Role): Omit<Re
   const turns = cells.flatMap((cell) => cell.turns.map((turn) => judgeTurn(cell, turn)));
   const counts = countTests(turns);
   const { validity, uniqueInputs } = testRates(counts);
+  const typed = typeCheckRate(cells.flatMap((cell) => cell.types ?? []));
   return {
     reward,
     rewardStd: Math.sqrt(mean(rewards.map((r) => (r - reward) ** 2))),
@@ -117,5 +121,6 @@ function rewardMetrics({ groups }: Rewarded, cells: Cell[], role: Role): Omit<Re
     ...(uniqueInputs === undefined ? {} : { uniqueInputs }),
     ...(counts.turns === 0 || role === 'generator' ? {} : { bugCatchRate: counts.catchingTurns / counts.turns }),
     suiteSize: mean(cells.map((cell) => cell.suite.length)),
+    ...(typed === undefined ? {} : { typeCheckRate: typed }),
   };
 }

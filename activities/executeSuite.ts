@@ -6,16 +6,23 @@ import type { Problem, TestCase } from '../core/schema/problem.js';
 import { type Cell, type ChainList, problemOf, readConfig, readProblems, type TestBatch } from './artifacts.js';
 import { chainReader } from './generateTests.js';
 import type { Scope } from './scope.js';
-import { buildSuite, candidateJobs, judge, type Question, readTurns, referenceJobs, toCell } from './suites.js';
+import { buildSuite, candidateJobs, codeOf, judge, type Question, readTurns, referenceJobs, toCell } from './suites.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 
 export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const questions = await readQuestions(scope, input, byId);
-  const { cells, executions } = await runQuestions(scope, config, questions);
+  // the chains of targets were written, and checked, before
+  const isChecked = config.typeCheck.enabled && input.per === 'problem';
+  if (isChecked) await (await scope.deps.sandbox(config)).checkTypes([]); // refused before anything is run
+  const judged = await runQuestions(scope, config, questions);
+  const { executions } = judged;
+  const cells = isChecked ? await withTypes(scope, config, questions, judged.cells) : judged.cells;
   return { verdicts: await scope.store.putJson(cells), executions, ...summarise(cells) };
 }
+
+const HEARTBEAT_MS = 1000; // while types are checked
 
 interface Judged {
   cells: Cell[];
@@ -47,6 +54,22 @@ export async function runQuestions(scope: Scope, config: RunConfig, questions: Q
     return toCell(question, config, suites[q]!, built[q]!.turns, verdicts);
   });
   return { cells, executions: references.jobs.length + jobs.length };
+}
+
+/** The cells with the types of their candidates. Each distinct program is checked once. */
+async function withTypes(scope: Scope, config: RunConfig, questions: Question[], cells: Cell[]): Promise<Cell[]> {
+  const sandbox = await scope.deps.sandbox(config);
+  const codes = questions.map(({ problem, candidates }) => candidates.map((chain) => codeOf(chain, problem, config)));
+  const distinct = [...new Set(codes.flat())].filter((code) => code !== '');
+  const beat = setInterval(() => scope.heartbeat(), HEARTBEAT_MS);
+  try {
+    const jobs = distinct.map((code, i) => ({ id: String(i), code }));
+    const reports = jobs.length > 0 ? await sandbox.checkTypes(jobs, { signal: scope.signal }) : [];
+    const verdictOf = new Map(distinct.map((code, i) => [code, reports[i]!.verdict]));
+    return cells.map((cell, q) => ({ ...cell, types: codes[q]!.map((code) => verdictOf.get(code) ?? 'unparsed') }));
+  } finally {
+    clearInterval(beat);
+  }
 }
 
 async function readQuestions(scope: Scope, input: ExecuteSuiteInput, byId: Map<string, Problem>): Promise<Question[]> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import type { Role } from '../core/schema/chain.js';
-import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
+import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
@@ -65,6 +65,7 @@ export async function prepareSolving(scope: Scope, given: SolveProblemsInput): P
 async function solvingConfig(scope: Scope, input: SolveProblemsInput): Promise<RunConfig> {
   const fields = {
     problems: input.source ?? 'tiny',
+    typeCheck: typeCheckSchema.parse({}), // a figure of runs
     ...(input.model === undefined ? {} : { model: input.model }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),
   };

@@ -2,11 +2,10 @@
 // and the run's record says why. Done once a run: a verdict at the edge of a limit must not change under a resumed one.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
-import type { RunConfig } from '../core/schema/config.js';
 import { type Problem, SPLITS } from '../core/schema/problem.js';
 import { examineProblem } from '../sandbox/healthGate.js';
 import { canonicalJson } from '../store/canonicalJson.js';
-import { readProblems } from './artifacts.js';
+import { readConfig, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
 
@@ -49,8 +48,9 @@ async function recordOf(scope: Scope, run: QuarantineProblemsInput['run'], probl
   const { store, deps } = scope;
   const known = await readRecord(scope, run);
   if (known) return known;
-  const config = await store.getJson<RunConfig>(run.config);
+  const config = await readConfig(store, run);
   const sandbox = await deps.sandbox(config);
+  if (config.typeCheck.enabled) await sandbox.checkTypes([]); // refused before hours of work
   const quarantined: Quarantine['quarantined'] = [];
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);

@@ -1,6 +1,6 @@
 // Rates of a policy from verdicts: a problem passes if its program passes every hidden test; a bug is caught if a valid
 // test of the turn fails a program that fails a hidden test.
-import { countTests, exposedShare, testRates } from '../core/rewards/counts.js';
+import { countTests, exposedShare, testRates, typeCheckRate } from '../core/rewards/counts.js';
 import { passShare } from '../core/rewards/rewards.js';
 import type { Verdict } from '../core/schema/execution.js';
 import type { Cell } from './artifacts.js';
@@ -13,7 +13,10 @@ export async function summariseEvaluation(scope: Scope, input: SummariseEvaluati
   const read = (digest: string): Promise<Cell[]> => scope.store.getJson<Cell[]>(digest);
   const summary: EvaluationSummary = {};
   if (input.sampled) {
-    const programs = (await read(input.sampled)).flatMap((cell) => cell.verdicts);
+    const cells = await read(input.sampled);
+    const programs = cells.flatMap((cell) => cell.verdicts);
+    const typed = typeCheckRate(cells.flatMap((cell) => cell.types ?? []));
+    if (typed !== undefined) summary.typeCheckRate = typed;
     summary.passRate = mean(programs.map(passesAll));
     summary.reward = mean(programs.map((verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts)))) - 0.5;
   }

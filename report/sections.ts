@@ -8,12 +8,15 @@ import { steps } from './series.js';
 
 type Rates = Partial<EvaluationRates>;
 
-const RATES: readonly [key: keyof EvaluationRates, title: string, meaning: string][] = [
+type Row<Key> = readonly [key: Key, title: string, meaning: string];
+
+const RATES: readonly Row<Exclude<keyof EvaluationRates, 'typeCheckRate'>>[] = [
   ['passRate', 'Solved, sampled', 'programs that pass every hidden test, one sample a problem'],
   ['greedyPassRate', 'Solved, greedy', 'the same with the most likely token each time'],
   ['testValidity', 'Valid tests', 'generated tests that the reference solution agrees with'],
   ['bugCatchRate', 'Bugs caught', 'sets of tests of which a valid one fails the program it was written for'],
 ];
+const TYPES: Row<'typeCheckRate'> = ['typeCheckRate', 'Types check', 'sampled programs without an error of types'];
 
 export function headline(data: ReportData): Html {
   const { result, config } = data;
@@ -44,7 +47,7 @@ export function beforeAfter(data: ReportData): Html | undefined {
 ${table({
   caption: `Test split; “after” is ${result.best}${withControl ? '; the last column is the same run without a discriminator' : ''}.`,
   head: ['rate', 'before', 'after', 'change', ...(withControl ? ['without a discriminator'] : [])],
-  rows: RATES.map(([key, title, meaning]) => ({
+  rows: [...RATES, ...(result.before.typeCheckRate === undefined ? [] : [TYPES])].map(([key, title, meaning]) => ({
     cells: [
       html`${title}<br><small>${meaning}</small>`,
       percent(result.before[key]),

@@ -1,5 +1,5 @@
 // The port: untrusted programs and inputs go in, plain values come out. Backends share this file and the guest only.
-import type { ExecutionJob, ExecutionResult, TestJob, TestRun } from '../core/schema/execution.js';
+import type { ExecutionJob, ExecutionResult, TestJob, TestRun, TypeJob, TypeReport } from '../core/schema/execution.js';
 
 export interface SandboxInfo {
   kind: 'docker' | 'wasm';
@@ -21,5 +21,10 @@ export interface Sandbox {
   run(jobs: ExecutionJob[], options?: RunOptions): Promise<ExecutionResult[]>;
   /** Runs test source against programs, each in a process of its own. @throws as `run`; SANDBOX_UNAVAILABLE for a style that this machine lacks */
   runTests(jobs: TestJob[], options?: RunOptions): Promise<TestRun[]>;
+  /**
+   * Checks the types of programs, each by itself, without running them.
+   * @throws as `run`; SANDBOX_UNAVAILABLE where there is no checker, for no jobs too: so it can be asked beforehand
+   */
+  checkTypes(jobs: TypeJob[], options?: RunOptions): Promise<TypeReport[]>;
   close(): Promise<void>;
 }

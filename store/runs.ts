@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
-import { runConfigSchema } from '../core/schema/config.js';
+import { runConfigSchema, runIdentity } from '../core/schema/config.js';
 import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson } from './canonicalJson.js';
@@ -52,7 +52,8 @@ export async function createRun(store: Store, runId: string, facts: RunFacts): P
     if (present.sealed) await sealRecord(store, runId, MANIFEST);
     return present;
   }
-  const what = other === 'configDigest' ? `other ${differing(present.config, config)}` : `another ${other}`;
+  const what =
+    other === 'configDigest' ? `other ${differing(runIdentity(present.config), config)}` : `another ${other}`;
   throw new GauntletError('RUN_EXISTS', `run ${runId} exists with ${what}`);
 }
 
@@ -60,8 +61,10 @@ export async function createRun(store: Store, runId: string, facts: RunFacts): P
 export async function readRun(store: Store, runId: string): Promise<RunManifest> {
   const bytes = await readRecord(store, runId, MANIFEST);
   if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no run ${runId} in ${store.url}`);
-  const parsed = runManifestSchema.safeParse(parseJson(bytes));
-  const whole = parsed.success && parsed.data.configDigest === digestJson(parsed.data.config);
+  const written = parseJson(bytes) as { config?: unknown } | undefined;
+  const parsed = runManifestSchema.safeParse(written);
+  // as it was written: a field that was not there yet has its default only now
+  const whole = parsed.success && parsed.data.configDigest === digestJson(written?.config);
   if (!whole || parsed.data.runId !== runId) {
     throw new GauntletError('CORRUPT_ARTIFACT', `${MANIFEST} of run ${runId} is damaged in ${store.url}`);
   }

@@ -1,8 +1,13 @@
 // Rates that are logged beside rewards. Each is a share in 0..1, undefined where there is nothing to divide by.
+import type { TypeVerdict } from '../schema/execution.js';
 import type { JudgedTurn } from './rewards.js';
 import type { SuiteRates } from './suite.js';
 
 const share = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
+
+/** Of programs whose types were checked, those without an error; a missing program does not check. */
+export const typeCheckRate = (verdicts: readonly TypeVerdict[]): number | undefined =>
+  share(verdicts.filter((verdict) => verdict === 'ok').length, verdicts.length);
 
 /** Mean of what is defined. */
 export function meanOf(values: readonly (number | undefined)[]): number | undefined {

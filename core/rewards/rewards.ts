@@ -1,7 +1,7 @@
 // Rewards of both roles, by scheme. docs/method.md states the formulas; this table is what runs.
 
 import type { RunConfig } from '../schema/config.js';
-import type { Verdict } from '../schema/execution.js';
+import type { TypeVerdict, Verdict } from '../schema/execution.js';
 
 export type Scheme = RunConfig['reward']['scheme'];
 
@@ -47,6 +47,13 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
       ),
   },
 };
+
+/**
+ * What a type check takes off the generator's reward. Nothing is ever added: only passed tests earn something.
+ * `verdict` undefined: none was made.
+ */
+export const typePenalty = (verdict: TypeVerdict | undefined, weight: number): number =>
+  verdict === undefined || verdict === 'ok' ? 0 : weight;
 
 const weighted = (share: Fractions, { valid, invalid, caught }: RewardOptions['weights']): number =>
   valid * share.credit - invalid * share.invalid + caught * share.caught;

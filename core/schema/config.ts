@@ -84,6 +84,12 @@ export const rewardSchema = z.strictObject({
     .prefault({}),
 });
 
+/** A static check of the programs' types, beside the tests. */
+export const typeCheckSchema = z.strictObject({
+  enabled: z.boolean().default(false),
+  weight: share.default(0), // of the generator's reward, taken off a program that does not check
+});
+
 const limit = z.number().positive().nullable().default(null); // null: none
 
 /** What a run may spend in all; it ends before the step that would pass one. */
@@ -153,6 +159,7 @@ const fieldsSchema = z.strictObject({
   advantage: advantageSchema.prefault({}),
   credit: z.enum(['stage', 'suffix']).default('stage'),
   reward: rewardSchema.prefault({}),
+  typeCheck: typeCheckSchema.prefault({}),
   evaluation: z
     .strictObject({
       problems: positiveInt.default(64), // of the validation split, after every epoch
@@ -177,6 +184,10 @@ export const runConfigSchema = fieldsSchema
   .refine(({ mode, discriminator }) => mode !== 'unified' || discriminator.model === null, {
     path: ['discriminator', 'model'],
     message: "must be left out in mode 'unified': one adapter fits one base",
+  })
+  .refine(({ typeCheck }) => typeCheck.enabled || typeCheck.weight === 0, {
+    path: ['typeCheck', 'weight'],
+    message: 'needs typeCheck.enabled: true',
   });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
@@ -185,8 +196,10 @@ export type EngineConfig = RunConfig['engine'];
 /** A configuration without what changes no result: where it computes, how much it may spend, what a failure does. */
 export function runIdentity(config: RunConfig): RunConfig {
   const { quantization, groupSize } = config.engine;
+  const { typeCheck, ...fields } = config;
   return {
-    ...config,
+    ...(fields as RunConfig), // one without a type check is the run that it was before there were any
+    ...(typeCheck?.enabled ? { typeCheck } : {}),
     engine: engineSchema.parse({ quantization, groupSize }),
     budget: budgetSchema.parse({}),
     failure: failureSchema.parse({}),

@@ -84,3 +84,19 @@ export const testRunSchema = z.strictObject({
   ms: z.number(),
 });
 export type TestRun = z.infer<typeof testRunSchema>;
+
+/** One program to be checked by a static type checker. It is read, never run. */
+export const typeJobSchema = z.strictObject({ id: z.string(), code: z.string() });
+export type TypeJob = z.infer<typeof typeJobSchema>;
+
+/** unparsed: no Python. unchecked: the checker met a limit or failed over this text. */
+export const typeVerdictSchema = z.enum(['ok', 'errors', 'unparsed', 'unchecked']);
+export type TypeVerdict = z.infer<typeof typeVerdictSchema>;
+
+export const typeReportSchema = z.strictObject({
+  id: z.string(),
+  verdict: typeVerdictSchema,
+  errors: z.int().nonnegative(),
+  messages: z.array(z.string()), // the first few, for people
+});
+export type TypeReport = z.infer<typeof typeReportSchema>;

@@ -18,6 +18,7 @@ export const rewardMetricsSchema = z.strictObject({
   uniqueInputs: rate.optional(), // distinct inputs over generated tests
   emptyOutputs: z.int(), // answers without a program, or without a single test
   suiteSize: z.number(), // mean tests in a suite
+  typeCheckRate: rate.optional(), // programs without an error of types; absent where none was asked for
 });
 export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;
 

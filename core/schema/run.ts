@@ -9,6 +9,7 @@ export const evaluationRatesSchema = z.strictObject({
   greedyPassRate: rate,
   testValidity: rate,
   bugCatchRate: rate,
+  typeCheckRate: rate.optional(), // sampled programs without an error of types; absent where none was asked for
 });
 export type EvaluationRates = z.infer<typeof evaluationRatesSchema>;
 

@@ -1,10 +1,11 @@
-// The backend for real use: containers of a pool, one image for programs and one for test source.
+// The backend for real use: containers of a pool, one image for programs, one for test source and type checks.
 import os from 'node:os';
 import { GauntletError } from '../../core/errors.js';
 import type { Isolation, Language, Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { TestPool } from '../split.js';
+import { TypePool } from '../typeCheck.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
@@ -79,7 +80,12 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     throw error;
   }
 
-  const start = async (spec: { packages: Packages; memoryMb: number; preload: string[]; guest?: 'tester' }) => {
+  const start = async (spec: {
+    packages: Packages;
+    memoryMb: number;
+    preload: string[];
+    guest?: 'tester' | 'checker';
+  }) => {
     const image = await ensureImage(docker, spec.packages, log);
     return ContainerGuest.start(fleet, { image, isolation, runtime, remapped, ...spec });
   };
@@ -95,6 +101,13 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
         }),
       tests: ({ memoryMb }) => start({ packages: 'numpy', memoryMb, preload: ['pytest', 'numpy'], guest: 'tester' }),
     },
+  });
+
+  const types = new TypePool({
+    size,
+    spares: isolation === 'strict' ? size : 0,
+    patienceMs: PATIENCE_MS,
+    open: ({ memoryMb }) => start({ packages: 'numpy', memoryMb, preload: [], guest: 'checker' }),
   });
 
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
@@ -114,9 +127,15 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
         throw new GauntletError('SANDBOX_UNAVAILABLE', `test source runs Python, not ${language}`);
       return tests.run(jobs, options);
     },
+    checkTypes: async (jobs, options) => {
+      if (language !== 'python')
+        throw new GauntletError('SANDBOX_UNAVAILABLE', `a type check reads Python, not ${language}`);
+      await ensureImage(docker, 'numpy', log);
+      return types.run(jobs, options);
+    },
     close: async () => {
       closed = true;
-      await Promise.all([...pools.values(), tests].map((pool) => pool.close()));
+      await Promise.all([...pools.values(), tests, types].map((pool) => pool.close()));
       await fleet.close();
     },
   };

@@ -14,7 +14,7 @@ export interface ContainerSpec {
   remapped?: boolean; // the daemon maps few uids into containers
   plain?: boolean; // only jobs of values: a process gives up its rights ahead of its job
   preload?: readonly string[]; // modules that pid 1 imports before the first program comes
-  guest?: 'forkserver' | 'tester'; // what it runs: programs (default), or test source
+  guest?: 'forkserver' | 'tester' | 'checker'; // what it does: runs programs (default) or test source, or checks types
 }
 
 const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // beside the memory of the program

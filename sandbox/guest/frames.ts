@@ -53,9 +53,10 @@ export const endedFrameSchema = z.strictObject({
   retire: z.boolean(),
 });
 
-/** One child that the host talks to: it holds a program, or runs tests. */
+/** One child that the host talks to: it holds a program, runs tests, or checks the types of a program that never runs. */
 export type SessionSpec =
   | { role: 'program'; code: string; first: number } // numbers of its objects start at `first`
+  | { role: 'types'; code: string }
   | { role: 'tests'; style: 'assert' | 'pytest'; files: Record<string, string>; entry: string | null; skip: string[] };
 
 export interface JobFrame {

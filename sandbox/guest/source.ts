@@ -7,6 +7,7 @@ const SERVER = ['cgroup.py', 'sweep.py', 'plain.py', 'session.py', 'forkserver.p
 const GUESTS = {
   forkserver: ['runner.py', 'stdio.py', 'calling.py', 'exchange.py', 'program.py', ...SERVER],
   tester: ['runner.py', 'exchange.py', 'stubs.py', 'tester.py', 'pytests.py', ...SERVER],
+  checker: ['runner.py', 'exchange.py', 'checker.py', ...SERVER],
   wasm: [
     'runner.py',
     'stdio.py',

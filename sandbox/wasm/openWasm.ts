@@ -51,6 +51,9 @@ export async function openWasm({
         );
       return tests.run(jobs, options);
     },
+    checkTypes: async () => {
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs --sandbox docker: there is no mypy here');
+    },
     close: async () => {
       await Promise.all([pool.close(), tests.close()]);
     },

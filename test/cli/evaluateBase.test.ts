@@ -47,6 +47,7 @@ function familySandbox(set: readonly TinyProblem[]): Sandbox {
   return {
     info: { kind: 'wasm', description: 'interpreter', boundary: false },
     runTests: async () => [],
+    checkTypes: async () => [],
     run: async (jobs) =>
       jobs.map(({ id, code, inputs }) => ({
         id,

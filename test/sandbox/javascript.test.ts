@@ -105,6 +105,7 @@ describe('the sandbox of JavaScript', function () {
   it('test source is Python, and refused', async () => {
     const job = { id: 'a', code: '', style: 'assert' as const, files: { 'a.py': 'assert True' } };
     await assert.rejects(sandbox!.runTests([job]), /test source runs Python, not javascript/);
+    await assert.rejects(sandbox!.checkTypes([]), /a type check reads Python, not javascript/);
   });
 
   it('WebAssembly has none of it', async () => {

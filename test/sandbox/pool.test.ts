@@ -218,6 +218,7 @@ describe('programs with tests', () => {
     const sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
       runTests: async () => [],
+      checkTypes: async () => [],
       run: async (given: ExecutionJob[]) => {
         seen = given;
         return given.map(({ id }) => ({ id, calls: [value(1), value(2)], ms: 5 }));
@@ -234,6 +235,7 @@ describe('programs with tests', () => {
     const sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
       run: async () => [],
+      checkTypes: async () => [],
       runTests: async (jobs: TestJob[]) => {
         seen = jobs;
         const tests = [

@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import type { ActivityDeps } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import { uniformAt } from '../../core/random.js';
-import type { CallResult, ExecutionJob, ExecutionResult, TestRun } from '../../core/schema/execution.js';
+import type {
+  CallResult,
+  ExecutionJob,
+  ExecutionResult,
+  TestRun,
+  TypeJob,
+  TypeReport,
+} from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/session/engine.js';
@@ -63,6 +70,15 @@ export class FakeSandbox implements Sandbox {
   }
   async runTests(): Promise<TestRun[]> {
     throw new GauntletError('SANDBOX_UNAVAILABLE', 'the double runs no test source');
+  }
+  readonly typeJobs: TypeJob[] = [];
+  /** Of the programs above: an endless loop has an error of types, what does not parse is unparsed. */
+  async checkTypes(jobs: TypeJob[]): Promise<TypeReport[]> {
+    this.typeJobs.push(...jobs);
+    return jobs.map(({ id, code }): TypeReport => {
+      const verdict = code.includes('while True') ? 'errors' : PROGRAM.test(code) ? 'ok' : 'unparsed';
+      return { id, verdict, errors: verdict === 'errors' ? 1 : 0, messages: [] };
+    });
   }
   async close(): Promise<void> {}
 }
