@@ -12,7 +12,7 @@ import type { Guest, SessionEnd } from './guest/channel.js';
 import { type BlamePolicy, Pool, type PoolOptions, type Runner } from './pool.js';
 import type { RunOptions } from './sandbox.js';
 
-/** Of one check. A program of a page takes hundredths of a second of it. */
+/** Of one check. A program of a page takes hundredths of a second. */
 export const CHECK_LIMITS: Limits = limitsSchema.parse({
   cpuSeconds: 5,
   caseCpuSeconds: 5,
