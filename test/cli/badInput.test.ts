@@ -134,7 +134,7 @@ describe('bad surroundings', function () {
       ['sandbox', 'run', '--backend', 'docker', '--input', join(folder, 'a.jsonl')],
       { DOCKER_HOST: `unix://${folder}/none.sock` },
     );
-    assert.match(err.trim(), /^error: Docker does not answer \(.*\) \[SANDBOX_UNAVAILABLE\]$/);
+    assert.match(err.trim(), /^error: Docker does not answer at unix:\S+ \(.*\) \[SANDBOX_UNAVAILABLE\]$/);
     assert.deepEqual([code, out], [1, '']);
   });
 });
