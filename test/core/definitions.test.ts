@@ -57,6 +57,7 @@ assert f(2, 3) is None
 `;
     assert.deepEqual(testsOfModule(source, 'f'), {
       complete: true,
+      rest: undefined,
       tests: [
         { args: [1, { t: [2] }], expected: [true] },
         { args: [0, 0], expected: false },
@@ -70,12 +71,13 @@ assert f(2, 3) is None
       'g(f)',
       'assert f(1) < 2',
       'assert f(x) == 1',
-      'def test_a():\n  assert f(1)',
+      'def test_a():\n  assert g(f)',
     ]) {
-      const { tests, complete } = testsOfModule(`assert f(0) == 0\n${extra}\n`, 'f');
+      const { tests, complete, rest } = testsOfModule(`assert f(0) == 0\n${extra}\n`, 'f');
       assert.deepEqual([tests.length, complete], [1, false], extra);
+      assert.equal(rest?.trim(), extra);
     }
-    assert.deepEqual(testsOfModule('assert f(', 'f'), { tests: [], complete: false });
+    assert.deepEqual(testsOfModule('assert f(', 'f'), { tests: [], complete: false, rest: 'assert f(' });
     assert.equal(testsOfModule('assert f(1, 2) == 3', 'f', 1).complete, false);
   });
 });
