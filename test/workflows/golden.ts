@@ -17,7 +17,11 @@ export interface RecordedHistory {
 
 export async function record(name: string, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
   if (!process.env.GAUNTLET_RECORD_HISTORIES) return;
-  await writeFile(`${FOLDER}/${name}.json`, `${historyToJSON(await handle.fetchHistory())}\n`);
+  const root = `${packageRoot()}/`; // stack traces name it
+  const text = historyToJSON(await handle.fetchHistory())
+    .replaceAll(`file://${root}`, '')
+    .replaceAll(root, '');
+  await writeFile(`${FOLDER}/${name}.json`, `${text}\n`);
 }
 
 export async function recordedNames(): Promise<string[]> {
