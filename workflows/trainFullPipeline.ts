@@ -80,7 +80,9 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
   try {
     const acts = temporalActs({
       attempts: () => config?.failure.attempts ?? null,
-      onFailure: (failed) => (config === undefined ? Promise.resolve('abort') : waiting.decisionOn(failed)),
+      // steps are the stages' business: nothing here could be left out
+      onFailure: (failed) =>
+        config === undefined ? Promise.resolve('abort') : waiting.decisionOn({ ...failed, inStep: false }),
     });
     return await runPipeline(acts, runId, input, {
       onProgress,

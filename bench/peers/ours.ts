@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { deriveKey } from '../../core/random.js';
 import type { Adapter, Engine, OptimizerState } from '../../ml/session/engine.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
 import type { Job } from '../inputs.js';
+import { serve } from './serve.js';
 
 /** A rate so small that every round trains the same weights: an update costs the same, and losses can be compared. */
 const ADAMW = { learningRate: 1e-9, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
@@ -75,18 +75,5 @@ function peakBytes(): number {
   }
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line) as Request;
-  let answer: object;
-  try {
-    const handler = handlers[request.op];
-    if (!handler) throw new Error(`unknown op ${request.op}`);
-    const result = await handler(request);
-    const { user, system } = process.cpuUsage();
-    answer = { result, cpu: (user + system) / 1e6 };
-  } catch (error) {
-    answer = { error: (error as Error).message.split('\n')[0] };
-  }
-  process.stdout.write(`${JSON.stringify({ id: request.id, ...answer })}\n`);
-}
+await serve<Request>(handlers);
 await engine?.close();

@@ -1,12 +1,12 @@
 // This sandbox as a contender: executions in, verdicts judged here as everywhere, with as many in flight as is asked.
 import { readdirSync, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
 import type { Mode } from '../../sandbox/programRows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { type OpenSandboxOptions, openSandbox } from '../../workers/openSandbox.js';
 import { containerBytes } from '../sandbox/containerMemory.js';
 import { type Execution, rowOf } from '../sandbox/executions.js';
+import { serve } from './serve.js';
 
 interface Request {
   id: number;
@@ -72,18 +72,5 @@ function childrenBytes(): number {
   return children.reduce((sum, pid) => sum + peakOf(pid), 0);
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line) as Request;
-  let answer: object;
-  try {
-    const handler = handlers[request.op];
-    if (!handler) throw new Error(`unknown op ${request.op}`);
-    const result = await handler(request);
-    const { user, system } = process.cpuUsage();
-    answer = { result, cpu: (user + system) / 1e6 };
-  } catch (error) {
-    answer = { error: (error as Error).message.split('\n')[0] };
-  }
-  process.stdout.write(`${JSON.stringify({ id: request.id, ...answer })}\n`);
-}
+await serve<Request>(handlers);
 await sandbox?.close();
