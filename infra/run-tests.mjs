@@ -109,7 +109,7 @@ async function runAll(files, jobs) {
       totals.failed += outcome.failed;
       totals.skipped += outcome.skipped;
       skippedTitles.push(...outcome.skippedTitles);
-      if (outcome.failed > 0) problems.push(`${file}: ${outcome.failed} tests`);
+      problems.push(...outcome.failures.map((title) => `${file}: ${title}`));
       if (failure !== undefined) {
         totals.failed++;
         problems.push(`${file}: ${failure}`);
@@ -132,7 +132,7 @@ async function runFile(file) {
     try {
       return JSON.parse(readFileSync(outcomeFile, 'utf8'));
     } catch {
-      return { ended: false, passed: 0, failed: 0, skipped: 0, skippedTitles: [] };
+      return { ended: false, passed: 0, failed: 0, failures: [], skipped: 0, skippedTitles: [] };
     }
   };
   const { code, output, killed } = await run(args, { env, limitMs: FILE_LIMIT_MS, ended: () => read().ended });

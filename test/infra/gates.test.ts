@@ -125,7 +125,7 @@ describe('the test command', () => {
     assert.equal(lines.at(-1), '3 passed, 2 failed, 1 skipped');
     assert.ok(lines.includes('skipped: good not here'));
     assert.ok(
-      lines.some((line) => /^FAILED: .*bad\.test\.js: 1 tests$/.test(line)),
+      lines.some((line) => /^FAILED: .*bad\.test\.js: is wrong: as it should$/.test(line)),
       text,
     );
     assert.ok(
