@@ -67,6 +67,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       OomScoreAdj: 500,
       IpcMode: 'none',
       AutoRemove: true,
+      Init: false, // pid 1 is the guest, whatever is the daemon's default
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'none', Config: {} },
       ...(spec.runtime ? { Runtime: spec.runtime } : {}),
@@ -81,6 +82,9 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 64, Hard: 64 },
         { Name: 'fsize', Soft: 16 * MIB, Hard: 16 * MIB },
+        { Name: 'stack', Soft: 8 * MIB, Hard: 8 * MIB }, // the rest would be what the daemon was started with
+        { Name: 'nice', Soft: 0, Hard: 0 },
+        { Name: 'rtprio', Soft: 0, Hard: 0 },
       ],
     },
   };

@@ -162,11 +162,11 @@ export const CALLING_ROWS: HostileRow[] = [
   },
   {
     id: 'deep_list',
-    code: 'class ListNode:\n  def __init__(s,v,n): s.val=v; s.next=n\ndef f(h):\n  x=None\n  for i in range(10**6): x=ListNode(1,x)\n  return x',
+    code: 'class ListNode:\n  def __init__(s,v,n): s.val=v; s.next=n\ndef f(h):\n  x=None\n  for i in range(300000): x=ListNode(1,x)\n  return x',
     entry: 'f',
     calling: { style: 'call', parameters: ['ListNode'], result: 'ListNode' },
     tests: [[[[1]], [1]]],
     expect: 'error|memory|timeout',
-    why: 'a million nodes',
+    why: 'more nodes than a value has parts',
   },
 ];

