@@ -1,188 +1,190 @@
-// One chaos run: an undisturbed run in this process, the same run under kills at seeded random moments, and the
+// One chaos run: an undisturbed run in this process, the same run under strikes at seeded random moments, and the
 // comparison of everything that both left.
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkflowFailedError } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
-import { TASK_QUEUES, WORKER_ROLES } from '../../core/queues.js';
-import { RandomStream } from '../../core/random.js';
+import { TASK_QUEUES } from '../../core/queues.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { kindOfRow } from '../../store/memo.js';
 import { openDeps } from '../../workers/deps.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { differences, outcomeOf } from './outcome.js';
-import { World, type WorldOptions } from './world.js';
+import { type ChaosFigures, spreadOf } from './figures.js';
+import { executionsOf, recovery, repeatedWork } from './histories.js';
+import { instrumented } from './instrument.js';
+import { damageOf, differences, outcomeOf } from './outcome.js';
+import { OwnDocker } from './ownDocker.js';
+import { planStrikes, type Victim } from './plan.js';
+import { World } from './world.js';
 
-export interface ChaosOptions extends WorldOptions {
+export interface ChaosOptions {
+  folder: string; // of everything, this run's own
+  store: string; // of the disturbed run; on a file system that can be filled, with `disk`
+  disk: boolean;
+  sandbox: 'wasm' | 'docker';
+  storeFaults: number; // share of the store's writes that fail
+  seed: number;
   kills: number;
   config: RunConfigInput;
-  /** Between two kills, ms: at least and at most. */
-  pause: [number, number];
+  signal?: AbortSignal;
+  log(line: string): void;
 }
 
-export interface ChaosFigures {
-  seed: number;
-  kills: Record<string, number>; // by victim
-  killed: number;
-  compared: number; // digests and figures
-  differences: string[];
-  orphans: { processes: number; containers: number };
-  attempts: number; // of activities, beyond the first of each
-  activities: number;
-  recovery: { median: number; p90: number; max: number }; // seconds from a kill to the next result in the store
-  undisturbedSeconds: number;
-  disturbedSeconds: number;
-}
-
-const RUN = 'run';
+export const RUN = 'run';
+export const calmStore = (folder: string): string => join(folder, 'undisturbed');
+const STANDSTILL_MS = 300_000; // without a result: the run is lost
 
 export async function chaos(options: ChaosOptions): Promise<ChaosFigures> {
-  const { folder, seed, log } = options;
-  const calm = join(folder, 'undisturbed');
-  const undisturbedSeconds = await undisturbed(calm, options);
-  log(`undisturbed: ${undisturbedSeconds.toFixed(0)} s`);
-
-  const world = new World(options);
-  const started = performance.now();
-  const kills: Record<string, number> = {};
-  const recoveries: number[] = [];
-  await world.open();
+  const { folder, sandbox, log } = options;
+  const docker = sandbox === 'docker' ? new OwnDocker(folder) : undefined;
+  const world = new World({ ...options, docker });
   try {
-    const { client } = world;
-    await (await client).workflow.start('trainFullPipeline', {
-      taskQueue: TASK_QUEUES.orchestrator,
-      workflowId: RUN,
-      args: [options.config],
-    });
-    const random = new RandomStream('chaos', seed);
-    let running = true;
-    const ended = untilEnded(world).finally(() => {
-      running = false;
-    });
-    let killed = 0;
-    while (running && killed < options.kills) {
-      const [least, most] = options.pause;
-      await Promise.race([ended, sleep(random.int(least, most))]);
-      if (!running) break;
-      const victim = random.choice(victims(options));
-      const before = lastResult(options.store);
-      const at = performance.now();
-      if (!(await strike(world, victim))) continue;
-      killed++;
-      kills[victim] = (kills[victim] ?? 0) + 1;
-      while (running && lastResult(options.store) <= before) await sleep(20);
-      if (running) recoveries.push((performance.now() - at) / 1000);
-      log(`${killed}/${options.kills} ${victim}: next result after ${((performance.now() - at) / 1000).toFixed(1)} s`);
-    }
-    await ended;
-    const disturbedSeconds = (performance.now() - started) / 1000;
-    const { attempts, activities } = await repeated(world);
-    await world.close();
-    await sleep(1000);
-    const expected = await outcomeOf(calm, RUN);
-    const actual = await outcomeOf(options.store, RUN);
-    recoveries.sort((a, b) => a - b);
-    const quantile = (q: number): number =>
-      recoveries[Math.min(recoveries.length - 1, Math.floor(q * recoveries.length))] ?? 0;
-    return {
-      seed,
-      kills,
-      killed,
-      compared: expected.size,
-      differences: differences(expected, actual),
-      orphans: {
-        processes: world.orphans().length,
-        containers: options.sandbox === 'docker' ? (await world.containers()).length : 0,
-      },
-      attempts,
-      activities,
-      recovery: { median: quantile(0.5), p90: quantile(0.9), max: quantile(1) },
-      undisturbedSeconds,
-      disturbedSeconds,
-    };
+    await docker?.open();
+    const calm = await undisturbed(calmStore(folder), options, docker?.host);
+    log(`undisturbed: ${calm.seconds.toFixed(0)} s, ${calm.results} results`);
+    return await disturbed(world, options, calm);
   } finally {
-    await world.close();
+    await world.close().catch((error: Error) => log(`not all could be ended: ${error.message}`));
   }
 }
 
-async function undisturbed(store: string, { config, sandbox }: ChaosOptions): Promise<number> {
+interface Calm {
+  seconds: number;
+  tokens: number;
+  results: number;
+}
+
+async function disturbed(world: World, options: ChaosOptions, calm: Calm): Promise<ChaosFigures> {
+  const { kills: asked, seed, sandbox, store, log } = options;
   const started = performance.now();
+  await world.open();
+  const handle = await (await world.client()).workflow.start('trainFullPipeline', {
+    taskQueue: TASK_QUEUES.orchestrator,
+    workflowId: RUN,
+    args: [options.config],
+  });
+  const run = new Run(world, store, options.signal);
+  const struck: { victim: Victim; at: number }[] = [];
+  for (const strike of planStrikes({ ...options, results: calm.results })) {
+    await run.until(strike.after);
+    await Promise.race([run.ended, sleep(strike.delay)]);
+    if (run.over) break;
+    const at = await world.strike(strike);
+    if (at === undefined || run.over) continue; // nothing to strike, or nothing that it could have harmed
+    struck.push({ victim: strike.victim, at });
+    log(`${struck.length}/${asked} ${strike.victim} after ${resultsIn(store)} of ${calm.results} results`);
+  }
+  await run.until(Number.POSITIVE_INFINITY);
+  const endedAt = Date.now();
+  const disturbedSeconds = (performance.now() - started) / 1000;
+  const executions = await executionsOf(await world.client(), RUN, handle.firstExecutionRunId);
+  const orphans = await world.close();
+
+  const expected = await outcomeOf(calmStore(options.folder), RUN);
+  const actual = await outcomeOf(store, RUN).catch((error: Error) => new Map([['unreadable', error.message]]));
+  const recoveries = struck.map(({ victim, at }) => ({ victim, seconds: recovery(at, executions, endedAt) }));
+  const { attempts, seconds } = repeatedWork(executions);
+  const victims = [...new Set(struck.map(({ victim }) => victim))].sort();
+  const of = (victim: Victim): number[] => recoveries.filter((one) => one.victim === victim).map((one) => one.seconds);
+  return {
+    seed,
+    sandbox,
+    asked,
+    killed: struck.length,
+    kills: Object.fromEntries(victims.map((victim) => [victim, of(victim).length])),
+    atWrite: world.atWrite,
+    storeFaults: world.faults,
+    workersStarted: world.workersStarted,
+    compared: expected.size,
+    differences: differences(expected, actual),
+    damaged: await damageOf(store),
+    orphans,
+    repeated: {
+      activities: executions.length,
+      attempts: Object.values(attempts).reduce((sum, count) => sum + count, 0),
+      byActivity: attempts,
+      seconds,
+      tokens: { undisturbed: calm.tokens, disturbed: world.tokens },
+    },
+    recovery: {
+      ...spreadOf(recoveries.map((one) => one.seconds)),
+      byVictim: Object.fromEntries(victims.map((victim) => [victim, spreadOf(of(victim)).median])),
+    },
+    undisturbedSeconds: calm.seconds,
+    disturbedSeconds,
+  };
+}
+
+async function undisturbed(store: string, { config, sandbox }: ChaosOptions, dockerHost?: string): Promise<Calm> {
+  const before = process.env.DOCKER_HOST;
+  if (dockerHost !== undefined) process.env.DOCKER_HOST = dockerHost;
+  const started = performance.now();
+  let tokens = 0;
   const { deps, close } = await openDeps({ store, sandbox, say: () => undefined });
+  const heard = instrumented(deps, (notice) => {
+    if (notice.kind === 'tokens') tokens += notice.amount;
+  });
   try {
-    await runPipeline(createActivities(deps), RUN, config);
+    await runPipeline(createActivities(heard), RUN, config);
   } finally {
     await close();
+    if (before === undefined) delete process.env.DOCKER_HOST;
+    else process.env.DOCKER_HOST = before;
   }
-  return (performance.now() - started) / 1000;
+  return { seconds: (performance.now() - started) / 1000, tokens, results: resultsIn(store) };
 }
 
-const victims = ({ tmpfs }: ChaosOptions): string[] => [
-  ...WORKER_ROLES,
-  ...WORKER_ROLES, // twice as likely as the rest
-  'server',
-  'sandbox guest',
-  'everything',
-  ...(tmpfs ? ['disk'] : []),
-];
+/** The run's way to its end. */
+class Run {
+  over = false;
+  readonly ended: Promise<void>;
 
-/** False where there was nothing to strike. */
-async function strike(world: World, victim: string): Promise<boolean> {
-  if (victim === 'sandbox guest') return world.killSandbox();
-  if (victim === 'disk') {
-    await world.fillDisk(2000);
-    return true;
+  constructor(
+    private readonly world: World,
+    private readonly store: string,
+    private readonly signal?: AbortSignal,
+  ) {
+    this.ended = this.result().finally(() => {
+      this.over = true;
+    });
+    this.ended.catch(() => undefined); // `until` tells
   }
-  if (victim === 'server') {
-    await world.killServer();
-    return true;
-  }
-  const roles = WORKER_ROLES.filter((role) => victim === 'everything' || role === victim);
-  const struck = roles.map((role) => world.killWorker(role)).some(Boolean);
-  if (victim === 'everything') await world.killServer();
-  return struck;
-}
 
-/** The result, however often the server goes away meanwhile. */
-async function untilEnded(world: World): Promise<void> {
-  for (;;) {
-    try {
-      await (await world.client).workflow.getHandle(RUN).result();
-      return;
-    } catch (error) {
-      if (
-        !/UNAVAILABLE|DEADLINE|shut down|closed|CANCELLED|Failed to connect|Service error/i.test(
-          String((error as Error).message),
-        )
-      )
-        throw error;
-      await sleep(200);
+  /** Returns when the run has so many results, or has ended. @throws what it ended with, or that it stands still */
+  async until(results: number): Promise<void> {
+    let seen = -1;
+    for (let since = Date.now(); !this.over; await Promise.race([this.ended, sleep(20)])) {
+      this.signal?.throwIfAborted();
+      const now = resultsIn(this.store);
+      if (now >= results) return;
+      if (now !== seen) since = Date.now();
+      seen = now;
+      if (Date.now() - since > STANDSTILL_MS)
+        throw new Error(`lost: the run has given nothing for ${STANDSTILL_MS / 1000} s`);
+    }
+    await this.ended;
+  }
+
+  /** However often the server goes away meanwhile. */
+  private async result(): Promise<void> {
+    for (;;) {
+      try {
+        await (await this.world.client()).workflow.getHandle(RUN).result();
+        return;
+      } catch (error) {
+        if (error instanceof WorkflowFailedError) throw error;
+        await sleep(200);
+      }
     }
   }
 }
 
-/** When the latest memo was written: activities that ended leave one. ms */
-function lastResult(store: string): number {
-  const times = ['memo', join('runs', RUN, 'metrics')].map((folder) => {
-    try {
-      return Math.max(statSync(join(store, folder)).mtimeMs, readdirSync(join(store, folder)).length === 0 ? 0 : 1);
-    } catch {
-      return 0;
-    }
-  });
-  return Math.max(...times);
-}
-
-/** From the histories of the run and its stages, those before they continued as new included. */
-async function repeated(world: World): Promise<{ attempts: number; activities: number }> {
-  const client = await world.client;
-  let attempts = 0;
-  let activities = 0;
-  for await (const { workflowId, runId } of client.workflow.list({ query: `WorkflowId STARTS_WITH '${RUN}'` })) {
-    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    for (const { activityTaskStartedEventAttributes: started } of events ?? []) {
-      if (!started) continue;
-      activities++;
-      attempts += (started.attempt ?? 1) - 1;
-    }
+/** Activities that have ended leave one each. */
+function resultsIn(store: string): number {
+  try {
+    return readdirSync(join(store, 'memo')).filter((key) => kindOfRow(key).kind === 'result').length;
+  } catch {
+    return 0; // nothing yet
   }
-  return { attempts, activities };
 }

@@ -1,75 +1,93 @@
-// npm run chaos -- --kills 50 --seed 1 [--sandbox docker] [--store-faults 0.01] [--disk] [--json]
-// Kills workers, server and guests of the sandbox at seeded random moments of a real run, and compares what it ends with
-// to an undisturbed run, byte for byte. Exits non-zero on any difference, orphan, or kill too few.
+// npm run chaos -- --kills 50 --seed 1 [--sandbox docker] [--disk] [--store-faults 0.005] [--keep] [--json]
+// Kills workers, server, guests of the sandbox and more at seeded random moments of a real run, and compares what it ends
+// with to an undisturbed run, byte for byte (docs/chaos.md). Exits non-zero on any difference, orphan, or kill too few.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type ChaosFigures, chaos } from './chaos.js';
+import { GauntletError } from '../../core/errors.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import { type ChaosOptions, chaos } from './chaos.js';
+import { type ChaosFigures, complaints, described } from './figures.js';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    seed: { type: 'string', default: '1' },
-    sandbox: { type: 'string', default: 'wasm' },
-    'store-faults': { type: 'string', default: '0.002' },
-    disk: { type: 'boolean', default: false }, // a store on a small tmpfs that fills up; needs root
-    json: { type: 'boolean', default: false },
-    keep: { type: 'boolean', default: false },
-  },
-});
+/** The tiny preset with half its steps, on fewer problems. */
+const SHORTENED: RunConfigInput = {
+  preset: 'tiny',
+  schedule: { discriminatorSteps: 2, generatorSteps: 2, alternatingSteps: 2 },
+  batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 6, samples: 4 } },
+  evaluation: { problems: 8, testProblems: 8 },
+};
 
-const folder = mkdtempSync(join(tmpdir(), 'gauntlet-chaos-'));
-const disk = join(folder, 'disk');
-mkdirSync(disk);
-if (values.disk) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk]);
+export interface Means {
+  run(options: ChaosOptions): Promise<ChaosFigures>;
+  print(line: string): void;
+  note(line: string): void;
+  signal?: AbortSignal;
+}
 
-let figures: ChaosFigures | undefined;
-try {
-  figures = await chaos({
-    folder,
-    store: join(disk, 'store'),
-    tmpfs: values.disk,
-    kills: Number(values.kills),
-    seed: Number(values.seed),
-    sandbox: values.sandbox as 'wasm' | 'docker',
-    storeFaults: Number(values['store-faults']),
-    pause: [500, 6000],
-    config: {
-      preset: 'tiny',
-      seed: Number(values.seed),
-      schedule: { discriminatorSteps: 2, generatorSteps: 2, alternatingSteps: 2 },
-      batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 6, samples: 4 } },
-      evaluation: { problems: 8, testProblems: 8 },
+/** The exit code. @throws GauntletError BAD_CONFIG */
+export async function main(args: string[], { run, print, note, signal }: Means): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      kills: { type: 'string', default: '50' },
+      seed: { type: 'string', default: '1' },
+      sandbox: { type: 'string', default: 'wasm' },
+      'store-faults': { type: 'string', default: '0.005' },
+      disk: { type: 'boolean', default: false }, // a store on a small tmpfs that fills up; needs root
+      json: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
     },
-    log: (line) => console.error(line),
   });
-  const { differences, orphans, killed, compared, recovery, attempts, activities } = figures;
-  if (values.json) console.log(JSON.stringify(figures));
-  else {
-    console.log(
-      `${killed} kills: ${Object.entries(figures.kills)
-        .map(([name, n]) => `${name} ${n}`)
-        .join(', ')}`,
-    );
-    console.log(
-      `${compared} digests and figures compared, ${differences.length} differ${differences
-        .slice(0, 10)
-        .map((d) => `\n  ${d}`)
-        .join('')}`,
-    );
-    console.log(`left behind: ${orphans.processes} processes, ${orphans.containers} containers`);
-    console.log(
-      `next result after a kill: median ${recovery.median.toFixed(1)} s, 90 % ${recovery.p90.toFixed(1)} s, longest ${recovery.max.toFixed(1)} s`,
-    );
-    console.log(
-      `${attempts} of ${activities} activities tried again; ${figures.undisturbedSeconds.toFixed(0)} s undisturbed, ${figures.disturbedSeconds.toFixed(0)} s with kills`,
-    );
+  const { sandbox } = values;
+  if (sandbox !== 'wasm' && sandbox !== 'docker')
+    throw new GauntletError('BAD_CONFIG', `--sandbox ${sandbox}: wasm or docker`);
+  const seed = number('seed', values.seed, Number.isSafeInteger);
+  const kills = number('kills', values.kills, (value) => Number.isInteger(value) && value > 0);
+  const storeFaults = number('store-faults', values['store-faults'], (value) => value >= 0 && value < 0.5);
+
+  const folder = mkdtempSync(join(tmpdir(), 'gauntlet-chaos-'));
+  const disk = join(folder, 'disk');
+  mkdirSync(disk);
+  if (values.disk) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk]);
+  const store = join(disk, 'store');
+  try {
+    const config = { ...SHORTENED, seed };
+    const figures = await run({
+      ...{ folder, store, disk: values.disk, kills, seed, sandbox, storeFaults, config, log: note },
+      ...(signal && { signal }),
+    });
+    for (const line of described(figures)) (values.json ? note : print)(line);
+    if (values.json) print(JSON.stringify(figures));
+    return complaints(figures).length === 0 ? 0 : 1;
+  } finally {
+    if (values.keep) note(`kept: ${folder}`);
+    else {
+      if (values.disk) execFileSync('umount', ['-l', disk]);
+      rmSync(folder, { recursive: true, force: true });
+    }
   }
-  const whole = differences.length === 0 && orphans.processes === 0 && orphans.containers === 0;
-  process.exitCode = whole && killed >= Number(values.kills) ? 0 : 1;
-} finally {
-  if (values.disk) execFileSync('umount', ['-l', disk]);
-  if (!values.keep) rmSync(folder, { recursive: true, force: true });
+}
+
+function number(name: string, text: string, isRight: (value: number) => boolean): number {
+  const value = Number(text);
+  if (text.trim() === '' || !isRight(value)) throw new GauntletError('BAD_CONFIG', `--${name} ${text} is out of range`);
+  return value;
+}
+
+if (process.argv[1] && import.meta.url === new URL(`file://${process.argv[1]}`).href) {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  try {
+    process.exitCode = await main(process.argv.slice(2), {
+      run: chaos,
+      print: (line) => console.log(line),
+      note: (line) => console.error(line),
+      signal: stop.signal,
+    });
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
 }

@@ -1,14 +1,19 @@
 // What a run came to, apart from how long anything took: two runs are the same when these are.
-import { listCheckpoints, verifyCheckpoints } from '../../store/checkpoints.js';
+import { listCheckpoints } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
+import { kindOfRow } from '../../store/memo.js';
 import { readMetrics, readResult } from '../../store/runs.js';
+import { verifyStore } from '../../store/verify.js';
 
 const CLOCKED = ['seconds', 'tokensPerSecond', 'trainingSeconds', 'report'];
 
 const timeless = (record: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !CLOCKED.includes(name)));
 
-/** Name → value: every artifact digest of checkpoints, every metric with the digests it names, the result. */
+/**
+ * Name → value: every artifact digest of checkpoints, every metric with the digests it names, the result, and the digest
+ * of what each activity gave.
+ */
 export async function outcomeOf(folder: string, runId: string): Promise<Map<string, string>> {
   const store = await openFileStore(folder);
   const outcome = new Map<string, string>();
@@ -23,8 +28,8 @@ export async function outcomeOf(folder: string, runId: string): Promise<Map<stri
   const { result } = await readResult(store, runId);
   for (const [field, value] of Object.entries(timeless(result ?? {})))
     outcome.set(`result ${field}`, JSON.stringify(value));
-  const broken = (await verifyCheckpoints(store, runId)).filter(({ problems }) => problems.length > 0);
-  for (const { name, problems } of broken) outcome.set(`${name} is damaged`, problems.join('; '));
+  for (const key of (await store.memoKeys()).filter((key) => kindOfRow(key).kind === 'result'))
+    outcome.set(`output ${key.slice(0, 16)}`, (await store.getMemo(key)) ?? 'lost');
   return outcome;
 }
 
@@ -32,4 +37,10 @@ export async function outcomeOf(folder: string, runId: string): Promise<Map<stri
 export function differences(expected: Map<string, string>, actual: Map<string, string>): string[] {
   const names = new Set([...expected.keys(), ...actual.keys()]);
   return [...names].filter((name) => expected.get(name) !== actual.get(name)).sort();
+}
+
+/** Every byte of the store is read: what is damaged, or named and not there. */
+export async function damageOf(folder: string): Promise<string[]> {
+  const { findings } = await verifyStore(await openFileStore(folder));
+  return findings.map(({ kind, name, problem }) => `${kind} ${name}: ${problem}`);
 }

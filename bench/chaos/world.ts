@@ -1,27 +1,37 @@
 // The world of a chaos run: a Temporal server and one worker process per role, each started again when it dies, as a
-// service manager would, and things that can happen to them.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+// service manager would, with Docker a daemon of its own, and all that can happen to them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { interceptorsUntil } from '../../cli/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
+import type { Notice } from './instrument.js';
+import { leftContainers, leftProcesses, settled } from './leftovers.js';
+import type { OwnDocker } from './ownDocker.js';
+import type { DeathAtWrite, Strike } from './plan.js';
 
-const run = promisify(execFile);
 const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url));
 const RESTART_MS = 200; // a service manager waits so long
-const BALLAST = 'ballast';
+const DEATH_MS = 5000; // one who never comes to the write dies by then all the same
+const GUEST_MS = 60_000; // until programs run
+const STOP_MS = 15_000;
+const CHUNK = Buffer.alloc(2 ** 20);
+
+export interface Left {
+  processes: string[];
+  containers: string[];
+}
 
 export interface WorldOptions {
   folder: string; // of everything, this run's own
-  store: string; // on a file system that can be filled, where `tmpfs`
-  tmpfs: boolean;
+  store: string; // on a file system that can be filled, where `disk` is among the victims
   sandbox: 'wasm' | 'docker';
+  docker?: OwnDocker;
   storeFaults: number; // share of the store's writes that fail
   seed: number;
   log(line: string): void;
@@ -29,12 +39,22 @@ export interface WorldOptions {
 
 export class World {
   private readonly workers = new Map<WorkerRole, ChildProcess>();
+  private readonly sessions = new Set<number>(); // of all workers that ever were
   private server!: TemporalServer;
   private connection: Connection | undefined;
   private ending = false;
-  starts = 0; // of worker processes
+  private programsRun = false;
+  private readonly waiting: (() => void)[] = []; // for programs to run
+  private closed: Promise<Left> | undefined;
+  tokens = 0; // sampled by all workers
+  faults = 0; // of the store
+  atWrite = 0; // workers that died within a write
 
   constructor(readonly options: WorldOptions) {}
+
+  get workersStarted(): number {
+    return this.sessions.size;
+  }
 
   async open(): Promise<void> {
     await mkdir(this.options.store, { recursive: true });
@@ -42,13 +62,11 @@ export class World {
     for (const role of WORKER_ROLES) this.startWorker(role);
   }
 
-  get client(): Promise<Client> {
-    return (async () => {
-      // of a server that comes back at its port: the channel connects again by itself
-      const interceptors = interceptorsUntil(() => this.ending);
-      this.connection ??= await Connection.connect({ ...this.server.connection, interceptors });
-      return new Client({ connection: this.connection, namespace: this.server.namespace });
-    })();
+  /** Of a server that comes back at its port: the channel connects again by itself. */
+  async client(): Promise<Client> {
+    const interceptors = interceptorsUntil(() => this.ending);
+    this.connection ??= await Connection.connect({ ...this.server.connection, interceptors });
+    return new Client({ connection: this.connection, namespace: this.server.namespace });
   }
 
   private async startServer(port = 0): Promise<void> {
@@ -57,9 +75,10 @@ export class World {
   }
 
   private startWorker(role: WorkerRole): void {
-    const { store, sandbox, seed, storeFaults } = this.options;
+    const { store, sandbox, docker, seed, storeFaults, log } = this.options;
     const env = {
       ...process.env,
+      ...(docker && { DOCKER_HOST: docker.host }),
       TEMPORAL_ADDRESS: this.server.address,
       GAUNTLET_STORE: store,
       GAUNTLET_ROLES: role,
@@ -68,106 +87,175 @@ export class World {
       GAUNTLET_CHAOS_SEED: String(seed),
       GAUNTLET_CHAOS_FAULTS: String(storeFaults),
     };
-    const child = spawn(process.execPath, [WORKER], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-    this.starts++;
+    // a session each: whatever a worker starts can be told by it, also when the worker is gone
+    const child = spawn(process.execPath, [WORKER], {
+      env,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    if (child.pid !== undefined) this.sessions.add(child.pid);
     this.workers.set(role, child);
-    child.stderr!.on('data', (text) => this.options.log(`${role}: ${String(text).trim().split('\n')[0]}`));
+    child.stderr!.on('data', (text) => {
+      const [line] = String(text).trim().split('\n');
+      if (!/no Temporal server answers/.test(line!)) log(`${role}: ${line}`); // it was struck; the next start will find it
+    });
+    child.on('message', (notice: Notice) => this.hear(notice));
     child.once('exit', () => {
+      if (role === 'sandbox') this.programsRun = false;
       if (!this.ending) setTimeout(() => this.ending || this.startWorker(role), RESTART_MS);
     });
   }
 
-  killWorker(role: WorkerRole): boolean {
-    return this.workers.get(role)?.kill('SIGKILL') ?? false;
+  private hear(notice: Notice): void {
+    if (notice.kind === 'tokens') this.tokens += notice.amount;
+    else if (notice.kind === 'fault') this.faults++;
+    else {
+      this.programsRun = notice.busy;
+      if (notice.busy) for (const told of this.waiting.splice(0)) told();
+    }
   }
 
-  async killServer(): Promise<void> {
+  private untilProgramsRun(): Promise<void> {
+    return new Promise((resolve) => (this.programsRun ? resolve() : this.waiting.push(resolve)));
+  }
+
+  /** The moment, ms since 1970, from which the world may recover; undefined where there was nothing to strike. */
+  async strike({ victim, draw, atWrite }: Strike): Promise<number | undefined> {
+    if (victim === 'server') return this.killServer();
+    if (victim === 'everything') return this.killEverything(draw);
+    if (victim === 'guest' || victim === 'container') return this.killGuest(victim, draw);
+    if (victim === 'daemon') return this.killDaemon(draw);
+    if (victim === 'disk') return this.fillDisk(500 + 3000 * draw);
+    return this.killWorker(victim, atWrite);
+  }
+
+  private async killWorker(role: WorkerRole, atWrite?: DeathAtWrite): Promise<number | undefined> {
+    for (let waited = 0; !isAlive(this.workers.get(role)) && waited < GUEST_MS; waited += 20) await sleep(20);
+    const worker = this.workers.get(role)!;
+    if (!isAlive(worker)) return undefined;
+    const exited = new Promise<boolean>((resolve) => worker.once('exit', () => resolve(true)));
+    if (atWrite) {
+      worker.send(atWrite, () => undefined);
+      if (await Promise.race([exited, sleep(DEATH_MS, false)])) {
+        this.atWrite++;
+        return Date.now();
+      }
+    }
+    const at = Date.now();
+    worker.kill('SIGKILL');
+    await exited;
+    return at;
+  }
+
+  private async killServer(): Promise<number> {
     const { pid, exited, address } = this.server;
+    const at = Date.now();
     process.kill(pid!, 'SIGKILL');
     await exited;
     await this.startServer(Number(address.split(':')[1]));
+    return at;
   }
 
-  /** A process or container that runs programs of the sandbox's worker; false where there is none just now. */
-  async killSandbox(): Promise<boolean> {
-    const { pid } = this.workers.get('sandbox')!;
-    if (this.options.sandbox === 'wasm') {
-      const guest = childrenOf(pid!)
-        .flatMap((child) => [child, ...childrenOf(child)])
-        .at(-1);
-      if (guest === undefined) return false;
-      process.kill(guest, 'SIGKILL');
-      return true;
+  private async killEverything(draw: number): Promise<number> {
+    for (const worker of this.workers.values()) worker.kill('SIGKILL');
+    const at = Date.now();
+    await Promise.all([this.killServer(), this.options.docker && this.killDaemon(draw)]);
+    return at;
+  }
+
+  /** While programs run: the process that runs them, or its container by the daemon's own command. */
+  private async killGuest(victim: 'guest' | 'container', draw: number): Promise<number | undefined> {
+    const { docker } = this.options;
+    const deadline = Date.now() + GUEST_MS;
+    await Promise.race([this.untilProgramsRun(), sleep(GUEST_MS)]);
+    for (; Date.now() < deadline && !this.ending; await sleep(5)) {
+      const some = await (docker ? docker.running().catch(() => []) : descendants(this.workers.get('sandbox')?.pid));
+      const one = some[Math.floor(draw * some.length)];
+      if (one === undefined) continue;
+      try {
+        if (typeof one === 'number') process.kill(one, 'SIGKILL');
+        else if (victim === 'container') await docker!.docker.getContainer(one).kill();
+        else process.kill(await processOf(docker!, one), 'SIGKILL');
+        return Date.now();
+      } catch {
+        // it ended by itself meanwhile: another one
+      }
     }
-    const [id] = await this.containers(pid!);
-    if (id === undefined) return false;
-    await run('docker', ['kill', id]).catch(() => undefined); // it ended by itself
-    return true;
+    return undefined;
   }
 
-  /** Containers of worker `pid`, or of any worker of this machine that is gone. */
-  async containers(pid?: number): Promise<string[]> {
-    const format = '{{.ID}} {{.Label "gauntlet.sandbox.owner"}}';
-    const { stdout } = await run('docker', [
-      'ps',
-      '-a',
-      '--filter',
-      'label=gauntlet.sandbox.owner',
-      '--format',
-      format,
-    ]);
-    const rows = stdout
-      .trim()
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => ({ id: line.slice(0, line.indexOf(' ')), owner: line }));
-    return rows
-      .filter(({ owner }) => {
-        const of = Number(/,(\d+),/.exec(owner)?.[1]);
-        return pid === undefined ? this.pids.has(of) : of === pid;
-      })
-      .map(({ id }) => id);
-  }
-  private readonly pids = new Set<number>();
-
-  /** No byte more fits on the store's disk for a while. */
-  async fillDisk(ms: number): Promise<void> {
-    const file = join(this.options.store, '..', BALLAST);
-    await writeFile(file, Buffer.alloc(1 << 30)).catch(() => undefined); // until it is full
-    await sleep(ms);
-    await rm(file, { force: true });
+  private async killDaemon(draw: number): Promise<number> {
+    const at = Date.now();
+    await this.options.docker!.end('SIGKILL');
+    await sleep(2000 * draw);
+    await this.options.docker!.start();
+    return at;
   }
 
-  /** Ends everything. */
-  async close(): Promise<void> {
-    this.ending = true;
-    for (const child of this.workers.values()) child.kill('SIGTERM');
-    await Promise.all(
-      [...this.workers.values()].map(async (child) => {
-        for (let waited = 0; child.exitCode === null && child.signalCode === null; waited += 50) {
-          if (waited > 15_000) child.kill('SIGKILL');
-          await sleep(50);
+  /** No byte more fits on the store's disk for a while; the world may recover once there is room again. */
+  private async fillDisk(ms: number): Promise<number> {
+    const path = join(this.options.store, '..', 'ballast');
+    const deadline = Date.now() + ms;
+    const file = await open(path, 'w');
+    try {
+      do {
+        // what is freed meanwhile is taken too
+        for (let size = CHUNK.length; size >= 1; ) {
+          const written = await file.write(CHUNK, 0, size).catch(() => ({ bytesWritten: 0 }));
+          if (written.bytesWritten < size) size >>= 1;
         }
-      }),
-    );
-    await this.connection?.close().catch(() => undefined);
-    await this.server.close();
+        await sleep(20);
+      } while (Date.now() < deadline);
+    } finally {
+      await file.close();
+      await rm(path, { force: true });
+    }
+    return Date.now();
   }
 
-  /** Processes that still name this run's folder, after everything was ended. */
-  orphans(): number[] {
-    return readdirSync('/proc')
-      .map(Number)
-      .filter((pid) => Number.isInteger(pid) && pid > 0 && pid !== process.pid && names(pid, this.options.folder));
+  /** Ends everything, once, and tells what is left of it. */
+  close(): Promise<Left> {
+    this.ending = true;
+    this.closed ??= this.end();
+    return this.closed;
+  }
+
+  private async end(): Promise<Left> {
+    const { folder, docker } = this.options;
+    await Promise.all([...this.workers.values()].map(stop));
+    await this.connection?.close().catch(() => undefined);
+    await this.server?.close();
+    const containers = docker ? await settled(() => leftContainers(docker.docker, this.sessions), STOP_MS) : [];
+    await docker?.close();
+    return { containers, processes: await settled(() => leftProcesses(folder, this.sessions), STOP_MS) };
   }
 }
 
-function names(pid: number, folder: string): boolean {
-  try {
-    return ['cmdline', 'environ'].some((file) => readFileSync(`/proc/${pid}/${file}`, 'latin1').includes(folder));
-  } catch {
-    return false;
-  }
+async function stop(worker: ChildProcess): Promise<void> {
+  if (!isAlive(worker)) return;
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  worker.kill('SIGTERM');
+  const timer = setTimeout(() => worker.kill('SIGKILL'), STOP_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+async function processOf(docker: OwnDocker, container: string): Promise<number> {
+  const pid = await docker.processOf(container);
+  if (pid <= 0) throw new Error(`container ${container} has ended`); // 0 would be the group of this process
+  return pid;
+}
+
+const isAlive = (child: ChildProcess | undefined): boolean =>
+  child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+
+/** The last of each line of children: interpreters, not what started them. */
+function descendants(pid: number | undefined): number[] {
+  const children = pid === undefined ? [] : childrenOf(pid);
+  return children.flatMap((child) => {
+    const own = descendants(child);
+    return own.length === 0 ? [child] : own;
+  });
 }
 
 function childrenOf(pid: number): number[] {

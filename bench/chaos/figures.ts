@@ -1,0 +1,74 @@
+// The figures of a chaos run, and what they must be. docs/chaos.md explains every field.
+import type { Victim } from './plan.js';
+
+export interface ChaosFigures {
+  seed: number;
+  sandbox: 'wasm' | 'docker';
+  asked: number;
+  killed: number;
+  kills: Partial<Record<Victim, number>>;
+  atWrite: number;
+  storeFaults: number;
+  workersStarted: number;
+  compared: number;
+  differences: string[];
+  damaged: string[];
+  orphans: { processes: string[]; containers: string[] };
+  repeated: {
+    activities: number;
+    attempts: number;
+    byActivity: Record<string, number>;
+    seconds: number;
+    tokens: { undisturbed: number; disturbed: number };
+  };
+  recovery: Spread & { byVictim: Partial<Record<Victim, number>> };
+  undisturbedSeconds: number;
+  disturbedSeconds: number;
+}
+
+/** Seconds. */
+export interface Spread {
+  median: number;
+  p90: number;
+  max: number;
+}
+
+/** Nearest ranks; zeros of nothing. */
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
+  const rank = (q: number): number => sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? 0;
+  return { median: rank(0.5), p90: rank(0.9), max: rank(1) };
+}
+
+/** Why a chaos run has not shown what it should; nothing where it has. */
+export function complaints({ asked, killed, compared, differences, damaged, orphans }: ChaosFigures): string[] {
+  const some = (list: string[], what: string): string[] =>
+    list.length === 0 ? [] : [`${list.length} ${what}: ${list.slice(0, 10).join(', ')}`];
+  return [
+    ...(killed < asked ? [`only ${killed} of ${asked} kills were struck before the run ended`] : []),
+    ...(compared === 0 ? ['nothing was there to compare'] : []),
+    ...some(differences, `of ${compared} digests and figures differ`),
+    ...some(damaged, 'artifacts are damaged or missing'),
+    ...some(orphans.processes, 'processes are left'),
+    ...some(orphans.containers, 'containers are left'),
+  ];
+}
+
+/** For people. */
+export function described(figures: ChaosFigures): string[] {
+  const { killed, compared, recovery, repeated, undisturbedSeconds, disturbedSeconds } = figures;
+  const list = (counts: object): string =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  const { tokens } = repeated;
+  return [
+    `${killed} kills (${figures.atWrite} within a write): ${list(figures.kills)}; ${figures.storeFaults} writes failed`,
+    `${compared} digests and figures compared`,
+    `whole again: median ${recovery.median.toFixed(1)} s, 90 % ${recovery.p90.toFixed(1)} s, longest ${recovery.max.toFixed(1)} s`,
+    `tried again: ${repeated.attempts} attempts for ${repeated.activities} activities (${list(repeated.byActivity)}), ${repeated.seconds.toFixed(0)} s`,
+    `tokens sampled: ${tokens.undisturbed} undisturbed, ${tokens.disturbed} with kills`,
+    `${undisturbedSeconds.toFixed(0)} s undisturbed, ${disturbedSeconds.toFixed(0)} s with kills, ${figures.workersStarted} worker processes`,
+    ...complaints(figures).map((line) => `FAILED: ${line}`),
+  ];
+}

@@ -1,0 +1,105 @@
+// What activities run on in a chaos run: the real things, with an ear to what they do, writes to the store that fail at
+// random, and a death in the middle of one.
+import type { ActivityDeps } from '../../activities/index.js';
+import { GauntletError } from '../../core/errors.js';
+import { RandomStream } from '../../core/random.js';
+import type { Engine } from '../../ml/session/engine.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import type { Store } from '../../store/store.js';
+import type { DeathAtWrite } from './plan.js';
+
+/** What a worker tells the harness. */
+export type Notice =
+  | { kind: 'tokens'; amount: number } // sampled since the last one
+  | { kind: 'sandbox'; busy: boolean } // programs run from now on, or no more
+  | { kind: 'fault' }; // a write failed
+
+const WRITES = ['putBlob', 'putJson', 'putMemo', 'writeRunFile', 'createRunFile'] as const;
+
+export interface Faults {
+  /** Share of writes that fail. */
+  share: number;
+  seed: string;
+  /** The death that this process has been sentenced to; asked at every write. */
+  death?: () => DeathAtWrite | undefined;
+  die?: () => void;
+}
+
+export function instrumented(deps: ActivityDeps, tell: (notice: Notice) => void, faults?: Faults): ActivityDeps {
+  const engines = new WeakMap<Engine, Engine>();
+  const sandboxes = new WeakMap<Sandbox, Sandbox>();
+  const once = <T extends object>(known: WeakMap<T, T>, real: T, make: (real: T) => T): T => {
+    const made = known.get(real) ?? make(real);
+    known.set(real, made);
+    return made;
+  };
+  return {
+    ...deps,
+    store: faults ? failing(deps.store, faults, tell) : deps.store,
+    engine: async (...given) => once(engines, await deps.engine(...given), (real) => counted(real, tell)),
+    sandbox: async (...given) => once(sandboxes, await deps.sandbox(...given), (real) => watched(real, tell)),
+  };
+}
+
+function counted(engine: Engine, tell: (notice: Notice) => void): Engine {
+  const generate: Engine['generate'] = (rows, options) =>
+    engine.generate(rows, {
+      ...options,
+      onProgress: (amount) => {
+        tell({ kind: 'tokens', amount });
+        options.onProgress?.(amount);
+      },
+    });
+  return overriding(engine, { generate });
+}
+
+function watched(sandbox: Sandbox, tell: (notice: Notice) => void): Sandbox {
+  let running = 0;
+  const run: Sandbox['run'] = async (...given) => {
+    if (++running === 1) tell({ kind: 'sandbox', busy: true });
+    try {
+      return await sandbox.run(...given);
+    } finally {
+      if (--running === 0) tell({ kind: 'sandbox', busy: false });
+    }
+  };
+  return overriding(sandbox, { run });
+}
+
+/** Before the write or after it: a caller cannot tell, and must not need to. */
+export function failing(store: Store, { share, seed, death, die }: Faults, tell: (notice: Notice) => void): Store {
+  const random = new RandomStream('chaos', seed);
+  const write = async (name: (typeof WRITES)[number], given: unknown[]): Promise<unknown> => {
+    const fault = new GauntletError('STORE_FAULT', `chaos: ${name} failed`);
+    const real = (): Promise<unknown> => (store[name] as (...given: unknown[]) => Promise<unknown>)(...given);
+    const sentence = death?.();
+    if (sentence && sentence.write-- <= 0) return dying(sentence, real, die!);
+    const draw = random.uniform();
+    if (draw < share) tell({ kind: 'fault' });
+    if (draw < share / 2) throw fault;
+    const result = await real();
+    if (draw < share) throw fault;
+    return result;
+  };
+  const broken = Object.fromEntries(WRITES.map((name) => [name, (...given: unknown[]) => write(name, given)]));
+  return overriding(store, broken as Partial<Store>);
+}
+
+async function dying({ moment }: DeathAtWrite, write: () => Promise<unknown>, die: () => void): Promise<unknown> {
+  if (moment === 'during')
+    setImmediate(die); // the file is being written, synced or renamed
+  else if (moment === 'after') await write();
+  if (moment !== 'during') die();
+  return write();
+}
+
+/** `real` but for some methods; the others are called on it, not on what is given back. */
+function overriding<T extends object>(real: T, own: Partial<T>): T {
+  return new Proxy(real, {
+    get: (target, name) => {
+      if (Object.hasOwn(own, name)) return own[name as keyof T];
+      const value = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,59 @@
+// What a chaos run must not leave: processes of its sessions or that name its folder (by command line, environment, or
+// the root file system of a container), and containers of workers that are gone.
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
+
+/** `sessions`: process ids of workers that began a session each; whatever they start stays in it. */
+export function leftProcesses(folder: string, sessions: ReadonlySet<number>): string[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid > 0 && pid !== process.pid)
+    .filter((pid) => {
+      const stat = read(pid, 'stat');
+      if (stat === '' || /\) [ZX] /.test(stat)) return false; // ended, and nobody has asked how
+      const session = Number(stat.replace(/^.*\) /s, '').split(' ')[3]);
+      return sessions.has(session) || names(pid, folder);
+    })
+    .map((pid) => `${pid} ${read(pid, 'cmdline').replaceAll('\0', ' ').trim().slice(0, 120)}`);
+}
+
+/** Containers of these workers, in whatever state. */
+export async function leftContainers(docker: Docker, workers: ReadonlySet<number>): Promise<string[]> {
+  const containers = await docker.listContainers({ all: true, filters: { label: ['gauntlet.sandbox.owner'] } });
+  return containers
+    .filter(({ Labels }) => workers.has(ownerOf(Labels['gauntlet.sandbox.owner'])))
+    .map(({ Id, State, Names }) => `${Id.slice(0, 12)} ${State} ${Names.join(' ')}`);
+}
+
+/** What is still there after a while: an end takes its time. */
+export async function settled(look: () => string[] | Promise<string[]>, withinMs: number): Promise<string[]> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const left = await look();
+    if (left.length === 0 || Date.now() > deadline) return left;
+    await sleep(100);
+  }
+}
+
+function ownerOf(label: string | undefined): number {
+  try {
+    return (JSON.parse(label ?? '') as [string, number, string])[1];
+  } catch {
+    return -1;
+  }
+}
+
+function names(pid: number, folder: string): boolean {
+  if (read(pid, 'cmdline').includes(folder) || read(pid, 'environ').includes(folder)) return true;
+  const root = read(pid, 'mountinfo').match(/^\d+ \d+ \S+ \S+ \/ .*$/m); // of a container: an overlay of the daemon's
+  return root?.[0].includes(folder) ?? false;
+}
+
+function read(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return ''; // it ended meanwhile
+  }
+}

@@ -1,0 +1,76 @@
+// A Docker daemon of the chaos run's own, which can be killed without harm to any other: its socket and its state lie in
+// the run's folder, and the sandbox's image comes from the usual daemon where that has it. Needs root.
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import Docker from 'dockerode';
+import { GauntletError } from '../../core/errors.js';
+import { IMAGES } from '../../sandbox/docker/image.js';
+import { packageRoot } from '../../sandbox/guest/source.js';
+
+const exec = promisify(execFile);
+
+export class OwnDocker {
+  readonly socket: string;
+  readonly docker: Docker;
+  private pid = 0;
+
+  constructor(folder: string) {
+    this.socket = join(folder, 'd.sock');
+    this.docker = new Docker({ socketPath: this.socket });
+  }
+
+  get host(): string {
+    return `unix://${this.socket}`;
+  }
+
+  async open(): Promise<void> {
+    if (process.getuid?.() !== 0)
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'chaos with Docker starts a daemon of its own, which needs root');
+    await this.start();
+    const image = await new Docker()
+      .getImage(IMAGES.none)
+      .get()
+      .catch(() => undefined);
+    if (image === undefined) return; // the sandbox makes it
+    await new Promise((resolve, reject) => {
+      this.docker.loadImage(image, (error, stream) =>
+        error || !stream ? reject(error) : this.docker.modem.followProgress(stream, resolve),
+      );
+    });
+  }
+
+  async start(): Promise<void> {
+    const env = { ...process.env, DOCKER_HOST: this.host };
+    const { stdout } = await exec('bash', [join(packageRoot(), 'infra/ci/docker-engine.sh')], { env });
+    this.pid = Number(stdout.trim());
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    process.kill(this.pid, signal);
+    while (existsSync(`/proc/${this.pid}`)) await sleep(20);
+  }
+
+  /** Ids of running containers. */
+  async running(): Promise<string[]> {
+    return (await this.docker.listContainers()).map(({ Id }) => Id);
+  }
+
+  /** The first process of a container, as this machine counts; 0 where it has ended. */
+  async processOf(container: string): Promise<number> {
+    const { State } = await this.docker.getContainer(container).inspect();
+    return State.Pid;
+  }
+
+  /** Ends the daemon and unmounts what is left of it; its folder is then an ordinary one. */
+  async close(): Promise<void> {
+    if (this.pid > 0 && existsSync(`/proc/${this.pid}`)) await this.end('SIGTERM');
+    const places = readFileSync('/proc/mounts', 'utf8')
+      .split('\n')
+      .map((line) => line.split(' ')[1] ?? '')
+      .filter((place) => place.startsWith(`${this.socket}.d/`));
+    for (const place of places.sort().reverse()) await exec('umount', ['-l', place]).catch(() => undefined);
+  }
+}

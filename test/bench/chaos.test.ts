@@ -1,0 +1,346 @@
+// What the chaos run plans, hears, compares and concludes; test/workflows/crash.test.ts is a short one.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createActivities } from '../../activities/index.js';
+import type { ChaosOptions } from '../../bench/chaos/chaos.js';
+import { type ChaosFigures, complaints, described, spreadOf } from '../../bench/chaos/figures.js';
+import { type Execution, recovery, repeatedWork } from '../../bench/chaos/histories.js';
+import { failing, instrumented, type Notice } from '../../bench/chaos/instrument.js';
+import { leftContainers, leftProcesses, settled } from '../../bench/chaos/leftovers.js';
+import { main } from '../../bench/chaos/main.js';
+import { damageOf, differences, outcomeOf } from '../../bench/chaos/outcome.js';
+import { planStrikes, VICTIMS } from '../../bench/chaos/plan.js';
+import { RandomStream } from '../../core/random.js';
+import { IMAGES } from '../../sandbox/docker/image.js';
+import { openDocker } from '../../sandbox/docker/openDocker.js';
+import { ownLabels } from '../../sandbox/docker/reaper.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { requireDocker } from '../sandbox/docker.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+const SOUND: ChaosFigures = {
+  seed: 1,
+  sandbox: 'wasm',
+  asked: 2,
+  killed: 2,
+  kills: { gpu: 1, server: 1 },
+  atWrite: 1,
+  storeFaults: 3,
+  workersStarted: 5,
+  compared: 100,
+  differences: [],
+  damaged: [],
+  orphans: { processes: [], containers: [] },
+  repeated: {
+    activities: 30,
+    attempts: 1,
+    byActivity: { trainPolicy: 1 },
+    seconds: 2,
+    tokens: { undisturbed: 50, disturbed: 60 },
+  },
+  recovery: { median: 1, p90: 2, max: 2, byVictim: { gpu: 1, server: 2 } },
+  undisturbedSeconds: 10,
+  disturbedSeconds: 20,
+};
+
+describe('the plan of a chaos run', () => {
+  const options = { kills: 50, seed: 3, results: 400, sandbox: 'docker', disk: true } as const;
+  const plan = planStrikes(options);
+
+  it('is the same for the same seed and another for another one', () => {
+    assert.deepEqual(planStrikes(options), plan);
+    assert.notDeepEqual(planStrikes({ ...options, seed: 4 }), plan);
+  });
+
+  it('strikes every kind of victim several times, in the order of the run’s progress and before its end', () => {
+    assert.equal(plan.length, 50);
+    for (const victim of VICTIMS) assert.ok(plan.filter((strike) => strike.victim === victim).length >= 3, victim);
+    const moments = plan.map(({ after }) => after);
+    assert.deepEqual(
+      moments,
+      [...moments].sort((a, b) => a - b),
+    );
+    assert.ok(moments.at(-1)! <= 380 && moments[0]! < 60);
+    assert.ok(plan.some(({ atWrite }) => atWrite?.moment === 'during'));
+    assert.ok(plan.every(({ atWrite, victim }) => !atWrite || ['gpu', 'sandbox', 'cpu'].includes(victim)));
+  });
+
+  it('leaves out what is not there', () => {
+    const wasm = planStrikes({ ...options, sandbox: 'wasm', disk: false }).map(({ victim }) => victim);
+    for (const victim of ['container', 'daemon', 'disk'] as const) assert.ok(!wasm.includes(victim));
+  });
+});
+
+describe('a worker of a chaos run', () => {
+  let world: Doubles;
+  beforeEach(async () => {
+    world = await doubles();
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('has a store whose writes fail as often as was asked, before or after they took place', async () => {
+    const heard: Notice[] = [];
+    const store = failing(world.deps.store, { share: 0.3, seed: 's' }, (notice) => heard.push(notice));
+    const failed = { done: 0, undone: 0 };
+    for (let i = 0; i < 200; i++) {
+      const key = i.toString(16).padStart(64, '0');
+      const digest = await world.deps.store.putJson(i);
+      const fault = await store.putMemo(key, digest).then(
+        () => undefined,
+        (error: { code: string }) => error.code,
+      );
+      if (fault === undefined) continue;
+      assert.equal(fault, 'STORE_FAULT');
+      failed[(await store.getMemo(key)) === undefined ? 'undone' : 'done']++;
+    }
+    assert.equal(failed.done + failed.undone, heard.length);
+    assert.ok(failed.done > 10 && failed.undone > 10 && heard.length < 100, JSON.stringify(failed));
+  });
+
+  for (const [moment, done] of [
+    ['before', false],
+    ['after', true],
+  ] as const) {
+    it(`dies ${moment} the write that it was told`, async () => {
+      const death = { write: 1, moment };
+      let deaths = 0;
+      let there = false;
+      let written: Promise<unknown> | undefined;
+      const key = 'a'.repeat(64);
+      const digest = await world.deps.store.putJson('x');
+      const died = new Promise<void>((resolve) => {
+        const die = (): void => {
+          deaths++;
+          there = existsSync(join(world.folder, 'memo', key));
+          resolve();
+        };
+        const store = failing(world.deps.store, { share: 0, seed: 's', death: () => death, die }, () => undefined);
+        written = store.putJson('y').then(() => store.putMemo(key, digest));
+      });
+      await died;
+      await written; // here nobody died
+      assert.deepEqual([deaths, there], [1, done]);
+    });
+  }
+
+  it('tells the tokens that it samples and when programs run', async () => {
+    const heard: Notice[] = [];
+    world.engine.generate = async (_rows, { onProgress }) => {
+      for (const amount of [3, 4]) onProgress?.(amount);
+      return [];
+    };
+    const deps = instrumented(world.deps, (notice) => heard.push(notice));
+    const engine = await deps.engine('double', {} as never);
+    let passedOn = 0;
+    const onProgress = (amount: number): void => {
+      passedOn += amount;
+    };
+    await engine.generate([], { maxNewTokens: 1, temperature: 1, stopTokens: [], onProgress });
+    await (await deps.sandbox({ sandbox: 'wasm' })).run([]);
+    assert.deepEqual(heard, [
+      { kind: 'tokens', amount: 3 },
+      { kind: 'tokens', amount: 4 },
+      { kind: 'sandbox', busy: true },
+      { kind: 'sandbox', busy: false },
+    ]);
+    assert.equal(passedOn, 7);
+    assert.equal(await deps.engine('double', {} as never), engine, 'one engine stays one');
+  });
+});
+
+describe('the comparison of two runs', () => {
+  const KINDS = ['checkpoint_', 'metrics ', 'result ', 'output '];
+  let world: Doubles;
+  let copy = '';
+  const damage = async (path: string, change: (text: string) => string): Promise<void> => {
+    const file = join(copy, path);
+    await writeFile(file, change(await readFile(file, 'utf8')));
+  };
+  before(async () => {
+    world = await doubles();
+    await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
+  });
+  beforeEach(async () => {
+    copy = await mkdtemp(join(tmpdir(), 'gauntlet-outcome-'));
+    await cp(world.folder, copy, { recursive: true });
+  });
+  afterEach(() => rm(copy, { recursive: true, force: true }));
+  after(() => rm(world.folder, { recursive: true, force: true }));
+  const compared = async () => differences(await outcomeOf(world.folder, 'run'), await outcomeOf(copy, 'run'));
+
+  it('finds nothing where nothing differs, over checkpoints, metrics, result and every activity', async () => {
+    const names = [...(await outcomeOf(copy, 'run')).keys()];
+    for (const kind of KINDS) assert.ok(names.filter((name) => name.startsWith(kind)).length >= 3, kind);
+    assert.deepEqual(await compared(), []);
+    assert.deepEqual(await damageOf(copy), []);
+  });
+
+  it('names a result that is another, and one that is missing', async () => {
+    const store = await openFileStore(copy);
+    const [first, second] = (await store.memoKeys()).filter((key) => /^[0-9a-f]{64}$/.test(key)) as [string, string];
+    await rm(join(copy, 'memo', first));
+    await store.putMemo(first, await store.putJson('another'));
+    await rm(join(copy, 'memo', second));
+    assert.deepEqual(await compared(), [`output ${first.slice(0, 16)}`, `output ${second.slice(0, 16)}`].sort());
+  });
+
+  it('tells runs of two seeds apart by checkpoints, metrics, result and outputs', async () => {
+    const other = await doubles();
+    try {
+      await runPipeline(createActivities(other.deps), 'run', { ...SMALL_RUN, seed: 99 });
+      const found = differences(await outcomeOf(world.folder, 'run'), await outcomeOf(other.folder, 'run'));
+      for (const kind of KINDS)
+        assert.ok(
+          found.some((name) => name.startsWith(kind)),
+          kind,
+        );
+    } finally {
+      await rm(other.folder, { recursive: true, force: true });
+    }
+  });
+
+  it('finds a damaged artifact by name', async () => {
+    const store = await openFileStore(copy);
+    const digest = await store.putJson({ some: 'artifact' });
+    await damage(store.layout.blob(digest).slice(copy.length), (text) => text.replace('some', 'same'));
+    assert.match((await damageOf(copy)).join(), new RegExp(digest));
+  });
+});
+
+describe('what a chaos run leaves', () => {
+  it('is found: a process that names its folder, one of a worker’s session, and neither once it has ended', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-left-'));
+    const named = spawn('sleep', ['60'], { env: { ...process.env, SOMETHING: folder }, stdio: 'ignore' });
+    // of a session of its own, without a word of the folder: as an interpreter with an empty environment is
+    const worker = spawn('/bin/sh', ['-c', 'sleep 60 & wait'], { env: {}, detached: true, stdio: 'ignore' });
+    try {
+      const look = (): string[] => leftProcesses(folder, new Set([worker.pid!]));
+      let seen = look();
+      for (; seen.length < 3; seen = look()) await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(seen.length, 3, seen.join('; '));
+      worker.kill('SIGKILL');
+      await new Promise((resolve) => worker.once('exit', resolve));
+      assert.equal(look().length, 2, 'the child of a killed worker stays one of its session');
+      process.kill(-worker.pid!, 'SIGKILL');
+      named.kill('SIGKILL');
+      assert.deepEqual(await settled(look, 20_000), []);
+    } finally {
+      named.kill('SIGKILL');
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('is found: a container of a worker that is gone, and no other’s', async function () {
+    this.timeout(180_000);
+    const docker = await requireDocker(this);
+    await (await openDocker({ size: 1 })).close(); // the image
+    const pid = 2 ** 22 + 1; // no process has it
+    const [name, label] = Object.entries(ownLabels())[0]!;
+    const container = await docker.createContainer({
+      Image: IMAGES.none,
+      Cmd: ['true'],
+      Labels: { [name]: label.replace(`,${process.pid},`, `,${pid},`) },
+    });
+    try {
+      const left = await leftContainers(docker, new Set([pid]));
+      assert.equal(left.length, 1);
+      assert.ok(left[0]!.startsWith(container.id.slice(0, 12)));
+      assert.deepEqual(await leftContainers(docker, new Set([pid + 1])), []);
+    } finally {
+      await container.remove({ force: true });
+    }
+    assert.deepEqual(await leftContainers(docker, new Set([pid])), []);
+  });
+});
+
+describe('the figures of a chaos run', () => {
+  const execution = (name: string, scheduled: number, completed: number, attempt = 1): Execution => ({
+    ...{ name, attempt, scheduled, completed },
+    started: completed - 100,
+  });
+
+  it('a run is whole again when something that was asked for after the kill is done', () => {
+    const executions = [execution('a', 1000, 2500), execution('b', 2600, 4000), execution('c', 4100, 5000)];
+    assert.equal(recovery(2000, executions, 9000), 2);
+    assert.equal(recovery(4050, executions, 9000), 0.95);
+    assert.equal(recovery(4500, executions, 9000), 4.5, 'else by its end');
+  });
+
+  it('repeated work is every attempt but the first, by activity', () => {
+    const executions = [execution('a', 0, 1100, 3), execution('b', 1100, 2000), execution('a', 2000, 4100, 2)];
+    assert.deepEqual(repeatedWork(executions), { attempts: { a: 3 }, seconds: 3 });
+  });
+
+  it('spreads are nearest ranks', () => {
+    const random = new RandomStream('ranks');
+    const values = random.shuffle([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert.deepEqual(spreadOf(values), { median: 5, p90: 9, max: 10 });
+    assert.deepEqual(spreadOf([]), { median: 0, p90: 0, max: 0 });
+  });
+
+  const wrong: [string, Partial<ChaosFigures>, RegExp][] = [
+    ['a difference', { differences: ['metrics 3 loss'] }, /^1 of 100 digests and figures differ: metrics 3 loss$/],
+    ['damage', { damaged: ['blob x: missing'] }, /^1 artifacts are damaged or missing: blob x/],
+    ['a process', { orphans: { processes: ['12 sleep'], containers: [] } }, /^1 processes are left: 12 sleep$/],
+    ['a container', { orphans: { processes: [], containers: ['c0ffee'] } }, /^1 containers are left: c0ffee$/],
+    ['a kill too few', { killed: 1 }, /^only 1 of 2 kills were struck before the run ended$/],
+    ['nothing to compare', { compared: 0 }, /^nothing was there to compare$/],
+  ];
+  const run = async (args: string[], figures: Partial<ChaosFigures>) => {
+    const printed: string[] = [];
+    const noted: string[] = [];
+    let asked: ChaosOptions | undefined;
+    const code = await main(args, {
+      run: async (options) => {
+        asked = options;
+        return { ...SOUND, ...figures };
+      },
+      print: (line) => printed.push(line),
+      note: (line) => noted.push(line),
+    });
+    return { code, printed, noted, asked: asked! };
+  };
+
+  it('end a sound run with exit code 0 and, asked for, one line of JSON', async () => {
+    const { code, printed, asked } = await run(['--json', '--seed', '7', '--kills', '2'], {});
+    assert.equal(code, 0);
+    assert.deepEqual(printed.length, 1);
+    assert.deepEqual(JSON.parse(printed[0]!), SOUND);
+    assert.deepEqual([asked.seed, asked.kills, asked.sandbox, asked.config.seed], [7, 2, 'wasm', 7]);
+    assert.ok(!existsSync(asked.folder), 'nothing of it is kept');
+    assert.deepEqual((await run([], {})).printed, described(SOUND));
+  });
+
+  for (const [what, figures, line] of wrong) {
+    it(`say and exit non-zero for ${what}`, async () => {
+      const [complaint, ...more] = complaints({ ...SOUND, ...figures });
+      assert.match(complaint!, line);
+      assert.deepEqual(more, []);
+      const { code, printed, noted } = await run(['--json'], figures);
+      assert.notEqual(code, 0);
+      assert.equal(printed.length, 1, 'the figures come all the same');
+      assert.ok(noted.includes(`FAILED: ${complaint}`));
+    });
+  }
+
+  it('refuse options that make no sense', async () => {
+    for (const args of [
+      ['--kills', '0'],
+      ['--seed', 'x'],
+      ['--store-faults', '1'],
+      ['--sandbox', 'none'],
+    ])
+      await assert.rejects(run(args, {}), { code: 'BAD_CONFIG', message: new RegExp(args[0]!) });
+  });
+
+  it('are all explained in docs/chaos.md', () => {
+    const page = readFileSync('docs/chaos.md', 'utf8');
+    for (const field of Object.keys(SOUND)) assert.ok(page.includes(`\`${field}\``), field);
+    for (const victim of VICTIMS) assert.ok(page.includes(victim), victim);
+  });
+});
