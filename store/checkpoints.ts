@@ -53,8 +53,9 @@ export async function commitCheckpoint(
   if (!(await isWhole(store, runId, metadata))) {
     await store.removeRunFile(runId, at(name, METADATA));
     for (const [path, bytes] of files) await store.writeRunFile(runId, at(name, path), bytes);
-    await writeRecord(store, runId, at(name, METADATA), rendered(metadata));
   }
+  // of a whole one too: its writer may have been killed before it could name the digest
+  await writeRecord(store, runId, at(name, METADATA), rendered(metadata));
   await movePointers(store, runId);
   return metadata;
 }

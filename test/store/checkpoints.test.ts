@@ -10,12 +10,29 @@ import {
   readPointer,
   verifyCheckpoints,
 } from '../../store/checkpoints.js';
+import { createRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import { refusal, sampleFacts, sampleFiles, withStore } from './support.js';
+import { verifyStore } from '../../store/verify.js';
+import { DIGEST, refusal, sampleConfig, sampleFacts, sampleFiles, withStore } from './support.js';
 
 const NAME = 'checkpoint_stage_1_epoch_1';
 const commit = (store: Store, change: Parameters<typeof sampleFacts>[0] = {}, fill = 1) =>
   commitCheckpoint(store, 'r', sampleFacts(change), sampleFiles(fill));
+
+const RUN_FACTS = { modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '0.1.0' };
+
+/** A store that fails for good at one of its writes to runs. */
+function cutOff(store: Store, write: number, after: boolean): Store {
+  let count = 0;
+  const cut: Store = Object.create(store);
+  cut.writeRunFile = async (...given) => {
+    const at = count++;
+    if (at > write || (at === write && !after)) throw new Error('killed');
+    await store.writeRunFile(...given);
+    if (at === write) throw new Error('killed');
+  };
+  return cut;
+}
 
 describe('checkpoints', () => {
   it('a checkpoint lies in PEFT’s layout and loads with every byte', () =>
@@ -53,6 +70,31 @@ describe('checkpoints', () => {
       await assert.rejects(loadCheckpoint(store, 'r', NAME), refusal('BAD_CHECKPOINT'));
       await commit(store, { score: 0.6 }, 2);
       await loadCheckpoint(store, 'r', NAME);
+    }));
+
+  it('cut off at any write, before it or after it, and written again is whole with all that names it', () =>
+    withStore(async (store) => {
+      await createRun(store, 'r', { ...RUN_FACTS, config: sampleConfig() });
+      const files = new Map([...sampleFiles()].slice(0, 2));
+      const write = (to: Store, epoch: number) => commitCheckpoint(to, 'r', sampleFacts({ epoch }), files);
+      let cut = 0;
+      for (let done = false; !done; cut++) {
+        for (const after of [false, true]) {
+          const epoch = 2 * cut + Number(after) + 1;
+          done = await write(cutOff(store, cut, after), epoch).then(
+            () => true,
+            () => false,
+          );
+          await write(store, epoch);
+          const { findings } = await verifyStore(store, 'r');
+          assert.deepEqual(
+            findings.filter(({ name }) => name !== DIGEST), // the run's problem set, which is not there
+            [],
+            `write ${cut}, ${after ? 'after' : 'before'} it`,
+          );
+        }
+      }
+      assert.ok(cut > 6, 'two files, the metadata, its digest, two pointers');
     }));
 
   it('best is the highest score, of equal ones the earlier, in whatever order they are written', () =>

@@ -1,0 +1,48 @@
+// A store whose writes fail every now and then, before they took place or after, under a whole run of exact doubles:
+// what Temporal does about it (the same activity again) is all that is needed.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { type Activities, createActivities } from '../../activities/index.js';
+import { failing, type Notice } from '../../bench/chaos/instrument.js';
+import { damageOf, differences, outcomeOf } from '../../bench/chaos/outcome.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { doubles, SMALL_RUN } from '../support/doubles.js';
+
+/** Each activity is called again for as long as the store fails. */
+function retried(activities: Activities): Activities {
+  const again =
+    (call: (...given: unknown[]) => Promise<unknown>) =>
+    async (...given: unknown[]): Promise<unknown> => {
+      for (;;) {
+        try {
+          return await call(...given);
+        } catch (error) {
+          if ((error as { type?: string }).type !== 'STORE_FAULT') throw error;
+        }
+      }
+    };
+  return Object.fromEntries(
+    Object.entries(activities).map(([name, call]) => [name, again(call as never)]),
+  ) as unknown as Activities;
+}
+
+describe('a store that fails at one write in ten', function () {
+  this.timeout(120_000);
+  for (const seed of ['b', 'c']) {
+    it(`changes no digest and no figure of a run, and leaves nothing undone (seed ${seed})`, async () => {
+      const [calm, broken] = [await doubles(), await doubles()];
+      try {
+        const heard: Notice[] = [];
+        const store = failing(broken.deps.store, { share: 0.1, seed }, (notice) => heard.push(notice));
+        await runPipeline(createActivities(calm.deps), 'run', SMALL_RUN);
+        await runPipeline(retried(createActivities({ ...broken.deps, store })), 'run', SMALL_RUN);
+        assert.ok(heard.length > 50, `${heard.length} faults`);
+        const expected = await outcomeOf(calm.folder, 'run');
+        assert.deepEqual(differences(expected, await outcomeOf(broken.folder, 'run')), []);
+        assert.deepEqual(await damageOf(broken.folder), []);
+      } finally {
+        for (const { folder } of [calm, broken]) await rm(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});
