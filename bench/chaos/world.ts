@@ -19,7 +19,8 @@ const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url));
 const RESTART_MS = 200; // a service manager waits so long
 const DEATH_MS = 5000; // one who never comes to the write dies by then all the same
 const GUEST_MS = 60_000; // until programs run
-const STOP_MS = 15_000;
+const STOP_MS = 30_000;
+const EXPECTED = /no Temporal server answers|Docker does not answer/; // it was struck; the next start may find it
 const CHUNK = Buffer.alloc(2 ** 20);
 
 export interface Left {
@@ -96,8 +97,8 @@ export class World {
     if (child.pid !== undefined) this.sessions.add(child.pid);
     this.workers.set(role, child);
     child.stderr!.on('data', (text) => {
-      const [line] = String(text).trim().split('\n');
-      if (!/no Temporal server answers/.test(line!)) log(`${role}: ${line}`); // it was struck; the next start will find it
+      const line = /^.*Error\b.*$/m.exec(String(text))?.[0];
+      if (line && !EXPECTED.test(line)) log(`${role}: ${line}`);
     });
     child.on('message', (notice: Notice) => this.hear(notice));
     child.once('exit', () => {
