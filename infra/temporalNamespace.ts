@@ -15,8 +15,8 @@ export const SEARCH_ATTRIBUTES = {
   GauntletFailure: 'Keyword',
 } as const;
 
-// A dev server forgets after 24 h, and a nightly run's history with it.
-const RETENTION_MS = 90 * 24 * 3600 * 1000;
+/** A dev server forgets after 24 h, and a nightly run's history with it. */
+export const RETENTION_MS = 90 * 24 * 3600 * 1000;
 
 const { IndexedValueType } = proto.temporal.api.enums.v1;
 const TYPES = {

@@ -48,12 +48,15 @@ export interface Swept {
   /** Damaged files that were moved aside, and what a killed sweep left. */
   leftovers: Amount;
   bytes: number;
+  /** Every file of all these, relative to the store, sorted. */
+  paths: string[];
 }
 
 export async function sweep(store: FileStore, options: SweepOptions): Promise<Swept> {
-  const { keepFrom, dryRun } = options;
-  const leftovers = await sweepLeftovers(store, options);
-  const checkpoints = await thinCheckpoints(store, options);
+  const { keepFrom } = options;
+  const paths: string[] = [];
+  const leftovers = await sweepLeftovers(store, options, paths);
+  const checkpoints = await thinCheckpoints(store, options, paths);
   const memos = await listMemos(store);
   const { blobs } = await listBlobs(store);
   const usedAt = groupUse(memos);
@@ -65,11 +68,11 @@ export async function sweep(store: FileStore, options: SweepOptions): Promise<Sw
     ...blobs.filter((blob) => blob.usedAt >= keepFrom).map(({ name }) => name),
   ]);
   const unnamed = blobs.filter((blob) => blob.usedAt < keepFrom && !kept.has(blob.name));
-  const rows = await drop(store, goes, keepFrom, dryRun, ({ name }) => `memo-${name}`);
-  const swept = await drop(store, unnamed, keepFrom, dryRun, ({ name }) => hexOf(name));
+  const rows = await drop(store, goes, options, paths, ({ name }) => `memo-${name}`);
+  const swept = await drop(store, unnamed, options, paths, ({ name }) => hexOf(name));
   const { gone: _, ...thinned } = checkpoints;
   const bytes = thinned.bytes + rows.bytes + swept.bytes + leftovers.bytes;
-  return { checkpoints: thinned, memos: rows, blobs: swept, leftovers, bytes };
+  return { checkpoints: thinned, memos: rows, blobs: swept, leftovers, bytes, paths: paths.sort() };
 }
 
 /** A row and its record go together. */
@@ -85,8 +88,8 @@ function groupUse(memos: readonly StoredFile[]): Map<string, number> {
 async function drop(
   { root, files, layout }: FileStore,
   candidates: readonly StoredFile[],
-  keepFrom: number,
-  dryRun: boolean,
+  { keepFrom, dryRun }: SweepOptions,
+  paths: string[],
   takenName: (file: StoredFile) => string,
 ): Promise<Amount> {
   const amount: Amount = { files: 0, bytes: 0 };
@@ -102,6 +105,7 @@ async function drop(
     }
     amount.files++;
     amount.bytes += file.bytes;
+    paths.push(file.path);
   }
   return amount;
 }
@@ -149,6 +153,7 @@ const checkpointOf = (runId: string, path: string): string => `${runId}/${path.s
 async function thinCheckpoints(
   store: FileStore,
   { open, keepEvery, dryRun, keepFrom }: SweepOptions,
+  paths: string[],
 ): Promise<Swept['checkpoints'] & { gone: Set<string> }> {
   const thinned = { files: 0, bytes: 0, names: [] as string[], gone: new Set<string>() };
   if (keepEvery === undefined) return thinned;
@@ -161,11 +166,13 @@ async function thinCheckpoints(
     for (const [index, { name }] of all.entries()) {
       if (index % keepEvery === 0 || kept.has(name) || mentioned.has(name)) continue;
       const folder = `${CHECKPOINTS}/${name}`;
-      const files = await listFolder(store, `runs/${runId}/${folder}`);
+      const below = [folder, `${DIGESTS}/${folder}`].map((path) => listFolder(store, `runs/${runId}/${path}`));
+      const files = (await Promise.all(below)).flat();
       if (files.some((file) => file.usedAt >= keepFrom)) continue;
       thinned.files += files.length;
       thinned.bytes += files.reduce((sum, file) => sum + file.bytes, 0);
       thinned.names.push(`${runId}/${name}`);
+      paths.push(...files.map(({ path }) => path));
       thinned.gone.add(`${runId}/${folder}`);
       if (!dryRun) await removeCheckpoint(store, runId, name);
     }
@@ -205,7 +212,11 @@ async function mentionedCheckpoints(store: FileStore, runs: readonly string[]): 
 }
 
 /** Damaged files that were moved aside, once they are old, and what a killed sweep had taken. */
-async function sweepLeftovers(store: FileStore, { keepFrom, dryRun }: SweepOptions): Promise<Amount> {
+async function sweepLeftovers(
+  store: FileStore,
+  { keepFrom, dryRun }: SweepOptions,
+  paths: string[],
+): Promise<Amount> {
   const amount: Amount = { files: 0, bytes: 0 };
   for (const file of [...(await listFolder(store, ASIDE)), ...(await listFolder(store, TAKEN))]) {
     const wasTaken = file.path.startsWith(`${TAKEN}/`);
@@ -215,6 +226,7 @@ async function sweepLeftovers(store: FileStore, { keepFrom, dryRun }: SweepOptio
     if (file.usedAt >= keepFrom) continue;
     amount.files++;
     amount.bytes += file.bytes;
+    paths.push(file.path);
   }
   return amount;
 }

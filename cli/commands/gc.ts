@@ -2,6 +2,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
+import { RETENTION_MS } from '../../infra/temporalNamespace.js';
 import { runningAddress } from '../../infra/temporalServer.js';
 import { type TemporalTarget, temporalTarget } from '../../infra/temporalTarget.js';
 import { type FileStore, openFileStore } from '../../store/fileStore.js';
@@ -20,6 +21,7 @@ const CONNECT_MS = 3_000;
 interface Flags {
   store: string;
   dryRun?: boolean;
+  list?: boolean;
   keep?: number;
   olderThan: number;
   json?: boolean;
@@ -37,9 +39,12 @@ function serverOf(store: string): Target | undefined {
   return temporalTarget(process.env) ?? embedded;
 }
 
+const STAGE = /\/stage-\d$/; // of a run, whose id comes before
+const UNKNOWN = 'has no result, and no server says how it stands';
+
 export interface OpenRun {
   run: string; // or the id of another workflow that goes on
-  why: 'goes on' | 'touched lately' | 'has no result, and no server says how it stands';
+  why: 'goes on' | 'touched lately' | typeof UNKNOWN;
   since: number; // ms since 1970
 }
 
@@ -48,6 +53,7 @@ export function addGc(program: Command): void {
     .command('gc')
     .description('remove old artifacts that no checkpoint and no run that goes on refers to')
     .option('--dry-run', 'only say what would go')
+    .option('--list', 'name every file')
     .option('--older-than <days>', 'only what was not used for so long (an hour at least)', days, 7)
     .option(
       '--keep <n>',
@@ -71,13 +77,17 @@ export function addGc(program: Command): void {
     if (!known.asked)
       output.note('no Temporal server answers: every run without a result is taken for one that goes on');
     const result = { dryRun: flags.dryRun === true, keepFrom: new Date(keepFrom).toISOString(), ...known, ...swept };
-    output.result(result, () => sweptText(swept, known.open, keepFrom, flags.dryRun === true));
+    output.result(result, () => {
+      const files = flags.list === true ? swept.paths.map((path) => `  ${path}\n`).join('') : '';
+      return files + sweptText(swept, known.open, keepFrom, flags.dryRun === true);
+    });
   });
 }
 
 /**
  * Runs whose artifacts must stay, and since when: those that a server says go on, those touched since `limit` (a failed
- * one may be resumed), and, where no server answers, those that have not ended.
+ * one may be resumed), and those that have not ended where no server answers, or one that does not know them: they may
+ * go on with another one, and until its retention has passed `gauntlet resume` may start them again here.
  */
 export async function openRuns(
   store: FileStore,
@@ -93,10 +103,10 @@ export async function openRuns(
           runs.map(({ run }) => run),
         );
   const open = runs.flatMap(({ run, since, lastUse, ended }): OpenRun[] => {
-    if (server?.runs.has(run)) return [{ run, why: 'goes on', since }];
-    if (!ended && server === undefined) {
-      return [{ run, why: 'has no result, and no server says how it stands', since }];
-    }
+    const standing = server?.runs.get(run);
+    if (standing === 'goes on') return [{ run, why: standing, since }];
+    const mayGoOn = server === undefined || (standing === undefined && lastUse >= limit - RETENTION_MS);
+    if (!ended && mayGoOn) return [{ run, why: UNKNOWN, since }];
     return !ended && lastUse >= limit ? [{ run, why: 'touched lately', since }] : [];
   });
   const others = [...(server?.others ?? [])].map(([run, since]): OpenRun => ({ run, why: 'goes on', since }));
@@ -118,25 +128,26 @@ async function standingOf(store: FileStore, run: string): Promise<Standing> {
   return { run, since: Math.min(since, Date.now()), lastUse, ended: files.some(({ name }) => name === RESULT) };
 }
 
-/** Of these ids those that go on, and every other workflow that does. Undefined where no server answers. */
+/** How those of these ids stand that it knows, and every other workflow that goes on. Undefined where no server answers. */
 async function goingOn(
   target: Target,
   ids: readonly string[],
-): Promise<{ runs: Set<string>; others: Map<string, number> } | undefined> {
+): Promise<{ runs: Map<string, 'goes on' | 'is closed'>; others: Map<string, number> } | undefined> {
   const connection = await Connection.connect({ ...target.connection, connectTimeout: CONNECT_MS }).catch(
     () => undefined,
   );
   if (connection === undefined) return undefined;
   try {
     const client = new Client({ connection, namespace: target.namespace });
-    const runs = new Set<string>();
+    const runs = new Map<string, 'goes on' | 'is closed'>();
     for (const id of ids) {
       const status = await statusOf(client, id);
-      if (status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW') runs.add(id);
+      const open = status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW';
+      if (status !== undefined) runs.set(id, open ? 'goes on' : 'is closed');
     }
     const others = new Map<string, number>();
     for await (const { workflowId, startTime } of client.workflow.list({ query: `ExecutionStatus = 'Running'` })) {
-      if (!runs.has(workflowId)) others.set(workflowId, startTime.getTime());
+      if (runs.get(workflowId.replace(STAGE, '')) !== 'goes on') others.set(workflowId, startTime.getTime());
     }
     return { runs, others };
   } catch {

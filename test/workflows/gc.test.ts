@@ -1,0 +1,239 @@
+// `gauntlet gc` beside a live server: what runs that go on may need is never touched, however old it is.
+import assert from 'node:assert/strict';
+import { readdir, rm, stat, utimes } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { WorkflowHandle } from '@temporalio/client';
+import { ScheduleOverlapPolicy } from '@temporalio/client';
+import { createActivities } from '../../activities/index.js';
+import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
+import { GauntletError } from '../../core/errors.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import type { RunProgress } from '../../core/schema/run.js';
+import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import type { Swept } from '../../store/sweep.js';
+import { verifyStore } from '../../store/verify.js';
+import type { RunningWorkers } from '../../workers/start.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { inProcess } from '../cli/support.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
+
+const DAY = 86_400_000;
+/** One engine update a step, and little else. */
+const RUN: RunConfigInput = {
+  ...SMALL_RUN,
+  stages: [5],
+  ppo: { ...SMALL_RUN.ppo, epochs: 1, minibatch: 1000 },
+  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
+  batch: { generator: { problems: 3, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
+  evaluation: { problems: 2, testProblems: 2 },
+};
+const SHORT: RunConfigInput = { ...RUN, schedule: { ...RUN.schedule, discriminatorSteps: 0 } };
+
+type Told = Swept & { open: { run: string; why: string }[]; asked: boolean; dryRun: boolean };
+
+describe('gauntlet gc beside a server', function () {
+  this.timeout(120_000);
+  let host: TestServer;
+  let world: Doubles;
+  let workers: RunningWorkers;
+  let address: string | undefined;
+
+  before(async function () {
+    needTemporal(this);
+    host = await startServer();
+    address = process.env.TEMPORAL_ADDRESS;
+    process.env.TEMPORAL_ADDRESS = host.server.address;
+  });
+  after(async () => {
+    if (host === undefined) return;
+    if (address === undefined) delete process.env.TEMPORAL_ADDRESS;
+    else process.env.TEMPORAL_ADDRESS = address;
+    await host.close();
+  });
+  beforeEach(async () => {
+    world = await doubles();
+    workers = await workersOver(host.server, world);
+  });
+  afterEach(async () => {
+    await workers?.shutdown();
+    await rm(world.folder, { recursive: true, force: true });
+  });
+
+  async function files(): Promise<string[]> {
+    const entries = await readdir(world.folder, { recursive: true, withFileTypes: true });
+    const found = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    return found.map((path) => relative(world.folder, path)).sort();
+  }
+  /** Everything that was used since `from` was used `days` days ago. */
+  async function age(days: number, from = 0): Promise<void> {
+    const then = new Date(Date.now() - days * DAY);
+    for (const path of await files()) {
+      const { mtimeMs } = await stat(join(world.folder, path));
+      if (mtimeMs >= from) await utimes(join(world.folder, path), then, then);
+    }
+  }
+  async function gc(...flags: string[]): Promise<Told> {
+    const { code, out, err } = await inProcess('gc', '--store', world.folder, '--json', ...flags);
+    assert.equal(code, 0, err);
+    return JSON.parse(out) as Told;
+  }
+  async function until(handle: WorkflowHandle, state: RunProgress['state']): Promise<void> {
+    for (;;) {
+      const progress = await handle.query<RunProgress>('progress').catch(() => undefined);
+      if (progress?.state === state) return;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+  async function bytesOf(runId: string): Promise<unknown[]> {
+    return (await listCheckpoints(world.deps.store, runId)).map(({ name, files, score }) => [name, files, score]);
+  }
+  async function undisturbed(config: object): Promise<unknown> {
+    const other = await doubles();
+    await runPipeline(createActivities(other.deps), 'other', config);
+    const bytes = (await listCheckpoints(other.deps.store, 'other')).map(({ name, files, score }) => [
+      name,
+      files,
+      score,
+    ]);
+    await rm(other.folder, { recursive: true, force: true });
+    return bytes;
+  }
+
+  it('frees what ended runs leave and touches nothing of runs that wait, rest or go on, of schedules and checkpoints', async () => {
+    const { client } = host;
+    const timing = { timeZone: 'UTC', jitter: '0s', catchUp: '1d', pauseOnFailure: true };
+    await createSchedule(
+      client,
+      { ...timing, id: 'night', cron: '0 2 1 1 *', overlap: ScheduleOverlapPolicy.BUFFER_ALL },
+      scheduledInput('night', SHORT, false),
+    );
+    const night = client.schedule.getHandle('night');
+    const nights: string[] = [];
+    for (const count of [1, 2]) {
+      await night.trigger();
+      while (nights.length < count) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        const { recentActions } = (await night.describe()).info;
+        nights.splice(0, nights.length, ...recentActions.map(({ action }) => action.workflow.workflowId));
+      }
+      await client.workflow.getHandle(nights.at(-1)!).result();
+    }
+    await (await startRun(client, 'ended', { ...RUN, seed: 50 })).result();
+    await age(60);
+    const beforeOpen = await files();
+
+    // the same configuration as an ended run: it builds on what that one left
+    const started = Date.now();
+    const { applyUpdate } = world.engine;
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let broken = true;
+    let updates = 0;
+    world.engine.applyUpdate = async (...given: Parameters<typeof applyUpdate>) => {
+      updates++;
+      if (broken && updates === 2) throw new GauntletError('BAD_ADAPTER', 'the disk ate it');
+      if (updates === 4) await gate;
+      return applyUpdate.apply(world.engine, given);
+    };
+    const waits = await startRun(client, 'waits', { ...RUN, seed: 51 });
+    await until(waits, 'waiting');
+    broken = false;
+    const paused = await startRun(client, 'paused', { ...RUN, seed: 50 });
+    for (let accepted = false; !accepted; ) {
+      accepted = await paused.executeUpdate<string, []>('pause').then(
+        () => true,
+        () => false,
+      );
+    }
+    await until(paused, 'paused');
+    const runs = await startRun(client, 'runs', { ...RUN, seed: 52 });
+    while (updates < 4) await new Promise((resolve) => setTimeout(resolve, 30));
+    const byOpen = (await files()).filter((path) => !beforeOpen.includes(path));
+    const usedAgain: string[] = [];
+    for (const path of beforeOpen)
+      if ((await stat(join(world.folder, path))).mtimeMs >= started) usedAgain.push(path);
+    assert.ok(byOpen.length > 20 && usedAgain.length > 5, `${byOpen.length} ${usedAgain.length}`);
+    await age(30, started);
+
+    const before = await files();
+    const foreseen = await gc('--dry-run', '--keep', '100');
+    assert.deepEqual(await files(), before, 'a dry run removes nothing');
+    const told = await inProcess('gc', '--store', world.folder, '--dry-run', '--list', '--keep', '100');
+    assert.deepEqual(
+      told.out.split('\n').filter((line) => /^ {2}\S+\/\S+$/.test(line)),
+      foreseen.paths.map((path) => `  ${path}`),
+    );
+    for (const id of ['waits', 'paused', 'runs'])
+      assert.match(told.out, new RegExp(`^stays: what '${id}' may need \\(goes on\\)$`, 'm'));
+    const swept = await gc('--keep', '100');
+    assert.deepEqual({ ...swept, dryRun: true }, foreseen);
+    const after = await files();
+    assert.deepEqual(
+      before.filter((path) => !after.includes(path)),
+      foreseen.paths,
+    );
+    assert.ok(swept.asked && swept.memos.files > 20 && swept.blobs.files > 5, `${swept.memos.files}`);
+    for (const path of [...byOpen, ...usedAgain]) assert.ok(after.includes(path), `${path} is of a run that goes on`);
+
+    for (const id of [...nights, 'ended'])
+      for (const which of ['best', 'latest']) await loadCheckpoint(world.deps.store, id, which);
+    assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
+    const seen = updates;
+    release();
+    await waits.executeUpdate<string, [string]>('decide', { args: ['retry'] });
+    for (const handle of [waits, runs]) await handle.result();
+    assert.equal(updates - seen, 3, 'two steps of the one that waited, one more of the other: nothing is done again');
+    await paused.executeUpdate<string, []>('resume');
+    await paused.result();
+    assert.deepEqual(await bytesOf('waits'), await undisturbed({ ...RUN, seed: 51 }));
+    assert.deepEqual((await bytesOf('paused')).at(-1), (await bytesOf('ended')).at(-1));
+    await night.trigger();
+    const third = await (async () => {
+      for (;;) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        const { recentActions } = (await night.describe()).info;
+        const id = recentActions.at(-1)?.action.workflow.workflowId;
+        if (id !== undefined && !nights.includes(id)) return id;
+      }
+    })();
+    await client.workflow.getHandle(third).result(); // from the best of the nights before
+    await night.delete();
+  });
+
+  it('is harmless to a run that starts while it works, over and over, and leaves what was used within the hour', async () => {
+    await runPipeline(createActivities(world.deps), 'earlier', RUN);
+    const expected = await undisturbed(RUN);
+    assert.deepEqual((await gc('--older-than', '0')).paths, [], 'all of it is young');
+    await age(30);
+    let going = true;
+    let freed = 0;
+    const sweeping = (async () => {
+      for (; going; await new Promise((resolve) => setTimeout(resolve, 50)))
+        freed += (await gc('--older-than', '0')).paths.length;
+    })();
+    await (await startRun(host.client, 'starts', RUN)).result();
+    going = false;
+    await sweeping;
+    assert.deepEqual(await bytesOf('starts'), expected);
+    assert.ok(freed > 0);
+    assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
+  });
+
+  it('keeps what a run needs that this server does not know, until none would know it any more', async () => {
+    await runPipeline(createActivities(world.deps), 'elsewhere', RUN);
+    await world.deps.store.removeRunFile('elsewhere', 'result.json');
+    await world.deps.store.removeRunFile('elsewhere', 'digests/result.json');
+    await age(30);
+    const kept = await gc();
+    assert.deepEqual(
+      [kept.paths, kept.open.map(({ run, why }) => [run, why])],
+      [[], [['elsewhere', 'has no result, and no server says how it stands']]],
+    );
+    await age(120);
+    assert.ok((await gc()).paths.length > 20);
+  });
+});
