@@ -8,7 +8,7 @@ import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
-import { createRun, readControls } from '../store/runs.js';
+import { createRun, readControls, writeInput } from '../store/runs.js';
 import { adapterShape, encodeOptimizerState, type Memory, modelDigests, roleState, writeAdapter } from './artifacts.js';
 import { findOrigin, originRef, takeOver } from './origin.js';
 import type { Scope } from './scope.js';
@@ -16,7 +16,8 @@ import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } fr
 
 export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput): Promise<PrepareRunOutput> {
   const { store, deps } = scope;
-  const config = seeded(resolveConfig(input), runId);
+  const given = resolveConfig(input);
+  const config = seeded(given, runId);
   const problems = await deps.loadProblems(config.problems);
   requireSplits(problems, config.problems);
   const generator = await openingOf(scope, config, 'generator');
@@ -38,6 +39,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     codeVersion: deps.codeVersion,
     ...(origin && { origin: originRef(origin) }),
   });
+  await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
   const common = {
     ...{ run, config, searchAttributes: deps.searchAttributes ?? false },

@@ -1,11 +1,14 @@
 // What `gauntlet resume` does with a run, by the state it is in. Nothing finished is lost: a run that is started again
 // under its id takes it from the store.
-import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
-import type { Decision } from '../core/control.js';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { Decision, Request } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
-import { STAGES } from '../core/schema/chain.js';
+import type { Store } from '../store/store.js';
+import { carriedFrom } from './carried.js';
 import { ask } from './commands/control.js';
+import { describeExecution, heldUp, openExecutions, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
+import { storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
 import { queryProgress } from './watch.js';
 
@@ -14,7 +17,7 @@ export interface Resumed {
   said: string; // what was done, after "run 'id' "
 }
 
-type Resuming = Pick<Session, 'client' | 'workers'>;
+type Resuming = Pick<Session, 'client' | 'workers'> & { store: Store };
 
 const RUN_TYPE = 'trainFullPipeline';
 const AGAIN = 'started again under its id: finished work is taken from the store';
@@ -24,11 +27,9 @@ const AGAIN = 'started again under its id: finished work is taken from the store
  * @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE
  */
 export async function resumeRun(session: Resuming, id: string, decision: Decision = 'retry'): Promise<Resumed> {
-  const { client } = session;
-  const found = await describe(client, id);
-  if (found === undefined) {
-    throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: npx gauntlet status`);
-  }
+  const { client, store } = session;
+  const found = await describeExecution(client, id);
+  if (found === undefined) return fromStore(session, id, decision);
   if (found.type !== RUN_TYPE) {
     const run = id.replace(/\/stage-\d$/, '');
     const hint = run === id ? '' : `: npx gauntlet resume ${run}`;
@@ -41,20 +42,51 @@ export async function resumeRun(session: Resuming, id: string, decision: Decisio
   }
   const joined = { handle: client.workflow.getHandle(id), how: 'finished' } as const;
   if (status === 'COMPLETED') return { joined, said: 'had finished; nothing to do' };
-  return { joined: await again(client, id), said: `was ${status.toLowerCase().replaceAll('_', ' ')}: ${AGAIN}` };
+  const restarted = await again(client, store, id);
+  return { ...restarted, said: `was ${status.toLowerCase().replaceAll('_', ' ')}: ${restarted.said}` };
+}
+
+/** One that ended longer ago than the server keeps histories, or that another server had. */
+async function fromStore({ client, store }: Resuming, id: string, decision: Decision): Promise<Resumed> {
+  const stored = await storedRun(store, id);
+  if (stored === undefined) {
+    const where = `on this server, nor in ${store.url}`;
+    throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list them with: npx gauntlet status`);
+  }
+  const forgotten = 'the server no longer knows it';
+  if (decision !== 'retry') {
+    throw new GauntletError('BAD_INPUT', `run '${id}' waits for no decision: ${forgotten}`);
+  }
+  const { steps, input, result } = stored;
+  if (result !== undefined) {
+    const joined = { handle: client.workflow.getHandle(id), how: 'finished', result } as const;
+    return { joined, said: `had finished; nothing to do (${forgotten})` };
+  }
+  if (input === undefined) {
+    const way = `start it with its configuration again: npx gauntlet train --id ${id}`;
+    throw new GauntletError(
+      'NOT_FOUND',
+      `run '${id}': ${forgotten}, and the store has not what it was started with; ${way}`,
+    );
+  }
+  const joined = await startOrJoin(client, id, input);
+  return { joined, said: `goes on: ${forgotten}; started again from the store: ${steps} steps already done` };
 }
 
 async function goOn(session: Resuming, id: string, decision: Decision): Promise<Resumed> {
-  const { client } = session;
+  const { client, store } = session;
   const handle = client.workflow.getHandle(id);
   const joined = { handle, how: 'joined' } as const;
+  const rested = (await heldUp(client, await openExecutions(client, id))).filter(({ paused }) => paused);
+  for (const held of rested) await unpause(client, held);
+  const names = [...new Set(rested.map(({ activity }) => activity?.type ?? 'the run'))].join(', ');
   if (session.workers === undefined && !(await hasPollers(client))) {
     if (decision !== 'retry') {
       throw new GauntletError('SERVER_UNAVAILABLE', 'no worker serves runs, so none can hear of it: npx gauntlet up');
     }
     return { joined, said: 'goes on where it was as soon as a worker serves it' };
   }
-  for (const execution of [id, ...(await openStages(client, id))]) {
+  for (const { workflowId: execution } of await openExecutions(client, id)) {
     const stuck = await stuckOn(client, execution);
     if (stuck === undefined) continue;
     if (decision === 'skip') {
@@ -65,7 +97,8 @@ async function goOn(session: Resuming, id: string, decision: Decision): Promise<
       await endStages(client, id);
       return { joined, said: `ends: ${stuck}` };
     }
-    return { joined: await again(client, id), said: `could not go on (${stuck}): terminated and ${AGAIN}` };
+    const restarted = await again(client, store, id);
+    return { ...restarted, said: `could not go on (${stuck}): terminated and ${restarted.said}` };
   }
   const progress = await queryProgress(handle);
   if (progress?.state === 'waiting') {
@@ -75,28 +108,42 @@ async function goOn(session: Resuming, id: string, decision: Decision): Promise<
     return { joined, said: done[decision] };
   }
   if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' waits for no decision`);
-  if (progress?.state !== 'paused') return { joined, said: 'goes on where it was' };
+  if (progress?.state !== 'paused') {
+    return { joined, said: names === '' ? 'goes on where it was' : `goes on: ${names} had been paused on the server` };
+  }
   await ask(handle, { name: 'resume' });
   return { joined, said: 'goes on after its pause' };
 }
 
-/** With its own input; what people asked of it before is in the store. */
-async function again(client: Client, id: string): Promise<Joined> {
+/** With its own input, and what it had accepted and not come to; what it did before is in the store. */
+async function again(client: Client, store: Store, id: string): Promise<Resumed> {
   const input = await inputOf(client, id);
   await endStages(client, id);
-  return startOrJoin(client, id, input);
+  const carried = await carriedFrom(client, store, id);
+  const joined = await startOrJoin(client, id, input, carried);
+  return { joined, said: carried.length === 0 ? AGAIN : `${AGAIN}; ${carriedText(carried)}` };
 }
 
-const stageIds = (id: string): string[] => STAGES.map((stage) => `${id}/stage-${stage}`);
+function carriedText(carried: readonly Request[]): string {
+  const what = carried.map((request) => (request.kind === 'change' ? `set ${leaves(request.fields)}` : request.kind));
+  return `what it had accepted and not come to follows after step ${carried[0]!.after}: ${what.join(', ')}`;
+}
 
-async function openStages(client: Client, id: string): Promise<string[]> {
-  const found = await Promise.all(stageIds(id).map((stage) => describe(client, stage)));
-  return found.flatMap((stage) => (stage?.status.name === 'RUNNING' ? [stage.workflowId] : []));
+/** 'a.b=1 c=2' */
+function leaves(fields: Record<string, unknown>, above = ''): string {
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject
+      ? leaves(value as Record<string, unknown>, `${above}${name}.`)
+      : `${above}${name}=${JSON.stringify(value)}`;
+  });
+  return parts.join(' ');
 }
 
 /** A stage that outlives its run was asked to end; one that cannot go on does not hear of it. */
 async function endStages(client: Client, id: string): Promise<void> {
-  for (const stage of await openStages(client, id)) {
+  for (const { workflowId: stage } of await openExecutions(client, id)) {
+    if (stage === id) continue;
     await terminate(client, stage, `gauntlet resume: run '${id}' ended and is started again`);
   }
 }
@@ -129,13 +176,4 @@ async function fails(client: Client, id: string): Promise<boolean> {
     () => false,
     (error: Error) => /TMPRL1100|nondeterminis/i.test(error.message),
   );
-}
-
-async function describe(client: Client, id: string): Promise<WorkflowExecutionDescription | undefined> {
-  try {
-    return await client.workflow.getHandle(id).describe();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
 }

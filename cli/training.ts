@@ -1,6 +1,7 @@
 // Starting, joining and following a training run: what `train`, `demo` and `resume` have in common.
 import { type Client, type WorkflowHandle, WorkflowIdReusePolicy } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { CARRY, type Request } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
@@ -18,13 +19,20 @@ export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
 export interface Joined {
   handle: TrainingHandle;
   how: 'started' | 'joined' | 'restarted' | 'finished';
+  result?: RunResult; // of one that has finished and that the server no longer knows
 }
 
 /**
  * How a run with this id goes on, whatever state it is in. Finished work is memoised, so a restart fast-forwards.
+ * @param carried what was asked of it before and is still to be done
  * @throws GauntletError RUN_EXISTS where the id belongs to a run with another configuration
  */
-export async function startOrJoin(client: Client, id: string, input: RunConfigInput | undefined): Promise<Joined> {
+export async function startOrJoin(
+  client: Client,
+  id: string,
+  input: RunConfigInput | undefined,
+  carried: readonly Request[] = [],
+): Promise<Joined> {
   const status = await statusOf(client, id);
   const handle = (): TrainingHandle => client.workflow.getHandle<typeof trainFullPipeline>(id);
   const there = status === 'RUNNING' || status === 'PAUSED' || status === 'COMPLETED';
@@ -35,7 +43,7 @@ export async function startOrJoin(client: Client, id: string, input: RunConfigIn
     }
     return { handle: handle(), how: status === 'COMPLETED' ? 'finished' : 'joined' };
   }
-  await startTraining(client, id, input);
+  await startTraining(client, id, input, carried);
   return { handle: handle(), how: status === undefined ? 'started' : 'restarted' };
 }
 
@@ -48,14 +56,28 @@ export function differingFields(a: unknown, b: unknown): string[] {
   return Object.keys(left).filter((key) => canonicalJson(left[key]) !== canonicalJson(right[key]));
 }
 
-async function startTraining(client: Client, id: string, input: RunConfigInput | undefined): Promise<void> {
-  await client.workflow.start<typeof trainFullPipeline>('trainFullPipeline', {
+async function startTraining(
+  client: Client,
+  id: string,
+  input: RunConfigInput | undefined,
+  carried: readonly Request[],
+): Promise<void> {
+  const args: [RunConfigInput?] = input === undefined ? [] : [input];
+  const options = {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowId: id,
-    args: input === undefined ? [] : [input],
+    args,
     workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
     staticSummary: `gauntlet training (${input?.preset ?? 'tiny'})`,
-  });
+  };
+  if (carried.length === 0) await client.workflow.start<typeof trainFullPipeline>('trainFullPipeline', options);
+  else {
+    const signal = { signal: CARRY, signalArgs: [[...carried]] as [Request[]] };
+    await client.workflow.signalWithStart<typeof trainFullPipeline, [Request[]]>('trainFullPipeline', {
+      ...options,
+      ...signal,
+    });
+  }
 }
 
 /** The input a run was started with, from its history. */
@@ -95,20 +117,20 @@ export async function follow(
   }
 }
 
-/** With `watch` a run is followed to its result; without it the way to follow it is named. */
+/** With `watch` a run is followed to its result; without it the way to follow it is named. A finished one has one. */
 export async function conclude(
   session: Session,
-  { handle, how }: Joined,
+  { handle, how, result: known }: Joined,
   output: Output,
   watch: boolean,
 ): Promise<void> {
   const runId = handle.workflowId;
-  if (watch) {
-    const result = await follow(session, handle, output, `npx gauntlet resume ${runId} --watch`);
-    if (result !== undefined) output.result(result, () => resultTable(result));
+  if (watch || how === 'finished') {
+    const result = known ?? (await follow(session, handle, output, `npx gauntlet resume ${runId} --watch`));
+    if (result !== undefined) output.result(watch ? result : { runId, how, result }, () => resultTable(result));
     return;
   }
-  if (how !== 'finished' && !(await hasPollers(session.client))) {
+  if (!(await hasPollers(session.client))) {
     output.note('no worker serves it yet: npx gauntlet up');
   }
   output.result({ runId, how }, () => `follow it with: npx gauntlet status ${runId} --watch`);

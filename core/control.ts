@@ -22,10 +22,15 @@ export const LIVE_FIELDS = [
   'failure',
 ] as const;
 
+const asked = {
+  at: z.string(), // ISO 8601
+  after: z.int().nonnegative().optional(), // steps: not before so many are done
+};
+
 /** What a person asked of a run, in order. It takes effect between two steps. */
 export const requestSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.enum(['pause', 'resume', 'stop']), at: z.string() }), // ISO 8601
-  z.strictObject({ kind: z.literal('change'), fields: z.record(z.string(), z.unknown()), at: z.string() }), // nested
+  z.strictObject({ kind: z.enum(['pause', 'resume', 'stop']), ...asked }),
+  z.strictObject({ kind: z.literal('change'), fields: z.record(z.string(), z.unknown()), ...asked }), // nested
 ]);
 export type Request = z.infer<typeof requestSchema>;
 
@@ -42,6 +47,9 @@ export interface Control {
 /** Whether the last word is to pause. */
 export const isPaused = (requests: readonly Request[]): boolean =>
   requests.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
+
+/** The signal that brings a run what an earlier execution of it was asked and had not come to. */
+export const CARRY = 'carry';
 
 /** Whether a record is of what was asked before this very step. Records of earlier versions know the count of steps only. */
 export const isAskedAt = (

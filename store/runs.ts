@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
-import { runConfigSchema, runIdentity } from '../core/schema/config.js';
+import { type RunConfig, runConfigSchema, runIdentity } from '../core/schema/config.js';
 import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson } from './canonicalJson.js';
@@ -11,13 +11,15 @@ import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
 const METRICS = 'metrics';
+/** The whole configuration, what changes no result included: with it a run can be started that no server knows. */
+const INPUT = 'input.json';
 export const RESULT = 'result.json';
 const CHAIN = 'chain.json';
 const REPORT = 'report.html';
 
 /** Every run has these where it has got so far; other files in its folder are nobody's business here. */
 export function isKnownRecord(path: string): boolean {
-  return [MANIFEST, RESULT, CHAIN, REPORT].includes(path) || /^metrics\/[^/]+\.json$/.test(path);
+  return [MANIFEST, INPUT, RESULT, CHAIN, REPORT].includes(path) || /^metrics\/[^/]+\.json$/.test(path);
 }
 
 export const runManifestSchema = z.strictObject({
@@ -71,6 +73,15 @@ export async function readRun(store: Store, runId: string): Promise<RunManifest>
   return parsed.data;
 }
 
+export async function writeInput(store: Store, runId: string, config: RunConfig): Promise<void> {
+  await writeRecord(store, runId, INPUT, rendered(config));
+}
+
+/** Undefined for runs of versions that did not record it. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+export async function readInput(store: Store, runId: string): Promise<RunConfig | undefined> {
+  return readParsed(store, runId, INPUT, runConfigSchema);
+}
+
 /** metrics/<step>.json; the same step again (a retry) writes over it. Steps are numbers, or 'number-name'. */
 export async function writeMetrics(
   store: Store,
@@ -122,16 +133,22 @@ export async function writeReport(store: Store, runId: string, page: string): Pr
 
 /** Empty while the run goes on. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readResult(store: Store, runId: string): Promise<{ result?: RunResult; chain?: ChainView }> {
-  const read = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
-    const bytes = await readRecord(store, runId, path);
-    if (bytes === undefined) return undefined;
-    const parsed = schema.safeParse(parseJson(bytes));
-    if (parsed.success) return parsed.data;
-    throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
-  };
-  const result = await read(RESULT, runResultSchema);
-  const chain = await read(CHAIN, chainViewSchema);
+  const result = await readParsed(store, runId, RESULT, runResultSchema);
+  const chain = await readParsed(store, runId, CHAIN, chainViewSchema);
   return { ...(result && { result }), ...(chain && { chain }) };
+}
+
+async function readParsed<T>(
+  store: Store,
+  runId: string,
+  path: string,
+  schema: z.ZodType<T>,
+): Promise<T | undefined> {
+  const bytes = await readRecord(store, runId, path);
+  if (bytes === undefined) return undefined;
+  const parsed = schema.safeParse(parseJson(bytes));
+  if (parsed.success) return parsed.data;
+  throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
 }
 
 const rendered = (value: unknown): string => `${canonicalJson(value, 2)}\n`;

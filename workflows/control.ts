@@ -1,7 +1,7 @@
 // What people may ask of a run while it goes on: validated updates (and signals without an answer) to the run, which
 // keeps the list and hands it to the stage at work. Both sides of that are here.
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import { type Control, changed, DECISIONS, type Decision, isPaused, type Request } from '../core/control.js';
+import { CARRY, type Control, changed, DECISIONS, type Decision, isPaused, type Request } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure } from '../core/schema/run.js';
@@ -14,6 +14,8 @@ export const stopUpdate = defineUpdate<string>('stop');
 export const changeUpdate = defineUpdate<string, [Record<string, unknown>]>('change');
 /** What to do with the activity that a waiting run names. */
 export const decideUpdate = defineUpdate<string, [Decision]>('decide');
+
+export const carrySignal = defineSignal<[Request[]]>(CARRY);
 
 const pauseSignal = defineSignal('pauseRun');
 const resumeSignal = defineSignal('resumeRun');
@@ -32,6 +34,7 @@ export interface RunControlHooks {
 export class RunControl {
   readonly control: Control = { requests: [], decisions: [] };
   private config: RunConfig | undefined; // as it will be once everything asked has been done
+  private readonly carried: Request[] = [];
   private ended = false;
   private decided: RunFailure | undefined; // has had its decision
 
@@ -44,18 +47,24 @@ export class RunControl {
     setHandler(decideUpdate, (decision) => this.decide(decision), {
       validator: (decision) => this.refuseDecision(decision),
     });
+    setHandler(carrySignal, (requests) => this.carry(requests));
     setHandler(pauseSignal, () => void (this.ended || this.ask('pause')));
     setHandler(resumeSignal, () => void (this.ended || this.ask('resume')));
     setHandler(stopSignal, () => void (this.ended || this.ask('stop')));
   }
 
   prepared(config: RunConfig): void {
-    this.config = config;
+    this.config = afterAll(config, this.carried);
   }
 
   /** Nothing asked from now on could take effect. */
   close(): void {
     this.ended = true;
+  }
+
+  private carry(requests: readonly Request[]): void {
+    this.carried.push(...requests);
+    for (const request of requests) this.push(request);
   }
 
   private ask(kind: 'pause' | 'resume' | 'stop'): string {
@@ -114,3 +123,6 @@ export class RunControl {
     }
   }
 }
+
+const afterAll = (config: RunConfig, requests: readonly Request[]): RunConfig =>
+  requests.reduce((now, request) => (request.kind === 'change' ? changed(now, request.fields) : now), config);

@@ -171,13 +171,17 @@ class StageRun {
     let waited = false;
     for (;;) {
       const all = requests();
-      while (this.at.asked < all.length) await this.answer(all[this.at.asked]!);
-      if (this.at.stopped !== undefined || !isPaused(all) || moreRequests === undefined) break;
+      while (this.at.asked < all.length && this.isDue(all[this.at.asked]!)) await this.answer(all[this.at.asked]!);
+      if (this.at.stopped !== undefined || !isPaused(all.slice(0, this.at.asked)) || moreRequests === undefined) break;
       if (!waited) await onProgress?.({ state: 'paused' });
       waited = true;
       await moreRequests(all.length);
     }
     if (waited) await onProgress?.({ state: 'training' });
+  }
+
+  private isDue({ after = 0 }: Request): boolean {
+    return after <= this.at.state.step;
   }
 
   private async answer(request: Request): Promise<void> {

@@ -5,6 +5,7 @@ import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/cl
 import type { Command } from 'commander';
 import type { Decision } from '../../core/control.js';
 import { GauntletError } from '../../core/errors.js';
+import { openFileStore } from '../../store/fileStore.js';
 import { parseAssignments } from '../config.js';
 import { createOutput, type Output } from '../output.js';
 import { type ConnectionOptions, hasPollers, openSession, type Session, statusOf, withStore } from '../session.js';
@@ -37,13 +38,25 @@ function lineOf(error: WorkflowUpdateFailedError): string {
 }
 
 /** A run that goes on and is served, so that it can answer. @throws NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
-export async function servedRun(session: Session, id: string): Promise<WorkflowHandle> {
+export async function servedRun(session: Session, id: string, store: string): Promise<WorkflowHandle> {
   const status = await statusOf(session.client, id);
+  const resume = `npx gauntlet resume ${id}`;
   if (status === undefined) {
-    throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: npx gauntlet status`);
+    const inStore = (await (await openFileStore(store)).listRuns()).includes(id);
+    const way = inStore
+      ? `only in the store: ${resume} starts it again`
+      : 'nor in the store; list them with: npx gauntlet status';
+    throw new GauntletError('NOT_FOUND', `no run '${id}' on this server, ${way}`);
   }
-  if (status !== 'RUNNING' && status !== 'PAUSED') {
-    throw new GauntletError('BAD_INPUT', `run '${id}' is ${status.toLowerCase()}: there is nothing to steer`);
+  if (status === 'PAUSED') {
+    throw new GauntletError('BAD_INPUT', `run '${id}' is paused on the server and hears of nothing: first ${resume}`);
+  }
+  if (status !== 'RUNNING') {
+    const way = status === 'COMPLETED' ? '' : `; ${resume} starts it again`;
+    throw new GauntletError(
+      'BAD_INPUT',
+      `run '${id}' is ${status.toLowerCase().replaceAll('_', ' ')}: there is nothing to steer${way}`,
+    );
   }
   if (!(await hasPollers(session.client))) {
     throw new GauntletError('SERVER_UNAVAILABLE', 'no worker serves runs, so none can answer: npx gauntlet up');
@@ -54,7 +67,7 @@ export async function servedRun(session: Session, id: string): Promise<WorkflowH
 async function tell(id: string, asked: Ask, flags: Flags, output: Output = createOutput(flags.json === true)) {
   const session = await openSession(flags, output, 'none');
   try {
-    const said = await ask(await servedRun(session, id), asked);
+    const said = await ask(await servedRun(session, id, flags.store), asked);
     output.result({ runId: id, asked: asked.name, said }, () => `run '${id}' ${said}`);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw new GauntletError('NOT_FOUND', `run '${id}' has just ended`);

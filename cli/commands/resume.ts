@@ -1,6 +1,7 @@
 // `gauntlet resume ID`: does the right thing whatever the state of the run is, and says what it did.
 import { type Command, Option } from 'commander';
 import type { Decision } from '../../core/control.js';
+import { openFileStore } from '../../store/fileStore.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
@@ -26,7 +27,8 @@ export function addResume(program: Command): void {
     const output = createOutput(flags.json === true);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
     try {
-      const { joined, said } = await resumeRun(session, id, decisionOf(flags));
+      const store = await openFileStore(flags.store);
+      const { joined, said } = await resumeRun({ ...session, store }, id, decisionOf(flags));
       output.note(`run '${id}' ${said}`);
       await conclude(session, joined, output, flags.watch === true);
     } finally {

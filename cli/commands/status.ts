@@ -1,18 +1,26 @@
 // `gauntlet status [id]`: the runs of this store, or where one run stands.
+import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { type Held, heldText, heldUp, openExecutions } from '../executions.js';
 import { createOutput, describeError, tableText } from '../output.js';
 import { pleaOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
 import { type ConnectionOptions, hasPollers, openSession, statusOf, withStore } from '../session.js';
+import { storedRun } from '../stored.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
+
+const FORGOTTEN = 'ONLY IN THE STORE'; // the server does not know it, or no longer
 
 interface Standing {
   id: string;
   status: string;
+  held?: Held[]; // what is paused on the server, or is tried again
+  steps?: number; // of one that only the store knows
   progress?: RunProgress; // of one that goes on, where a worker answers
   result?: RunResult;
   failure?: string;
@@ -29,20 +37,32 @@ export function addStatus(program: Command): void {
     async (id: string | undefined, flags: ConnectionOptions & { json?: boolean; watch?: boolean }) => {
       const output = createOutput(flags.json === true);
       const session = await openSession(flags, output, 'none');
+      const store = await openFileStore(flags.store);
       try {
         if (id === undefined) {
-          const runs: { id: string; status: string; started: string }[] = [];
+          const runs: { id: string; status: string; started?: string }[] = [];
           for await (const run of session.client.workflow.list({ query: `WorkflowType = 'trainFullPipeline'` })) {
             // latest first: of a run that was started again under its id, the attempt that counts
             if (runs.some(({ id }) => id === run.workflowId)) continue;
             runs.push({ id: run.workflowId, status: run.status.name, started: run.startTime.toISOString() });
+          }
+          for (const id of await store.listRuns()) {
+            if (!runs.some((run) => run.id === id)) runs.push({ id, status: FORGOTTEN });
           }
           output.result(runs, () => runTable(runs));
           return;
         }
         const status = await statusOf(session.client, id);
         if (status === undefined) {
-          throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; list them with: npx gauntlet status`);
+          const stored = await storedRun(store, id);
+          if (stored === undefined) {
+            const where = `on this server, nor in ${store.url}`;
+            throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list them with: npx gauntlet status`);
+          }
+          const { steps, result } = stored;
+          const standing = { id, status: FORGOTTEN, steps, ...(result && { result }) };
+          output.result(standing, () => describe(standing));
+          return;
         }
         const handle = session.client.workflow.getHandle<typeof trainFullPipeline>(id);
         if (flags.watch && status === 'RUNNING') {
@@ -50,7 +70,8 @@ export function addStatus(program: Command): void {
           const followed = await follow(session, handle, output, `npx gauntlet status ${id} --watch`);
           if (followed === undefined) return;
         }
-        const standing = await standingOf(handle, (await statusOf(session.client, id)) ?? status);
+        const now = (await statusOf(session.client, id)) ?? status;
+        const standing = await standingOf(session.client, handle, now);
         output.result(standing, () => describe(standing));
       } finally {
         await session.close();
@@ -59,19 +80,23 @@ export function addStatus(program: Command): void {
   );
 }
 
-function runTable(runs: { id: string; status: string; started: string }[]): string {
+function runTable(runs: { id: string; status: string; started?: string }[]): string {
   if (runs.length === 0) return 'no runs yet: npx gauntlet train --watch';
   return tableText(
     ['run', 'status', 'started'],
-    runs.map(({ id, status, started }) => [id, status.toLowerCase(), started]),
+    runs.map(({ id, status, started }) => [id, inWords(status), started ?? '–']),
   );
 }
 
-async function standingOf(handle: TrainingHandle, status: string): Promise<Standing> {
-  const standing: Standing = { id: handle.workflowId, status };
-  if (status === 'RUNNING') {
-    const progress = await queryProgress(handle);
-    return progress === undefined ? standing : { ...standing, progress };
+const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');
+
+async function standingOf(client: Client, handle: TrainingHandle, status: string): Promise<Standing> {
+  const id = handle.workflowId;
+  const standing: Standing = { id, status };
+  if (status === 'RUNNING' || status === 'PAUSED') {
+    const held = await heldUp(client, await openExecutions(client, id));
+    const progress = status === 'RUNNING' ? await queryProgress(handle) : undefined;
+    return { ...standing, ...(held.length > 0 && { held }), ...(progress && { progress }) };
   }
   try {
     return { ...standing, result: runResultSchema.parse(await handle.result()) };
@@ -80,10 +105,15 @@ async function standingOf(handle: TrainingHandle, status: string): Promise<Stand
   }
 }
 
-function describe({ id, status, progress, result, failure }: Standing): string {
-  const head = `${id}: ${status.toLowerCase()}`;
+function describe({ id, status, held = [], steps, progress, result, failure }: Standing): string {
+  const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (${steps} steps done)`}`;
+  const resume = `go on with: npx gauntlet resume ${id} --watch`;
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
-  if (failure !== undefined) return `${head}\n${failure}\ngo on with: npx gauntlet resume ${id} --watch`;
-  if (progress === undefined) return `${head}\nno worker answers: npx gauntlet up`;
-  return [head, progressLine(progress), pleaOf(progress)].filter((line) => line !== undefined).join('\n');
+  if (failure !== undefined) return `${head}\n${failure}\n${resume}`;
+  if (steps !== undefined) return `${head}\n${resume}`;
+  const lines = held.map((each) => heldText(id, each));
+  if (progress === undefined && status === 'RUNNING') lines.push('no worker answers: npx gauntlet up');
+  if (progress !== undefined) lines.unshift(progressLine(progress));
+  const plea = progress && pleaOf(progress);
+  return [head, ...lines, ...(plea === undefined ? [] : [plea])].join('\n');
 }

@@ -53,7 +53,7 @@ describe('gauntlet resume', function () {
   afterEach(close);
 
   const resume = (decision?: Decision) =>
-    resumeRun({ client: host.client, ...(workers ? { workers } : {}) }, id, decision);
+    resumeRun({ client: host.client, store: world.deps.store, ...(workers ? { workers } : {}) }, id, decision);
   const start = (input: object = RUN) => startRun(host.client, id, input);
   const statusOf = async (workflowId = id): Promise<string> =>
     (await host.client.workflow.getHandle(workflowId).describe()).status.name;

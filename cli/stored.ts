@@ -1,0 +1,30 @@
+// A run as the store alone knows it: the server forgets what ended longer ago than it keeps histories, the store does not.
+import type { RunConfig } from '../core/schema/config.js';
+import type { RunResult } from '../core/schema/run.js';
+import { bestCheckpoint, listCheckpoints } from '../store/checkpoints.js';
+import { readInput, readMetrics, readResult } from '../store/runs.js';
+import type { Store } from '../store/store.js';
+
+export interface StoredRun {
+  id: string;
+  steps: number; // policy updates on record
+  best?: string; // checkpoint
+  result?: RunResult; // of one that has finished
+  input?: RunConfig; // runs of earlier versions did not record it
+}
+
+/** Undefined where the store has no such run. @throws GauntletError CORRUPT_ARTIFACT */
+export async function storedRun(store: Store, id: string): Promise<StoredRun | undefined> {
+  if (!(await store.listRuns()).includes(id)) return undefined;
+  const { result } = await readResult(store, id);
+  const input = await readInput(store, id);
+  const best = bestCheckpoint(await listCheckpoints(store, id))?.name;
+  const steps = await stepsDone(store, id);
+  return { id, steps, ...(best && { best }), ...(result && { result }), ...(input && { input }) };
+}
+
+/** Policy updates of a run that are on record. */
+export async function stepsDone(store: Store, id: string): Promise<number> {
+  const metrics = await readMetrics<{ kind: string; step: number }>(store, id);
+  return metrics.reduce((most, { kind, step }) => (kind === 'step' ? Math.max(most, step) : most), 0);
+}
