@@ -1,8 +1,8 @@
 // The executions of a run on the server, the run's own and those of its stages: whether one rests or tries something
 // again there, which the run itself does not know of.
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
-import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ApplicationFailure } from '@temporalio/common';
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
 import { STAGES } from '../core/schema/chain.js';
 

@@ -138,12 +138,7 @@ export async function readResult(store: Store, runId: string): Promise<{ result?
   return { ...(result && { result }), ...(chain && { chain }) };
 }
 
-async function readParsed<T>(
-  store: Store,
-  runId: string,
-  path: string,
-  schema: z.ZodType<T>,
-): Promise<T | undefined> {
+async function readParsed<T>(store: Store, runId: string, path: string, schema: z.ZodType<T>): Promise<T | undefined> {
   const bytes = await readRecord(store, runId, path);
   if (bytes === undefined) return undefined;
   const parsed = schema.safeParse(parseJson(bytes));

@@ -212,11 +212,7 @@ async function mentionedCheckpoints(store: FileStore, runs: readonly string[]): 
 }
 
 /** Damaged files that were moved aside, once they are old, and what a killed sweep had taken. */
-async function sweepLeftovers(
-  store: FileStore,
-  { keepFrom, dryRun }: SweepOptions,
-  paths: string[],
-): Promise<Amount> {
+async function sweepLeftovers(store: FileStore, { keepFrom, dryRun }: SweepOptions, paths: string[]): Promise<Amount> {
   const amount: Amount = { files: 0, bytes: 0 };
   for (const file of [...(await listFolder(store, ASIDE)), ...(await listFolder(store, TAKEN))]) {
     const wasTaken = file.path.startsWith(`${TAKEN}/`);

@@ -154,8 +154,7 @@ describe('gauntlet gc beside a server', function () {
     while (updates < 4) await new Promise((resolve) => setTimeout(resolve, 30));
     const byOpen = (await files()).filter((path) => !beforeOpen.includes(path));
     const usedAgain: string[] = [];
-    for (const path of beforeOpen)
-      if ((await stat(join(world.folder, path))).mtimeMs >= started) usedAgain.push(path);
+    for (const path of beforeOpen) if ((await stat(join(world.folder, path))).mtimeMs >= started) usedAgain.push(path);
     assert.ok(byOpen.length > 20 && usedAgain.length > 5, `${byOpen.length} ${usedAgain.length}`);
     await age(30, started);
 

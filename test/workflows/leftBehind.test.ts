@@ -116,16 +116,19 @@ describe('a run left behind', function () {
     await assert.rejects(runPipeline(createActivities(world.deps), id, { ...RUN, budget: { tokens: 1e9 } }));
 
     const status = await command('status', id);
-    assert.match(status.out, new RegExp(`^${id}: only in the store \\(2 steps done\\)\ngo on with: npx gauntlet resume`));
+    assert.match(
+      status.out,
+      new RegExp(`^${id}: only in the store \\(2 steps done\\)\ngo on with: npx gauntlet resume`),
+    );
     assert.match((await command('status')).out, new RegExp(`${id}.*only in the store`));
     assert.match((await command('pause', id)).err, /only in the store: npx gauntlet resume left-\d+ starts it again/);
-    await assert.rejects(resume('abort'), { code: 'BAD_INPUT', message: /waits for no decision: the server no longer/ });
+    await assert.rejects(resume('abort'), {
+      code: 'BAD_INPUT',
+      message: /waits for no decision: the server no longer/,
+    });
     const { joined, said } = await resume();
     assert.equal(joined.how, 'started');
-    assert.equal(
-      said,
-      'goes on: the server no longer knows it; started again from the store: 2 steps already done',
-    );
+    assert.equal(said, 'goes on: the server no longer knows it; started again from the store: 2 steps already done');
     assert.deepEqual(await completed(), await undisturbed());
     assert.equal(updates, 5, 'two that were done, one that failed, two that were left');
     const { events } = await run().fetchHistory();
@@ -141,7 +144,7 @@ describe('a run left behind', function () {
     assert.equal(said, 'had finished; nothing to do (the server no longer knows it)');
     const resumed = await command('resume', id);
     assert.deepEqual([resumed.code, /best checkpoint checkpoint_stage_/.test(resumed.out)], [0, true]);
-    assert.match((await command('status', id)).out, /only in the store \(4 steps done\)\n[^]*best checkpoint/);
+    assert.match((await command('status', id)).out, /only in the store \(4 steps done\)\n[\s\S]*best checkpoint/);
     const report = await command('report', id);
     assert.deepEqual([report.code, report.out.endsWith(`runs/${id}/report.html\n`)], [0, true], report.err);
     const replay = await command('replay', id);

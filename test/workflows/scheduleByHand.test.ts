@@ -26,7 +26,7 @@ const RUN: RunConfigInput = {
 /** The commands of the block that begins with `temporal schedule create`, a line each as a shell sees them. */
 async function documented(): Promise<Map<string, string>> {
   const page = await readFile(join(packageRoot(), 'docs', 'operations.md'), 'utf8');
-  const blocks = [...page.matchAll(/```bash\n([^]*?)```/g)].map(([, block]) => block!);
+  const blocks = [...page.matchAll(/```bash\n([\s\S]*?)```/g)].map(([, block]) => block!);
   const block = blocks.find((text) => text.startsWith('temporal schedule create'));
   assert.ok(block, 'docs/operations.md creates a schedule by hand');
   const commands = block.split(/\n(?=temporal )/).map((command) => command.trim());
