@@ -2,18 +2,20 @@
 // Lenient is Python's ==, widened: a tuple equals a list at any depth, nan equals nan, and where a finite float is
 // expected, at any depth, the answer may lie within a tolerance of it. Numbers are otherwise compared exactly (1 == 1.0
 // == True; an int of any size against a float as Python does). Strict: the same types at every depth and equal numbers;
-// nan equals nan, -0.0 equals 0.0. In both, sets and dicts have no order, and set and frozenset are one.
+// nan equals nan, -0.0 equals 0.0. Python: == as CPython answers it for values that share no object: a tuple is no list,
+// nan equals nothing, no tolerance. In all, sets and dicts have no order, and set and frozenset are one.
 import { Forest } from './comparison/nodes.js';
 import { Pairing, TooManySteps } from './comparison/pairing.js';
 import { equalTokens } from './comparison/tokens.js';
-import { isClose, isLoose, isNumber, Malformed, numberKey, type View, view } from './comparison/views.js';
+import { isClose, isLoose, isNan, isNumber, Malformed, numberKey, type View, view } from './comparison/views.js';
 import { type Comparison, type ComparisonSpec, comparisonSpecSchema } from './schema/comparison.js';
 import type { CallResult, Verdict } from './schema/execution.js';
 import type { Value } from './schema/value.js';
 
-const byName: Record<'lenient' | 'strict', ComparisonSpec> = {
+const byName: Record<ComparisonSpec['mode'], ComparisonSpec> = {
   lenient: comparisonSpecSchema.parse({ mode: 'lenient' }),
   strict: comparisonSpecSchema.parse({ mode: 'strict' }),
+  python: comparisonSpecSchema.parse({ mode: 'python' }),
 };
 const parsed = new WeakMap<object, ComparisonSpec>();
 
@@ -46,7 +48,7 @@ const ordersOf: Readonly<Record<ComparisonSpec['order'], Equality>> = {
   any: (a, b, spec) => {
     const [left, right] = [view(a), view(b)];
     if (!isSequence(left) || !isSequence(right)) return inOrder(a, b, spec);
-    if (spec.mode === 'strict' && left.type !== right.type) return false;
+    if (spec.mode !== 'lenient' && left.type !== right.type) return false;
     const { forest, pairing } = tools(spec);
     const [got, wanted] = [left, right].map(({ items }) => items.map((x) => forest.node(x)));
     return pairing.pairOff(got!, wanted!);
@@ -58,7 +60,7 @@ const ordersOf: Readonly<Record<ComparisonSpec['order'], Equality>> = {
   set: (a, b, spec) => {
     const [left, right] = [view(a), view(b)];
     if (!isCollection(left) || !isCollection(right)) return inOrder(a, b, spec);
-    if (spec.mode === 'strict' && left.type !== right.type) return false;
+    if (spec.mode !== 'lenient' && left.type !== right.type) return false;
     const { forest, pairing } = tools(spec);
     const [got, wanted] = [left, right].map(({ items }) => items.map((x) => forest.node(x)));
     return pairing.cover(got!, wanted!);
@@ -72,9 +74,10 @@ function inOrder(a: Value, b: Value, spec: ComparisonSpec): boolean {
   if (spec.mode === 'strict' && left.type !== right.type) return false;
   if (isNumber(left) || isNumber(right)) {
     if (!isNumber(left) || !isNumber(right)) return false;
+    if (spec.mode === 'python' && isNan(right)) return false;
     return numberKey(left) === numberKey(right) || (isTolerant(spec) && isLoose(right) && isClose(left, right, spec));
   }
-  if (isSequence(left) && isSequence(right))
+  if (isSequence(left) && isSequence(right) && (spec.mode !== 'python' || left.type === right.type))
     return left.items.length === right.items.length && left.items.every((x, i) => inOrder(x, right.items[i]!, spec));
   if ('text' in left) return right.type === left.type && 'text' in right && right.text === left.text;
   if (left.type !== right.type) return false;
@@ -84,7 +87,7 @@ function inOrder(a: Value, b: Value, spec: ComparisonSpec): boolean {
 }
 
 function tools(spec: ComparisonSpec, unordered = false): { forest: Forest; pairing: Pairing } {
-  const forest = new Forest({ strict: spec.mode === 'strict', loose: isTolerant(spec), unordered });
+  const forest = new Forest({ mode: spec.mode, loose: isTolerant(spec), unordered });
   return { forest, pairing: new Pairing(forest, spec) };
 }
 

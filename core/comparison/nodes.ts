@@ -1,10 +1,10 @@
 // Values as trees whose nodes carry a number for their exact value: two nodes of one forest have the same `id` exactly
 // when they are equal without tolerance, whatever the order of sets, dicts and (any-depth) lists. Linear in the parts.
 import type { Value } from '../schema/value.js';
-import { isLoose, isNumber, type NumberView, numberKey, view } from './views.js';
+import { isLoose, isNan, isNumber, type NumberView, numberKey, view } from './views.js';
 
 export interface ForestOptions {
-  strict: boolean; // types count
+  mode: 'lenient' | 'strict' | 'python'; // whether types count, and what nan is
   loose: boolean; // a tolerance is in play
   unordered: boolean; // lists are bags at every depth
 }
@@ -29,10 +29,11 @@ export class Forest {
   /** @throws Malformed */
   node(value: Value): Node {
     const v = view(value);
-    const { strict, unordered } = this.options;
+    const { mode, unordered } = this.options;
     if (isNumber(v)) {
       const loose = this.options.loose && isLoose(v);
-      const id = this.intern(`${strict ? v.type : ''}#${numberKey(v)}`);
+      const isItself = mode !== 'python' || !isNan(v);
+      const id = this.intern(`${mode === 'strict' ? v.type : ''}#${isItself ? numberKey(v) : `nan ${this.ids.size}`}`);
       return { id, type: 'number', tag: '#', loose, number: v, items: NONE, labels: {} };
     }
     switch (v.type) {
@@ -45,7 +46,7 @@ export class Forest {
       case 'tuple':
         return this.group(
           unordered ? 'bag' : 'row',
-          strict ? v.type : 'list',
+          mode === 'lenient' ? 'list' : v.type,
           v.items.map((x) => this.node(x)),
         );
       case 'set':

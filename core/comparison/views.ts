@@ -55,6 +55,9 @@ function floatOf(text: string): number {
 export const isNumber = (v: View): v is NumberView =>
   v.type === 'bool' || v.type === 'int' || v.type === 'float' || v.type === 'complex';
 
+export const isNan = (number: NumberView): boolean =>
+  number.type === 'float' ? Number.isNaN(number.float) : number.type === 'complex' && number.parts.some(Number.isNaN);
+
 /** Text that two numbers share exactly when Python's == holds between them, or both are nan. */
 export function numberKey(number: NumberView): string {
   if (number.type === 'float') return floatKey(number.float);

@@ -41,6 +41,17 @@ const CASES: [string, Value, Value, Comparison, boolean][] = [
   ['set with a tolerance', [f(0.1 + 0.2), f(0.3), 5], [f(0.3), f(5)], set, true],
   ['set, strict: types count', [1], [true], { order: 'set', mode: 'strict' }, false],
   ['exact order by default', [2, 1], [1, 2], {}, false],
+  ['python: a tuple is no list', t(1, 2), [1, 2], 'python', false],
+  ['python: nor inside a dict', d(['a', t(1)]), d(['a', [1]]), 'python', false],
+  ['python: True, 1 and 1.0 are one', [true, s(f(1)), d([1, 2])], [1, s(true), d([f(1), f(2)])], 'python', true],
+  ['python: no tolerance', f(0.1 + 0.2), f(0.3), 'python', false],
+  ['python: nan equals nothing', f(NaN), f(NaN), 'python', false],
+  ['python: nan in a list', [f(NaN)], [f(NaN)], 'python', false],
+  ['python: nan in a set', s(f(NaN)), s(f(NaN)), 'python', false],
+  ['python: nan as a key', d([f(NaN), 1]), d([f(NaN), 1]), 'python', false],
+  ['python: nan as a value', d([1, f(NaN)]), d([1, f(NaN)]), 'python', false],
+  ['python: nan in a complex number', { c: ['nan', '1.0'] }, { c: ['nan', '1.0'] }, 'python', false],
+  ['python, any: a tuple is no list', t(2, 1), [1, 2], { order: 'any', mode: 'python' }, false],
   // the pairing that sorting misses: 0 takes 1, 1 takes 2; by value, 1 would take 1
   ['a pairing that no greedy choice finds', [f(1), f(2)], [f(2), f(1)], { order: 'any', ...within1 }, true],
   [
@@ -341,7 +352,7 @@ describe('comparison beside CPython', () => {
   };
   const keys = (list: Value[], next: () => number): Value[] => list.map((x) => (next() === 0 && x === 1 ? f(1) : x));
 
-  it('lenient without tolerance is == with tuples as lists, strict is == of equal types, over 6000 pairs', () => {
+  it('lenient without tolerance is == with tuples as lists, strict is == of equal types, python is ==, over 6000 pairs', () => {
     const pairs = fc.sample(
       fc.oneof(
         fc.tuple(value, value),
@@ -367,6 +378,7 @@ describe('comparison beside CPython', () => {
       const [lenient, strictly, plain] = truth[i]!;
       assert.equal(equalValues(a, b, { absolute: 0, relative: 0 }), lenient, shown);
       assert.equal(equalValues(a, b, 'strict'), strictly, shown);
+      assert.equal(equalValues(a, b, 'python'), plain, shown);
       if (plain) assert.ok(equalValues(a, b, 'lenient'), shown);
       if (lenient) equal++;
     }
