@@ -1,9 +1,13 @@
 // Beginning a run at a checkpoint of another: a fork goes on where that one was, a nightly run trains on from the best so
 // far. Which checkpoint it was is fixed in the manifest when the run is first prepared.
+import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
-import { type PlannedStep, planStage, replan } from '../core/schedule.js';
-import { ROLES, type Role } from '../core/schema/chain.js';
+import { isTooDeep } from '../core/nesting.js';
+import { planStage, replan } from '../core/schedule.js';
+import { ROLES, type Role, roleSchema } from '../core/schema/chain.js';
+import { digestSchema } from '../core/schema/checkpoint.js';
 import { adapterRole, type RunConfig } from '../core/schema/config.js';
+import { testCaseSchema } from '../core/schema/problem.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint, readPointer } from '../store/checkpoints.js';
 import { type RunManifest, readRun } from '../store/runs.js';
@@ -64,8 +68,8 @@ export async function takeOver(
     await Promise.all(ROLES.map(async (role) => [role, await stateOf(store, checkpoint, adapterRole(config, role))])),
   ) as PolicyState;
   const memory: Memory = {
-    pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool) as Memory['pool'],
-    archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive) as Memory['archive'],
+    pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
+    archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
   };
   return { state, memory: await store.putJson(memory), origin: await positionOf(store, checkpoint, config) };
 }
@@ -81,7 +85,7 @@ function refuseOther(checkpoint: Checkpoint, run: RunRef, config: RunConfig): vo
   if (metadata.discriminatorModelDigest !== discriminatorModelDigest) fail('has another discriminator model');
   for (const role of ROLES) {
     const path = CHECKPOINT_FILES[`${adapterRole(config, role)}Config`];
-    const { r, lora_alpha } = jsonOf(checkpoint, path) as { r: number; lora_alpha: number };
+    const { r, lora_alpha } = jsonOf(checkpoint, path, adapterSchema);
     if (r !== config.lora.rank || lora_alpha !== config.lora.alpha) {
       fail(`has lora.rank ${r} and lora.alpha ${lora_alpha}, the run ${config.lora.rank} and ${config.lora.alpha}`);
     }
@@ -110,15 +114,49 @@ async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfi
   const { metadata } = checkpoint;
   const { step, stage } = metadata;
   if (stage === 0) return { step, stage, next: 0 };
-  const { next, plan } = jsonOf(checkpoint, CHECKPOINT_FILES.training) as { next: number; plan?: PlannedStep[] };
+  const { next, plan } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
   const planned = plan ?? planStage(await readConfig(store, { config: metadata.configDigest }));
   const going = replan(planned.slice(0, next), config);
   const isGiven = canonicalJson(going) === canonicalJson(planStage(config));
   return { step, stage, next, ...(isGiven ? {} : { plan: going }) };
 }
 
-function jsonOf({ files, metadata }: Checkpoint, path: string): unknown {
-  const bytes = files.get(path);
-  if (bytes) return JSON.parse(Buffer.from(bytes).toString('utf8'));
-  throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId}: ${path} is missing`);
+/** Digests say that nothing changed, not that it was ever right: a checkpoint may be somebody else's. */
+function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodType<T>): T {
+  const fail = (what: string): never => {
+    throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId}: ${path} ${what}`);
+  };
+  const bytes = files.get(path) ?? fail('is missing');
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    fail('is not JSON');
+  }
+  if (isTooDeep(json)) fail('is nested too deep');
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  return fail(`is not what it should be: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
 }
+
+const poolSchema: z.ZodType<Memory['pool']> = z.record(z.string(), z.array(testCaseSchema));
+const archiveSchema: z.ZodType<Memory['archive']> = z.object({
+  entries: z.array(
+    z.object({ problemId: z.string(), chain: z.object({ chains: digestSchema, index: z.int().nonnegative() }) }),
+  ),
+});
+const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
+const trainingSchema = z.object({
+  next: z.int().nonnegative(),
+  plan: z
+    .array(
+      z.object({
+        epoch: z.int().positive(),
+        phase: z.enum(['discriminator', 'generator', 'alternating']),
+        step: z.int().positive(),
+        role: roleSchema,
+      }),
+    )
+    .optional(),
+});

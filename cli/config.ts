@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
+import { isTooDeep } from '../core/nesting.js';
 import { PRESET_NAMES, resolveConfig } from '../core/presets.js';
 import type { RunConfig, RunConfigInput } from '../core/schema/config.js';
 import { tinyModelPath } from '../data/paths.js';
@@ -153,7 +154,9 @@ export async function readJsonFile(path: string): Promise<unknown> {
     throw new GauntletError('BAD_INPUT', `${path}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
   try {
-    return JSON.parse(text);
+    const json: unknown = JSON.parse(text);
+    if (isTooDeep(json)) throw new SyntaxError('nested too deep');
+    return json;
   } catch (error) {
     throw new GauntletError('BAD_INPUT', `${path}: not JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`);
   }

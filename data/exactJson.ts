@@ -1,5 +1,6 @@
 // JSON as Python writes and reads it. JavaScript's numbers are one type: 1.0 would become the int 1, a long int would
 // lose digits, and NaN and Infinity are no JSON at all. So such numbers are kept as marks with their text.
+import { isTooDeep } from '../core/nesting.js';
 import { floatValue, intValue } from '../core/parse/numbers.js';
 import type { Value } from '../core/schema/value.js';
 
@@ -11,15 +12,21 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** JSON; NaN and Infinity, which Python writes, are marks. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return shallow(JSON.parse(text));
   } catch (error) {
     if (!/\b(?:NaN|Infinity)\b/.test(text)) throw error;
-    return JSON.parse(marked(text, (number) => !/\d/.test(number)));
+    return shallow(JSON.parse(marked(text, (number) => !/\d/.test(number))));
   }
 }
 
 /** Every number that JavaScript would not keep as the int that it is, as a mark. @throws SyntaxError */
-export const parseExactJson = (text: string): unknown => JSON.parse(marked(text, (number) => !PLAIN.test(number)));
+export const parseExactJson = (text: string): unknown =>
+  shallow(JSON.parse(marked(text, (number) => !PLAIN.test(number))));
+
+function shallow(json: unknown): unknown {
+  if (isTooDeep(json)) throw new SyntaxError('nested too deep');
+  return json;
+}
 
 const marked = (text: string, isMarked: (number: string) => boolean): string =>
   text.replace(STRING_OR_NUMBER, (part) =>

@@ -68,6 +68,9 @@ const text = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes
 export function dataConverter(env: Record<string, string | undefined>): { payloadCodecs?: PayloadCodec[] } {
   const file = env.GAUNTLET_CODEC_KEYS;
   if (!file) return {};
+  if (KEY.test(file.trim())) {
+    throw new GauntletError('BAD_CONFIG', 'GAUNTLET_CODEC_KEYS is a key: put it into a file, and give the path');
+  }
   let lines: string[];
   try {
     lines = readFileSync(file, 'utf8')

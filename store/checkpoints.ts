@@ -223,12 +223,23 @@ async function checkFiles(
 ): Promise<string[]> {
   const problems: string[] = [];
   for (const [path, digest] of Object.entries(metadata.files)) {
-    const bytes = await store.readRunFile(runId, at(metadata.name, path));
-    if (bytes === undefined) problems.push(`${path} is missing`);
+    const bytes = await readUnlessRefused(store, runId, at(metadata.name, path));
+    if (typeof bytes === 'string') problems.push(bytes);
+    else if (bytes === undefined) problems.push(`${path} is missing`);
     else if (digestBytes(bytes) !== digest) problems.push(`${path} is damaged (not ${digest})`);
     else into?.set(path, bytes);
   }
   return problems;
+}
+
+/** A string: why a file that somebody's metadata names is none that a checkpoint may have. */
+async function readUnlessRefused(store: Store, runId: string, path: string): Promise<Uint8Array | string | undefined> {
+  try {
+    return await store.readRunFile(runId, path);
+  } catch (error) {
+    if (error instanceof GauntletError && !error.retryable) return error.message;
+    throw error;
+  }
 }
 
 async function folders(store: Store, runId: string): Promise<string[]> {

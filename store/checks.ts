@@ -55,6 +55,9 @@ export function faultOf(error: unknown, doing: string, path: string): Error {
   if (error instanceof GauntletError) return error;
   const code = errnoOf(error);
   if (code === undefined) return error as Error;
+  if (code === 'ERR_FS_FILE_TOO_LARGE') {
+    return new GauntletError('CORRUPT_ARTIFACT', `${doing} ${path}: larger than any file of a store`, { cause: error });
+  }
   const why = WHY[code] ?? (error as Error).message;
   if (CALLERS.has(code)) {
     return new GauntletError('BAD_INPUT', `${doing} ${path}: a file or folder is in the way (${code})`, {

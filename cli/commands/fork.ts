@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { merged, resolveConfig } from '../../core/presets.js';
-import { checkpointName } from '../../core/schema/checkpoint.js';
-import { type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
+import { type CheckpointMetadata, checkpointName } from '../../core/schema/checkpoint.js';
+import { type RunConfig, type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
 import { openFileStore } from '../../store/fileStore.js';
@@ -34,10 +34,18 @@ export async function forkInput(
   const { metadata } = await loadCheckpoint(store, runId, checkpointAt(where));
   const known = await store.hasBlob(metadata.configDigest);
   const config = known
-    ? runConfigSchema.parse(await store.getJson(metadata.configDigest))
+    ? configOf(await store.getJson(metadata.configDigest), metadata)
     : (await readRun(store, runId)).config;
   const start = { run: runId, checkpoint: metadata.name, schedule: 'rest' } as const;
   return { input: resolveConfig({ ...merged(config, fields), start }), name: metadata.name };
+}
+
+function configOf(json: unknown, { name, configDigest }: CheckpointMetadata): RunConfig {
+  const parsed = runConfigSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const what = [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
+  throw new GauntletError('BAD_CHECKPOINT', `${name}: ${configDigest} is no configuration: ${what}`);
 }
 
 export function addFork(program: Command): void {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { GauntletError } from '../../core/errors.js';
+import { isTooDeep } from '../../core/nesting.js';
 
 export interface Rows<T> {
   count: number;
@@ -88,7 +89,9 @@ async function rereadable(path: string): Promise<{ name: string; file: string; c
 
 function parseJson(line: string): unknown {
   try {
-    return JSON.parse(line.replace(/^\uFEFF/, ''));
+    const json: unknown = JSON.parse(line.replace(/^\uFEFF/, ''));
+    if (isTooDeep(json)) throw new SyntaxError('nested too deep');
+    return json;
   } catch (error) {
     const what = bareWord(line) ?? `not JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`;
     throw new GauntletError('BAD_INPUT', what);

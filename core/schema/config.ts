@@ -113,6 +113,8 @@ export const startSchema = z.strictObject({
   schedule: z.enum(['whole', 'rest']).default('whole'), // rest: what followed the checkpoint in its run
 });
 
+const stepCount = z.int().nonnegative().max(100_000); // a plan is a list of them
+
 const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
@@ -125,9 +127,9 @@ const fieldsSchema = z.strictObject({
   schedule: z
     .strictObject({
       stages: stagesSchema.default([...STAGES]), // those that are trained
-      discriminatorSteps: z.int().nonnegative().default(10), // N
-      generatorSteps: z.int().nonnegative().default(10), // N
-      alternatingSteps: z.int().nonnegative().default(5), // K, generator first
+      discriminatorSteps: stepCount.default(10), // N
+      generatorSteps: stepCount.default(10), // N
+      alternatingSteps: stepCount.default(5), // K, generator first
     })
     .prefault({}),
   batch: z

@@ -14,6 +14,9 @@ export interface ModelConfig extends DecoderConfig {
   contextLength: number; // in tokens
 }
 
+/** Far beyond any model: what a file says beyond it is a slip, or meant to fill the memory. */
+const MOST = { layers: 1_000, size: 2 ** 31 - 1 };
+
 type Json = Readonly<Record<string, unknown>>;
 
 /** As transformers takes a field of any family that config.json leaves out. */
@@ -40,7 +43,7 @@ export function parseModelConfig(json: Json, where: string): ModelConfig {
   return {
     architecture: architecture.name,
     hidden,
-    layers: fields.size('num_hidden_layers'),
+    layers: fields.size('num_hidden_layers', undefined, MOST.layers),
     heads,
     kvHeads,
     headDim,
@@ -105,10 +108,11 @@ class Fields {
   fail(what: string): never {
     throw new GauntletError('BAD_MODEL', `${this.where}: ${what}`);
   }
-  size(field: string, absent?: number): number {
+  size(field: string, absent?: number, most = MOST.size): number {
     const value = this.json[field] ?? absent;
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
       return this.wrong(field, 'must be a positive integer', value);
+    if (value > most) return this.wrong(field, `must be at most ${most}`, value);
     return value;
   }
   positive(field: string): number {

@@ -1,12 +1,16 @@
 // Live control and failures that wait, on a real server: what people ask by update, signal or command.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { WorkflowFailedError, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
+import { type Held, heldText, heldUp, openExecutions } from '../../cli/executions.js';
 import { GauntletError } from '../../core/errors.js';
 import type { ControlMetrics, RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import { type RunProgress, type RunResult, runProgressSchema } from '../../core/schema/run.js';
+import { openFileStore } from '../../store/fileStore.js';
 import { readMetrics } from '../../store/runs.js';
+import { verifyStore } from '../../store/verify.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
@@ -274,4 +278,60 @@ describe('a run under control', function () {
     await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
     await handle.result();
   });
+
+  it('a full disk is waited out: status says why, nothing is half-written, and the run ends with the same bytes', async () => {
+    const other = await doubles();
+    const expected = await runPipeline(createActivities(other.deps), 'other', RUN);
+    await rm(other.folder, { recursive: true, force: true });
+    const disk = await limitedDisk(150);
+    try {
+      const handle = await start();
+      const tried = async (): Promise<Held[]> =>
+        (await heldUp(host.client, await openExecutions(host.client, handle.workflowId))).filter(
+          ({ attempt }) => attempt > 2,
+        );
+      let held = await tried();
+      for (; held.length === 0; held = await tried()) await new Promise((resolve) => setTimeout(resolve, 100));
+      assert.match(
+        heldText(handle.workflowId, held[0]!),
+        /^\w+ is being tried again \(attempt 3\): STORE_FAULT: writing \/.*: no space left \(ENOSPC\): check free space/,
+      );
+      assert.ok(disk.refused() >= 2);
+      const { findings } = await verifyStore(await openFileStore(world.folder));
+      // a record whose writer was cut off before its digest is told as such: it is written again
+      assert.deepEqual(
+        findings.filter(({ problem }) => !/its writer was killed|was killed before/.test(problem)),
+        [],
+      );
+      assert.deepEqual(await readdir(join(world.folder, 'tmp')), []);
+      disk.makeRoom();
+      const result = (await handle.result()) as RunResult;
+      assert.deepEqual([result.digests, result.after], [expected.digests, expected.after]);
+      assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
+    } finally {
+      disk.makeRoom();
+    }
+  });
+
+  /** A disk that takes so many files more: of the next one half is written, then there is no space left. */
+  async function limitedDisk(files: number): Promise<{ refused(): number; makeRoom(): void }> {
+    const probe = await open(world.folder, 'r');
+    const handle = Object.getPrototypeOf(probe) as { writeFile: (data: Uint8Array | string) => Promise<void> };
+    await probe.close();
+    const { writeFile } = handle;
+    let left = files;
+    let refused = 0;
+    handle.writeFile = async function (data) {
+      if (left-- > 0) return writeFile.call(this, data);
+      refused++;
+      await writeFile.call(this, data.slice(0, data.length / 2));
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+    };
+    return {
+      refused: () => refused,
+      makeRoom: () => {
+        handle.writeFile = writeFile;
+      },
+    };
+  }
 });

@@ -1,0 +1,219 @@
+// Models, checkpoints and files of somebody who means harm: digests that fit, sizes and numbers that no machine has, ways
+// out of the folder, JSON without a bottom. Each is one line and a non-zero exit; none takes memory or time.
+import assert from 'node:assert/strict';
+import { cp, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createActivities } from '../../activities/index.js';
+import { forkInput } from '../../cli/commands/fork.js';
+import { isTooDeep } from '../../core/nesting.js';
+import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
+import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
+import { CHECKPOINT_FILES, listCheckpoints } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { writeRecord } from '../../store/records.js';
+import type { Store } from '../../store/store.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+import { inProcess, removeFolders, temporaryFolder } from './support.js';
+
+const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32';
+const SHARDED = 'test/ml/parity/architectures/qwen2-untied-bf16-sharded';
+const BOTTOMLESS = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+
+async function refuses(argv: string[], line: RegExp): Promise<void> {
+  const { code, out, err } = await inProcess(...argv);
+  assert.match(err, line);
+  assert.equal(err.trim().split('\n').length, 1, err);
+  assert.deepEqual([code, out], [1, '']);
+}
+
+describe('what comes from others', function () {
+  this.timeout(60_000);
+  after(removeFolders);
+
+  describe('a model', () => {
+    async function refusesModel(
+      base: string,
+      line: RegExp,
+      spoil: (folder: string) => Promise<void>,
+      command = ['inspect'],
+    ): Promise<void> {
+      const folder = join(await temporaryFolder(), 'model');
+      await cp(base, folder, { recursive: true });
+      await spoil(folder);
+      await refuses(['model', ...command, '--model', folder], line);
+    }
+    const config = (fields: object) => async (folder: string) => {
+      const known = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as object;
+      await writeFile(join(folder, 'config.json'), JSON.stringify({ ...known, ...fields }));
+    };
+    const header =
+      (json: string, length = json.length) =>
+      async (folder: string) => {
+        const prefix = Buffer.alloc(8);
+        prefix.writeBigUInt64LE(BigInt(length));
+        await writeFile(join(folder, 'model.safetensors'), Buffer.concat([prefix, Buffer.from(json)]));
+      };
+
+    it('of a billion layers, or of sizes beyond any memory', async () => {
+      const layers = /field num_hidden_layers must be at most 1000, is 1000000000 \[BAD_MODEL\]/;
+      await refusesModel(MODEL, layers, config({ num_hidden_layers: 1e9 }));
+      const context = /field max_position_embeddings must be at most \d+, is 1000000000000 \[BAD_MODEL\]/;
+      await refusesModel(MODEL, context, config({ max_position_embeddings: 1e12 }));
+      const hidden = /has shape \[67,48\], config.json needs \[67,2147480000\]|must be|no multiple/;
+      await refusesModel(MODEL, hidden, config({ hidden_size: 2147480000, head_dim: 8 }));
+      await refusesModel(MODEL, /needs \[2147483647,\d+\] \[BAD_MODEL\]/, config({ vocab_size: 2 ** 31 - 1 }));
+    });
+
+    it('whose header is longer than its file, without a bottom, or speaks of tensors that cannot be', async () => {
+      await refusesModel(MODEL, /header of 9007199254740992 bytes/, header('{}', 2 ** 53));
+      await refusesModel(MODEL, /the safetensors header is not an object/, header(BOTTOMLESS));
+      const tensor = (shape: number[], offsets: number[]) =>
+        header(JSON.stringify({ x: { dtype: 'F32', shape, data_offsets: offsets } }));
+      await refusesModel(MODEL, /tensor x spans 4 bytes, its shape/, tensor([2 ** 31, 2 ** 21], [0, 4]));
+      await refusesModel(MODEL, /truncated: tensor x ends/, tensor([2 ** 40], [0, 2 ** 42]));
+      await refusesModel(MODEL, /tensor __proto__ has|no tensor model/, header('{"__proto__":{"dtype":"F32"}}'));
+    });
+
+    it('whose index leads out of its folder', async () => {
+      for (const name of ['../outside.safetensors', '/etc/passwd', '..\\x', 'x/../../y.safetensors'])
+        await refusesModel(SHARDED, /is not a safetensors file of this folder \[BAD_MODEL\]/, async (folder) => {
+          const path = join(folder, 'model.safetensors.index.json');
+          const index = JSON.parse(await readFile(path, 'utf8')) as { weight_map: Record<string, string> };
+          index.weight_map['model.norm.weight'] = name;
+          await writeFile(path, JSON.stringify(index));
+        });
+    });
+
+    it('whose files have no bottom or are no JSON', async () => {
+      const write = (name: string, text: string) => (folder: string) => writeFile(join(folder, name), text);
+      await refusesModel(MODEL, /config\.json: not a JSON object \[BAD_MODEL\]/, write('config.json', BOTTOMLESS));
+      const nested = `{"a":${BOTTOMLESS}}`;
+      await refusesModel(MODEL, /config\.json: architecture undefined is not supported/, write('config.json', nested));
+      for (const text of [nested, '{"model":{"type":"BPE","vocab":[],"merges":"x"}}', '{"model":null}'])
+        await refusesModel(
+          'data/tiny-model',
+          /tokenizer\.json: not a usable tokenizer .*\[BAD_MODEL\]/,
+          write('tokenizer.json', text),
+          [
+            'generate',
+            '--input',
+            join(
+              await temporaryFolder({ 'rows.jsonl': '{"messages":[{"role":"user","content":"x"}]}\n' }),
+              'rows.jsonl',
+            ),
+          ],
+        );
+    });
+  });
+
+  it('files with JSON that has no bottom', async () => {
+    const folder = await temporaryFolder({
+      'problems.json': `[{"id":"x","description":"d","function_signature":"def f(x):","baseline_tests":[[${BOTTOMLESS},1]],"reference_solution":"def f(x): return x"}]`,
+      'config.json': `{"seed":${BOTTOMLESS}}`,
+      'rows.jsonl': `{"tokens":${BOTTOMLESS}}\n`,
+    });
+    const at = (name: string): string => join(folder, name);
+    await refuses(['problems', 'check', at('problems.json')], /nested too deep.*\[BAD_INPUT\]/);
+    await refuses(['train', '--config', at('config.json'), '--store', folder], /nested too deep \[BAD_INPUT\]/);
+    await refuses(
+      ['model', 'logprobs', '--model', MODEL, '--input', at('rows.jsonl')],
+      /rows\.jsonl.*nested too deep.*\[BAD_INPUT\]/,
+    );
+    assert.equal(isTooDeep(JSON.parse(`${'['.repeat(200)}1${']'.repeat(200)}`)), false);
+    assert.equal(isTooDeep(JSON.parse(`${'['.repeat(201)}1${']'.repeat(201)}`)), true);
+  });
+
+  describe('a checkpoint whose digests fit', () => {
+    const NAME = 'checkpoint_stage_5_epoch_1';
+    let world: Doubles;
+    let store: Store;
+
+    beforeEach(async () => {
+      const folder = await temporaryFolder();
+      world = await doubles({ store: await openFileStore(folder) });
+      store = world.deps.store;
+      await runPipeline(createActivities(world.deps), 'theirs', TINIEST_RUN);
+    });
+    const folderOf = (): string => new URL(store.url).pathname;
+    const within = (path: string): string => `checkpoints/${NAME}/${path}`;
+
+    /** As an author would: the file, its digest in the metadata, the digest of that. */
+    async function forge(path: string, bytes: string | Uint8Array, more: object = {}): Promise<void> {
+      const known = (await listCheckpoints(store, 'theirs')).find(({ name }) => name === NAME)!;
+      const { digest: _, ...body } = { ...known, ...more } as CheckpointMetadata;
+      const files = { ...body.files, [path]: digestBytes(bytes) };
+      if (!path.includes('..')) await store.writeRunFile('theirs', within(path), bytes);
+      const forged = { ...body, files };
+      const text = `${canonicalJson({ ...forged, digest: digestJson(forged) }, 2)}\n`;
+      await writeRecord(store, 'theirs', within('metadata.json'), text);
+    }
+    async function refusesStart(line: RegExp): Promise<void> {
+      const start = { run: 'theirs', checkpoint: NAME, schedule: 'rest' };
+      const started = runPipeline(createActivities(world.deps), 'mine', { ...TINIEST_RUN, start });
+      await assert.rejects(started, (error: Error & { type?: string; nonRetryable?: boolean }) => {
+        assert.match(error.message, line);
+        assert.deepEqual(
+          [error.type, error.nonRetryable, error.message.includes('\n')],
+          ['BAD_CHECKPOINT', true, false],
+        );
+        return true;
+      });
+    }
+    async function refusesToRead(line: RegExp): Promise<void> {
+      await refusesStart(line);
+      const { code, out } = await inProcess('checkpoints', 'verify', '--store', folderOf());
+      assert.equal(code, 1);
+      assert.match(out, line);
+    }
+
+    it('and that names a file outside of its folder', async () => {
+      await forge('../../../../../stolen', 'x');
+      await refusesToRead(/path ".*\.\.\/stolen": not a plain path inside a run/);
+    });
+
+    it('and that has a link in place of a file', async () => {
+      const path = join(folderOf(), 'runs', 'theirs', within('pool.json'));
+      const bytes = await readFile(path);
+      await writeFile(join(folderOf(), 'elsewhere'), bytes);
+      await store.removeRunFile('theirs', within('pool.json'));
+      await symlink(join(folderOf(), 'elsewhere'), path);
+      await refusesToRead(/pool\.json: a file or folder is in the way \(ELOOP\)/);
+    });
+
+    it('and that has a file larger than any', async () => {
+      const path = join(folderOf(), 'runs', 'theirs', within(CHECKPOINT_FILES.generatorAdapter));
+      await truncate(path, 2 ** 33);
+      await refusesToRead(/adapter_model\.safetensors: larger than any file of a store/);
+    });
+
+    it('and whose position, tests or archive are not what they should be', async () => {
+      for (const [path, text, line] of [
+        ['training.json', '{"next":-1}', /training\.json is not what it should be: next: /],
+        ['training.json', '{"next":1e300}', /training\.json is not what it should be: next: /],
+        ['training.json', '{"next":0,"plan":[{"epoch":1}]}', /training\.json is not .*: plan\.0\.phase: /],
+        ['training.json', 'hello', /training\.json is not JSON/],
+        ['pool.json', '{"a":[{"args":1}]}', /pool\.json is not what it should be: a\.0\./],
+        ['pool.json', `{"a":${BOTTOMLESS}}`, /pool\.json is nested too deep/],
+        ['archive.json', '{"entries":[{"problemId":"x","chain":{"chains":"../x","index":0}}]}', /chains: not a digest/],
+        ['archive.json', '[]', /archive\.json is not what it should be: /],
+        ['generator/adapter_config.json', '{"r":"many"}', /adapter_config\.json is not what it should be: r: /],
+      ] as const) {
+        const file = join(folderOf(), 'runs', 'theirs', within(path));
+        const good = await readFile(file);
+        await forge(path, text);
+        await refusesStart(line);
+        await forge(path, good);
+      }
+    });
+
+    it('and whose configuration is none', async () => {
+      const configDigest = await store.putJson({ preset: 'tiny', schedule: { generatorSteps: 1e15 } });
+      await forge('pool.json', '{}', { configDigest });
+      await assert.rejects(forkInput(store, 'theirs', 'stage-5/epoch-1', {}), {
+        code: 'BAD_CHECKPOINT',
+        message: /^checkpoint_stage_5_epoch_1: sha256:\w+ is no configuration: schedule\.generatorSteps: /,
+      });
+    });
+  });
+});
