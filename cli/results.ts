@@ -16,5 +16,6 @@ export function resultTable(result: RunResult): string {
     return [label, percent(before), percent(after), `${points >= 0 ? '+' : ''}${points.toFixed(1)} points`];
   });
   const table = tableText(['held-out problems', 'before', 'after', 'change'], rows);
-  return `${table}\nbest checkpoint ${result.best} · training took ${duration(result.trainingSeconds)} · seed ${result.seed}`;
+  const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${result.stopped}`;
+  return `${table}${stopped}\nbest checkpoint ${result.best} · training took ${duration(result.trainingSeconds)} · seed ${result.seed}`;
 }

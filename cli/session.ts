@@ -22,6 +22,7 @@ import type { RunningWorkers } from '../workers/start.js';
 import type { Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
+const POLL_S = 75; // a poll waits for a task up to a minute
 
 export interface ConnectionOptions {
   store: string;
@@ -142,11 +143,15 @@ export async function hasPollers(client: Client): Promise<boolean> {
     taskQueue: { name: TASK_QUEUES.orchestrator },
     taskQueueType: 1,
   });
-  const recent = Date.now() / 1000 - 20; // one that died stays listed for five minutes
-  return (pollers ?? []).some(
-    ({ lastAccessTime, identity }) => Number(lastAccessTime?.seconds ?? 0) > recent && mayLive(identity ?? ''),
+  const now = Date.now() / 1000;
+  return (pollers ?? []).some(({ lastAccessTime, identity }) =>
+    isPolling({ polledAt: Number(lastAccessTime?.seconds ?? 0), identity: identity ?? '' }, now),
   );
 }
+
+/** An idle worker asks once a minute; one that died stays listed for five. Times in s. */
+export const isPolling = ({ polledAt, identity }: { polledAt: number; identity: string }, now: number): boolean =>
+  polledAt > now - POLL_S && mayLive(identity);
 
 /** An identity is `pid@host`: of this machine's processes it is known whether they are there. */
 export function mayLive(identity: string): boolean {

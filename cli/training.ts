@@ -125,9 +125,13 @@ export async function conclude(
   watch: boolean,
 ): Promise<void> {
   const runId = handle.workflowId;
-  if (watch || how === 'finished') {
-    const result = known ?? (await follow(session, handle, output, `npx gauntlet resume ${runId} --watch`));
-    if (result !== undefined) output.result(watch ? result : { runId, how, result }, () => resultTable(result));
+  if (how === 'finished') {
+    const result = known ?? runResultSchema.parse(await handle.result());
+    return output.result(watch ? result : { runId, how, result }, () => resultTable(result));
+  }
+  if (watch) {
+    const result = await follow(session, handle, output, `npx gauntlet resume ${runId} --watch`);
+    if (result !== undefined) output.result(result, () => resultTable(result));
     return;
   }
   if (!(await hasPollers(session.client))) {

@@ -106,7 +106,8 @@ export async function loadCheckpoint(store: Store, runId: string, which: string)
     if (pointed) throw refused(runId, name, [`${METADATA} is missing, but checkpoint_${which} names it`]);
     const { problem } = await checkRecord(store, runId, at(name, METADATA)); // a lost one has left its digest
     if (problem) throw refused(runId, name, [`${METADATA} is missing`]);
-    throw new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}`);
+    const way = `list them with: npx gauntlet checkpoints list --run ${runId}`;
+    throw new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}; ${way}`);
   }
   if (typeof metadata === 'string') throw refused(runId, name, [metadata]);
   const files = new Map<string, Uint8Array>();

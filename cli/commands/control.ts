@@ -68,7 +68,8 @@ async function tell(id: string, asked: Ask, flags: Flags, output: Output = creat
   const session = await openSession(flags, output, 'none');
   try {
     const said = await ask(await servedRun(session, id, flags.store), asked);
-    output.result({ runId: id, asked: asked.name, said }, () => `run '${id}' ${said}`);
+    const what = asked.name === 'change' ? `run '${id}': the change` : `run '${id}'`;
+    output.result({ runId: id, asked: asked.name, said }, () => `${what} ${said}`);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw new GauntletError('NOT_FOUND', `run '${id}' has just ended`);
     throw error;

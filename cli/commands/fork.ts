@@ -13,6 +13,7 @@ import { parseAssignments, setOption } from '../config.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
+import { chooseRun } from './checkpoints.js';
 
 type Flags = ConnectionOptions & { at: string; id?: string; set: string[]; watch?: boolean; json?: boolean };
 
@@ -61,7 +62,7 @@ export function addFork(program: Command): void {
   withStore(command).action(async (from: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     const store = await openFileStore(flags.store);
-    const { input, name } = await forkInput(store, from, flags.at, parseAssignments(flags.set));
+    const { input, name } = await forkInput(store, await chooseRun(store, from), flags.at, parseAssignments(flags.set));
     const id = flags.id ?? `${from}-from-${name.replace('checkpoint_', '')}`;
     checkRunId(id);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');

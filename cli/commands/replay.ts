@@ -28,7 +28,8 @@ export function addReplay(program: Command): void {
     const steps = all.filter(({ step }) => flags.step === undefined || step === flags.step);
     if (steps.length === 0) {
       const known = all.length === 0 ? 'it has none' : `it has ${all[0]!.step} to ${all.at(-1)!.step}`;
-      throw new GauntletError('NOT_FOUND', `no step ${flags.step ?? ''} of run '${id}' is recorded: ${known}`);
+      const which = flags.step === undefined ? 'no step' : `no step ${flags.step}`;
+      throw new GauntletError('NOT_FOUND', `${which} of run '${id}' is recorded: ${known}`);
     }
     const sandbox = flags.execute
       ? await openSandbox(flags.sandbox ?? 'auto', { log: (line) => output.note(line) })

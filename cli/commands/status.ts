@@ -44,7 +44,10 @@ export function addStatus(program: Command): void {
           for await (const run of session.client.workflow.list({ query: `WorkflowType = 'trainFullPipeline'` })) {
             // latest first: of a run that was started again under its id, the attempt that counts
             if (runs.some(({ id }) => id === run.workflowId)) continue;
-            runs.push({ id: run.workflowId, status: run.status.name, started: run.startTime.toISOString() });
+            const [state] = (run.searchAttributes.GauntletState ?? []) as string[];
+            const rests = run.status.name === 'RUNNING' && (state === 'paused' || state === 'waiting');
+            const status = rests ? `RUNNING (${state})` : run.status.name;
+            runs.push({ id: run.workflowId, status, started: run.startTime.toISOString() });
           }
           for (const id of await store.listRuns()) {
             if (!runs.some((run) => run.id === id)) runs.push({ id, status: FORGOTTEN });

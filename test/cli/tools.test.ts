@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { mayLive } from '../../cli/session.js';
+import { isPolling, mayLive } from '../../cli/session.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 describe('commands about this machine', function () {
@@ -86,5 +86,7 @@ describe('pollers', () => {
     assert.ok(mayLive(`${process.ppid}@${hostname()}`));
     assert.ok(mayLive('1@elsewhere') && mayLive('a name of its own'));
     assert.ok(!mayLive(`${process.pid}@${hostname()}`), 'this process has none yet');
+    const polled = (ago: number): boolean => isPolling({ polledAt: 1000 - ago, identity: '1@elsewhere' }, 1000);
+    assert.deepEqual([polled(1), polled(62), polled(100)], [true, true, false], 'idle for a minute is alive');
   });
 });
