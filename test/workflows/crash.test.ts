@@ -1,5 +1,5 @@
 // The short form of `npm run chaos`: real model, real sandbox, a real server and a worker process per role, all killed
-// while a run of three updates goes on. Strikes follow the run's progress, so none of this hangs on the machine's speed.
+// once while a run of three updates goes on. Strikes follow the run's progress, so none of this hangs on the machine's speed.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chaos } from '../../bench/chaos/chaos.js';
 import { complaints } from '../../bench/chaos/figures.js';
-import { planStrikes } from '../../bench/chaos/plan.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { tinyModelPath } from '../../data/paths.js';
 import { needTemporal } from './server.js';
@@ -15,12 +14,11 @@ import { needTemporal } from './server.js';
 const SHORT_RUN: RunConfigInput = {
   preset: 'tiny',
   seed: 1,
-  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
-  batch: { generator: { problems: 6, samples: 4 }, discriminator: { problems: 4, samples: 4 } },
-  evaluation: { problems: 6, testProblems: 6 },
+  schedule: { stages: [2], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
+  batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 3, samples: 4 } },
+  evaluation: { problems: 4, testProblems: 4 },
 };
-const KILLS = 7;
-const SEED = 92; // strikes each of them, workers within a write too
+const SEED = 452; // five kills of it strike five victims, two of them within a write
 
 describe('kill -9 in the middle of a run', function () {
   this.timeout(420_000); // workers start again and again, each with a model or an interpreter; a busy machine is slow at that
@@ -32,19 +30,16 @@ describe('kill -9 in the middle of a run', function () {
   });
   after(() => folder && rm(folder, { recursive: true, force: true }));
 
-  it('of every worker, of the server and of all at once, the run ends with the bytes of an undisturbed one', async () => {
-    const options = { kills: KILLS, seed: SEED, sandbox: 'wasm', disk: false } as const;
-    const victims = planStrikes({ ...options, results: 40 }).map(({ victim }) => victim);
-    for (const victim of ['orchestrator', 'gpu', 'sandbox', 'cpu', 'server', 'guest', 'everything'] as const)
-      assert.ok(victims.includes(victim), `the seed has no ${victim}`);
+  it('of every worker and of the server, the run ends with the bytes of an undisturbed one', async () => {
+    const options = { kills: 5, seed: SEED, sandbox: 'wasm', disk: false } as const;
     const lines: string[] = [];
     const figures = await chaos({
       ...options,
-      ...{ folder, store: join(folder, 'store'), storeFaults: 0.01, config: SHORT_RUN },
+      ...{ folder, store: join(folder, 'store'), storeFaults: 0.003, config: SHORT_RUN },
       log: (line) => lines.push(line),
     });
     assert.deepEqual(complaints(figures), [], lines.join('\n'));
-    assert.equal(figures.killed, KILLS);
-    assert.ok(figures.workersStarted > 4, 'the dead were replaced');
+    assert.deepEqual(figures.kills, { cpu: 1, gpu: 1, orchestrator: 1, sandbox: 1, server: 1 });
+    assert.ok(figures.workersStarted >= 8, 'the dead were replaced');
   });
 });
