@@ -21,7 +21,7 @@ const SHORT_RUN: RunConfigInput = {
 const SEED = 452; // five kills of it strike five victims, two of them within a write
 
 describe('kill -9 in the middle of a run', function () {
-  this.timeout(420_000); // workers start again and again, each with a model or an interpreter; a busy machine is slow at that
+  this.timeout(450_000); // workers start again and again, each with a model or an interpreter; a busy machine is slow at that
   let folder = '';
   before(async function () {
     needTemporal(this);
