@@ -12,6 +12,10 @@ import {
   languageSchema,
   type Packages,
   packagesSchema,
+  type TypeJob,
+  type TypeReport,
+  type TypeVerdict,
+  typeVerdictSchema,
   type Verdict,
 } from '../../core/schema/execution.js';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
@@ -37,6 +41,7 @@ interface Flags extends Partial<Limits> {
   language?: Language;
   runtime?: string;
   parallel?: number;
+  types?: boolean;
   json?: boolean;
 }
 
@@ -70,13 +75,14 @@ export function addSandbox(program: Command): void {
       ),
     )
     .option('--runtime <name>', 'docker: runtime of the containers, e.g. runsc')
+    .option('--types', 'docker: also check the types of each program, without running it; a field `types` and a count')
     .option('--parallel <n>', 'programs at a time (default: one a core)', integer('--parallel', 1));
   withLimits(command);
   command.option('--json', 'JSON lines on standard output').action((flags: Flags) => run(flags));
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { input, output: path, backend, mode, isolation, packages, language, runtime, parallel, json } = flags;
+  const { input, output: path, backend, mode, isolation, packages, language, runtime, parallel, types, json } = flags;
   const output = createOutput(json === true);
   const limits = limitsOf(flags);
   if (language === 'javascript' && mode !== 'values')
@@ -90,22 +96,32 @@ async function run(flags: Flags): Promise<void> {
   try {
     const log = (line: string): void => output.note(line);
     sandbox = await openSandbox(backend, { log, size: parallel, isolation, packages, language, runtime });
+    if (types) await sandbox.checkTypes([]); // refused before the first program
     const results = await openResults(path);
     const bar = openRowBar(rows.count, 'programs');
     try {
       const counts = new Map<Verdict, number>();
+      const typed = new Map<TypeVerdict, number>();
       let done = 0;
       const { signal } = stop;
-      const judged = inOrder(each(rows.batches()), WINDOW, (row) => judge.run(row, sandbox!, { signal }));
+      const judged = inOrder(each(rows.batches()), WINDOW, async (row): Promise<Outcome> => {
+        const [outcome, report] = await Promise.all([
+          judge.run(row, sandbox!, { signal }),
+          types ? typesOf(row as TypeJob, sandbox!, { signal }) : undefined,
+        ]);
+        return report ? { ...outcome, types: report } : outcome;
+      });
       for await (const outcome of judged) {
         if (path !== undefined || json) await results.write(outcome);
         else output.result(outcome, () => line(outcome));
-        counts.set(outcome.outcome, (counts.get(outcome.outcome) ?? 0) + 1);
-        bar.update(++done, tally(counts));
+        count(counts, outcome.outcome);
+        if (outcome.types) count(typed, outcome.types.verdict);
+        bar.update(++done, tally(counts, OUTCOMES));
       }
       await results.commit();
       bar.stop();
-      output.note(`${done} ${done === 1 ? 'program' : 'programs'}: ${tally(counts)}`);
+      output.note(`${done} ${done === 1 ? 'program' : 'programs'}: ${tally(counts, OUTCOMES)}`);
+      if (types) output.note(`types: ${tally(typed, typeVerdictSchema.options)}`);
     } finally {
       bar.stop();
       await results.close();
@@ -120,6 +136,13 @@ async function run(flags: Flags): Promise<void> {
     await sandbox?.close();
     await rows.close();
   }
+}
+
+type Outcome = ProgramOutcome & { types?: Omit<TypeReport, 'id'> };
+
+async function typesOf({ id, code }: TypeJob, sandbox: Sandbox, options: RunOptions): Promise<Omit<TypeReport, 'id'>> {
+  const [{ verdict, errors, messages }] = (await sandbox.checkTypes([{ id, code }], options)) as [TypeReport];
+  return { verdict, errors, messages };
 }
 
 interface Judge<T> {
@@ -144,14 +167,14 @@ async function* each<T>(batches: AsyncIterable<T[]>): AsyncGenerator<T> {
   for await (const batch of batches) yield* batch;
 }
 
-function line({ id, outcome, tests, messages, ms }: ProgramOutcome): string {
+function line({ id, outcome, tests, messages, ms, types }: Outcome): string {
   const said = messages.find((message) => message !== null);
-  return `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms)${said ? ` ${said}` : ''}`;
+  const typed = types ? `; types ${types.verdict}${types.errors > 0 ? ` ${types.errors}` : ''}` : '';
+  return `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms${typed})${said ? ` ${said}` : ''}`;
 }
 
+const OUTCOMES = [...OUTCOME_ORDER].reverse();
+const count = <T>(counts: Map<T, number>, verdict: T): void => void counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
 /** '3 pass, 1 fail', best first. */
-const tally = (counts: ReadonlyMap<Verdict, number>): string =>
-  [...OUTCOME_ORDER]
-    .reverse()
-    .flatMap((verdict) => (counts.has(verdict) ? [`${counts.get(verdict)} ${verdict}`] : []))
-    .join(', ');
+const tally = <T>(counts: ReadonlyMap<T, number>, order: readonly T[]): string =>
+  order.flatMap((verdict) => (counts.has(verdict) ? [`${counts.get(verdict)} ${verdict}`] : [])).join(', ');

@@ -68,7 +68,7 @@ interface Pending {
   readonly id: number;
   readonly limits: Limits;
   take(message: unknown): { cpu: number; retire: boolean; isCheck?: boolean } | undefined; // given when the job has ended
-  expire(message: string, wallHit: boolean, ms: number, scope: 'program' | 'call'): void;
+  expire(message: string, wallHit: boolean, ms: number, scope: 'program' | 'call', used?: number): void; // CPU seconds
   lose(error: GuestLost): void;
 }
 
@@ -172,7 +172,8 @@ export class GuestChannel {
           id,
           limits,
           lose: reject,
-          expire: (message, wallHit) => resolve({ kind: 'timeout', message, used: limits.cpuSeconds, wallHit }),
+          expire: (message, wallHit, _ms, _scope, used = limits.cpuSeconds) =>
+            resolve({ kind: 'timeout', message, used, wallHit }),
           take(message) {
             const out = outFrameSchema.safeParse(message);
             if (out.success) {
@@ -223,10 +224,10 @@ export class GuestChannel {
   }
 
   /** Ends the guest because its running job passed a limit: the calls that it has not answered, or the first of them, are timeouts. */
-  expire(message: string, wallHit: boolean, scope: 'program' | 'call' = 'program'): void {
+  expire(message: string, wallHit: boolean, scope: 'program' | 'call' = 'program', used?: number): void {
     const pending = this.#queue.shift();
     this.retire('the guest was ended with a program that passed its limit');
-    pending?.expire(message, wallHit, performance.now() - this.headSince, scope);
+    pending?.expire(message, wallHit, performance.now() - this.headSince, scope, used);
   }
 
   /** No further job here: those that wait go elsewhere. */

@@ -28,6 +28,7 @@ class Talk:
         self.own_start, self.kills = time.process_time(), cgroup.oom_kills()
         self.case_start, self.written, self.status, self.why = None, 0, None, None
         self.inbox, self.outbox, self.looked, self.is_open = bytearray(), bytearray(), 0.0, True
+        self.is_tests = job.get('role') == 'tests'
 
     def start(self):
         UID[0] += 0 if STRICT else 1
@@ -79,7 +80,8 @@ class Talk:
             return
         data = message['in'].encode('utf-8', 'surrogatepass')
         self.outbox += struct.pack('>I', len(data)) + data
-        self.case_start = self.used()
+        if not self.is_tests:
+            self.case_start = self.used()
         self.write()
 
     def write(self):
@@ -110,7 +112,7 @@ class Talk:
             elif len(self.inbox) < 4 + size:
                 break
             else:
-                self.case_start = None
+                self.mark(bytes(self.inbox[4:12]))
                 write_frame({'id': self.job['id'], 'out': self.inbox[4:4 + size].decode('utf-8', 'replace')})
                 del self.inbox[:4 + size]
         return len(part)
@@ -145,6 +147,15 @@ class Talk:
             if self.status is not None or not self.is_open:
                 pause = min(pause, 0 if self.status is not None else 0.001)
 
+    def mark(self, head):
+        """Where the time of one call of a program, or of one test, begins and ends."""
+        if not self.is_tests:
+            self.case_start = None
+        elif head.startswith(b'{"begin"'):
+            self.case_start = self.used()
+        elif head.startswith(b'{"end"'):
+            self.case_start = None
+
     def drain(self):
         """What an ended child still said."""
         self.why = None
@@ -164,7 +175,8 @@ def run_session(job):
     why, status = talk.why, talk.status
     used = talk.used()
     if why in ('timeout', 'wall', 'case'):
-        limit = {'timeout': 'CPU time', 'wall': 'time', 'case': 'CPU time of one call'}[why]
+        one = 'test' if talk.is_tests else 'call'
+        limit = {'timeout': 'CPU time', 'wall': 'time', 'case': 'CPU time of one ' + one}[why]
         ended = ['timeout', 'no answer within the limit of ' + limit]
     elif why == 'output':
         ended = ['output', 'the program printed more than the limit']

@@ -154,9 +154,15 @@ def reflected(name):
     return lambda self, other: ask('op', None, name, (other, self))
 
 
+SIGNS = {'eq': '==', 'ne': '!=', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', 'contains': 'in', 'getitem': '[]'}
+
+
 def refuse(name):
     def refused(self, *args):
-        raise TypeError(f'the program answered with {self._kind}, which is not plain data: {name} is not asked of it')
+        raise TypeError(
+            f'the program answered with an object of its class {self._kind}: {SIGNS.get(name, name)} is not asked of it, since '
+            'that class would decide the test; compare its attributes, or let the program answer with plain data'
+        )
 
     return refused
 

@@ -54,6 +54,7 @@ function openClock(): () => number {
 const cpuSeconds = openClock();
 
 type SessionFrame = SessionSpec & Omit<JobFrame, 'code' | 'entry' | 'inputs'>;
+const EIO = 29; // WASI's number
 const MAX_SAID = 34 << 20; // bytes of one frame of test source
 
 /** What the host says next in a session; undefined when it ends it. */
@@ -131,7 +132,12 @@ addDevice(heap.FS, '/dev/host', {
     said = Buffer.concat([said, new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length)]);
     while (said.length >= 4 && said.length >= 4 + said.readUInt32BE(0)) {
       const end = 4 + said.readUInt32BE(0);
-      writeFrame({ id: talking.id, out: said.toString('utf8', 4, end) });
+      look();
+      if (stopped === 'call') throw new heap.FS.ErrnoError(EIO); // what it says of this test, and those after it, is void
+      const text = said.toString('utf8', 4, end);
+      if (text.startsWith('{"begin"')) callStart = cpuSeconds();
+      else if (text.startsWith('{"end"')) callStart = null;
+      writeFrame({ id: talking.id, out: text });
       said = said.subarray(end);
     }
     if (said.length > MAX_SAID) said = Buffer.alloc(0);
@@ -171,6 +177,7 @@ py.setInterruptBuffer({
   set 0(_) {},
 } as unknown as Uint8Array);
 
+const TEST_LATE = 'no answer within the limit of CPU time of one test';
 const MESSAGES = {
   call: ['timeout', 'no answer within the limit of CPU time of one call'],
   timeout: ['timeout', 'no answer within the limit of CPU time'],
@@ -267,6 +274,7 @@ function runSession(frame: SessionFrame): { ended: readonly [string, string]; br
     broken = !stopped;
   }
   callStart = talking = null;
+  if (stopped === 'call' && frame.role === 'tests') return { ended: ['timeout', TEST_LATE], broken };
   if (stopped) return { ended: MESSAGES[stopped], broken };
   return { ended: broken ? ['error', 'the program broke its interpreter'] : ['end', ''], broken };
 }

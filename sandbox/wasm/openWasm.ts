@@ -52,7 +52,7 @@ export async function openWasm({
       return tests.run(jobs, options);
     },
     checkTypes: async () => {
-      throw new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs --sandbox docker: there is no mypy here');
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs Docker: WebAssembly has no mypy');
     },
     close: async () => {
       await Promise.all([pool.close(), tests.close()]);

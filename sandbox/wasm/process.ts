@@ -192,7 +192,7 @@ export class WasmProcess implements Guest {
     const { head, cpuAtHead, cpuAtCall } = this.#channel;
     const least = (cpuAtCall ?? cpuAtHead) + (head ? head.limits.caseCpuSeconds : 0);
     this.#cpuOfExpired = (this.#cpuUsed() ?? least) - cpuAtHead;
-    this.#channel.expire(CALL_LATE, false, 'call');
+    this.#channel.expire(CALL_LATE, false, 'call', this.#cpuOfExpired);
   }
 
   /** CPU time of the child's main thread; undefined where the system does not tell. */

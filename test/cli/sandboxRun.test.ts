@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { inOrder } from '../../cli/ordered.js';
 import { openRowBar } from '../../cli/rowBar.js';
+import { requireDocker } from '../sandbox/docker.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const ROWS = [
@@ -128,6 +129,31 @@ describe('sandbox run', function () {
       assert.equal(err.trim().split('\n').length, 1, err);
     });
   }
+
+  it('checks types beside the tests where it is asked to, and refuses that where there is no checker', async function () {
+    const untyped = { id: 'untyped', code: 'def f(x: int) -> str:\n    return x + 1', entry: 'f', tests: [[[1], 2]] };
+    const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], untyped]) });
+    const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--backend'];
+    const refused = await inProcess(...args, 'wasm');
+    assert.deepEqual([refused.code, refused.out], [1, '']);
+    assert.match(refused.err, /^error: a type check needs Docker: .* \[SANDBOX_UNAVAILABLE\]$/m);
+    await requireDocker(this);
+    const { code, out, err } = await inProcess(...args, 'docker');
+    assert.equal(code, 0, err);
+    const typed = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      typed.map(({ id, outcome, types }) => [id, outcome, types.verdict, types.errors, types.messages.length]),
+      [
+        ['good', 'pass', 'ok', 0, 0],
+        ['untyped', 'pass', 'errors', 1, 1],
+      ],
+    );
+    assert.match(typed[1].types.messages[0], /int.*str/);
+    assert.match(err, /2 programs: 2 pass\ntypes: 1 ok, 1 errors\n$/);
+  });
 
   it('leaves no output file behind after a fault', async () => {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });

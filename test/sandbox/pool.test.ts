@@ -266,8 +266,9 @@ describe('programs with tests', () => {
         names: ['test_a', 'test_b'],
         messages: [null, 'too slow'],
         ms: 7,
+        mode: 'pytest',
       },
-      { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7 },
+      { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7, mode: 'pytest' },
     ]);
   });
 });

@@ -341,6 +341,7 @@ assert n() == 7 and s() == [7] and False
     const { tests } = await run(FORGER, source);
     assert.equal(tests.length, 29);
     for (const { name, outcome } of tests) assert.ok(outcome === 'fail' || outcome === 'error', `${name}: ${outcome}`);
+    assert.match(tests[0]!.message!, /object of its class Forger: == is not asked of it, .* compare its attributes/);
   });
 
   it('a program cannot stand in for a builtin of the tests, except as the entry that is under test', async () => {
@@ -450,9 +451,33 @@ def test_d():
     except BaseException: pass
 def test_e(): assert f(2) == 2
 `;
-    const result = outcomes(await run('def f(x): return x', source, { limits: { ...LIMITS, cpuSeconds: 1 } }));
-    assert.deepEqual(Object.values(result).slice(0, 4), ['pass', 'error', 'error', 'timeout']);
-    assert.ok(result.test_e !== 'fail');
+    const limits = { ...LIMITS, caseCpuSeconds: 0.5, cpuSeconds: 12 };
+    const result = outcomes(await run('def f(x): return x', source, { limits }));
+    assert.deepEqual(Object.values(result), ['pass', 'error', 'error', 'timeout', 'pass']);
+  });
+
+  it('a test that loops, by itself or over calls, is a timeout and leaves the others their time', async () => {
+    const source = `
+def test_a():
+  while True: pass
+assert f(1) == 1
+def test_b():
+  while True: f(1)
+def test_c(): assert f(2) == 2
+assert sum(len(sorted(range(10 ** 5), key=lambda x: -x)) for _ in range(10 ** 5))
+assert f(3) == 3
+`;
+    const limits = { ...LIMITS, caseCpuSeconds: 0.3, cpuSeconds: 12 };
+    const result = await run('def f(x): return x', source, { limits });
+    assert.deepEqual(outcomes(result), {
+      'line 4': 'pass',
+      'line 8': 'timeout',
+      'line 9': 'pass',
+      test_a: 'timeout',
+      test_b: 'timeout',
+      test_c: 'pass',
+    });
+    assert.match(result.tests[1]!.message!, /one test/);
   });
 
   it('a program that does not load gives its verdict to every test, and no test is no verdict', async () => {

@@ -113,7 +113,7 @@ describe('type checks in WebAssembly', () => {
     try {
       await assert.rejects(sandbox.checkTypes([]), (error) => {
         assert.ok(error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE');
-        assert.match(error.message, /^a type check needs --sandbox docker.*$/);
+        assert.match(error.message, /^a type check needs Docker: .*mypy$/);
         return true;
       });
     } finally {
