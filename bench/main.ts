@@ -7,6 +7,7 @@ import { packageRoot } from '../data/paths.js';
 import { CASES, type Contender, selectCases } from './cases.js';
 import { BUSY, describeMachine } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
+import { benchOrchestration } from './orchestration/main.js';
 import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
 import { type BenchResults, type CaseResult, markdown, verdict, withResults } from './results.js';
@@ -152,10 +153,13 @@ function line(result: CaseResult): string {
 
 try {
   const [part, ...rest] = process.argv.slice(2);
-  const options = part === 'sandbox' ? undefined : parseOptions(process.argv.slice(2));
-  if (options === undefined) await benchSandbox(rest);
-  else if (options.help) console.log(USAGE);
-  else await bench(options);
+  if (part === 'sandbox') await benchSandbox(rest);
+  else if (part === 'orchestration') await benchOrchestration(rest);
+  else {
+    const options = parseOptions(process.argv.slice(2));
+    if (options.help) console.log(USAGE);
+    else await bench(options);
+  }
 } catch (error) {
   if (!(error instanceof BenchError)) throw error;
   say(error.message);

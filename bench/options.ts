@@ -2,7 +2,9 @@
 import { parseArgs } from 'node:util';
 import { CONTENDERS, type Contender } from './cases.js';
 
-export const USAGE = `npm run bench -- [options]      models; npm run bench -- sandbox [options]: executions of programs
+export const USAGE = `npm run bench -- [options]                  models
+npm run bench -- sandbox [options]          executions of programs
+npm run bench -- orchestration [options]    what a run costs beside model, sandbox and store
   --quick             the cases that matter most, two rounds each
   --only PART         cases whose name contains PART (may be repeated)
   --without NAMES     contenders to leave out: torch, llama (comma-separated)

@@ -158,6 +158,10 @@ const MARKS = {
     '<!-- sandbox: npm run bench -- sandbox --record writes between these lines -->',
     '<!-- end of sandbox -->',
   ],
+  orchestration: [
+    '<!-- orchestration: npm run bench -- orchestration --record writes between these lines -->',
+    '<!-- end of orchestration -->',
+  ],
 } as const;
 
 /** The page with the results of one part replaced. @throws RangeError where it has no place for them */

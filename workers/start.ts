@@ -1,5 +1,6 @@
 // Workers by role in this process: task queues, concurrency, heartbeats, and a clean end.
 import {
+  type ActivityInterceptorsFactory,
   NativeConnection,
   Runtime,
   Worker,
@@ -35,6 +36,8 @@ export interface StartOptions {
   workflows?: string;
   /** What activities run on; default: opened from the options above. */
   deps?: (searchAttributes: boolean) => Promise<OpenDeps>;
+  /** Of every activity, around the worker's own. */
+  activityInterceptors?: ActivityInterceptorsFactory[];
   /** Lines for people (which sandbox was taken); default: the log. */
   say?: (line: string) => void;
 }
@@ -91,7 +94,7 @@ async function workerOptions(
   role: WorkerRole,
   connection: NativeConnection,
   deps: ActivityDeps,
-  { namespace, buildId, workflows }: StartOptions,
+  { namespace, buildId, workflows, activityInterceptors = [] }: StartOptions,
 ): Promise<WorkerOptions> {
   const common = {
     connection,
@@ -109,7 +112,7 @@ async function workerOptions(
   return {
     ...common,
     activities: createActivities(deps),
-    interceptors: { activity: [(context) => ({ inbound: new TimedHeartbeat(context) })] },
+    interceptors: { activity: [...activityInterceptors, (context) => ({ inbound: new TimedHeartbeat(context) })] },
     maxConcurrentActivityTaskExecutions: CONCURRENT[role],
     maxHeartbeatThrottleInterval: '1s',
   };

@@ -1,0 +1,148 @@
+// One run of the tiny preset on a server and workers of its own, as `gauntlet train` has them, and where its time went:
+// calls of model, sandbox and store are timed where activities make them, all else is read from the histories.
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
+import { resolveConfig } from '../../core/presets.js';
+import { TASK_QUEUES } from '../../core/queues.js';
+import { countSteps } from '../../core/schedule.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import { ensureServer } from '../../infra/temporalServer.js';
+import { type OpenDeps, openDeps } from '../../workers/deps.js';
+import { createLogger } from '../../workers/logger.js';
+import { startWorkers } from '../../workers/start.js';
+import { type HistoryEvent, historiesOf, timeOf } from './histories.js';
+import { attribute, type Span, Stopwatch, WORK, type Work, watchedDeps } from './spans.js';
+
+/** Where an instant of a run can be, first match first. */
+export const PARTS = [
+  ...WORK,
+  'activity code', // parsing, rewards, JSON: in an activity, outside model, sandbox and store
+  'workflow code', // a worker has a workflow task
+  'activity dispatch', // from the server's queue to a worker
+  'activity transport', // its input and result on their way, and the server's record of them
+  'workflow dispatch', // a workflow task from the server to a worker
+  'other', // starts and ends of stages, signals between workflows
+] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface OrchestrationFigures {
+  wallSeconds: number; // from the start of the run to its end, as the server has them
+  seconds: Record<Part, number>;
+  overhead: number; // share of the wall time in which no model, sandbox or store works
+  steps: number;
+  activities: number;
+  events: number; // of all histories of the run
+}
+
+export interface MeasureOptions {
+  folder: string; // of server and store
+  config: RunConfigInput;
+  sandbox?: 'auto' | 'docker' | 'wasm' | undefined;
+  say(line: string): void;
+  /** Default: the real ones. */
+  deps?: (searchAttributes: boolean) => Promise<OpenDeps>;
+}
+
+export async function measureOrchestration(options: MeasureOptions): Promise<OrchestrationFigures> {
+  const { folder, config, sandbox, say } = options;
+  const watch = new Stopwatch(WORK);
+  const activities = new Stopwatch(['activity']);
+  const env = { ...process.env, TEMPORAL_ADDRESS: undefined, TEMPORAL_PROFILE: undefined };
+  const server = await ensureServer({ storeDir: folder, port: 0, uiPort: 0, env });
+  const store = join(folder, 'store');
+  const open =
+    options.deps ?? ((searchAttributes) => openDeps({ store, searchAttributes, say, ...(sandbox && { sandbox }) }));
+  const workers = await startWorkers({
+    connection: server.connection,
+    namespace: server.namespace,
+    store,
+    log: createLogger('error'),
+    deps: async (searchAttributes) => {
+      const opened = await open(searchAttributes);
+      return { ...opened, deps: watchedDeps(opened.deps, watch) };
+    },
+    activityInterceptors: [
+      () => ({
+        inbound: {
+          execute: (input, next) => activities.time('activity', () => next(input)),
+        } satisfies ActivityInboundCallsInterceptor,
+      }),
+    ],
+  });
+  const connection = await Connection.connect(server.connection);
+  try {
+    const client = new Client({ connection, namespace: server.namespace });
+    const handle = await client.workflow.start('trainFullPipeline', {
+      ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: 'run', args: [config] },
+    });
+    await handle.result();
+    const histories = await historiesOf(client, 'run', resolveConfig(config).schedule.stages);
+    const events = histories.flatMap((history) => history.events);
+    return {
+      ...figuresOf(events, watch.spans, activities.spans.activity),
+      steps: countSteps(resolveConfig(config)),
+    };
+  } finally {
+    await workers.shutdown();
+    await connection.close();
+    await server.close();
+  }
+}
+
+/** `events` of all histories of one run; the run itself began first and ended last. */
+export function figuresOf(
+  events: readonly HistoryEvent[],
+  work: Record<Work, readonly Span[]>,
+  activities: readonly Span[],
+): Omit<OrchestrationFigures, 'steps'> {
+  const times = events.map(timeOf);
+  const whole: Span = [Math.min(...times), Math.max(...times)];
+  const spans = spansOf(events);
+  const layers = [
+    ...WORK.map((kind) => work[kind]),
+    activities,
+    spans.workflowTasks,
+    spans.activityDispatch,
+    spans.activityRuns,
+    spans.workflowDispatch,
+  ];
+  const spent = attribute(whole, layers);
+  const seconds = Object.fromEntries(PARTS.map((part, i) => [part, spent[i]! / 1000])) as Record<Part, number>;
+  const wallSeconds = (whole[1] - whole[0]) / 1000;
+  const worked = WORK.reduce((sum, kind) => sum + seconds[kind], 0);
+  return {
+    ...{ wallSeconds, seconds, overhead: 1 - worked / wallSeconds },
+    ...{ activities: spans.activityRuns.length, events: events.length },
+  };
+}
+
+/** From one event of a task to the next of it. Ids are of one history: tasks never span two. */
+function spansOf(events: readonly HistoryEvent[]) {
+  const spans = {
+    activityDispatch: [] as Span[],
+    activityRuns: [] as Span[],
+    workflowDispatch: [] as Span[],
+    workflowTasks: [] as Span[],
+  };
+  let at = new Map<string, number>();
+  for (const event of events) {
+    if (event.workflowExecutionStartedEventAttributes) at = new Map(); // a history begins
+    at.set(String(event.eventId), timeOf(event));
+    const activityEnd =
+      event.activityTaskCompletedEventAttributes ??
+      event.activityTaskFailedEventAttributes ??
+      event.activityTaskTimedOutEventAttributes;
+    const taskEnd = event.workflowTaskCompletedEventAttributes ?? event.workflowTaskFailedEventAttributes;
+    for (const [into, id] of [
+      [spans.activityDispatch, event.activityTaskStartedEventAttributes?.scheduledEventId],
+      [spans.activityRuns, activityEnd?.startedEventId],
+      [spans.workflowDispatch, event.workflowTaskStartedEventAttributes?.scheduledEventId],
+      [spans.workflowTasks, taskEnd?.startedEventId],
+    ] as const) {
+      const from = id && at.get(String(id));
+      if (from) into.push([from, timeOf(event)]);
+    }
+  }
+  return spans;
+}
