@@ -34,7 +34,12 @@ wait "$server"; code=$?
 kill "$watch" 2>/dev/null
 exit $code`;
 
-export function serverArguments({ port, uiPort }: Ports, database: string, namespace: string): string[] {
+export function serverArguments(
+  { port, uiPort }: Ports,
+  database: string,
+  namespace: string,
+  dynamicConfig: Record<string, string | number> = {},
+): string[] {
   const attributes = Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => [
     '--search-attribute',
     `${name}=${type}`,
@@ -43,6 +48,7 @@ export function serverArguments({ port, uiPort }: Ports, database: string, names
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--ui-ip', '127.0.0.1'],
     ...['--port', String(port), '--ui-port', String(uiPort), '--db-filename', database],
     ...['--log-level', 'warn', '--log-format', 'json', ...attributes, ...TUNING, ...PRAGMAS],
+    ...Object.entries(dynamicConfig).flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]),
     ...(namespace === 'default' ? [] : ['--namespace', namespace]),
   ];
 }

@@ -31,6 +31,7 @@ export interface ServerOptions {
   uiPort?: number; // likewise; default port + 1000
   log?: (line: string) => void;
   env?: Record<string, string | undefined>;
+  dynamicConfig?: Record<string, string | number>; // of an embedded server, beside its own tuning
 }
 
 interface ServerState {
@@ -144,7 +145,12 @@ async function startEmbedded(
   }
   const database = join(storeDir, 'temporal.db');
   const logFile = join(storeDir, 'temporal.log');
-  const { child, pid } = await launch(cli.path, serverArguments(ports, database, namespace), logFile, options.env);
+  const { child, pid } = await launch(
+    cli.path,
+    serverArguments(ports, database, namespace, options.dynamicConfig),
+    logFile,
+    options.env,
+  );
   const exited = new Promise<void>((settle) => child.once('exit', () => settle()));
   const close = () => stop(child, pid, exited, storeDir);
   const address = `127.0.0.1:${port}`;

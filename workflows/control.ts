@@ -24,6 +24,9 @@ const stopSignal = defineSignal('stopRun');
 /** From a run to its stage: everything that was asked so far. */
 export const controlSignal = defineSignal<[Control]>('control');
 
+/** From a run to its stage: to end between two steps, and be begun again. */
+export const handBackSignal = defineSignal('handBack');
+
 export interface RunControlHooks {
   state(): { step: number; failure?: RunFailure | undefined };
   /** Something was asked: the stage at work is to hear of it. */
@@ -32,13 +35,15 @@ export interface RunControlHooks {
 
 /** The run's side. */
 export class RunControl {
-  readonly control: Control = { requests: [], decisions: [] };
   private config: RunConfig | undefined; // as it will be once everything asked has been done
   private readonly carried: Request[] = [];
   private ended = false;
   private decided: RunFailure | undefined; // has had its decision
 
-  constructor(private readonly hooks: RunControlHooks) {
+  constructor(
+    private readonly hooks: RunControlHooks,
+    readonly control: Control = { requests: [], decisions: [] }, // asked so far
+  ) {
     const open = (): void => this.refuseAtEnd();
     setHandler(pauseUpdate, () => this.ask('pause'), { validator: open });
     setHandler(resumeUpdate, () => this.ask('resume'), { validator: () => this.refuseUnpaused() });

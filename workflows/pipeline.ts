@@ -5,10 +5,18 @@ import { NOTHING_SPENT } from '../core/control.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
-import { closeEpoch, runStage, type StageHooks, type StageInput } from './stage.js';
+import { closeEpoch, planOf, runStage, type StageHooks, type StageInput } from './stage.js';
 import { completed, type RunContext, type TrainingState } from './state.js';
 import { evaluate } from './steps/evaluation.js';
 import { solve } from './steps/solving.js';
+
+/** A run between two steps: all it takes to go on elsewhere. */
+export interface RunState {
+  before: EvaluationRates;
+  base: string; // digest of the base model's chains on the test split
+  at: StageInput;
+  over: boolean; // no step is left
+}
 
 export interface PipelineHooks extends StageHooks {
   /** After the configuration is known to be good. */
@@ -17,23 +25,67 @@ export interface PipelineHooks extends StageHooks {
   onTrained?(): void;
   /** False for a run that began before there was a health gate. */
   isGated?(): boolean;
-  /** Runs one stage to its end; by default in this very process. */
+  /** Runs one stage to its end; by default in this very process. One that ends early is begun again where it was. */
   runStage?(input: StageInput): Promise<StageInput>;
+  /** Asked whenever no stage is at work; may never return, and the run goes on from this state. */
+  onRest?(state: RunState): Promise<void>;
 }
 
+/** @param from of a run that went on elsewhere before; absent: it begins */
 export async function runPipeline(
   acts: Acts,
   runId: string,
   input: unknown,
   hooks: PipelineHooks = {},
+  from?: RunState,
 ): Promise<RunResult> {
+  const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
+  const train = hooks.runStage ?? ((stage) => runStage(acts, stage, hooks));
+  let now = from ?? (await begin(acts, runId, input, hooks, report));
+  while (!now.over) {
+    const at = await train(now.at);
+    const next = following(at);
+    now = { ...now, at: next ?? at, over: next === undefined };
+    await hooks.onRest?.(now);
+  }
+
+  hooks.onTrained?.();
+  await report('evaluating');
+  const { before, base, at } = now;
+  const { run, config, state, stopped } = at;
+  const context: RunContext = { acts, run, config: completed(config) };
+  const { best } = state;
+  const { rates: after } = await measure(context, state.step, best.name, best.policy, base);
+  const result: RunResult = {
+    runId,
+    seed: config.seed,
+    before,
+    after,
+    trainingSeconds: state.seconds,
+    digests: { generator: best.policy.generator.adapter, discriminator: best.policy.discriminator.adapter },
+    best: best.name,
+    ...(stopped === undefined ? {} : { stopped }),
+  };
+  const example = await exampleOf(context, result.best);
+  const { path } = await acts.renderReport({ runId, result, example });
+  await report('completed');
+  return path === undefined ? result : { ...result, report: path };
+}
+
+/** Up to the first step: the base model is measured, and the checkpoint before any training committed. */
+async function begin(
+  acts: Acts,
+  runId: string,
+  input: unknown,
+  hooks: PipelineHooks,
+  report: (state: RunProgress['state']) => void | Promise<void>,
+): Promise<RunState> {
   const prepared = await acts.prepareRun({ runId, input });
   hooks.onPrepared?.(prepared);
   const { origin, controls } = prepared;
   const config = completed(prepared.config);
   const run = await gated(acts, prepared, config.problems, hooks);
   const context: RunContext = { acts, run, config };
-  const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
 
   await report('evaluating');
   const { rates: before, base } = await measure(context, 0, 'base', undefined);
@@ -48,48 +100,24 @@ export async function runPipeline(
     best: { name: checkpointName(0, 0), score: Number.NEGATIVE_INFINITY, policy: prepared.state },
     validation: {},
   };
-  let at: Omit<StageInput, 'stage' | 'next'> = {
-    run,
-    config,
-    state: await closeEpoch(context, initial, { stage: 0, epoch: 0, next: 0, fresh: !origin }),
-    asked: 0,
-    ...(controls && { controls }),
-  };
-  let stopped: string | undefined;
-
+  const state = await closeEpoch(context, initial, { stage: 0, epoch: 0, next: 0, fresh: !origin });
   await report('training');
-  const train = hooks.runStage ?? ((stage) => runStage(acts, stage, hooks));
-  for (const stage of config.schedule.stages) {
-    if (stopped !== undefined) break;
-    if (stage < (origin?.stage ?? 0)) continue;
-    const from = stage === origin?.stage ? { next: origin.next, plan: origin.plan } : { next: 0 };
-    const done = await train({ ...at, stage, ...from });
-    at = {
-      ...{ run: done.run, config: completed(done.config), state: done.state, asked: done.asked },
-      ...(done.controls && { controls: done.controls }),
-    };
-    stopped = done.stopped;
-  }
+  const { stages } = config.schedule;
+  const stage = stages.find((trained) => trained >= (origin?.stage ?? 0));
+  const place = origin !== undefined && stage === origin.stage ? { next: origin.next, plan: origin.plan } : { next: 0 };
+  const at = { run, config, state, stage: stage ?? stages.at(-1)!, ...place, asked: 0, ...(controls && { controls }) };
+  return { before, base, at, over: stage === undefined };
+}
 
-  hooks.onTrained?.();
-  await report('evaluating');
-  const { state } = at;
-  const { best } = state;
-  const { rates: after } = await measure({ ...context, ...at }, state.step, best.name, best.policy, base);
-  const result: RunResult = {
-    runId,
-    seed: config.seed,
-    before,
-    after,
-    trainingSeconds: state.seconds,
-    digests: { generator: best.policy.generator.adapter, discriminator: best.policy.discriminator.adapter },
-    best: best.name,
-    ...(stopped === undefined ? {} : { stopped }),
-  };
-  const example = await exampleOf({ ...context, ...at }, result.best);
-  const { path } = await acts.renderReport({ runId, result, example });
-  await report('completed');
-  return path === undefined ? result : { ...result, report: path };
+/** Where a run goes on after `at`; undefined where it has had its last step. */
+function following(at: StageInput): StageInput | undefined {
+  if (at.stopped !== undefined) return undefined;
+  if (at.next < planOf(at).length) return at;
+  const { stages } = completed(at.config).schedule;
+  const next = stages.find((stage) => stage > at.stage);
+  if (next === undefined) return undefined;
+  const { run, config, state, asked, controls } = at;
+  return { run, config: completed(config), state, stage: next, next: 0, asked, ...(controls && { controls }) };
 }
 
 /** The run on what passes the health gate; the shipped problems are right by construction. */

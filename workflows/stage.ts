@@ -35,8 +35,8 @@ export interface StageHooks {
   moreRequests?(count: number): Promise<void>;
   /** The time for records, ISO 8601. */
   now?(): string;
-  /** Asked after every step; true ends the call early, to be continued from what it returns. */
-  pauseAfter?(stepsDone: number): boolean;
+  /** Asked after every step and in a pause; true ends the call early, to be continued from what it returns. */
+  endsAfter?(stepsDone: number): boolean;
 }
 
 /** A person's decision that the step at hand be left out: nothing of it is kept. */
@@ -60,6 +60,7 @@ export const planOf = ({ plan, config, stage }: Pick<StageInput, 'plan' | 'confi
 
 class StageRun {
   private at: StageInput;
+  private readonly first: number;
 
   constructor(
     private readonly acts: Acts,
@@ -67,17 +68,17 @@ class StageRun {
     private readonly hooks: StageHooks,
   ) {
     this.at = { ...input, config: completed(input.config) };
+    this.first = input.next;
   }
 
   async run(): Promise<StageInput> {
-    const first = this.at.next;
     for (;;) {
       const left = await this.askedBefore();
-      await this.answerRequests();
-      if (this.at.stopped !== undefined) return this.at;
+      if (!(await this.answerRequests()) || this.at.stopped !== undefined) return this.at;
       const planned = planOf(this.at)[this.at.next];
       if (planned === undefined) return this.at;
       if (left) {
+        this.at = { ...this.at, controls: this.at.controls?.slice(1) };
         await this.advance(planned);
         continue;
       }
@@ -89,8 +90,12 @@ class StageRun {
       if (over !== undefined) await this.stop('budget', over);
       if (this.at.stopped !== undefined) return this.at;
       await this.step(planned);
-      if (this.at.next < planOf(this.at).length && this.hooks.pauseAfter?.(this.at.next - first)) return this.at;
+      if (this.at.next < planOf(this.at).length && this.endsHere()) return this.at;
     }
+  }
+
+  private endsHere(): boolean {
+    return this.hooks.endsAfter?.(this.at.next - this.first) ?? false;
   }
 
   private async step(planned: PlannedStep): Promise<void> {
@@ -123,8 +128,8 @@ class StageRun {
       const { controls = [], stage, next, state } = this.at;
       const [control, ...rest] = controls;
       if (control === undefined || !isAskedAt(control, { stage, next, step: state.step })) return false;
-      this.at = { ...this.at, controls: rest };
       if (control.action === 'skip') return true;
+      this.at = { ...this.at, controls: rest };
       if (control.action === 'change') await this.change(control.fields ?? {});
       if (control.action === 'stop' || control.action === 'budget') {
         await this.end(control.reason ?? control.action);
@@ -165,19 +170,27 @@ class StageRun {
     });
   }
 
-  /** Does, in order, what was asked since the last step; while the last word is to pause, waits for the next one. */
-  private async answerRequests(): Promise<void> {
+  /**
+   * Does, in order, what was asked since the last step; while the last word is to pause, waits for the next one. False
+   * where the call ends before that is done.
+   */
+  private async answerRequests(): Promise<boolean> {
     const { requests = () => [], moreRequests, onProgress } = this.hooks;
     let waited = false;
     for (;;) {
       const all = requests();
-      while (this.at.asked < all.length && this.isDue(all[this.at.asked]!)) await this.answer(all[this.at.asked]!);
+      while (this.at.asked < all.length && this.isDue(all[this.at.asked]!)) {
+        await this.answer(all[this.at.asked]!);
+        if (this.at.stopped === undefined && this.endsHere()) return false;
+      }
       if (this.at.stopped !== undefined || !isPaused(all.slice(0, this.at.asked)) || moreRequests === undefined) break;
       if (!waited) await onProgress?.({ state: 'paused' });
       waited = true;
       await moreRequests(all.length);
+      if (this.endsHere()) return false;
     }
     if (waited) await onProgress?.({ state: 'training' });
+    return true;
   }
 
   private isDue({ after = 0 }: Request): boolean {

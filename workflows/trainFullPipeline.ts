@@ -1,7 +1,11 @@
 // A whole training run. Its id is the run's id; without any input it trains the embedded model by the tiny preset.
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
+  allHandlersFinished,
   type ChildWorkflowHandle,
+  ContinueAsNew,
+  condition,
+  continueAsNew,
   isCancellation,
   patched,
   setHandler,
@@ -9,26 +13,37 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { changedBefore } from '../core/control.js';
+import { type Control, changed, changedBefore } from '../core/control.js';
 import { countSteps } from '../core/schedule.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
-import { controlSignal, RunControl } from './control.js';
+import { controlSignal, handBackSignal, RunControl } from './control.js';
 import { plainFailure } from './failures.js';
 import { index, progressQuery, showDetails, stageProgressSignal } from './messages.js';
-import { runPipeline } from './pipeline.js';
+import { type PipelineHooks, type RunState, runPipeline } from './pipeline.js';
 import { temporalActs } from './proxies.js';
 import type { StageInput } from './stage.js';
 import { completed, type ProgressUpdate } from './state.js';
 import { trainStage } from './trainStage.js';
 import { Waiting } from './waiting.js';
 
-export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
+/** What a run takes along when it continues as new. */
+export interface ContinuedRun {
+  state: RunState;
+  progress: RunProgress;
+  control: Control; // asked so far
+  decided: number; // decisions that earlier failures had
+  searchAttributes: boolean;
+}
+
+/** @param continued by the run itself, never by whoever starts one */
+export async function trainFullPipeline(input?: unknown, continued?: ContinuedRun): Promise<RunResult> {
   const runId = workflowInfo().workflowId;
-  let searchAttributes = false;
-  let progress: RunProgress = { runId, state: 'preparing', step: 0, totalSteps: 0 };
-  let config: RunConfig | undefined;
+  let searchAttributes = continued?.searchAttributes ?? false;
+  let progress: RunProgress = continued?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 };
+  let config: RunConfig | undefined = continued?.state.at.config;
   let child: ChildWorkflowHandle<typeof trainStage> | undefined;
+  let handingBack = false;
 
   const onProgress = (update: ProgressUpdate): void => {
     const { failure, ...rest } = progress;
@@ -43,17 +58,35 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
     });
   };
   setHandler(progressQuery, () => progress);
-  setHandler(stageProgressSignal, onProgress);
-  const asked = new RunControl({
-    state: () => progress,
-    onAsked: (control) => void child?.signal(controlSignal, control).catch(ignoreEnded),
+  /** The stage at work ends early where this history is long enough. */
+  const endStageEarly = (): void => {
+    if (child === undefined || handingBack || !isLong()) return;
+    handingBack = true;
+    void child.signal(handBackSignal).catch(ignoreEnded);
+  };
+  setHandler(stageProgressSignal, (update) => {
+    onProgress(update);
+    endStageEarly();
   });
-  const waiting = new Waiting({
-    failure: () => config!.failure,
-    decisions: () => asked.control.decisions,
-    working: 'evaluating',
-    onProgress,
-  });
+  const asked = new RunControl(
+    {
+      state: () => progress,
+      onAsked: (control) => {
+        void child?.signal(controlSignal, control).catch(ignoreEnded);
+        endStageEarly();
+      },
+    },
+    continued?.control,
+  );
+  const waiting = new Waiting(
+    {
+      failure: () => config!.failure,
+      decisions: () => asked.control.decisions,
+      working: 'evaluating',
+      onProgress,
+    },
+    continued?.decided,
+  );
 
   const trainInChild = async (stage: StageInput): Promise<StageInput> => {
     for (;;) {
@@ -74,6 +107,7 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
         await sleep('2s'); // the stage of a run that was terminated still ends
       } finally {
         child = undefined;
+        handingBack = false;
       }
     }
   };
@@ -84,7 +118,11 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
       onFailure: (failed) =>
         config === undefined ? Promise.resolve('abort') : waiting.decisionOn({ ...failed, inStep: false }),
     });
-    return await runPipeline(acts, runId, input, {
+    if (continued !== undefined) {
+      asked.prepared(asAsked(continued));
+      onProgress({}); // details are a matter of the execution
+    }
+    const hooks: PipelineHooks = {
       onProgress,
       onPrepared: (prepared) => {
         config = completed(prepared.config);
@@ -95,12 +133,33 @@ export async function trainFullPipeline(input?: unknown): Promise<RunResult> {
       },
       isGated: () => patched('health-gate'),
       runStage: trainInChild,
+      onRest: async (state) => {
+        if (!isLong()) return;
+        await condition(allHandlersFinished);
+        const { control } = asked;
+        const next = { state, progress, control, decided: waiting.taken, searchAttributes };
+        return continueAsNew<typeof trainFullPipeline>(input, next);
+      },
       onTrained: () => asked.close(),
-    });
+    };
+    return await runPipeline(acts, runId, input, hooks, continued?.state);
   } catch (error) {
+    if (error instanceof ContinueAsNew) throw error;
     if (!isCancellation(error)) onProgress({ state: 'failed' });
     throw plainFailure(error);
   }
+}
+
+/** Whether the history is to end: the server says so, at 4,096 events unless it is told otherwise. */
+const isLong = (): boolean => workflowInfo().continueAsNewSuggested && patched('run-continues-as-new');
+
+/** The configuration as it will be once everything has been done that was asked and is not done yet. */
+function asAsked({ state: { at }, control }: ContinuedRun): RunConfig {
+  const now = changedBefore(completed(at.config), at.controls);
+  const left = control.requests
+    .slice(at.asked)
+    .flatMap((request) => (request.kind === 'change' ? [request.fields] : []));
+  return left.reduce(changed, now);
 }
 
 /** A stage that has just ended hears of nothing more; the next one is given everything at its start. */

@@ -1,4 +1,5 @@
-// A stage as a workflow: up to ten steps a history, then it continues as new. Its state is digests and figures.
+// A stage as a workflow: up to ten steps a history, then it continues as new. Its state is digests and figures. Where the
+// run itself is to continue as new, which it cannot over a stage at work, the stage ends early and is begun again.
 import {
   allHandlersFinished,
   condition,
@@ -9,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Control } from '../core/control.js';
-import { controlSignal } from './control.js';
+import { controlSignal, handBackSignal } from './control.js';
 import { index, stageProgressSignal } from './messages.js';
 import { temporalActs } from './proxies.js';
 import { planOf, runStage, type StageInput } from './stage.js';
@@ -36,6 +37,10 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     if (latest.requests.length + latest.decisions.length >= control.requests.length + control.decisions.length)
       control = latest;
   });
+  let handedBack = false;
+  setHandler(handBackSignal, () => {
+    handedBack = true;
+  });
   const { parent } = workflowInfo();
   const run = parent && getExternalWorkflowHandle(parent.workflowId, parent.runId);
   index(searchAttributes, { stage, model: config.model, phase: planOf(input)[input.next]?.phase });
@@ -55,15 +60,17 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     attempts: () => config.failure.attempts,
     onFailure: (failure) => waiting.decisionOn(failure),
   });
+  const ends = (): boolean => handedBack || workflowInfo().continueAsNewSuggested;
   const reached = await runStage(acts, input, {
     onProgress,
     requests: () => control.requests,
-    moreRequests: (count) => condition(() => control.requests.length > count),
+    moreRequests: (count) => condition(() => control.requests.length > count || ends()),
     now: () => new Date().toISOString(),
-    pauseAfter: (steps) => steps >= STEPS_A_HISTORY || workflowInfo().continueAsNewSuggested,
+    endsAfter: (steps) => steps >= STEPS_A_HISTORY || ends(),
   });
   const done = { ...reached, decided: waiting.taken };
   if (reached.stopped !== undefined || reached.next >= planOf(reached).length) return done;
   await condition(allHandlersFinished);
+  if (handedBack) return done;
   return continueAsNew<typeof trainStage>({ ...done, searchAttributes, control });
 }

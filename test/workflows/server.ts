@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
-import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
+import { ensureServer, type ServerOptions, type TemporalServer } from '../../infra/temporalServer.js';
 import { createLogger } from '../../workers/logger.js';
 import { type RunningWorkers, type StartOptions, startWorkers } from '../../workers/start.js';
 import type { Doubles } from '../support/doubles.js';
@@ -26,10 +26,19 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-export async function startServer(options: { port?: number; folder?: string } = {}): Promise<TestServer> {
+export async function startServer(
+  options: Pick<ServerOptions, 'port' | 'dynamicConfig'> & { folder?: string } = {},
+): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'gauntlet-workflows-')));
   const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
-  const server = await ensureServer({ storeDir: folder, port: options.port ?? 0, uiPort: 0, env });
+  const { port = 0, dynamicConfig } = options;
+  const server = await ensureServer({
+    storeDir: folder,
+    port,
+    uiPort: 0,
+    env,
+    ...(dynamicConfig && { dynamicConfig }),
+  });
   const connection = await Connection.connect({ address: server.address });
   return {
     server,
