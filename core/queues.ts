@@ -11,5 +11,11 @@ export const TASK_QUEUES: Record<WorkerRole, string> = {
   cpu: 'gauntlet-cpu',
 };
 
+/** A worker of models by the queue that it alone serves. */
+export interface ModelWorkerClaim {
+  queue: string;
+  buildId?: string; // of its code, where it has one
+}
+
 /** The worker deployment of workers that have a build id. */
 export const DEPLOYMENT = 'gauntlet';

@@ -20,6 +20,7 @@ import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps.js';
 import { TimedHeartbeat } from './heartbeat.js';
 import { createLogger, type Logger } from './logger.js';
+import { claiming, ModelTurns, ownQueue } from './modelTurns.js';
 
 export interface StartOptions {
   connection: ConnectionSettings;
@@ -64,7 +65,8 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
     // asked for by name: a daemon that is missing should say so now, not at the first test
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
     for (const role of roles)
-      workers.push(await Worker.create(await workerOptions(role, connection, opened.deps, options)));
+      for (const each of await workerOptions(role, connection, opened.deps, options))
+        workers.push(await Worker.create(each));
   } catch (error) {
     await opened.close();
     await connection.close();
@@ -95,7 +97,7 @@ async function workerOptions(
   connection: NativeConnection,
   deps: ActivityDeps,
   { namespace, buildId, workflows, activityInterceptors = [] }: StartOptions,
-): Promise<WorkerOptions> {
+): Promise<WorkerOptions[]> {
   const common = {
     connection,
     namespace,
@@ -107,15 +109,26 @@ async function workerOptions(
   if (role === 'orchestrator') {
     // a killed worker's workflow tasks move to another one after so long
     const codePath = workflows ?? (await workflowBundle());
-    return { ...common, workflowBundle: { codePath }, stickyQueueScheduleToStartTimeout: '2s' };
+    return [{ ...common, workflowBundle: { codePath }, stickyQueueScheduleToStartTimeout: '2s' }];
   }
-  return {
+  const heartbeat: ActivityInterceptorsFactory = (context) => ({ inbound: new TimedHeartbeat(context) });
+  const turns = role === 'gpu' ? new ModelTurns() : undefined;
+  const activities = createActivities(deps);
+  const serving: WorkerOptions = {
     ...common,
-    activities: createActivities(deps),
-    interceptors: { activity: [...activityInterceptors, (context) => ({ inbound: new TimedHeartbeat(context) })] },
+    activities,
+    interceptors: { activity: [...activityInterceptors, heartbeat, ...(turns ? [turns.interceptor] : [])] },
     maxConcurrentActivityTaskExecutions: CONCURRENT[role],
     maxHeartbeatThrottleInterval: '1s',
   };
+  if (turns === undefined) return [serving];
+  const claim = { queue: ownQueue(), ...(buildId === undefined ? {} : { buildId }) };
+  // whoever got it had it from a worker of the build that is current: the queue itself belongs to no build
+  const { workerDeploymentOptions: _, ...own } = serving;
+  return [
+    { ...serving, activities: { ...activities, ...claiming(turns, claim) } },
+    { ...own, taskQueue: claim.queue },
+  ];
 }
 
 /** A run moves to the build that is current, at its next task; `patched` is what lets it. */

@@ -7,6 +7,7 @@ import type { RunMetrics } from '../core/schema/metrics.js';
 import type { RunFailure } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
 import { rootOf } from './failures.js';
+import type { ModelWorker } from './modelWorker.js';
 import { StepLeftOut } from './stage.js';
 
 // An infrastructure fault is retried for as long as it lasts; faults of input or logic are marked non-retryable.
@@ -81,14 +82,25 @@ function partOfStep(name: keyof Acts, input: object): boolean {
   return position !== undefined || batch?.kind === 'train' || (targets !== undefined && targets.kind !== 'evaluation');
 }
 
+/** What opens a base or runs one. */
+const OF_MODELS: ReadonlySet<string> = new Set([
+  'prepareRun',
+  'prepareSolving',
+  'generateChains',
+  'generateTests',
+  'trainPolicy',
+] satisfies (keyof Acts)[]);
+
 export interface ActsHooks {
   /** Of an activity with an infrastructure fault; undefined: without limit. */
   attempts?(): number | null;
   /** An activity failed for good. */
   onFailure?(failure: RunFailure): Promise<Decision>;
+  /** Absent: any worker of models takes any of its work. */
+  modelWorker?: ModelWorker | undefined;
 }
 
-export function temporalActs({ attempts, onFailure }: ActsHooks = {}): Acts {
+export function temporalActs({ attempts, onFailure, modelWorker }: ActsHooks = {}): Acts {
   const acts = Object.entries(OPTIONS).map(([key, options]) => {
     const name = key as keyof Acts;
     const activity = proxyActivities<ActivityInterfaceFor<Acts>>(options)[name] as {
@@ -98,8 +110,10 @@ export function temporalActs({ attempts, onFailure }: ActsHooks = {}): Acts {
       for (;;) {
         const maximumAttempts = attempts?.() ?? undefined;
         const retry = maximumAttempts === undefined ? RETRY : { ...RETRY, maximumAttempts };
+        const execute = (where: ActivityOptions = {}): Promise<unknown> =>
+          activity.executeWithOptions({ ...options, ...where, retry, summary: summaryOf(name, input) }, [input]);
         try {
-          return await activity.executeWithOptions({ ...options, retry, summary: summaryOf(name, input) }, [input]);
+          return await (modelWorker !== undefined && OF_MODELS.has(name) ? modelWorker.run(execute) : execute());
         } catch (error) {
           if (isCancellation(error) || onFailure === undefined || name === 'prepareRun') throw error;
           const { type, message } = rootOf(error);

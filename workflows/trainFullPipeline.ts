@@ -14,12 +14,14 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { type Control, changed, changedBefore } from '../core/control.js';
+import type { ModelWorkerClaim } from '../core/queues.js';
 import { countSteps } from '../core/schedule.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { controlSignal, handBackSignal, RunControl } from './control.js';
 import { plainFailure } from './failures.js';
 import { index, progressQuery, showDetails, stageProgressSignal } from './messages.js';
+import { ModelWorker } from './modelWorker.js';
 import { type PipelineHooks, type RunState, runPipeline } from './pipeline.js';
 import { temporalActs } from './proxies.js';
 import type { StageInput } from './stage.js';
@@ -34,6 +36,7 @@ export interface ContinuedRun {
   control: Control; // asked so far
   decided: number; // decisions that earlier failures had
   searchAttributes: boolean;
+  claim?: ModelWorkerClaim | undefined;
 }
 
 /** @param continued by the run itself, never by whoever starts one */
@@ -44,6 +47,8 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
   let config: RunConfig | undefined = continued?.state.at.config;
   let child: ChildWorkflowHandle<typeof trainStage> | undefined;
   let handingBack = false;
+  const modelWorker =
+    continued !== undefined || patched('model-work-keeps-to-a-worker') ? new ModelWorker(continued?.claim) : undefined;
 
   const onProgress = (update: ProgressUpdate): void => {
     const { failure, ...rest } = progress;
@@ -93,14 +98,21 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
       try {
         child = await startChild(trainStage, {
           workflowId: `${runId}/stage-${stage.stage}`,
-          args: [{ ...stage, searchAttributes, control: asked.control, decided: waiting.taken }],
+          args: [
+            {
+              ...stage,
+              ...{ searchAttributes, control: asked.control, decided: waiting.taken },
+              ...(modelWorker && { models: { claim: modelWorker.claim } }),
+            },
+          ],
           parentClosePolicy: 'REQUEST_CANCEL',
           staticSummary: `stage ${stage.stage} of ${runId}`,
         });
         // what was asked while it was being started
         await child.signal(controlSignal, asked.control).catch(ignoreEnded);
-        const { decided, ...done } = await child.result();
+        const { decided, models, ...done } = await child.result();
         waiting.taken = decided;
+        if (modelWorker) modelWorker.claim = models?.claim;
         return done;
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -113,6 +125,7 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
   };
   try {
     const acts = temporalActs({
+      modelWorker,
       attempts: () => config?.failure.attempts ?? null,
       // steps are the stages' business: nothing here could be left out
       onFailure: (failed) =>
@@ -137,7 +150,7 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
         if (!isLong()) return;
         await condition(allHandlersFinished);
         const { control } = asked;
-        const next = { state, progress, control, decided: waiting.taken, searchAttributes };
+        const next = { state, progress, control, decided: waiting.taken, searchAttributes, claim: modelWorker?.claim };
         return continueAsNew<typeof trainFullPipeline>(input, next);
       },
       onTrained: () => asked.close(),

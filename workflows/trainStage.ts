@@ -10,8 +10,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Control } from '../core/control.js';
+import type { ModelWorkerClaim } from '../core/queues.js';
 import { controlSignal, handBackSignal } from './control.js';
 import { index, stageProgressSignal } from './messages.js';
+import { ModelWorker } from './modelWorker.js';
 import { temporalActs } from './proxies.js';
 import { planOf, runStage, type StageInput } from './stage.js';
 import { completed, type ProgressUpdate } from './state.js';
@@ -23,10 +25,12 @@ export interface TrainStageInput extends StageInput {
   searchAttributes: boolean;
   control: Control; // asked of the run so far
   decided: number; // decisions that earlier failures had
+  models?: { claim?: ModelWorkerClaim | undefined }; // absent: of a run that keeps to no worker
 }
 
 export interface TrainStageResult extends StageInput {
   decided: number;
+  models?: { claim?: ModelWorkerClaim | undefined };
 }
 
 export async function trainStage(input: TrainStageInput): Promise<TrainStageResult> {
@@ -56,7 +60,9 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     { failure: () => config.failure, decisions: () => control.decisions, working: 'training', onProgress },
     input.decided,
   );
+  const modelWorker = input.models && new ModelWorker(input.models.claim);
   const acts = temporalActs({
+    modelWorker,
     attempts: () => config.failure.attempts,
     onFailure: (failure) => waiting.decisionOn(failure),
   });
@@ -68,7 +74,11 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     now: () => new Date().toISOString(),
     endsAfter: (steps) => steps >= STEPS_A_HISTORY || ends(),
   });
-  const done = { ...reached, decided: waiting.taken };
+  const done = {
+    ...reached,
+    decided: waiting.taken,
+    ...(modelWorker && { models: { claim: modelWorker.claim } }),
+  };
   if (reached.stopped !== undefined || reached.next >= planOf(reached).length) return done;
   await condition(allHandlersFinished);
   if (handedBack) return done;

@@ -15,6 +15,7 @@ import { engineOptions, openDeps } from '../../workers/deps.js';
 import { TimedHeartbeat } from '../../workers/heartbeat.js';
 import { createLogger } from '../../workers/logger.js';
 import { optionsFrom } from '../../workers/main.js';
+import { claiming, ModelTurns, ownQueue } from '../../workers/modelTurns.js';
 import { startWorkers } from '../../workers/start.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
@@ -138,6 +139,42 @@ describe('a worker process', () => {
       log: createLogger('silent'),
     });
     await assert.rejects(start, { code: 'SERVER_UNAVAILABLE' });
+  });
+});
+
+describe('the models of a worker', () => {
+  it('are called by one activity at a time, in the order of their coming, also after one that failed', async () => {
+    const turns = new ModelTurns();
+    const seen: string[] = [];
+    const work = (name: string, fails = false) =>
+      turns.take(async () => {
+        seen.push(`${name} begins`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        seen.push(`${name} ends`);
+        if (fails) throw new Error(name);
+        return name;
+      });
+    assert.equal(turns.busy, false);
+    const all = Promise.allSettled([work('a'), work('b', true), work('c')]);
+    assert.equal(turns.busy, true);
+    assert.deepEqual(
+      (await all).map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    assert.deepEqual(seen, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+    assert.equal(turns.busy, false);
+  });
+
+  it('are offered to a run by the worker’s own queue; one at work lets others go first, for a while', async () => {
+    const claim = { queue: ownQueue(), buildId: 'one' };
+    assert.match(claim.queue, new RegExp(`^gauntlet-gpu/.+/${process.pid}-`));
+    assert.notEqual(ownQueue(), claim.queue);
+    const ask = (busy: boolean, attempt: number) =>
+      new MockActivityEnvironment({ attempt }).run(claiming({ busy }, claim).claimModelWorker);
+    assert.deepEqual(await ask(false, 1), claim);
+    await assert.rejects(ask(true, 1), { type: 'BUSY', nonRetryable: false });
+    await assert.rejects(ask(true, 4), { type: 'BUSY' });
+    assert.deepEqual(await ask(true, 5), claim);
   });
 });
 

@@ -1,0 +1,126 @@
+// A run keeps its model work on one worker while that lives, and goes on with the same bytes on another when it does not:
+// real processes, two of every role, on one store.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import proto from '@temporalio/proto';
+import { createActivities } from '../../activities/index.js';
+import { historiesOf } from '../../bench/orchestration/histories.js';
+import type { RunResult } from '../../core/schema/run.js';
+import { listCheckpoints } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import type { Store } from '../../store/store.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { doubles, SMALL_RUN } from '../support/doubles.js';
+import { needTemporal, startRun, startServer, type TestServer } from './server.js';
+
+const SCHEDULE_TO_START = proto.temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;
+const PROCESS = fileURLToPath(new URL('./modelWorkerProcess.js', import.meta.url));
+/** Work of the first worker of models, well into the first stage: the base is measured in 15 generations. */
+const HANG_AT = 25;
+
+const RUN = {
+  ...SMALL_RUN,
+  batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
+  evaluation: { problems: 2, testProblems: 2 },
+  advantage: { dropZeroVariance: false },
+};
+
+describe('the model work of a run', function () {
+  this.timeout(180_000);
+  let host: TestServer;
+  const children: ChildProcess[] = [];
+
+  before(async function () {
+    needTemporal(this);
+    host = await startServer();
+  });
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await host?.close();
+  });
+
+  /** Serves when it settles. */
+  async function worker(roles: string, ...hangAt: string[]): Promise<ChildProcess> {
+    const args = [PROCESS, host.server.address, host.folder, roles, ...hangAt];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    await new Promise<void>((serves, ends) => {
+      child.stdout!.once('data', () => serves());
+      child.once('exit', (code) => ends(new Error(`the worker ended (${code})`)));
+    });
+    return child;
+  }
+  const calls = (): [pid: number, what: string][] => {
+    const file = join(host.folder, 'calls');
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+    return lines.map((line) => [Number(line.split(' ')[0]), line.split(' ')[1]!]);
+  };
+  const bytesOf = async (store: Store, runId: string) =>
+    (await listCheckpoints(store, runId)).map(({ name, files }) => [name, files]);
+
+  it('stays on one of two workers, which alone opens a base, until that is killed, and ends with the same bytes', async () => {
+    const models = await Promise.all([worker('gpu', String(HANG_AT)), worker('gpu', String(HANG_AT))]);
+    await Promise.all([worker('orchestrator,sandbox,cpu'), worker('orchestrator,sandbox,cpu')]);
+    const handle = await startRun(host.client, 'kept', RUN);
+    /** The process that has come to its last generation. */
+    const stuck = (): number | undefined => {
+      const counts = new Map<number, number>();
+      for (const [pid, what] of calls()) if (what === 'generate') counts.set(pid, (counts.get(pid) ?? 0) + 1);
+      return [...counts].find(([, count]) => count >= HANG_AT)?.[0];
+    };
+    let victim: number | undefined;
+    while (victim === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      victim = stuck();
+    }
+    const before = calls();
+    const other = models.find(({ pid }) => pid !== victim)!;
+    models.find(({ pid }) => pid === victim)!.kill('SIGKILL');
+    other.kill('SIGUSR2'); // this one answers
+    const result = (await handle.result()) as RunResult;
+    const after = calls().slice(before.length);
+    assert.deepEqual([...new Set(after.map(([pid]) => pid))], [other.pid], 'the other one has the rest');
+
+    const moves = await movesOf('kept');
+    assert.ok(moves.timeouts >= 1, 'the kill was noticed');
+    assert.equal(
+      moves.claims,
+      1 + moves.timeouts,
+      'a worker is chosen at the start, and where one does not take up work',
+    );
+    assert.equal(moves.elsewhere, 0, 'nothing ran but where it was to');
+    // on a machine so busy that a live worker takes up nothing for seconds the run may move before the kill
+    const open = before.filter(([, what]) => what === 'open').length;
+    assert.ok(open <= moves.timeouts, `${open} bases were opened before the kill, ${moves.timeouts} moves in all`);
+
+    const calm = await doubles();
+    const expected = await runPipeline(createActivities(calm.deps), 'kept', RUN);
+    assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected, trainingSeconds: 0 });
+    const store = await openFileStore(join(host.folder, 'store'));
+    assert.deepEqual(await bytesOf(store, 'kept'), await bytesOf(calm.deps.store, 'kept'));
+    await rm(calm.folder, { recursive: true, force: true });
+  });
+
+  /** From the histories: how often a worker was chosen, how often one took up nothing, and what ran on another one. */
+  async function movesOf(id: string): Promise<{ claims: number; timeouts: number; elsewhere: number }> {
+    const found = { claims: 0, timeouts: 0, elsewhere: 0 };
+    for (const { events } of await historiesOf(host.client, id, [1, 5])) {
+      const queues = new Map<string, string>();
+      for (const event of events) {
+        const scheduled = event.activityTaskScheduledEventAttributes;
+        if (scheduled) queues.set(String(event.eventId), scheduled.taskQueue?.name ?? '');
+        if (scheduled?.activityType?.name === 'claimModelWorker') found.claims++;
+        const { failure } = event.activityTaskTimedOutEventAttributes ?? {};
+        if (failure?.timeoutFailureInfo?.timeoutType === SCHEDULE_TO_START) found.timeouts++;
+        const started = event.activityTaskStartedEventAttributes;
+        const own = /^gauntlet-gpu\/[^/]+\/(\d+)-/.exec(queues.get(String(started?.scheduledEventId)) ?? '');
+        if (own && !started?.identity?.startsWith(`${own[1]}@`)) found.elsewhere++;
+      }
+    }
+    return found;
+  }
+});

@@ -1,0 +1,54 @@
+// A worker process over doubles, for tests that kill one: node modelWorkerProcess.js ADDRESS FOLDER ROLES [HANG_AT].
+// Every call of the model is a line of FOLDER/calls: the process's id and what was called. From generation HANG_AT on it
+// never answers; SIGUSR2 takes that back.
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { WorkerRole } from '../../core/queues.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { createLogger } from '../../workers/logger.js';
+import { startWorkers } from '../../workers/start.js';
+import { FakeEngine, FakeSandbox, problemSet } from '../support/doubles.js';
+
+const [address, folder, roles, hangAt] = process.argv.slice(2) as [string, string, string, string?];
+let hangs = hangAt !== undefined;
+process.on('SIGUSR2', () => {
+  hangs = false;
+});
+const said = (what: string): void => appendFileSync(join(folder, 'calls'), `${process.pid} ${what}\n`);
+
+class Watched extends FakeEngine {
+  private generations = 0;
+  override async generate(...given: Parameters<FakeEngine['generate']>) {
+    said('generate');
+    if (++this.generations >= Number(hangAt) && hangs) await new Promise(() => undefined);
+    return super.generate(...given);
+  }
+  override async gradients(...given: Parameters<FakeEngine['gradients']>) {
+    said('gradients');
+    return super.gradients(...given);
+  }
+}
+
+let engine: Watched | undefined;
+const sandbox = new FakeSandbox();
+await startWorkers({
+  connection: { address },
+  namespace: 'default',
+  store: folder,
+  roles: roles.split(',') as WorkerRole[],
+  log: createLogger('fatal'),
+  deps: async (searchAttributes) => ({
+    deps: {
+      ...{ store: await openFileStore(join(folder, 'store')), codeVersion: 'test', searchAttributes },
+      engine: async () => {
+        if (engine === undefined) said('open');
+        engine ??= new Watched();
+        return engine;
+      },
+      sandbox: async () => sandbox,
+      loadProblems: async () => problemSet(),
+    },
+    close: async () => undefined,
+  }),
+});
+process.stdout.write('serving\n');
