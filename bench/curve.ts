@@ -50,10 +50,15 @@ for (const [name, act] of Object.entries(acts)) {
     }
   };
 }
-const record = acts.recordMetrics;
+const { recordMetrics, trainPolicy } = acts;
 acts.recordMetrics = (given) => {
   console.log(line(given.metrics));
-  return record(given);
+  return recordMetrics(given);
+};
+acts.trainPolicy = async (given) => {
+  const trained = await trainPolicy(given);
+  if (trained.metrics) console.log(line(trained.metrics));
+  return trained;
 };
 
 const f = (x: number | undefined, digits = 3): string => (x === undefined ? '-' : x.toFixed(digits));

@@ -7,6 +7,7 @@ import type { RunMetrics } from '../core/schema/metrics.js';
 import type { RunFailure } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
 import { rootOf } from './failures.js';
+import { FanOut } from './fanOut.js';
 import type { ModelWorker } from './modelWorker.js';
 import { StepLeftOut } from './stage.js';
 
@@ -101,6 +102,7 @@ export interface ActsHooks {
 }
 
 export function temporalActs({ attempts, onFailure, modelWorker }: ActsHooks = {}): Acts {
+  const fanOut = new FanOut();
   const acts = Object.entries(OPTIONS).map(([key, options]) => {
     const name = key as keyof Acts;
     const activity = proxyActivities<ActivityInterfaceFor<Acts>>(options)[name] as {
@@ -113,7 +115,9 @@ export function temporalActs({ attempts, onFailure, modelWorker }: ActsHooks = {
         const execute = (where: ActivityOptions = {}): Promise<unknown> =>
           activity.executeWithOptions({ ...options, ...where, retry, summary: summaryOf(name, input) }, [input]);
         try {
-          return await (modelWorker !== undefined && OF_MODELS.has(name) ? modelWorker.run(execute) : execute());
+          return await fanOut.take(() =>
+            modelWorker !== undefined && OF_MODELS.has(name) ? modelWorker.run(execute) : execute(),
+          );
         } catch (error) {
           if (isCancellation(error) || onFailure === undefined || name === 'prepareRun') throw error;
           const { type, message } = rootOf(error);

@@ -33,6 +33,8 @@ export interface StageHooks {
   requests?(): readonly Request[];
   /** Until more than `count` things were asked. */
   moreRequests?(count: number): Promise<void>;
+  /** See StepContext; default: yes. */
+  joined?: boolean;
   /** The time for records, ISO 8601. */
   now?(): string;
   /** Asked after every step and in a pause; true ends the call early, to be continued from what it returns. */
@@ -103,7 +105,8 @@ class StageRun {
     const { step } = this.at.state;
     const learningRate = config.ppo.learningRate * learningRateFactor(step + 1, countSteps(config), config.ppo);
     const position = { stage, ...planned };
-    const context = { acts: this.acts, run, config, position, learningRate };
+    const { joined = true } = this.hooks;
+    const context = { acts: this.acts, run, config, position, learningRate, joined };
     let outcome: StepOutcome | undefined;
     try {
       outcome = await STEPS[planned.role](context, this.at.state);

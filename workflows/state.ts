@@ -48,6 +48,7 @@ export interface RunContext {
 }
 
 export interface StepContext extends RunContext {
+  joined: boolean; // a step is few long activities; false for a stage that began when it was many
   position: Position;
   learningRate: number;
 }

@@ -5,6 +5,7 @@ import {
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
+  patched,
   setCurrentDetails,
   setHandler,
   workflowInfo,
@@ -41,6 +42,7 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     if (latest.requests.length + latest.decisions.length >= control.requests.length + control.decisions.length)
       control = latest;
   });
+  const joined = patched('steps-of-few-activities');
   let handedBack = false;
   setHandler(handBackSignal, () => {
     handedBack = true;
@@ -49,12 +51,16 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
   const run = parent && getExternalWorkflowHandle(parent.workflowId, parent.runId);
   index(searchAttributes, { stage, model: config.model, phase: planOf(input)[input.next]?.phase });
 
+  let told: Promise<void> = Promise.resolve();
   const onProgress = async (update: ProgressUpdate): Promise<void> => {
     const at = update.phase && `stage ${stage} · ${update.phase} · epoch ${update.epoch} · step ${update.step}`;
     const failed = update.failure && `${update.failure.activity}: ${update.failure.message}`;
     setCurrentDetails(failed ?? at ?? `stage ${stage} · ${update.state}`);
     index(searchAttributes, { phase: update.phase, bestScore: update.best?.score, state: update.state });
-    await run?.signal(stageProgressSignal, update);
+    if (run === undefined) return;
+    told = told.then(() => run.signal(stageProgressSignal, update)); // in order, the next step does not wait for it
+    told.catch(ignore);
+    if (!joined) await told;
   };
   const waiting = new Waiting(
     { failure: () => config.failure, decisions: () => control.decisions, working: 'training', onProgress },
@@ -69,11 +75,13 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
   const ends = (): boolean => handedBack || workflowInfo().continueAsNewSuggested;
   const reached = await runStage(acts, input, {
     onProgress,
+    joined,
     requests: () => control.requests,
     moreRequests: (count) => condition(() => control.requests.length > count || ends()),
     now: () => new Date().toISOString(),
     endsAfter: (steps) => steps >= STEPS_A_HISTORY || ends(),
   });
+  await told;
   const done = {
     ...reached,
     decided: waiting.taken,
@@ -84,3 +92,6 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
   if (handedBack) return done;
   return continueAsNew<typeof trainStage>({ ...done, searchAttributes, control });
 }
+
+/** Whoever waits for it hears of it. */
+const ignore = (): void => undefined;
