@@ -140,8 +140,8 @@ function spansOf(events: readonly HistoryEvent[]) {
       [spans.workflowDispatch, event.workflowTaskStartedEventAttributes?.scheduledEventId],
       [spans.workflowTasks, taskEnd?.startedEventId],
     ] as const) {
-      const from = id && at.get(String(id));
-      if (from) into.push([from, timeOf(event)]);
+      const from = id ? at.get(String(id)) : undefined;
+      if (from !== undefined) into.push([from, timeOf(event)]);
     }
   }
   return spans;

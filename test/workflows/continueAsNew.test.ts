@@ -22,14 +22,15 @@ import { needTemporal, startRun, startServer, type TestServer, workersOver } fro
 const EVENTS = 50;
 
 /** One engine update a step, and little work in each: what is looked at lies between them. */
-const RUN = {
+const STAGES = [1, 5];
+const TEMPLATE = {
   ...SMALL_RUN,
   stages: [1, 5],
   batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
   evaluation: { problems: 2, testProblems: 2 },
   advantage: { dropZeroVariance: false },
   ppo: { ...SMALL_RUN.ppo, epochs: 1, minibatch: 1000, warmupSteps: 0 },
-  schedule: { stages: [1, 5], discriminatorSteps: 0, generatorSteps: 4, alternatingSteps: 1 },
+  schedule: { stages: [...STAGES], discriminatorSteps: 0, generatorSteps: 4, alternatingSteps: 1 },
 };
 
 describe('a run whose history is long', function () {
@@ -39,14 +40,13 @@ describe('a run whose history is long', function () {
   let workers: RunningWorkers;
   let id = '';
   let count = 0;
-  let expected: Awaited<ReturnType<typeof undisturbed>>;
+  let run: Omit<typeof TEMPLATE, 'seed'> & { seed: number };
 
   before(async function () {
     needTemporal(this);
     host = await startServer({ dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': EVENTS } });
     world = await doubles();
     workers = await workersOver(host.server, world);
-    expected = await undisturbed();
   });
   after(async () => {
     await workers?.shutdown();
@@ -55,12 +55,13 @@ describe('a run whose history is long', function () {
   });
   beforeEach(() => {
     id = `long-${++count}`;
+    run = { ...TEMPLATE, seed: 100 + count }; // on one store: nothing is to be there beforehand
   });
 
   type Bytes = Record<string, Record<string, string>>;
   const bytesOf = async (store: Store, runId: string): Promise<Bytes> =>
     Object.fromEntries((await listCheckpoints(store, runId)).map(({ name, files }) => [name, files]));
-  async function undisturbed(config: object = RUN, hooks: PipelineHooks = {}) {
+  async function undisturbed(config: object = run, hooks: PipelineHooks = {}) {
     const other = await doubles();
     const result = await runPipeline(createActivities(other.deps), 'other', config, hooks);
     const bytes = await bytesOf(other.deps.store, 'other');
@@ -69,9 +70,9 @@ describe('a run whose history is long', function () {
   }
   /** Runs and stages, those that went on in another included. */
   async function executions(): Promise<{ run: number; stages: number }> {
-    const all = await historiesOf(host.client, id, RUN.schedule.stages);
-    const run = all.filter(({ workflowId }) => workflowId === id).length;
-    return { run, stages: all.length - run };
+    const all = await historiesOf(host.client, id, STAGES);
+    const own = all.filter(({ workflowId }) => workflowId === id).length;
+    return { run: own, stages: all.length - own };
   }
   const progressOf = async (handle: WorkflowHandle) =>
     runProgressSchema.parse(await handle.query<RunProgress>('progress'));
@@ -104,29 +105,31 @@ describe('a run whose history is long', function () {
   }
 
   it('continues as new within a stage and between stages, and ends with the bytes of one that did not', async () => {
-    const handle = await startRun(host.client, id, RUN);
+    const handle = await startRun(host.client, id, run);
     const result = (await handle.result()) as RunResult;
+    const expected = await undisturbed();
     assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, runId: id });
     assert.deepEqual(await bytesOf(world.deps.store, id), expected.bytes);
-    const { run, stages } = await executions();
-    assert.ok(run > RUN.schedule.stages.length, `${run} executions of the run`);
-    assert.ok(stages > run, `${stages} executions of stages`);
+    const found = await executions();
+    assert.ok(found.run > STAGES.length, `${found.run} executions of the run`);
+    assert.ok(found.stages > found.run, `${found.stages} executions of stages`);
     const progress = await progressOf(handle);
     assert.deepEqual([progress.state, progress.step, progress.totalSteps, progress.stage], ['completed', 10, 10, 5]);
     const { searchAttributes } = await handle.describe();
     assert.deepEqual([searchAttributes.GauntletState, searchAttributes.GauntletModel], [['completed'], ['tiny']]);
-    assert.deepEqual(await inputOf(host.client, id), RUN, 'the input is that of the first');
-    for (const { events } of await historiesOf(host.client, id, RUN.schedule.stages)) {
+    assert.deepEqual(await inputOf(host.client, id), run, 'the input is that of the first');
+    for (const { events } of await historiesOf(host.client, id, STAGES)) {
       const sizes = payloadSizes(JSON.parse(historyToJSON({ events })) as unknown);
       assert.ok(Math.max(...sizes) < 8 * 1024, `a payload of ${Math.max(...sizes)} bytes`);
       assert.ok(events.length < 3 * EVENTS, `${events.length} events in one history`);
     }
     await record('continued-run', handle);
+    await record('continued-stage', host.client.workflow.getHandle(`${id}/stage-5`));
   });
 
   it('takes along what was asked of it: a change, a pause and its end, and a budget', async () => {
     const hold = held(2);
-    const handle = await startRun(host.client, id, RUN);
+    const handle = await startRun(host.client, id, run);
     await hold.reached;
     const change = { ppo: { learningRate: 0.25 }, budget: { tokens: 1e9 } };
     await handle.executeUpdate<string, [object]>('change', { args: [change] });
@@ -156,7 +159,7 @@ describe('a run whose history is long', function () {
     const requests = asked
       .filter(({ action }) => action === 'change')
       .map(({ fields, at }) => ({ kind: 'change' as const, fields: fields!, at }));
-    const steered = await undisturbed(RUN, {
+    const steered = await undisturbed(run, {
       requests: () => (done >= asked[0]!.step ? requests : []),
       onProgress: ({ step }) => {
         done = step ?? done;
@@ -169,7 +172,7 @@ describe('a run whose history is long', function () {
   });
 
   it('holds a budget over it, and can be forked', async () => {
-    const limited = { ...RUN, budget: { executions: 40 } };
+    const limited = { ...run, budget: { executions: 40 } };
     const result = (await (await startRun(host.client, id, limited)).result()) as RunResult;
     const whole = await undisturbed(limited);
     assert.match(result.stopped ?? '', /budget of 40 executions/);
@@ -177,7 +180,7 @@ describe('a run whose history is long', function () {
     assert.deepEqual(await bytesOf(world.deps.store, id), whole.bytes);
     assert.ok((await executions()).run > 1);
     const from = Object.keys(whole.bytes).find((name) => name === 'checkpoint_stage_1_epoch_1')!;
-    const fork = { ...RUN, start: { run: id, checkpoint: from, schedule: 'rest' } };
+    const fork = { ...run, start: { run: id, checkpoint: from, schedule: 'rest' } };
     await (await startRun(host.client, `${id}-fork`, fork)).result();
     assert.equal((await readRun(world.deps.store, `${id}-fork`)).origin?.checkpoint, from);
     const steps = (await readMetrics<RunMetrics>(world.deps.store, `${id}-fork`)).filter(({ kind }) => kind === 'step');
@@ -186,7 +189,7 @@ describe('a run whose history is long', function () {
 
   it('is resumed after it was terminated there, and nothing finished is done twice', async () => {
     const hold = held(8);
-    const handle = await startRun(host.client, id, RUN);
+    const handle = await startRun(host.client, id, run);
     await hold.reached;
     assert.ok((await executions()).run > 1);
     await handle.terminate('by hand');
@@ -194,6 +197,7 @@ describe('a run whose history is long', function () {
     assert.equal(joined.how, 'restarted');
     hold.release();
     const result = (await host.client.workflow.getHandle(id).result()) as RunResult;
+    const expected = await undisturbed();
     assert.deepEqual(result.digests, expected.result.digests);
     assert.deepEqual(await bytesOf(world.deps.store, id), expected.bytes);
   });

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
+import { type HistoryEvent, historiesOf } from '../../bench/orchestration/histories.js';
 import { resolveConfig } from '../../core/presets.js';
+import { FAN_OUT } from '../../core/queues.js';
 import { countSteps } from '../../core/schedule.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { createLogger } from '../../workers/logger.js';
@@ -15,6 +17,21 @@ import { needTemporal, startRun, startServer, workersOver } from './server.js';
 const PAYLOAD_BYTES = 8 * 1024;
 const EVENTS_PER_STEP = 80;
 
+/** Activities scheduled and not yet ended, at most, of one history. */
+function mostPending(events: readonly HistoryEvent[]): number {
+  let [now, most] = [0, 0];
+  for (const event of events) {
+    if (event.activityTaskScheduledEventAttributes) most = Math.max(most, ++now);
+    const ended =
+      event.activityTaskCompletedEventAttributes ??
+      event.activityTaskFailedEventAttributes ??
+      event.activityTaskTimedOutEventAttributes ??
+      event.activityTaskCanceledEventAttributes;
+    if (ended) now--;
+  }
+  return most;
+}
+
 const terminal = (events: Record<string, unknown>[]): string =>
   String(events.at(-1)!.eventType).replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '');
 
@@ -23,13 +40,14 @@ describe('recorded histories', function () {
 
   before(() => installRuntime(createLogger('fatal')));
 
-  it('are of runs that completed, failed, waited for a person and were steered', async () => {
+  it('are of runs that completed, failed, waited for a person, were steered and continued as new', async () => {
     const ends = new Map<string, string>();
     for (const name of await recordedNames()) ends.set(name, terminal((await recorded(name)).events));
     const expected = {
       ...{ trainFullPipeline: 'COMPLETED', trainStage: 'COMPLETED', solveProblems: 'COMPLETED' },
       ...{ 'controlled-run': 'COMPLETED', 'controlled-stage': 'COMPLETED' },
       ...{ 'waited-run': 'COMPLETED', 'waited-stage': 'COMPLETED' },
+      ...{ 'continued-run': 'COMPLETED', 'continued-stage': 'COMPLETED' },
       ...{ 'failed-run': 'FAILED', 'failed-stage': 'FAILED' },
     };
     assert.deepEqual(Object.fromEntries([...ends].sort()), Object.fromEntries(Object.entries(expected).sort()));
@@ -75,7 +93,7 @@ describe('recorded histories', function () {
 describe('the history of the tiny preset', function () {
   this.timeout(170_000);
 
-  it('is at most 80 events a training step, run and stages together, and no payload is over 8 KB', async function () {
+  it('is at most 80 events a training step, run and stages together, of a few activities at once and no payload over 8 KB', async function () {
     needTemporal(this);
     const host = await startServer();
     const world = await doubles();
@@ -90,22 +108,12 @@ describe('the history of the tiny preset', function () {
       await (await startRun(host.client, 'tiny', config)).result();
       const steps = countSteps(resolveConfig(config));
       assert.equal(steps, 60);
-      let events = 0;
-      let largest = 0;
-      const ids = ['tiny', ...[1, 2, 3, 4, 5].map((stage) => `tiny/stage-${stage}`)];
-      for (const id of ids) {
-        let { runId } = await host.client.workflow.getHandle(id).describe();
-        for (let next: string | undefined = runId; next !== undefined; ) {
-          runId = next;
-          const history = await host.client.workflow.getHandle(id, runId).fetchHistory();
-          events += history.events?.length ?? 0;
-          const plain = JSON.parse(historyToJSON(history)) as unknown;
-          largest = Math.max(largest, ...payloadSizes(plain));
-          const [first] = history.events ?? [];
-          // a stage continues as new: the latest comes first
-          next = first?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
-        }
-      }
+      const histories = await historiesOf(host.client, 'tiny');
+      const events = histories.reduce((sum, history) => sum + history.events.length, 0);
+      const sizes = histories.flatMap((history) => payloadSizes(JSON.parse(historyToJSON(history)) as unknown));
+      const largest = Math.max(...sizes);
+      const pending = Math.max(...histories.map((history) => mostPending(history.events)));
+      assert.ok(pending >= 1 && pending <= FAN_OUT, `${pending} activities at once`);
       assert.ok(events / steps <= EVENTS_PER_STEP, `${events} events of ${steps} steps`);
       assert.ok(events > 20 * steps, 'the stages are counted');
       assert.ok(largest > 100 && largest < PAYLOAD_BYTES, `${largest} bytes`);
