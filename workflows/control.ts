@@ -129,5 +129,6 @@ export class RunControl {
   }
 }
 
-const afterAll = (config: RunConfig, requests: readonly Request[]): RunConfig =>
+/** The configuration as it will be once all of this has been done. */
+export const afterAll = (config: RunConfig, requests: readonly Request[]): RunConfig =>
   requests.reduce((now, request) => (request.kind === 'change' ? changed(now, request.fields) : now), config);

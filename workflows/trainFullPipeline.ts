@@ -13,12 +13,12 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type Control, changed, changedBefore } from '../core/control.js';
+import { type Control, changedBefore } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { countSteps } from '../core/schedule.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
-import { controlSignal, handBackSignal, RunControl } from './control.js';
+import { afterAll, controlSignal, handBackSignal, RunControl } from './control.js';
 import { plainFailure } from './failures.js';
 import { index, progressQuery, showDetails, stageProgressSignal } from './messages.js';
 import { ModelWorker } from './modelWorker.js';
@@ -132,7 +132,9 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
         config === undefined ? Promise.resolve('abort') : waiting.decisionOn({ ...failed, inStep: false }),
     });
     if (continued !== undefined) {
-      asked.prepared(asAsked(continued));
+      const { at } = continued.state;
+      const now = changedBefore(completed(at.config), at.controls);
+      asked.prepared(afterAll(now, continued.control.requests.slice(at.asked)));
       onProgress({}); // details are a matter of the execution
     }
     const hooks: PipelineHooks = {
@@ -165,15 +167,6 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
 
 /** Whether the history is to end: the server says so, at 4,096 events unless it is told otherwise. */
 const isLong = (): boolean => workflowInfo().continueAsNewSuggested && patched('run-continues-as-new');
-
-/** The configuration as it will be once everything has been done that was asked and is not done yet. */
-function asAsked({ state: { at }, control }: ContinuedRun): RunConfig {
-  const now = changedBefore(completed(at.config), at.controls);
-  const left = control.requests
-    .slice(at.asked)
-    .flatMap((request) => (request.kind === 'change' ? [request.fields] : []));
-  return left.reduce(changed, now);
-}
 
 /** A stage that has just ended hears of nothing more; the next one is given everything at its start. */
 const ignoreEnded = (): void => undefined;

@@ -193,7 +193,7 @@ describe('a run whose history is long', function () {
     await hold.reached;
     assert.ok((await executions()).run > 1);
     await handle.terminate('by hand');
-    const { joined } = await resumeRun({ client: host.client, workers }, id);
+    const { joined } = await resumeRun({ client: host.client, workers, store: world.deps.store }, id);
     assert.equal(joined.how, 'restarted');
     hold.release();
     const result = (await host.client.workflow.getHandle(id).result()) as RunResult;

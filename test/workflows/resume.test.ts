@@ -314,7 +314,7 @@ describe('gauntlet resume', function () {
   async function olderCode(workflow: string): Promise<string> {
     const code = await readFile(await workflowBundle(), 'utf8');
     const [found, head, sdk] =
-      new RegExp(`(async function ${workflow}\\(input\\) \\{)[^]*?(_temporalio_workflow__WEBPACK\\w+)`).exec(code) ??
+      new RegExp(`(async function ${workflow}\\([^)]*\\) \\{)[^]*?(_temporalio_workflow__WEBPACK\\w+)`).exec(code) ??
       [];
     assert.ok(found && head && sdk);
     const path = join(world.folder, `older-${workflow}.js`);
