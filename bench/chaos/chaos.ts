@@ -43,6 +43,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosFigures> {
     await docker?.open();
     const calm = await undisturbed(calmStore(folder), options, docker?.host);
     log(`undisturbed: ${calm.seconds.toFixed(0)} s, ${calm.results} results`);
+    options.signal?.throwIfAborted();
     return await disturbed(world, options, calm);
   } finally {
     await world.close().catch((error: Error) => log(`not all could be ended: ${error.message}`));

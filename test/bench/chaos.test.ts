@@ -340,7 +340,9 @@ describe('the figures of a chaos run', () => {
 
   it('are all explained in docs/chaos.md', () => {
     const page = readFileSync('docs/chaos.md', 'utf8');
-    for (const field of Object.keys(SOUND)) assert.ok(page.includes(`\`${field}\``), field);
+    const { orphans, repeated, recovery } = SOUND;
+    for (const field of [SOUND, orphans, repeated, repeated.tokens, recovery].flatMap((part) => Object.keys(part)))
+      assert.ok(page.includes(`\`${field}\``), field);
     for (const victim of VICTIMS) assert.ok(page.includes(victim), victim);
   });
 });
