@@ -1,6 +1,8 @@
 // This sandbox as a contender: executions in, verdicts judged here as everywhere, with as many in flight as is asked.
 import { readdirSync, readFileSync } from 'node:fs';
-import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
+import { judgeProgram } from '../../core/compare.js';
+import type { TestJob, Verdict } from '../../core/schema/execution.js';
+import { judgePrograms } from '../../sandbox/judgePrograms.js';
 import type { Mode } from '../../sandbox/programRows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { type OpenSandboxOptions, openSandbox } from '../../workers/openSandbox.js';
@@ -36,7 +38,7 @@ const handlers: Record<string, (request: Request) => unknown> = {
       while (next < executions.length) {
         const i = next++;
         const start = performance.now();
-        const { outcome } = await execute(executions[i]!);
+        const outcome = await execute(executions[i]!);
         ran.latencies[i] = (performance.now() - start) / 1000;
         ran.good[i] = outcome === 'pass';
       }
@@ -51,11 +53,14 @@ const handlers: Record<string, (request: Request) => unknown> = {
   },
 };
 
-async function execute(execution: Execution): Promise<ProgramOutcome> {
+/** Test source runs as it stands here: as it is literal, `judgeSources` would run it as values. */
+async function execute(execution: Execution): Promise<Verdict> {
   const { id, code } = execution;
-  if (mode === 'values') return (await judgePrograms([rowOf(execution)], sandbox!))[0]!;
-  const test_source = mode === 'assert' ? execution.asserts : execution.pytest;
-  return (await judgeSources([{ id, code, test_source }], mode, sandbox!))[0]!;
+  if (mode === 'values') return (await judgePrograms([rowOf(execution)], sandbox!))[0]!.outcome;
+  const files: TestJob['files'] =
+    mode === 'assert' ? { 'asserts.py': execution.asserts } : { 'test_solution.py': execution.pytest };
+  const [run] = await sandbox!.runTests([{ id, code, style: mode, files }]);
+  return judgeProgram(run!.tests.map(({ outcome }) => outcome));
 }
 
 const peakOf = (pid: string): number =>

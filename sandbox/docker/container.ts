@@ -117,7 +117,7 @@ export class ContainerGuest implements Guest {
     } catch (error) {
       throw await this.#explained(error, epoch);
     } finally {
-      this.#end();
+      this.#lastUse = performance.now();
     }
   }
 
@@ -125,7 +125,9 @@ export class ContainerGuest implements Guest {
     const epoch = this.#begin();
     const session = this.#channel.open(spec, limits, onText);
     const ended = session.ended
-      .finally(() => this.#end())
+      .finally(() => {
+        this.#lastUse = performance.now();
+      })
       .catch(async (error) => {
         throw await this.#explained(error, epoch);
       });
@@ -139,15 +141,8 @@ export class ContainerGuest implements Guest {
       const head = this.#channel.head;
       if (head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000)
         this.#channel.end('the container did not answer in time');
-    }, 1000);
+    }, 1000).unref(); // the stream keeps the process alive; one timer for all jobs costs them nothing
     return this.fleet.watch.connected ? this.fleet.watch.epoch : -1;
-  }
-
-  #end(): void {
-    this.#lastUse = performance.now();
-    if (this.#channel.head) return;
-    clearInterval(this.#watch);
-    this.#watch = undefined;
   }
 
   async #explained(error: unknown, epoch: number): Promise<unknown> {
@@ -176,6 +171,7 @@ export class ContainerGuest implements Guest {
 
   async #removeOnce(): Promise<void> {
     const { watch } = this.fleet;
+    clearInterval(this.#watch);
     // after its one job, or because it died: the daemon removes it, and a removal from here would look like a kill
     const endsItself = this.#isSpent || this.#hasEnded;
     if (!(endsItself && (await watch.isGone(this.container.id, EXIT_MS)))) await removeContainer(this.container);

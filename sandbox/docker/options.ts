@@ -41,7 +41,15 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
     Cmd:
       language === 'javascript'
         ? ['node', '-e', jsGuestSource()]
-        : ['python3', '-P', '-s', '-B', '-c', guestSource(spec.guest ?? 'forkserver'), JSON.stringify(guest)],
+        : [
+            'python3',
+            '-P',
+            '-s',
+            '-B',
+            '-c',
+            guestSource(spec.guest ?? (spec.plain ? 'plain' : 'forkserver')),
+            JSON.stringify(guest),
+          ],
     Entrypoint: [],
     // uid: inside, with three capabilities, for pid 1 alone; every program gets a uid of its own and none
     User: isolation === 'uid' ? '0:0' : `${NOBODY}:${NOBODY}`,

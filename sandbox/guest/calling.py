@@ -48,17 +48,19 @@ def load(code, entry, calling=None):
     sys.modules['solution'] = sys.modules['__main__'] = module
     names = module.__dict__
     first, _, method = entry.partition('.')
-    if calling or method:
+    simple = not (calling or method)
+    if not simple:
         names.update(INTERVIEW)
-    calling = calling or PLAIN
-    shapes = [calling['result'], *calling['parameters']]
-    if any(shape != 'value' for shape in shapes):
-        exec(NODES, names)
+        calling = calling or PLAIN
+        if any(shape != 'value' for shape in (calling['result'], *calling['parameters'])):
+            exec(NODES, names)
     names.pop(first, None)  # what is asked for has to be the program's own
     exec(compile(code, 'solution.py', 'exec'), names)
     target = names.get(first)
+    if simple and callable(target):
+        return target
     if not callable(target):
-        kind = 'class ' if method or calling['style'] == 'operations' else 'function '
+        kind = 'class ' if not simple and (method or calling['style'] == 'operations') else 'function '
         raise NameError('the program defines no ' + kind + first)
     if method and not callable(getattr(target, method, None)):
         raise NameError('the program defines no method ' + entry)
@@ -69,7 +71,11 @@ def call(program, args):
     """One call with fresh arguments, as the text of its answer: {"v": value}, {"e": error} or {"m": out of memory}."""
     try:
         budget = [MAX_NODES, MAX_BYTES]
-        text = to_json({'v': STYLES[program['calling']['style']](program, args, budget)})
+        if type(program) is dict:
+            value = STYLES[program['calling']['style']](program, args, budget)
+        else:  # a function, as it mostly is
+            value = encode(program(*[decode(x) for x in args]), 0, budget)
+        text = to_json({'v': value})
         if len(text) > MAX_BYTES:
             raise Unsendable('the value is too large')
         return text

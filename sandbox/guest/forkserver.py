@@ -51,9 +51,16 @@ def write_all(fd, data):
         rest = rest[os.write(fd, rest):]
 
 
+def with_length(body):
+    return struct.pack('>I', len(body)) + body
+
+
+def frame_of(message):
+    return with_length(to_json(message).encode())
+
+
 def write_frame(message):
-    body = to_json(message).encode()
-    write_all(1, struct.pack('>I', len(body)) + body)
+    write_all(1, frame_of(message))
 
 
 cgroup = Cgroup()
@@ -70,7 +77,7 @@ sys.argv = ['solution.py']
 NULL = os.open('/dev/null', os.O_RDONLY | os.O_CLOEXEC)
 
 
-def confine(job, output, answers, requests=None):
+def confine(job, output, answers, requests):
     """In the forked process: gives up every right. Descriptor 3 is for answers, 4 for requests of an interactive job."""
     give_up()
     limit(job, output, answers, requests)
@@ -106,13 +113,14 @@ def give_up():
         libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def limit(job, output, answers, requests=None):
-    """Descriptors and limits."""
-    given = [NULL, output, output, answers] + ([] if requests is None else [requests])
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in given]  # beyond the places they are to take
-    for place, fd in enumerate(high):
+def limit(job, output, answers, fourth):
+    """Descriptors and limits. The fourth is for requests of an interactive job, and else tells that all is done."""
+    given = [NULL, output, output, answers, fourth]
+    if min(given) < len(given):  # beyond the places they are to take
+        given = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in given]
+    for place, fd in enumerate(given):
         os.dup2(fd, place)
-    os.closerange(len(high), 1024)
+    os.closerange(len(given), 1024)
     cpu = int(job['cpu']) + 2  # the server's own count comes first; this one holds if the server is starved
     for what, limit in (
         (resource.RLIMIT_AS, job['memory']),
@@ -123,6 +131,14 @@ def limit(job, output, answers, requests=None):
         resource.setrlimit(what, (limit, limit))
 
 
+def trim_heap():
+    """Gives free memory back: what this process does not have needs no entry in the tables of its forks."""
+    try:
+        libc.malloc_trim(0)
+    except AttributeError:  # a C library that cannot
+        pass
+
+
 def describe(status):
     if status is None:
         return 'the program ended without an answer'
@@ -131,13 +147,21 @@ def describe(status):
     return f'the program exited with status {os.WEXITSTATUS(status)} and no answer'
 
 
+if not STRICT:
+    os.setgroups([])
 libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # without handlers, pid 1 ignores the signals of its own namespace
 signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 for module in OPTIONS['preload']:
     importlib.import_module(module)
+os.register_at_fork = register_at_fork
+if PLAIN_ONLY and not STRICT:
+    for _ in range(REHEARSALS):
+        become(0)  # what pid 1 is
+        rehearse()
 gc.collect()
 gc.freeze()
+trim_heap()
 write_all(1, b'GAUNTLT1')
 write_frame({'ready': True, 'python': sys.version.split()[0]})
 
@@ -146,7 +170,7 @@ def supervise(request, report):
     """Runs an interactive job, answers the host, tells the server the latest uid."""
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     run_session(request)
-    os.write(report, str(UID[0]).encode())
+    os.write(report, pack_uid(UID[0]))
 
 
 while STRICT:  # there is no later program that could inherit anything, so pid 1, which no process can signal, does it itself
@@ -156,7 +180,7 @@ while STRICT:  # there is no later program that could inherit anything, so pid 1
     if 'role' in job:
         run_session(job)
         os._exit(0)
-    serve(Worker(0), limits_of(job))
+    serve(Worker(0), unpack_limits(pack_limits(job)))
     if job['code'] or job['inputs']:
         os._exit(0)
 
@@ -167,12 +191,12 @@ while True:
     if ended:
         os.waitpid(ended, 0)
         ended = None
-    head = os.read(worker.report, 4096)
+    head = os.read(worker.report, REPORT.size)  # not a byte more: what may follow is a program's
     if not head:
         os._exit(0)  # the host went away, or the process failed: the host sees this container end
-    if head[:1] == b'{':
-        serve(worker, json.loads(head))
+    if REPORT.unpack(head)[0]:
+        serve(worker, unpack_limits(head))
     else:
-        UID[0], ended = int(head), worker.pid
+        UID[0], ended = REPORT.unpack(head)[1], worker.pid
         worker.close()
         forget_job()

@@ -12,7 +12,28 @@ MAX_DEPTH = 64
 MAX_NODES = 200_000
 SAFE = (1 << 53) - 1  # ints beyond it travel as hex
 
-to_json = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
+
+
+def json_writer():
+    """JSON without spaces. The library's own function makes an encoder for every text; here one is kept."""
+    library = json.JSONEncoder(separators=(',', ':'), check_circular=False)
+    if json.encoder.c_make_encoder is None:
+        return library.encode
+    encoder = json.encoder.c_make_encoder(
+        None, library.default, json.encoder.encode_basestring_ascii, None, ':', ',', False, False, True
+    )
+    join = ''.join
+    return lambda value: join(encoder(value, 0))
+
+
+def json_reader():
+    """The value of a JSON text that begins with it; what follows is not looked at."""
+    scan = json.JSONDecoder().scan_once
+    return lambda text: scan(text, 0)[0]
+
+
+to_json = json_writer()
+from_json = json_reader()
 seed_random = random.seed
 
 

@@ -35,6 +35,7 @@ class Talk:
         answers, output, requests = os.pipe(), os.pipe(), os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
+            IN_PROGRAM[0] = True
             try:
                 confine(self.job, output[1], answers[1], requests[0])
                 converse(self.job)

@@ -3,11 +3,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const SERVER = ['cgroup.py', 'sweep.py', 'plain.py', 'session.py', 'forkserver.py'] as const;
+const PLAIN_SERVER = ['cgroup.py', 'sweep.py', 'plain.py', 'forkserver.py'] as const;
+const SERVER = ['session.py', ...PLAIN_SERVER] as const;
 const GUESTS = {
-  forkserver: ['runner.py', 'stdio.py', 'calling.py', 'exchange.py', 'program.py', ...SERVER],
-  tester: ['runner.py', 'exchange.py', 'stubs.py', 'tester.py', 'pytests.py', ...SERVER],
-  checker: ['runner.py', 'exchange.py', 'checker.py', ...SERVER],
+  plain: ['atfork.py', 'runner.py', 'stdio.py', 'calling.py', ...PLAIN_SERVER], // without interactive jobs: a smaller fork
+  forkserver: ['atfork.py', 'runner.py', 'stdio.py', 'calling.py', 'exchange.py', 'program.py', ...SERVER],
+  tester: ['atfork.py', 'runner.py', 'exchange.py', 'stubs.py', 'tester.py', 'pytests.py', ...SERVER],
+  checker: ['atfork.py', 'runner.py', 'exchange.py', 'checker.py', ...SERVER],
   wasm: [
     'runner.py',
     'stdio.py',

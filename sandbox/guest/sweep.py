@@ -8,7 +8,7 @@ WIPE_SECONDS = 5
 
 
 def become(uid):
-    os.setgroups([])
+    """For good. There are no further groups: pid 1 gives up its own before it forks."""
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
@@ -92,6 +92,7 @@ def sweep(uid):
             os.waitpid(-1, 0)
     except ChildProcessError:
         pass
-    if not tmp_is_empty():
-        wipe_tmp(uid)
+    if tmp_is_empty():
+        return True
+    wipe_tmp(uid)
     return tmp_is_empty()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type Docker from 'dockerode';
+import { callingSchema } from '../../core/schema/calling.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
@@ -138,8 +139,59 @@ def f(x):
   it('programs run without capabilities under ever new uids', async () => {
     const code = 'import os\ndef f(x): return [os.getuid(), os.geteuid(), os.getgroups()]';
     const [first, second] = await sandbox.run([job(code, [[1]]), job(code, [[1]])]);
-    const uid = (result: typeof first) => (result!.calls[0] as { value: number[] }).value[0]!;
-    assert.ok(uid(first) >= 1_000_000 && uid(second) > uid(first));
+    const ids = (result: typeof first) => (result!.calls[0] as unknown as { value: [number, number, number[]] }).value;
+    const [[uid, effective, groups], [next]] = [ids(first), ids(second)];
+    assert.ok(uid >= 1_000_000 && next > uid);
+    assert.equal(effective, uid);
+    assert.deepEqual(groups, []);
+  });
+
+  it('what was done ahead of a job does not show: no module of ours, no code that can be written', async () => {
+    const code = `
+import sys, __main__
+def f(x):
+  rights = {line.split()[1] for line in open("/proc/self/maps")}
+  return [hasattr(__main__, "f"), sys.modules["solution"] is __main__, "sample" in vars(__main__), any("w" in r and "x" in r for r in rights)]`;
+    const whole =
+      'import sys\nprint(hasattr(sys.modules["__main__"], "sample"), hasattr(sys.modules.get("solution"), "sample"))';
+    const [seen, printed] = await sandbox.run([
+      job(code, [[1]]),
+      { ...job(whole, [['']]), calling: callingSchema.parse({ style: 'stdio' }) },
+    ]);
+    assert.deepEqual(seen!.calls, [{ kind: 'value', value: [true, true, false, false] }]);
+    assert.deepEqual(printed!.calls, [{ kind: 'value', value: 'False False\n' }]);
+  });
+
+  it('a fork of a program’s own does what the standard library asks for after a fork', async () => {
+    const code = `
+import os, random
+def f(x):
+  back, there = os.pipe()
+  if os.fork() == 0:
+    os.write(there, repr(random.random()).encode())
+    os._exit(0)
+  os.wait()
+  return os.read(back, 100).decode() != repr(random.random())`;
+    const [result] = await sandbox.run([job(code, [[1]])]);
+    assert.deepEqual(result!.calls, [{ kind: 'value', value: true }]);
+  });
+
+  it('what a program does with the descriptor that wakes the server changes no answer', async () => {
+    const programs = [
+      'import os\nos.write(4, b"x" * 50)\ndef f(x): return x',
+      'import os\nos.close(4)\ndef f(x): return x',
+      'import os\nfor _ in range(9): os.write(4, b"\\0" * 3000)\ndef f(x): return [x] * 30000',
+      'import os\nif os.fork() == 0:\n  while True: os.write(4, b"no")\ndef f(x): return x',
+    ];
+    const results = await sandbox.run(programs.map((code) => job(code, [[1], [2]])));
+    const values = results.map(({ calls }) => calls.map((call) => (call as { value: unknown }).value));
+    const long = (x: number) => Array.from({ length: 30_000 }, () => x);
+    assert.deepEqual(values, [
+      [1, 2],
+      [1, 2],
+      [long(1), long(2)],
+      [1, 2],
+    ]);
   });
 
   it('a job that asks for more memory gets a larger container', async () => {
