@@ -227,7 +227,8 @@ def f(k):
   });
 
   it('answers are in the order of the jobs, however many there are, and progress counts each once', async () => {
-    const many = Array.from({ length: 60 }, (_, i) => job('def f(x): return x * 2', [[i]]));
+    const count = get().info.description.includes('a container per program') ? 12 : 60; // more than any pool has at work
+    const many = Array.from({ length: count }, (_, i) => job('def f(x): return x * 2', [[i]]));
     const seen: number[] = [];
     const results = await get().run(many, { onProgress: (done) => seen.push(done) });
     assert.deepEqual(
