@@ -35,7 +35,7 @@ describe('a run left behind', function () {
   this.timeout(120_000);
   let host: TestServer;
   let world: Doubles;
-  let workers: RunningWorkers;
+  let workers: RunningWorkers | undefined;
   let address: string | undefined;
   let id = '';
   let count = 0;
@@ -56,17 +56,20 @@ describe('a run left behind', function () {
   beforeEach(async () => {
     id = `left-${++count}`;
     world = await doubles();
-    workers = await workersOver(host.server, world);
   });
   afterEach(async () => {
     letGo();
     await workers?.shutdown();
+    workers = undefined;
     await rm(world.folder, { recursive: true, force: true });
   });
 
   const resume = (decision?: Decision) =>
-    resumeRun({ client: host.client, workers, store: world.deps.store }, id, decision);
+    resumeRun({ client: host.client, ...(workers ? { workers } : {}), store: world.deps.store }, id, decision);
   const command = (...argv: string[]) => inProcess(...argv, '--store', world.folder);
+  const serve = async (): Promise<void> => {
+    workers = await workersOver(host.server, world);
+  };
   const run = (): WorkflowHandle => host.client.workflow.getHandle(id);
 
   async function bytesOf({ deps }: Doubles, runId: string): Promise<unknown[]> {
@@ -126,6 +129,7 @@ describe('a run left behind', function () {
       code: 'BAD_INPUT',
       message: /waits for no decision: the server no longer/,
     });
+    await serve();
     const { joined, said } = await resume();
     assert.equal(joined.how, 'started');
     assert.equal(said, 'goes on: the server no longer knows it; started again from the store: 2 steps already done');
@@ -149,6 +153,7 @@ describe('a run left behind', function () {
     assert.deepEqual([report.code, report.out.endsWith(`runs/${id}/report.html\n`)], [0, true], report.err);
     const replay = await command('replay', id);
     assert.deepEqual([replay.code, /all as recorded\n$/.test(replay.out)], [0, true], replay.err);
+    await serve();
     const fork = await command('fork', id, '--at', 'stage-5/epoch-1', '--id', `${id}-fork`);
     assert.equal(fork.code, 0, fork.err);
     await host.client.workflow.getHandle(`${id}-fork`).result();
@@ -170,6 +175,7 @@ describe('a run left behind', function () {
 
   it('with a change that it had accepted and not come to: the next execution does it, also the one after that', async () => {
     const hold = heldFrom(2);
+    await serve();
     await startRun(host.client, id, RUN);
     await hold.reached;
     const fields = { ppo: { learningRate: 2e-4 } };
@@ -203,6 +209,7 @@ describe('a run left behind', function () {
       if (failing) throw new GauntletError('STORE_FAULT', 'writing x: no space left (ENOSPC)');
       return applyUpdate.apply(world.engine, given);
     };
+    await serve();
     await startRun(host.client, id, RUN);
     const held = async () => heldUp(host.client, await openExecutions(host.client, id));
     while ((await held()).length === 0) await pause(50);
@@ -225,8 +232,10 @@ describe('a run left behind', function () {
     assert.equal((await resume()).said, 'goes on: trainPolicy had been paused on the server');
     assert.deepEqual(await completed(), await undisturbed());
   });
+});
 
-  it('as a whole paused on a server that can: the pause is ended, or it is said who has to', async () => {
+describe('what a run left behind', () => {
+  it('rests as a whole on a server that can pause it: the pause is ended, or it is said who has to', async () => {
     const asked: object[] = [];
     const server = (unpauseWorkflowExecution: (request: object) => Promise<void>) =>
       ({
