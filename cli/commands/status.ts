@@ -98,7 +98,8 @@ async function standingOf(client: Client, handle: TrainingHandle, status: string
   const standing: Standing = { id, status };
   if (status === 'RUNNING' || status === 'PAUSED') {
     const held = await heldUp(client, await openExecutions(client, id));
-    const progress = status === 'RUNNING' ? await queryProgress(handle) : undefined;
+    const served = status === 'RUNNING' && (await hasPollers(client)); // or the query would wait for its time to be up
+    const progress = served ? await queryProgress(handle) : undefined;
     return { ...standing, ...(held.length > 0 && { held }), ...(progress && { progress }) };
   }
   try {
