@@ -21,6 +21,7 @@ const DEATH_MS = 5000; // one who never comes to the write dies by then all the 
 const GUEST_MS = 60_000; // until programs run
 const STOP_MS = 30_000;
 const EXPECTED = /no Temporal server answers|Docker does not answer/; // it was struck; the next start may find it
+const UNHEARD = { ref: false }; // a clock that nobody waits for any more does not keep this process
 const CHUNK = Buffer.alloc(2 ** 20);
 
 export interface Left {
@@ -137,7 +138,7 @@ export class World {
     const exited = new Promise<boolean>((resolve) => worker.once('exit', () => resolve(true)));
     if (atWrite) {
       worker.send(atWrite, () => undefined);
-      if (await Promise.race([exited, sleep(DEATH_MS, false)])) {
+      if (await Promise.race([exited, sleep(DEATH_MS, false, UNHEARD)])) {
         this.atWrite++;
         return Date.now();
       }
@@ -168,7 +169,7 @@ export class World {
   private async killGuest(victim: 'guest' | 'container', draw: number): Promise<number | undefined> {
     const { docker } = this.options;
     const deadline = Date.now() + GUEST_MS;
-    await Promise.race([this.untilProgramsRun(), sleep(GUEST_MS)]);
+    await Promise.race([this.untilProgramsRun(), sleep(GUEST_MS, undefined, UNHEARD)]);
     for (; Date.now() < deadline && !this.ending; await sleep(5)) {
       const some = await (docker ? docker.running().catch(() => []) : descendants(this.workers.get('sandbox')?.pid));
       const one = some[Math.floor(draw * some.length)];
