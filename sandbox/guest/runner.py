@@ -34,7 +34,13 @@ def json_reader():
 
 to_json = json_writer()
 from_json = json_reader()
-seed_random = random.seed
+
+
+def seed_random(seed):
+    """The generators of random and, where it was loaded before the program, of numpy."""
+    random.seed(seed)
+    if 'numpy' in sys.modules:
+        sys.modules['numpy'].random.seed(seed)
 
 
 class Unsendable(Exception):

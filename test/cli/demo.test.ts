@@ -89,6 +89,6 @@ describe('the demo, shortened', function () {
     assert.match(refused.err, /run demo-seed-0 exists with other .*ppo.*: choose another --id \[RUN_EXISTS\]/);
     assert.equal(refused.code, 1);
     const unknown = await gauntlet(['resume', 'nobody'], env);
-    assert.match(unknown.err.trim(), /^error: no run 'nobody' on this server; .*\[NOT_FOUND\]$/);
+    assert.match(unknown.err.trim(), /^error: no run 'nobody' on this server, nor in .*; .*\[NOT_FOUND\]$/);
   });
 });

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import type Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
+import type { Packages } from '../../core/schema/execution.js';
 import { containersSchema } from '../../core/schema/execution.js';
 import { type Daemon, describeDaemon, readInfo, requireDaemon, within } from '../../sandbox/docker/daemon.js';
 import { ensureImage, hasImage, IMAGES } from '../../sandbox/docker/image.js';
@@ -200,14 +201,18 @@ print(json.dumps([[c.cpu_seconds(), c.oom_kills()] for c in (v2, inner, v1)] + [
   it('programs import numpy where the image has it, seeded like everything else, and not elsewhere', async () => {
     const code = 'import numpy\ndef f(x): return [float(numpy.random.rand()), int(numpy.arange(x).sum())]';
     const job = { id: 'n', code, entry: 'f', inputs: [[5]] };
-    const sandbox = await openDocker({ size: 1, packages: 'numpy' });
+    const callsIn = async (packages: Packages) => {
+      const sandbox = await openDocker({ size: 1, packages });
+      try {
+        return (await sandbox.run([job]))[0]!.calls;
+      } finally {
+        await sandbox.close();
+      }
+    };
+    const calls = await callsIn('numpy');
     assert.equal(await hasImage(docker, IMAGES.numpy), true);
-    const [first, second] = await sandbox.run([job, job]);
-    assert.equal(first!.calls[0]!.kind, 'value');
-    assert.deepEqual(first!.calls, second!.calls);
-    await sandbox.close();
-    const plain = await openDocker({ size: 1 });
-    assert.equal((await plain.run([job]))[0]!.calls[0]!.kind, 'error');
-    await plain.close();
+    assert.equal(calls[0]!.kind, 'value');
+    assert.deepEqual(await callsIn('numpy'), calls, 'numpy loaded anew');
+    assert.equal((await callsIn('none'))[0]!.kind, 'error');
   });
 });
