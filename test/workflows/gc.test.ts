@@ -17,7 +17,7 @@ import type { RunningWorkers } from '../../workers/start.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
-import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
+import { findable, needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
 const DAY = 86_400_000;
 /** One engine update a step, and little else. */
@@ -38,20 +38,12 @@ describe('gauntlet gc beside a server', function () {
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers | undefined;
-  let address: string | undefined;
 
   before(async function () {
     needTemporal(this);
-    host = await startServer();
-    address = process.env.TEMPORAL_ADDRESS;
-    process.env.TEMPORAL_ADDRESS = host.server.address;
+    host = findable(await startServer());
   });
-  after(async () => {
-    if (host === undefined) return;
-    if (address === undefined) delete process.env.TEMPORAL_ADDRESS;
-    else process.env.TEMPORAL_ADDRESS = address;
-    await host.close();
-  });
+  after(() => host?.close());
   beforeEach(async () => {
     world = await doubles();
   });

@@ -18,7 +18,7 @@ import type { RunningWorkers } from '../../workers/start.js';
 import { type PipelineHooks, runPipeline } from '../../workflows/pipeline.js';
 import { inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
-import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
+import { findable, needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
 /** One engine update a step, and little else. */
 const RUN: RunConfigInput = {
@@ -36,23 +36,15 @@ describe('a run left behind', function () {
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers | undefined;
-  let address: string | undefined;
   let id = '';
   let count = 0;
   let letGo = (): void => undefined;
 
   before(async function () {
     needTemporal(this);
-    host = await startServer();
-    address = process.env.TEMPORAL_ADDRESS;
-    process.env.TEMPORAL_ADDRESS = host.server.address;
+    host = findable(await startServer());
   });
-  after(async () => {
-    if (host === undefined) return;
-    if (address === undefined) delete process.env.TEMPORAL_ADDRESS;
-    else process.env.TEMPORAL_ADDRESS = address;
-    await host.close();
-  });
+  after(() => host?.close());
   beforeEach(async () => {
     id = `left-${++count}`;
     world = await doubles();

@@ -52,6 +52,20 @@ export async function startServer(
   };
 }
 
+/** The same server, which commands in this process find until it is closed. */
+export function findable(host: TestServer): TestServer {
+  const before = process.env.TEMPORAL_ADDRESS;
+  process.env.TEMPORAL_ADDRESS = host.server.address;
+  return {
+    ...host,
+    close: async () => {
+      if (before === undefined) delete process.env.TEMPORAL_ADDRESS;
+      else process.env.TEMPORAL_ADDRESS = before;
+      await host.close();
+    },
+  };
+}
+
 export function workersOver(
   server: TemporalServer,
   { deps, folder }: Doubles,
