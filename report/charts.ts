@@ -1,6 +1,6 @@
 // Line charts as static SVG. ECharts draws without a DOM; its colours are then replaced by CSS variables with the
 // light colour as fallback, so one picture serves light and dark pages and also stands alone in a README.
-import * as echarts from 'echarts';
+import * as echarts from 'echarts/dist/echarts.esm.min';
 import { escapeHtml, Html } from './html.js';
 import type { Point, StageBand } from './series.js';
 

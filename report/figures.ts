@@ -19,6 +19,9 @@ export function decimal(value: number | undefined, digits = 3): string {
   return value === undefined ? '–' : value.toFixed(digits).replace('-', '−');
 }
 
+/** '1,234,567': a whole number, as toLocaleString writes it, which loads tables of every language first. */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;

@@ -15,8 +15,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 export function escapeHtml(text: string): string {
-  return [...text].map((char) => ESCAPES[char] ?? (isForbidden(char) ? '\ufffd' : char)).join('');
+  return text.replace(SPECIAL, (char) => ESCAPES[char] ?? (isForbidden(char) ? '\ufffd' : char));
 }
+
+const SPECIAL = /[&<>"'\p{Cc}\p{Cs}]/gu;
 
 /** Control characters (but tab and newline) and lone surrogates have no place in HTML. */
 function isForbidden(char: string): boolean {

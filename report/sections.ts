@@ -2,7 +2,7 @@
 import type { EvaluationRates } from '../core/schema/run.js';
 import { bestName, ppoCharts, rewardChart, solvedChart, testsChart } from './curves.js';
 import type { ReportData } from './data.js';
-import { change, decimal, digest, duration, figure, percent, points, table } from './figures.js';
+import { change, decimal, digest, duration, figure, grouped, percent, points, table } from './figures.js';
 import { type Html, html } from './html.js';
 import { steps } from './series.js';
 
@@ -112,12 +112,7 @@ export function origin(data: ReportData): Html {
     ['configuration', digest(data.digests.config)],
     ['code', data.codeVersion],
     ['seed', String(data.config.seed)],
-    [
-      'sampled tokens',
-      steps(data)
-        .reduce((sum, step) => sum + step.sampledTokens, 0)
-        .toLocaleString('en-GB'),
-    ],
+    ['sampled tokens', grouped(steps(data).reduce((sum, step) => sum + step.sampledTokens, 0))],
   ];
   if (data.result) {
     const { generator, discriminator } = data.result.digests;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { COLOURS, chartSvg } from '../../report/charts.js';
 import { bestName, renderCurveSvg, solvedChart } from '../../report/curves.js';
 import { controlSchema, type ReportData } from '../../report/data.js';
-import { points } from '../../report/figures.js';
+import { grouped, points } from '../../report/figures.js';
 import { escapeHtml, html } from '../../report/html.js';
 import { renderReport } from '../../report/renderReport.js';
 import { controlCurve, stageBands, stepCurve, validationCurve } from '../../report/series.js';
@@ -289,6 +289,11 @@ describe('report: words', () => {
     assert.equal(points(0.5, 0.625), '+12.5 points');
     assert.equal(points(0.5, 0.4), '−10.0 points');
     assert.equal(points(undefined, 0.4), '–');
+  });
+
+  it('whole numbers are grouped in thousands', () => {
+    const counts = [0, 7, 999, 1000, 65_536, 100_000, 1_234_567, 2 ** 53 - 1];
+    for (const count of counts) assert.equal(grouped(count), count.toLocaleString('en-GB'));
   });
 
   it('a recorded control is checked when it is read', () => {
