@@ -31,8 +31,16 @@ export function codeOf(chain: Chain, problem: Problem, config: RunConfig): strin
   return last ? extractCode(last.text, config.prompts, problem.entry) : '';
 }
 
+const arities = new WeakMap<Problem, number | undefined>();
+
+/** Of its function; a problem of a run is asked about again and again. */
+function arityOfProblem(problem: Problem): number | undefined {
+  if (!arities.has(problem)) arities.set(problem, arityOf(problem.functionSignature, problem.entry));
+  return arities.get(problem);
+}
+
 export function readTurns({ problem, turns }: Question, config: RunConfig): ReadTurn[] {
-  const arity = arityOf(problem.functionSignature, problem.entry);
+  const arity = arityOfProblem(problem);
   const options = { entry: problem.entry, limit: config.testsPerTurn, ...(arity === undefined ? {} : { arity }) };
   return turns.map(({ turn, sample }) => {
     const salvage = salvageTests(sample.text, options);
@@ -53,8 +61,9 @@ export function referenceJobs(
       for (const { args } of tests) {
         const places = inputs.get(problem.id) ?? new Map<string, number>();
         inputs.set(problem.id, places);
-        if (places.has(inputKey(args))) continue;
-        places.set(inputKey(args), places.size);
+        const key = inputKey(args);
+        if (places.has(key)) continue;
+        places.set(key, places.size);
         const job = jobs.get(problem.id) ?? {
           id: `reference:${problem.id}`,
           code: problem.referenceSolution,

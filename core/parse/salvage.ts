@@ -1,9 +1,11 @@
 // Tests out of a discriminator's answer, one by one: a malformed test costs that test, not the list. Nothing is run.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
+import type { Value } from '../schema/value.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
 import { assertedTest, nameOf, SalvageProblem } from './asserts.js';
 import { Evaluation } from './evaluation.js';
+import { plainLiteral } from './plainLiteral.js';
 import { lineEnd, nextSignificant, takePiece } from './scan.js';
 import { type Found, testsOfFunction } from './testFunctions.js';
 import { children, parsePython, parts, singleExpression } from './tree.js';
@@ -257,6 +259,18 @@ function resumeInside(source: string): number | undefined {
 
 /** `((args…), expected)`; undefined for brackets that hold no pair at all. */
 function tupleTest(source: string, arity: number | undefined): TestCase | undefined {
+  return plainTest(source, arity) ?? parsedTest(source, arity);
+}
+
+/** Of literals of the plain kind; undefined also for what is a test in another spelling. */
+function plainTest(source: string, arity: number | undefined): TestCase | undefined {
+  const value = plainLiteral(source);
+  if (value === undefined || !isTuple(value) || value.t.length !== 2) return undefined;
+  const [args, expected] = value.t as [Value, Value];
+  return isTuple(args) && (arity === undefined || args.t.length === arity) ? { args: args.t, expected } : undefined;
+}
+
+function parsedTest(source: string, arity: number | undefined): TestCase | undefined {
   const parsed = parsePython(source);
   const outer = singleExpression(parsed);
   const elements = elementsOf(outer);

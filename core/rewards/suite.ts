@@ -14,9 +14,16 @@ export interface SuiteTest {
 export const MAX_SUITE = 64;
 export const POOL_SIZE = 8;
 
-/** Equal for equal argument lists; types count (1, 1.0 and True differ), as they do in a repr. */
+const keys = new WeakMap<readonly Value[], string>();
+
+/** Equal for equal argument lists; types count (1, 1.0 and True differ), as they do in a repr. Lists are known again. */
 export function inputKey(args: readonly Value[]): string {
-  return JSON.stringify(args);
+  let key = keys.get(args);
+  if (key === undefined) {
+    key = JSON.stringify(args);
+    keys.set(args, key);
+  }
+  return key;
 }
 
 /** Baseline tests first, then valid generated ones in the order given; one test per inputs, at most `cap` in all. */
@@ -25,12 +32,12 @@ export function assembleSuite(
   generated: readonly TestCase[],
   cap: number = MAX_SUITE,
 ): SuiteTest[] {
-  const seen: Record<string, true> = {};
+  const seen = new Set<string>();
   const suite: SuiteTest[] = [];
   const add = (origin: TestOrigin, test: TestCase): void => {
     const key = inputKey(test.args);
-    if (Object.hasOwn(seen, key) || suite.length >= cap) return;
-    seen[key] = true;
+    if (seen.has(key) || suite.length >= cap) return;
+    seen.add(key);
     suite.push({ origin, test });
   };
   for (const test of baseline) add('baseline', test);
