@@ -77,25 +77,26 @@ export interface Solution {
 
 export type TrajectoryList = Trajectory[];
 
+/** What is read of the last digest that was asked for: a worker serves one run at a time. Nobody changes it. */
+function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof read {
+  let last: { digest: Digest; value: T } | undefined;
+  return async (store, digest) => {
+    if (last?.digest !== digest) last = { digest, value: await read(store, digest) };
+    return last.value;
+  };
+}
+
 /** Of a run that began with an earlier version too: a field that was not there yet has its default. */
-export const readConfig = async (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
-  runConfigSchema.parse(await store.getJson(config));
+const configOf = lastRead(async (store, digest) => runConfigSchema.parse(await store.getJson(digest)));
 
-const problemCache = new Map<Digest, { set: ProblemSet; byId: Map<string, Problem> }>();
+export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
+  configOf(store, config);
 
-export async function readProblems(
-  store: Store,
-  digest: Digest,
-): Promise<{ set: ProblemSet; byId: Map<string, Problem> }> {
-  const cached = problemCache.get(digest);
-  if (cached) return cached;
+export const readProblems = lastRead(async (store, digest) => {
   const set = await store.getJson<ProblemSet>(digest);
   const byId = new Map([...set.train, ...set.validation, ...set.test].map((problem) => [problem.id, problem]));
-  const entry = { set, byId };
-  problemCache.clear(); // a worker serves one problem set at a time
-  problemCache.set(digest, entry);
-  return entry;
-}
+  return { set, byId };
+});
 
 export function problemOf(byId: Map<string, Problem>, id: string): Problem {
   const problem = byId.get(id);

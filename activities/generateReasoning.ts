@@ -1,6 +1,6 @@
 // One more stage of every chain of a batch, sampled with the present policy (or the base model).
 import { generatorContinuation, generatorOpening } from '../core/prompts/prompts.js';
-import { deriveKey, RandomStream } from '../core/random.js';
+import { deriveKey, extendKey, RandomStream } from '../core/random.js';
 import type { Chain, Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
@@ -16,10 +16,11 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
     : openChains(input.batch, config, set);
+  const batchKey = deriveKey(...batchPath(input.batch, config));
   const rows = chains.map((chain) => ({
     turns: chain.turns,
     prompt: promptTokens(problemOf(byId, chain.problemId), chain),
-    key: deriveKey(...batchPath(input.batch, config), chain.problemId, chain.sample, input.stage),
+    key: extendKey(batchKey, chain.problemId, chain.sample, input.stage),
   }));
   function promptTokens(problem: Problem, chain: Chain): number[] {
     const last = chain.turns.at(-1);

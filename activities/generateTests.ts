@@ -1,7 +1,7 @@
 // Tests by the discriminator. All stages of all targets go through one batch: a bigger batch decodes faster, and the
 // discriminator's turns do not see each other (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { discriminatorPrompt } from '../core/prompts/prompts.js';
-import { deriveKey, type KeyPart, RandomStream } from '../core/random.js';
+import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
@@ -14,7 +14,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   const { byId } = await readProblems(scope.store, input.run.problems);
   const targets = await resolveTargets(scope, input.targets, config);
   const chainOf = await chainReader(scope, targets);
-  const path = drawPath(input.targets, config);
+  const batchKey = deriveKey(...drawPath(input.targets, config));
   const jobs = targets.flatMap((target, t) =>
     Array.from({ length: input.samples }, (_, sample) => ({ target, t, sample, chain: chainOf(target) })),
   );
@@ -29,7 +29,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     jobs.map(({ target, t, sample }) => ({
       turns: [],
       prompt: prompts[t]!,
-      key: deriveKey(...path, t, target.problemId, target.stage, sample),
+      key: extendKey(batchKey, t, target.problemId, target.stage, sample),
     })),
     {
       ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),

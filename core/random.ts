@@ -36,8 +36,12 @@ export type KeyPart = string | number;
 
 /** 64-bit key from any path of names and indices, e.g. deriveKey(seed, 'generator', step, problemId, sample). */
 export function deriveKey(...path: KeyPart[]): [number, number] {
-  let a = 0x243f6a88;
-  let b = 0x85a308d3;
+  return extendKey([0x243f6a88, 0x85a308d3], ...path);
+}
+
+/** extendKey(deriveKey(...a), ...b) is deriveKey(...a, ...b): what keys of a batch have in common is derived once. */
+export function extendKey(key: readonly [number, number], ...path: KeyPart[]): [number, number] {
+  let [a, b] = key;
   const absorb = (word: number): void => {
     const out = philox([word >>> 0, 0, 0, 0], [a, b]);
     a = out[0]!;

@@ -24,7 +24,8 @@ function isTrained(stage: Stage, trained: Stage, credit: Credit): boolean {
 
 /** All tokens of a chain in order. */
 export function sequenceOf(turns: readonly TokenTurn[]): number[] {
-  return turns.flatMap((turn) => [...turn.promptTokens, ...turn.answerTokens]);
+  const none: number[] = [];
+  return none.concat(...turns.flatMap((turn) => [turn.promptTokens, turn.answerTokens]));
 }
 
 /** Where in sequenceOf(turns) the sampled tokens lie: ranges [from, to) of the answers, empty ones left out. */
@@ -42,10 +43,12 @@ export function sampledRanges(turns: readonly TokenTurn[]): [from: number, to: n
  * cut after the last 1. Instructions are never trained; neither is entry 0, which nothing predicts.
  */
 export function creditMask(turns: readonly TokenTurn[], trainedStage: Stage, credit: Credit): number[] {
-  const mask = turns.flatMap((turn) => {
-    const trained = isTrained(turn.stage, trainedStage, credit) ? 1 : 0;
-    return [...turn.promptTokens.map(() => 0), ...turn.answerTokens.map(() => trained)];
-  });
+  const mask: number[] = [];
+  for (const { stage, promptTokens, answerTokens } of turns) {
+    const trained = isTrained(stage, trainedStage, credit) ? 1 : 0;
+    for (let i = 0; i < promptTokens.length; i++) mask.push(0);
+    for (let i = 0; i < answerTokens.length; i++) mask.push(trained);
+  }
   if (mask.length > 0) mask[0] = 0;
   return mask.slice(0, mask.lastIndexOf(1) + 1);
 }

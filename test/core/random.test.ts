@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { deriveKey, philox, RandomStream, uniformAt } from '../../core/random.js';
+import { deriveKey, extendKey, philox, RandomStream, uniformAt } from '../../core/random.js';
 
 type Quad = [number, number, number, number];
 
@@ -41,6 +41,15 @@ describe('keys and draws', () => {
       deriveKey(),
     ];
     assert.equal(new Set(keys.map(String)).size, keys.length);
+  });
+
+  it('a key can be derived in parts', () => {
+    const path = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.integer()), { maxLength: 4 });
+    fc.assert(
+      fc.property(path, path, (a, b) => {
+        assert.deepEqual(extendKey(deriveKey(...a), ...b), deriveKey(...a, ...b));
+      }),
+    );
   });
 
   it('draws lie strictly between 0 and 1, and far indices differ from near ones', () => {
