@@ -4,6 +4,7 @@ import type { Stage } from '../core/schema/chain.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import { stepMetrics } from '../core/stepMetrics.js';
 import type { Digest } from '../store/store.js';
+import { evaluations } from './evaluation.js';
 import type {
   ComputeRewardsInput,
   GenerateReasoningInput,
@@ -67,26 +68,34 @@ export function composites(units: Units) {
     return { ...updated, memory: rewarded.memory, metrics };
   }
 
+  /** The stage chain: every stage appends one turn to each chain of the batch. `truncated` is that of the last one. */
+  async function generateChains({
+    stages,
+    tests,
+    ...input
+  }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
+    let done: Timed<GenerateReasoningOutput> | undefined;
+    for (const stage of stages) {
+      const turn = await units.generateReasoning({ ...input, stage, ...(done && { chains: done.chains }) });
+      done = {
+        ...turn,
+        tokens: turn.tokens + (done?.tokens ?? 0),
+        seconds: turn.seconds + (done?.seconds ?? 0),
+      };
+    }
+    const { chains, tokens, seconds } = done!;
+    if (tests === undefined) return done!;
+    const { run, batch } = input;
+    const position = batch.kind === 'train' ? batch.position : undefined;
+    const targets = { kind: 'all-stages', chains, ...(position && { position }) } as const;
+    const written = await units.generateTests({ run, targets, ...tests });
+    return { ...done!, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
+  }
+
   return {
-    /** The stage chain: every stage appends one turn to each chain of the batch. `truncated` is that of the last one. */
-    async generateChains({ stages, tests, ...input }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
-      let done: Timed<GenerateReasoningOutput> | undefined;
-      for (const stage of stages) {
-        const turn = await units.generateReasoning({ ...input, stage, ...(done && { chains: done.chains }) });
-        done = {
-          ...turn,
-          tokens: turn.tokens + (done?.tokens ?? 0),
-          seconds: turn.seconds + (done?.seconds ?? 0),
-        };
-      }
-      const { chains, tokens, seconds } = done!;
-      if (tests === undefined) return done!;
-      const { run, batch } = input;
-      const position = batch.kind === 'train' ? batch.position : undefined;
-      const targets = { kind: 'all-stages', chains, ...(position && { position }) } as const;
-      const written = await units.generateTests({ run, targets, ...tests });
-      return { ...done!, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
-    },
+    ...evaluations(units, generateChains),
+
+    generateChains,
 
     /** Old log-probs of the trajectories, then PPO on them; of a rollout its rewards first and its record last. */
     trainPolicy: (input: TrainPolicyInput): Promise<Timed<TrainPolicyOutput>> =>

@@ -1,6 +1,12 @@
 // Queries and signals of the training workflows, and what they show of themselves to people: search attributes, details.
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { defineQuery, defineSignal, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import {
+  defineQuery,
+  defineSignal,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { RunProgress } from '../core/schema/run.js';
 import type { ProgressUpdate } from './state.js';
 
@@ -15,6 +21,9 @@ const BEST_SCORE = defineSearchAttributeKey('GauntletBestScore', 'DOUBLE');
 const STATE = defineSearchAttributeKey('GauntletState', 'KEYWORD');
 const FAILURE = defineSearchAttributeKey('GauntletFailure', 'KEYWORD');
 
+/** The patch of runs and stages with two activities an evaluation, and writes of changed attributes only. */
+export const SHORT_EPOCHS = 'short-epochs';
+
 export interface Indexed {
   stage?: number;
   phase?: string;
@@ -24,17 +33,30 @@ export interface Indexed {
   failure?: string; // code of what a waiting run waits for; '' for none
 }
 
-/** Does nothing on a server that does not know the attributes: setting one there would fail the workflow task. */
-export function index(enabled: boolean, { stage, phase, model, bestScore, state, failure }: Indexed): void {
+/**
+ * Does nothing on a server that does not know the attributes: setting one there would fail the workflow task. Each write
+ * costs the server as much as an activity, so what is as it was is left out, unless a history asks for `all`.
+ */
+export function index(
+  enabled: boolean,
+  { stage, phase, model, bestScore, state, failure }: Indexed,
+  all = false,
+): void {
   if (!enabled) return;
-  upsertSearchAttributes([
+  const known = new Map(
+    workflowInfo()
+      .typedSearchAttributes.getAll()
+      .map(({ key, value }) => [key.name, value] as const),
+  );
+  const pairs = [
     ...(stage === undefined ? [] : [{ key: STAGE, value: stage }]),
     ...(phase === undefined ? [] : [{ key: PHASE, value: phase }]),
     ...(model === undefined ? [] : [{ key: MODEL, value: model }]),
     ...(bestScore === undefined ? [] : [{ key: BEST_SCORE, value: bestScore }]),
     ...(state === undefined ? [] : [{ key: STATE, value: state }]),
     ...(failure === undefined ? [] : [{ key: FAILURE, value: failure === '' ? null : failure }]),
-  ]);
+  ].filter(({ key, value }) => all || (known.get(key.name) ?? null) !== value);
+  if (all || pairs.length > 0) upsertSearchAttributes(pairs);
 }
 
 const percent = (rate: number): string => `${(100 * rate).toFixed(1)} %`;

@@ -5,7 +5,8 @@ import { NOTHING_SPENT } from '../core/control.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
-import { closeEpoch, planOf, runStage, type StageHooks, type StageInput } from './stage.js';
+import { closeEpoch } from './epoch.js';
+import { planOf, runStage, type StageHooks, type StageInput } from './stage.js';
 import { completed, type RunContext, type TrainingState } from './state.js';
 import { evaluate } from './steps/evaluation.js';
 import { solve } from './steps/solving.js';
@@ -53,7 +54,7 @@ export async function runPipeline(
   await report('evaluating');
   const { before, base, at } = now;
   const { run, config, state, stopped } = at;
-  const context: RunContext = { acts, run, config: completed(config) };
+  const context: RunContext = { acts, run, config: completed(config), shortEpochs: hooks.shortEpochs };
   const { best } = state;
   const { rates: after } = await measure(context, state.step, best.name, best.policy, base);
   const result: RunResult = {
@@ -85,7 +86,7 @@ async function begin(
   const { origin, controls } = prepared;
   const config = completed(prepared.config);
   const run = await gated(acts, prepared, config.problems, hooks);
-  const context: RunContext = { acts, run, config };
+  const context: RunContext = { acts, run, config, shortEpochs: hooks.shortEpochs };
 
   await report('evaluating');
   const { rates: before, base } = await measure(context, 0, 'base', undefined);
@@ -100,7 +101,8 @@ async function begin(
     best: { name: checkpointName(0, 0), score: Number.NEGATIVE_INFINITY, policy: prepared.state },
     validation: {},
   };
-  const state = await closeEpoch(context, initial, { stage: 0, epoch: 0, next: 0, fresh: !origin });
+  const closed = await closeEpoch(context, initial, { stage: 0, epoch: 0, next: 0, fresh: !origin });
+  const state = (await closed.verdict)(closed.state);
   await report('training');
   const { stages } = config.schedule;
   const stage = stages.find((trained) => trained >= (origin?.stage ?? 0));
@@ -139,9 +141,9 @@ async function measure(
   policy: TrainingState['policy'] | undefined,
   known?: string, // the base model's chains
 ): Promise<{ rates: EvaluationRates; base: string }> {
-  const { acts, run } = context;
-  const { rates, seconds, base } = await evaluate(context, 'test', policy, { greedy: true, base: known });
-  await acts.recordMetrics({ run, metrics: { kind: 'evaluation', step, split: 'test', checkpoint, rates, seconds } });
+  const of = { split: 'test', step, checkpoint } as const;
+  const { base, verdict } = await evaluate(context, { of, policy, greedy: true, base: known });
+  const { rates } = await verdict;
   return { rates: rates as EvaluationRates, base };
 }
 

@@ -1,8 +1,10 @@
 // The activities over Temporal: which queue serves which, how long an attempt may take, and what the history says of it.
 import { type ActivityInterfaceFor, type ActivityOptions, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { JudgeEvaluationInput } from '../activities/evaluation.js';
 import type { ChainBatch, Position, TestTargets } from '../activities/types.js';
 import type { Decision } from '../core/control.js';
 import { TASK_QUEUES } from '../core/queues.js';
+import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import type { RunFailure } from '../core/schema/run.js';
 import type { Acts } from './acts.js';
@@ -32,9 +34,11 @@ const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   generateChains: gpu(WHOLE_BATCH),
   generateTests: gpu(WHOLE_BATCH),
   trainPolicy: gpu(WHOLE_BATCH),
+  generateEvaluation: gpu(WHOLE_BATCH),
   prepareSolving: gpu(10),
   quarantineProblems: { ...sandbox, startToCloseTimeout: '12 hours' }, // as many as a file holds
   executeSuite: sandbox,
+  judgeEvaluation: { ...sandbox, startToCloseTimeout: '15 minutes' }, // up to three suites
   selectChains: sandbox,
   computeRewards: cpu,
   summariseEvaluation: cpu,
@@ -48,6 +52,8 @@ const OPTIONS: Record<keyof Acts, ActivityOptions> = {
 interface Described {
   stage?: number;
   epoch?: number;
+  split?: string;
+  of?: JudgeEvaluationInput['of'];
   role?: string;
   per?: string;
   suite?: string;
@@ -59,7 +65,7 @@ interface Described {
 
 /** One line in the Web UI for each activity of a history. */
 export function summaryOf(name: keyof Acts, input: object): string {
-  const { stage, epoch, role, per, suite, position, batch, targets, metrics } = input as Described;
+  const { stage, epoch, split, of, role, per, suite, position, batch, targets, metrics } = input as Described;
   const trained = batch?.kind === 'train' ? batch : undefined;
   const evaluated = batch?.kind === 'evaluation' ? batch : undefined;
   const at = position ?? trained?.position ?? (targets?.kind === 'evaluation' ? undefined : targets?.position);
@@ -68,6 +74,11 @@ export function summaryOf(name: keyof Acts, input: object): string {
     role ?? trained?.role,
     evaluated && `${evaluated.split}${evaluated.greedy ? ' greedy' : ''}`,
     name === 'generateChains' && 'chains',
+    split && `chains and tests of the ${split} split`,
+    of &&
+      (of.split === 'test'
+        ? `${of.checkpoint} on the test split`
+        : `checkpoint ${checkpointName(of.checkpoint.stage, of.checkpoint.epoch)}`),
     targets && `tests (${targets.kind})`,
     suite && `${suite} suite by ${per}`,
     metrics && `${metrics.kind} at step ${metrics.step}`,
@@ -90,6 +101,7 @@ const OF_MODELS: ReadonlySet<string> = new Set([
   'generateChains',
   'generateTests',
   'trainPolicy',
+  'generateEvaluation',
 ] satisfies (keyof Acts)[]);
 
 export interface ActsHooks {

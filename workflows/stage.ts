@@ -6,13 +6,12 @@ import { add, exceeded, isAskedAt, isPaused, NOTHING_SPENT, type Request } from 
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planStage, replan } from '../core/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
-import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { Acts } from './acts.js';
-import { completed, type ProgressUpdate, type RunContext, type StepOutcome, type TrainingState } from './state.js';
+import { closeEpoch } from './epoch.js';
+import { completed, type ProgressUpdate, type StepOutcome, type TrainingState } from './state.js';
 import { discriminatorStep } from './steps/discriminatorStep.js';
-import { evaluate } from './steps/evaluation.js';
 import { generatorStep } from './steps/generatorStep.js';
 
 export interface StageInput {
@@ -35,6 +34,8 @@ export interface StageHooks {
   moreRequests?(count: number): Promise<void>;
   /** See StepContext; default: yes. */
   joined?: boolean;
+  /** See RunContext; default: yes. */
+  shortEpochs?: boolean;
   /** The time for records, ISO 8601. */
   now?(): string;
   /** Asked after every step and in a pause; true ends the call early, to be continued from what it returns. */
@@ -63,6 +64,8 @@ export const planOf = ({ plan, config, stage }: Pick<StageInput, 'plan' | 'confi
 class StageRun {
   private at: StageInput;
   private readonly first: number;
+  private verdict: Promise<void> = Promise.resolve(); // of the latest evaluation, with its checkpoint
+  private failed = false; // that evaluation
 
   constructor(
     private readonly acts: Acts,
@@ -74,11 +77,17 @@ class StageRun {
   }
 
   async run(): Promise<StageInput> {
-    for (;;) {
+    await this.steps();
+    await this.verdict;
+    return this.at;
+  }
+
+  private async steps(): Promise<void> {
+    while (!this.failed) {
       const left = await this.askedBefore();
-      if (!(await this.answerRequests()) || this.at.stopped !== undefined) return this.at;
+      if (!(await this.answerRequests()) || this.at.stopped !== undefined) return;
       const planned = planOf(this.at)[this.at.next];
-      if (planned === undefined) return this.at;
+      if (planned === undefined) return;
       if (left) {
         this.at = { ...this.at, controls: this.at.controls?.slice(1) };
         await this.advance(planned);
@@ -90,9 +99,9 @@ class StageRun {
         this.at.state.costs[planned.role] ?? NOTHING_SPENT,
       );
       if (over !== undefined) await this.stop('budget', over);
-      if (this.at.stopped !== undefined) return this.at;
+      if (this.at.stopped !== undefined) return;
       await this.step(planned);
-      if (this.at.next < planOf(this.at).length && this.endsHere()) return this.at;
+      if (this.at.next < planOf(this.at).length && this.endsHere()) return;
     }
   }
 
@@ -187,7 +196,10 @@ class StageRun {
         if (this.at.stopped === undefined && this.endsHere()) return false;
       }
       if (this.at.stopped !== undefined || !isPaused(all.slice(0, this.at.asked)) || moreRequests === undefined) break;
-      if (!waited) await onProgress?.({ state: 'paused' });
+      if (!waited) {
+        await this.verdict; // a run that rests has all its checkpoints
+        await onProgress?.({ state: 'paused' });
+      }
       waited = true;
       await moreRequests(all.length);
       if (this.endsHere()) return false;
@@ -238,10 +250,22 @@ class StageRun {
   private async closeEpoch(epoch: number): Promise<void> {
     const { run, config, state, stage, next, plan } = this.at;
     if (state.closedAt === state.step) return; // every step since was left out
-    this.at = {
-      ...this.at,
-      state: await closeEpoch({ acts: this.acts, run, config }, state, { stage, epoch, next, plan }),
-    };
+    await this.verdict; // one evaluation at a time
+    const { shortEpochs } = this.hooks;
+    const context = { acts: this.acts, run, config, shortEpochs };
+    const closed = await closeEpoch(context, this.at.state, { stage, epoch, next, plan });
+    this.at = { ...this.at, state: closed.state };
+    this.verdict = closed.verdict.then(async (known) => {
+      this.at = { ...this.at, state: known(this.at.state) };
+      const { best, validation } = this.at.state;
+      if (shortEpochs !== false)
+        await this.hooks.onProgress?.({ best: { name: best.name, score: best.score }, validation });
+    });
+    if (shortEpochs === false) await this.verdict;
+    else
+      this.verdict.catch(() => {
+        this.failed = true; // told at the end of the step at hand
+      });
   }
 
   private async record(what: Omit<ControlMetrics, 'kind' | 'step' | 'index' | 'stage' | 'next'>): Promise<void> {
@@ -254,33 +278,4 @@ class StageRun {
   private now(): string {
     return (this.hooks.now ?? WALL_CLOCK)();
   }
-}
-
-/** Where in the schedule a checkpoint lies. Stage 0 is the beginning. */
-export interface Mark {
-  stage: number;
-  epoch: number;
-  next: number; // index of the next step in the stage's plan
-  plan?: PlannedStep[] | undefined;
-  fresh?: boolean; // nothing has been trained yet: the base model
-}
-
-/** Evaluates on the validation split, commits the checkpoint, and keeps the best (the earliest of equal ones). */
-export async function closeEpoch(context: RunContext, state: TrainingState, mark: Mark): Promise<TrainingState> {
-  const { acts, run } = context;
-  const { stage, epoch, next, plan } = mark;
-  const evaluated = await evaluate(context, 'validation', mark.fresh ? undefined : state.policy, {
-    greedy: false,
-    base: state.base,
-  });
-  const { rates, score, seconds, base } = evaluated;
-  const name = checkpointName(stage, epoch);
-  const { step, policy, memory } = state;
-  await acts.commitCheckpoint({
-    ...{ run, stage, epoch, step, score, seconds, memory, next, plan },
-    validation: rates,
-    state: policy,
-  });
-  const best = score > state.best.score ? { name, score, policy } : state.best;
-  return { ...state, best, validation: rates, base, closedAt: step };
 }

@@ -45,6 +45,8 @@ export interface RunContext {
   acts: Acts;
   run: RunRef;
   config: RunConfig;
+  /** An evaluation is two activities, and steps go on beside the second; false for what began when it was many. */
+  shortEpochs?: boolean | undefined;
 }
 
 export interface StepContext extends RunContext {

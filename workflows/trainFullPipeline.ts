@@ -20,7 +20,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { afterAll, controlSignal, handBackSignal, RunControl } from './control.js';
 import { plainFailure } from './failures.js';
-import { index, progressQuery, showDetails, stageProgressSignal } from './messages.js';
+import { index, progressQuery, SHORT_EPOCHS, showDetails, stageProgressSignal } from './messages.js';
 import { ModelWorker } from './modelWorker.js';
 import { type PipelineHooks, type RunState, runPipeline } from './pipeline.js';
 import { temporalActs } from './proxies.js';
@@ -49,18 +49,15 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
   let handingBack = false;
   const modelWorker =
     continued !== undefined || patched('model-work-keeps-to-a-worker') ? new ModelWorker(continued?.claim) : undefined;
+  const shortEpochs = patched(SHORT_EPOCHS);
 
   const onProgress = (update: ProgressUpdate): void => {
     const { failure, ...rest } = progress;
     progress = { ...rest, ...(failure && update.state === undefined ? { failure } : {}), ...update };
     showDetails(progress);
-    index(searchAttributes, {
-      state: progress.state,
-      stage: progress.stage,
-      phase: progress.phase,
-      bestScore: progress.best?.score,
-      ...(failure === progress.failure ? {} : { failure: progress.failure?.code ?? '' }),
-    });
+    const { state, stage, phase, best } = progress;
+    const failed = failure === progress.failure ? {} : { failure: progress.failure?.code ?? '' };
+    index(searchAttributes, { state, stage, phase, bestScore: best?.score, ...failed }, !shortEpochs);
   };
   setHandler(progressQuery, () => progress);
   /** The stage at work ends early where this history is long enough. */
@@ -139,12 +136,13 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
     }
     const hooks: PipelineHooks = {
       onProgress,
+      shortEpochs,
       onPrepared: (prepared) => {
         config = completed(prepared.config);
         asked.prepared(changedBefore(config, prepared.controls));
         searchAttributes = prepared.searchAttributes;
         progress = { ...progress, totalSteps: countSteps(prepared.config) };
-        index(searchAttributes, { model: prepared.config.model });
+        index(searchAttributes, { model: prepared.config.model }, !shortEpochs);
       },
       isGated: () => patched('health-gate'),
       runStage: trainInChild,

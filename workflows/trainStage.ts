@@ -13,7 +13,7 @@ import {
 import type { Control } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { controlSignal, handBackSignal } from './control.js';
-import { index, stageProgressSignal } from './messages.js';
+import { index, SHORT_EPOCHS, stageProgressSignal } from './messages.js';
 import { ModelWorker } from './modelWorker.js';
 import { temporalActs } from './proxies.js';
 import { planOf, runStage, type StageInput } from './stage.js';
@@ -43,20 +43,23 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
       control = latest;
   });
   const joined = patched('steps-of-few-activities');
+  const shortEpochs = patched(SHORT_EPOCHS);
   let handedBack = false;
   setHandler(handBackSignal, () => {
     handedBack = true;
   });
   const { parent } = workflowInfo();
   const run = parent && getExternalWorkflowHandle(parent.workflowId, parent.runId);
-  index(searchAttributes, { stage, model: config.model, phase: planOf(input)[input.next]?.phase });
+  index(searchAttributes, { stage, model: config.model, phase: planOf(input)[input.next]?.phase }, !shortEpochs);
 
   let told: Promise<void> = Promise.resolve();
   const onProgress = async (update: ProgressUpdate): Promise<void> => {
     const at = update.phase && `stage ${stage} · ${update.phase} · epoch ${update.epoch} · step ${update.step}`;
     const failed = update.failure && `${update.failure.activity}: ${update.failure.message}`;
-    setCurrentDetails(failed ?? at ?? `stage ${stage} · ${update.state}`);
-    index(searchAttributes, { phase: update.phase, bestScore: update.best?.score, state: update.state });
+    const details = failed ?? at ?? (update.state && `stage ${stage} · ${update.state}`);
+    if (details !== undefined) setCurrentDetails(details);
+    const { phase, best, state } = update;
+    index(searchAttributes, { phase, bestScore: best?.score, state }, !shortEpochs);
     if (run === undefined) return;
     told = told.then(() => run.signal(stageProgressSignal, update)); // in order, the next step does not wait for it
     told.catch(ignore);
@@ -76,6 +79,7 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
   const reached = await runStage(acts, input, {
     onProgress,
     joined,
+    shortEpochs,
     requests: () => control.requests,
     moreRequests: (count) => condition(() => control.requests.length > count || ends()),
     now: () => new Date().toISOString(),

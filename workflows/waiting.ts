@@ -13,15 +13,23 @@ export interface WaitingHooks {
   onProgress(update: ProgressUpdate): void | Promise<void>;
 }
 
-/** Decisions are taken in order, one a failure. */
+/** Decisions are taken in order, one a failure: a step and the evaluation beside it ask one after the other. */
 export class Waiting {
+  private last: Promise<unknown> | undefined;
+
   constructor(
     private readonly hooks: WaitingHooks,
     public taken = 0, // decisions that earlier failures had
   ) {}
 
   /** 'abort' where nobody is to be waited for, or nobody came in time. */
-  async decisionOn(failure: RunFailure): Promise<Decision> {
+  decisionOn(failure: RunFailure): Promise<Decision> {
+    const decision = this.last === undefined ? this.ask(failure) : this.last.then(() => this.ask(failure));
+    this.last = decision.catch(() => undefined);
+    return decision;
+  }
+
+  private async ask(failure: RunFailure): Promise<Decision> {
     const { onFailure, waitHours } = this.hooks.failure();
     if (onFailure === 'fail') return 'abort';
     await this.hooks.onProgress({ state: 'waiting', failure });

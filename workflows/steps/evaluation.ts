@@ -1,28 +1,52 @@
-// Measures a policy on a fixed batch of held-out problems, judged by hidden tests. The discriminator is judged on
-// chains of the base model, so that the bugs to be found are the same every time. All of it is memoised: what did not
+// Measures a policy on a fixed batch of held-out problems, judged by hidden tests, and puts the figures on record: on the
+// validation split with the checkpoint of an epoch, on the test split alone. The models' part is waited for; what comes
+// of it in the sandbox need not be, so the next step's sampling goes on beside it. All of it is memoised: what did not
 // change since the last evaluation costs nothing.
-import type { PolicyState } from '../../activities/types.js';
+import type { JudgeEvaluationInput, JudgeEvaluationOutput } from '../../activities/evaluation.js';
+import type { PolicyState, Timed } from '../../activities/types.js';
 import { checkpointScore } from '../../core/rl/scores.js';
 import type { EvaluationRates } from '../../core/schema/run.js';
 import type { RunContext } from '../state.js';
 import { type Sampled, sampleChains } from './sampling.js';
 
-export interface Evaluated {
-  rates: Partial<EvaluationRates>;
-  score: number;
-  seconds: number;
-  base: string; // digest of the base model's chains: the same in every evaluation of a split
+export interface Evaluation {
+  of: JudgeEvaluationInput['of'];
+  policy: PolicyState | undefined; // absent: the base model
+  greedy: boolean;
+  base?: string | undefined; // digest of the base model's chains on the split, where they are known
 }
 
-/** `policy` absent: the base model. */
-export async function evaluate(
-  context: RunContext,
-  split: 'validation' | 'test',
-  policy: PolicyState | undefined,
-  { greedy, base }: { greedy: boolean; base?: string | undefined },
-): Promise<Evaluated> {
+export type Judged = Timed<JudgeEvaluationOutput>;
+
+/** What the models wrote is there; the verdict follows. */
+export interface Evaluated {
+  base: string; // the same in every evaluation of a split
+  verdict: Promise<Judged>;
+}
+
+export function evaluate(context: RunContext, evaluation: Evaluation): Promise<Evaluated> {
+  return context.shortEpochs === false ? inMany(context, evaluation) : inTwo(context, evaluation);
+}
+
+const problemsOf = ({ config: { evaluation } }: RunContext, { of }: Evaluation): number =>
+  of.split === 'test' ? evaluation.testProblems : evaluation.problems;
+
+async function inTwo(context: RunContext, evaluation: Evaluation): Promise<Evaluated> {
   const { acts, run, config } = context;
-  const problems = split === 'test' ? config.evaluation.testProblems : config.evaluation.problems;
+  const { of, policy, greedy, base } = evaluation;
+  const written = await acts.generateEvaluation({
+    ...{ run, split: of.split, problems: problemsOf(context, evaluation), stages: config.stages, greedy, base },
+    adapters: policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter },
+  });
+  return { base: written.base, verdict: acts.judgeEvaluation({ run, written, of }) };
+}
+
+/** As runs and stages did that began before there were activities for it. */
+async function inMany(context: RunContext, evaluation: Evaluation): Promise<Evaluated> {
+  const { acts, run } = context;
+  const { of, policy, greedy, base } = evaluation;
+  const { split } = of;
+  const problems = problemsOf(context, evaluation);
   let seconds = 0;
   const timed = <T extends { seconds: number }>(result: T): T => {
     seconds += result.seconds;
@@ -59,5 +83,12 @@ export async function evaluate(
     }),
   );
   const { reward, seconds: _, ...rates } = summary;
-  return { rates, score: checkpointScore(reward ?? 0, rates.testValidity), seconds, base: chains };
+  const score = checkpointScore(reward ?? 0, rates.testValidity);
+  if (of.split === 'validation') {
+    await acts.commitCheckpoint({ run, ...of.checkpoint, score, seconds, validation: rates });
+  } else {
+    const metrics = { kind: 'evaluation', ...of, rates: rates as EvaluationRates, seconds } as const;
+    await acts.recordMetrics({ run, metrics });
+  }
+  return { base: chains, verdict: Promise.resolve({ rates, score, seconds }) };
 }
