@@ -78,7 +78,7 @@ export function summaryOf(name: keyof Acts, input: object): string {
     of &&
       (of.split === 'test'
         ? `${of.checkpoint} on the test split`
-        : `checkpoint ${checkpointName(of.checkpoint.stage, of.checkpoint.epoch)}`),
+        : checkpointName(of.checkpoint.stage, of.checkpoint.epoch)),
     targets && `tests (${targets.kind})`,
     suite && `${suite} suite by ${per}`,
     metrics && `${metrics.kind} at step ${metrics.step}`,

@@ -84,7 +84,7 @@ describe('a run that begins at a checkpoint', () => {
     assert.equal((await readRun(world.deps.store, 'nightly-1')).origin, undefined);
     const cut: Activities = {
       ...acts,
-      commitCheckpoint: () => Promise.reject(new Error('killed')),
+      judgeEvaluation: () => Promise.reject(new Error('killed')),
     };
     await assert.rejects(runPipeline(cut, 'nightly-2', config), /killed/);
     const { origin } = await readRun(world.deps.store, 'nightly-2');

@@ -82,6 +82,59 @@ describe('the pipeline in process', () => {
     assert.equal(best.metadata.score, Math.max(...checkpoints.map((checkpoint) => checkpoint.score)));
   });
 
+  it('goes on with the next step while an evaluation is judged, ends with its checkpoint, and the bytes are the same', async () => {
+    const expected = await runPipeline(acts, 'run', SMALL_RUN);
+    const other = await doubles();
+    const whole = createActivities(other.deps);
+    const order: string[] = [];
+    let begun = (): void => undefined;
+    const beside: Activities = {
+      ...whole,
+      async generateChains(input) {
+        order.push('sample');
+        begun();
+        return whole.generateChains(input);
+      },
+      async judgeEvaluation(input) {
+        const { of } = input;
+        const name = of.split === 'test' ? 'test' : `${of.checkpoint.stage}/${of.checkpoint.epoch}`;
+        // the verdict of stage 1, epoch 1 waits for the next step, which would wait for ever if it waited for the verdict
+        if (name === '1/1') await new Promise<void>((resolve) => (begun = resolve));
+        const judged = await whole.judgeEvaluation(input);
+        order.push(name);
+        return judged;
+      },
+    };
+    const result = await runPipeline(beside, 'run', SMALL_RUN);
+    assert.deepEqual([result.digests, result.after, result.best], [expected.digests, expected.after, expected.best]);
+    assert.ok(order.indexOf('1/1') > order.indexOf('sample') + 1, order.join(' '));
+    const named = order.filter((what) => what !== 'sample');
+    assert.deepEqual(named, ['test', '0/0', '1/1', '1/2', '1/3', '5/1', '5/2', '5/3', 'test']);
+    assert.equal(order.at(-1), 'sample', 'the example comes after all of it');
+    const names = async ({ deps }: Doubles) =>
+      (await listCheckpoints(deps.store, 'run')).map(({ name, score }) => [name, score]);
+    assert.deepEqual(await names(other), await names(world));
+    await rm(other.folder, { recursive: true, force: true });
+  });
+
+  it('an evaluation that fails ends the run at the end of the step beside it', async () => {
+    let steps = 0;
+    let fail = (): void => undefined;
+    const failing: Activities = {
+      ...acts,
+      trainPolicy: (input) => {
+        if (++steps === 2) fail();
+        return acts.trainPolicy(input);
+      },
+      judgeEvaluation: ({ of, ...input }) =>
+        of.split === 'validation' && of.checkpoint.epoch === 1
+          ? new Promise((_, reject) => (fail = () => reject(new Error('no hidden tests'))))
+          : acts.judgeEvaluation({ of, ...input }),
+    };
+    await assert.rejects(runPipeline(failing, 'run', SMALL_RUN), /no hidden tests/);
+    assert.equal(steps, 2);
+  });
+
   it('gives the same bytes in another store', async () => {
     const first = await runPipeline(acts, 'run', SMALL_RUN);
     const other = await doubles();

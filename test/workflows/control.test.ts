@@ -227,6 +227,28 @@ describe('a run under control', function () {
       await handle.result();
     });
 
+    it('an evaluation and the step beside it ask one after the other, each for its own decision', async () => {
+      const { writeRunFile } = world.deps.store;
+      let writable = false;
+      world.deps.store.writeRunFile = async (runId, path, bytes) => {
+        if (!writable && path === 'metrics/1-validation.json') throw new GauntletError('BAD_INPUT', 'no such record');
+        return writeRunFile.call(world.deps.store, runId, path, bytes);
+      };
+      const mend = { trainPolicy: broken(2), judgeEvaluation: () => (writable = true) };
+      const handle = await start();
+      const asked: string[] = [];
+      for (const _ of Object.keys(mend)) {
+        const isNew = ({ state, failure }: RunProgress) => state === 'waiting' && !asked.includes(failure!.activity);
+        const activity = (await until(handle, isNew)).failure!.activity as keyof typeof mend;
+        asked.push(activity);
+        mend[activity]();
+        await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
+      }
+      await handle.result();
+      assert.deepEqual(asked.sort(), ['judgeEvaluation', 'trainPolicy']);
+      assert.equal((await records(handle, 'step')).length, 6);
+    });
+
     it('leaves the step out where it is told to', async () => {
       const mend = broken(2);
       const handle = await start();

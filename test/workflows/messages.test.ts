@@ -23,6 +23,9 @@ describe('what a workflow says of itself', () => {
       summaryOf('trainPolicy', { role: 'discriminator', position: POSITION }),
       summaryOf('commitCheckpoint', { stage: 2, epoch: 3 }),
       summaryOf('recordMetrics', { metrics: { kind: 'step', step: 9 } }),
+      summaryOf('generateEvaluation', { split: 'validation' }),
+      summaryOf('judgeEvaluation', { of: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
+      summaryOf('judgeEvaluation', { of: { split: 'test', checkpoint: 'base' } }),
       summaryOf('prepareRun', { runId: 'r' }),
     ];
     assert.deepEqual(lines, [
@@ -33,6 +36,9 @@ describe('what a workflow says of itself', () => {
       'stage 2 · step 7 · alternating · discriminator',
       'checkpoint of stage 2, epoch 3',
       'step at step 9',
+      'chains and tests of the validation split',
+      'checkpoint_stage_2_epoch_3',
+      'base on the test split',
       'prepareRun',
     ]);
   });
