@@ -14,52 +14,102 @@ export function digestBytes(bytes: Uint8Array | string): Digest {
  * @throws GauntletError BAD_INPUT
  */
 export function canonicalJson(value: unknown, indent = 0): string {
-  const parts: string[] = [];
-  append(value, '$', parts, indent, '\n', new Set());
-  return parts.join('');
+  return new Writer(indent).text(value);
 }
 
 export function digestJson(value: unknown): Digest {
   return digestBytes(canonicalJson(value));
 }
 
-function append(value: unknown, path: string, out: string[], indent: number, line: string, open: Set<object>): void {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string') {
-    out.push(JSON.stringify(value));
-  } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw refused(path, String(value));
-    out.push(JSON.stringify(value));
-  } else if (typeof value === 'object') {
-    if (open.has(value)) throw refused(path, 'a cycle');
-    open.add(value);
-    const isArray = Array.isArray(value);
-    const items: [string | undefined, unknown][] = isArray
-      ? Array.from(value, (item) => [undefined, item])
-      : entriesOf(value, path).map(([key, item]) => [key, item]);
-    const next = line + ' '.repeat(indent);
-    out.push(isArray ? '[' : '{');
-    items.forEach(([key, item], index) => {
-      if (index > 0) out.push(',');
-      if (indent > 0) out.push(next);
-      if (key !== undefined) out.push(JSON.stringify(key), indent > 0 ? ': ' : ':');
-      append(item, key === undefined ? `${path}[${index}]` : `${path}.${key}`, out, indent, next, open);
-    });
-    if (indent > 0 && items.length > 0) out.push(line);
-    out.push(isArray ? ']' : '}');
-    open.delete(value);
-  } else {
-    throw refused(path, value === undefined ? 'undefined' : `a ${typeof value}`);
-  }
-}
+/** JSON.stringify writes whatever has its keys in order already; by hand it would take ten times as long. */
+class Writer {
+  private readonly open: object[] = []; // around the present value, from the outermost
+  private readonly path: (string | number)[] = []; // of the present value
+  private readonly line: string;
 
-function entriesOf(value: object, path: string): [string, unknown][] {
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw refused(path, `an instance of ${value.constructor?.name ?? 'a class'}`);
+  constructor(private readonly indent: number) {
+    this.line = `\n${' '.repeat(indent)}`;
   }
-  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-}
 
-function refused(path: string, what: string): GauntletError {
-  return new GauntletError('BAD_INPUT', `${path} holds ${what}, which JSON cannot carry`);
+  text(value: unknown): string {
+    return this.reordered(value) ?? JSON.stringify(value, null, this.indent);
+  }
+
+  /** The text of what holds keys out of order; undefined where JSON.stringify gives it. */
+  private reordered(value: unknown): string | undefined {
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;
+    if (typeof value === 'number') {
+      if (Number.isFinite(value)) return undefined;
+      throw this.refused(String(value));
+    }
+    if (typeof value !== 'object') throw this.refused(value === undefined ? 'undefined' : `a ${typeof value}`);
+    if (this.open.includes(value)) throw this.refused('a cycle');
+    this.open.push(value);
+    const text = Array.isArray(value) ? this.array(value) : this.object(value as Record<string, unknown>);
+    this.open.pop();
+    return text;
+  }
+
+  private array(items: unknown[]): string | undefined {
+    let texts: Map<number, string> | undefined; // of those out of order
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
+      if (typeof item === 'number' && Number.isFinite(item)) continue; // token ids
+      this.path.push(i);
+      const text = this.reordered(item);
+      this.path.pop();
+      if (text !== undefined) {
+        texts ??= new Map();
+        texts.set(i, text);
+      }
+    }
+    return (
+      texts &&
+      this.joined(
+        '[',
+        items.map((item, i) => texts.get(i) ?? this.plain(item)),
+        ']',
+      )
+    );
+  }
+
+  private object(fields: Record<string, unknown>): string | undefined {
+    const prototype = Object.getPrototypeOf(fields);
+    if (prototype !== Object.prototype && prototype !== null)
+      throw this.refused(`an instance of ${fields.constructor?.name ?? 'a class'}`);
+    const keys = Object.keys(fields);
+    let isOrdered = true;
+    for (let i = 1; i < keys.length && isOrdered; i++) isOrdered = keys[i - 1]! < keys[i]!;
+    if (!isOrdered) keys.sort();
+    let texts: Map<string, string> | undefined;
+    for (const key of keys) {
+      this.path.push(key);
+      const text = this.reordered(fields[key]);
+      this.path.pop();
+      if (text !== undefined) {
+        texts ??= new Map();
+        texts.set(key, text);
+      }
+    }
+    if (isOrdered && texts === undefined) return undefined;
+    const colon = this.indent > 0 ? ': ' : ':';
+    const parts = keys.map((key) => JSON.stringify(key) + colon + (texts?.get(key) ?? this.plain(fields[key])));
+    return this.joined('{', parts, '}');
+  }
+
+  private plain(value: unknown): string {
+    return JSON.stringify(value, null, this.indent);
+  }
+
+  /** A line break never stands inside of a string. */
+  private joined(open: string, parts: string[], close: string): string {
+    if (this.indent === 0) return open + parts.join(',') + close;
+    const { line } = this;
+    return `${open}${line}${parts.map((part) => part.replaceAll('\n', line)).join(`,${line}`)}\n${close}`;
+  }
+
+  private refused(what: string): GauntletError {
+    const path = this.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
+    return new GauntletError('BAD_INPUT', `$${path} holds ${what}, which JSON cannot carry`);
+  }
 }

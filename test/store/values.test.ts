@@ -31,6 +31,42 @@ describe('canonical JSON', () => {
     );
   });
 
+  it('is the text that sorting keys and writing every part by hand gives, whatever order they came in', () => {
+    const byHand = (value: unknown): string => {
+      if (Array.isArray(value)) return `[${value.map(byHand).join(',')}]`;
+      if (value === null || typeof value !== 'object') return JSON.stringify(value);
+      const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+      return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${byHand(field)}`).join(',')}}`;
+    };
+    const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.nat(200).map(String)); // 10 before 9, as text
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.oneof(fc.constantFrom(null, true), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), key),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 5 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, (value) => {
+        const text = canonicalJson(value);
+        assert.equal(text, byHand(value));
+        assert.equal(byHand(JSON.parse(canonicalJson(value, 2))), text);
+      }),
+      { numRuns: 200 },
+    );
+    const nested = { b: { d: [{ z: [], y: 1 }], c: {} }, a: [] };
+    const sorted = { a: [], b: { c: {}, d: [{ y: 1, z: [] }] } };
+    assert.equal(canonicalJson(nested, 2), JSON.stringify(sorted, null, 2));
+  });
+
+  it('of several faults the first in the order of keys is told', () => {
+    assert.throws(
+      () => canonicalJson({ b: undefined, a: [{}, { z: 1n, y: [Number.NaN] }] }),
+      refusal('BAD_INPUT', '$.a[1].y[0]'),
+    );
+  });
+
   it('refuses what JSON would lose, with its path', () => {
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
