@@ -1,30 +1,16 @@
-// What workflows call for the longest parts of a step. Each is a row of memoised activities in one: an attempt that
-// follows a killed one takes what is finished from the store, and the history holds one activity instead of many.
-import type { Stage } from '../core/schema/chain.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import { stepMetrics } from '../core/stepMetrics.js';
 import type { Digest } from '../store/store.js';
-import { evaluations } from './evaluation.js';
+import { chainsOf } from './chains.js';
+import { evaluations, type GenerateEvaluationInput, type GenerateEvaluationOutput } from './evaluation.js';
 import type {
   ComputeRewardsInput,
-  GenerateReasoningInput,
-  GenerateReasoningOutput,
   ScoreOldPolicyInput,
   Timed,
   UpdatePolicyInput,
   UpdatePolicyOutput,
 } from './types.js';
 import type { Units } from './units.js';
-
-export interface GenerateChainsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
-  stages: Stage[]; // of a chain, in order
-  /** Of a training batch: tests of one chain of each problem at all stages, by the discriminator. */
-  tests?: { samples: number; adapter: Digest } | undefined;
-}
-/** Tokens and seconds are of chains and tests. */
-export interface GenerateChainsOutput extends GenerateReasoningOutput {
-  tests?: Digest;
-}
 
 /** Scoring and updating know the same policy. */
 interface TrainOnTrajectories
@@ -39,6 +25,12 @@ interface TrainOnRollout
   sampledTokens: number;
   generationSeconds: number;
   rolloutSeconds: number; // generation included
+  /** At the end of an epoch; the adapter of a role that is not given is the one just trained. */
+  evaluation?:
+    | (Omit<GenerateEvaluationInput, 'run' | 'adapters'> & {
+        adapters: Partial<NonNullable<GenerateEvaluationInput['adapters']>>;
+      })
+    | undefined;
 }
 
 export type TrainPolicyInput = TrainOnTrajectories | TrainOnRollout;
@@ -46,6 +38,7 @@ export type TrainPolicyInput = TrainOnTrajectories | TrainOnRollout;
 export interface TrainPolicyOutput extends UpdatePolicyOutput {
   memory?: Digest;
   metrics?: StepMetrics; // on record
+  evaluation?: Timed<GenerateEvaluationOutput>; // that was asked for
 }
 
 export function composites(units: Units) {
@@ -58,46 +51,28 @@ export function composites(units: Units) {
   }
 
   async function trainOnRollout(input: TrainOnRollout): Promise<Timed<TrainPolicyOutput>> {
-    const { run, role, position, state, learningRate, verdicts, chains, tests, memory, ...counts } = input;
+    const { run, role, position, state, learningRate, verdicts, chains, tests, memory, evaluation, ...counts } = input;
     const rewarded = await units.computeRewards({ run, role, position, verdicts, chains, tests, memory });
     const { trajectories } = rewarded;
     const updated = await trainOnTrajectories({ run, role, position, state, learningRate, trajectories });
     const artifacts = { config: run.config, problems: run.problems, verdicts, chains, tests, memory, trajectories };
     const metrics = stepMetrics({ ...counts, position, role, learningRate, rewarded, updated, artifacts });
     await units.recordMetrics({ run, metrics });
-    return { ...updated, memory: rewarded.memory, metrics };
+    const trained = { ...updated, memory: rewarded.memory, metrics };
+    if (evaluation === undefined) return trained;
+    const { adapter } = updated.state;
+    const adapters = { generator: adapter, discriminator: adapter, ...evaluation.adapters };
+    return { ...trained, evaluation: await evaluating.generateEvaluation({ run, ...evaluation, adapters }) };
   }
 
-  /** The stage chain: every stage appends one turn to each chain of the batch. `truncated` is that of the last one. */
-  async function generateChains({
-    stages,
-    tests,
-    ...input
-  }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
-    let done: Timed<GenerateReasoningOutput> | undefined;
-    for (const stage of stages) {
-      const turn = await units.generateReasoning({ ...input, stage, ...(done && { chains: done.chains }) });
-      done = {
-        ...turn,
-        tokens: turn.tokens + (done?.tokens ?? 0),
-        seconds: turn.seconds + (done?.seconds ?? 0),
-      };
-    }
-    const { chains, tokens, seconds } = done!;
-    if (tests === undefined) return done!;
-    const { run, batch } = input;
-    const position = batch.kind === 'train' ? batch.position : undefined;
-    const targets = { kind: 'all-stages', chains, ...(position && { position }) } as const;
-    const written = await units.generateTests({ run, targets, ...tests });
-    return { ...done!, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
-  }
-
+  const generateChains = chainsOf(units);
+  const evaluating = evaluations(units, generateChains);
   return {
-    ...evaluations(units, generateChains),
+    ...evaluating,
 
     generateChains,
 
-    /** Old log-probs of the trajectories, then PPO on them; of a rollout its rewards first and its record last. */
+    /** Old log-probs of the trajectories, then PPO on them; of a rollout its rewards first and its record last, and where its epoch ends what the models write for the evaluation. */
     trainPolicy: (input: TrainPolicyInput): Promise<Timed<TrainPolicyOutput>> =>
       'trajectories' in input ? trainOnTrajectories(input) : trainOnRollout(input),
   };

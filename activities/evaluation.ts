@@ -4,7 +4,7 @@ import { checkpointScore } from '../core/rl/scores.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import type { Digest } from '../store/store.js';
-import type { GenerateChainsInput } from './composites.js';
+import type { GenerateChainsInput } from './chains.js';
 import type { ChainBatch, CommitCheckpointInput, GenerateReasoningOutput, RunRef, Timed } from './types.js';
 import type { Units } from './units.js';
 

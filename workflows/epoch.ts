@@ -1,7 +1,7 @@
 // The end of an epoch: an evaluation on the validation split, and a checkpoint.
 import type { PlannedStep } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
-import type { RunContext, TrainingState } from './state.js';
+import type { RunContext, TrainingState, WrittenEvaluation } from './state.js';
 import { evaluate } from './steps/evaluation.js';
 
 /** Where in the schedule a checkpoint lies. Stage 0 is the beginning. */
@@ -11,6 +11,7 @@ export interface Mark {
   next: number; // index of the next step in the stage's plan
   plan?: PlannedStep[] | undefined;
   fresh?: boolean; // nothing has been trained yet: the base model
+  written?: WrittenEvaluation | undefined; // with the epoch's last step
 }
 
 /** Where it stands without the verdict, and what the verdict makes of that. */
@@ -21,11 +22,11 @@ export interface ClosedEpoch {
 
 /** Evaluates on the validation split, commits the checkpoint, and keeps the best (the earliest of equal ones). */
 export async function closeEpoch(context: RunContext, state: TrainingState, mark: Mark): Promise<ClosedEpoch> {
-  const { stage, epoch, next, plan, fresh } = mark;
+  const { stage, epoch, next, plan, fresh, written } = mark;
   const { step, policy, memory } = state;
   const { base, verdict } = await evaluate(context, {
     of: { split: 'validation', checkpoint: { stage, epoch, step, state: policy, memory, next, plan } },
-    ...{ policy: fresh ? undefined : policy, greedy: false, base: state.base },
+    ...{ policy: fresh ? undefined : policy, greedy: false, base: state.base, written },
   });
   const known = verdict.then(({ rates, score }) => (now: TrainingState): TrainingState => {
     const name = checkpointName(stage, epoch);

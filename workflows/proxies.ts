@@ -61,11 +61,13 @@ interface Described {
   batch?: ChainBatch;
   targets?: TestTargets;
   metrics?: RunMetrics;
+  evaluation?: object;
 }
 
 /** One line in the Web UI for each activity of a history. */
 export function summaryOf(name: keyof Acts, input: object): string {
-  const { stage, epoch, split, of, role, per, suite, position, batch, targets, metrics } = input as Described;
+  const { stage, epoch, split, of, role, per, suite, position, batch, targets, metrics, evaluation } =
+    input as Described;
   const trained = batch?.kind === 'train' ? batch : undefined;
   const evaluated = batch?.kind === 'evaluation' ? batch : undefined;
   const at = position ?? trained?.position ?? (targets?.kind === 'evaluation' ? undefined : targets?.position);
@@ -79,6 +81,7 @@ export function summaryOf(name: keyof Acts, input: object): string {
       (of.split === 'test'
         ? `${of.checkpoint} on the test split`
         : checkpointName(of.checkpoint.stage, of.checkpoint.epoch)),
+    evaluation && 'and chains and tests of the validation split',
     targets && `tests (${targets.kind})`,
     suite && `${suite} suite by ${per}`,
     metrics && `${metrics.kind} at step ${metrics.step}`,

@@ -10,7 +10,13 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { Acts } from './acts.js';
 import { closeEpoch } from './epoch.js';
-import { completed, type ProgressUpdate, type StepOutcome, type TrainingState } from './state.js';
+import {
+  completed,
+  type ProgressUpdate,
+  type StepOutcome,
+  type TrainingState,
+  type WrittenEvaluation,
+} from './state.js';
 import { discriminatorStep } from './steps/discriminatorStep.js';
 import { generatorStep } from './steps/generatorStep.js';
 
@@ -114,8 +120,9 @@ class StageRun {
     const { step } = this.at.state;
     const learningRate = config.ppo.learningRate * learningRateFactor(step + 1, countSteps(config), config.ppo);
     const position = { stage, ...planned };
-    const { joined = true } = this.hooks;
-    const context = { acts: this.acts, run, config, position, learningRate, joined };
+    const { joined = true, shortEpochs } = this.hooks;
+    const closes = endsEpoch(planOf(this.at), this.at.next);
+    const context = { acts: this.acts, run, config, position, learningRate, closes, joined, shortEpochs };
     let outcome: StepOutcome | undefined;
     try {
       outcome = await STEPS[planned.role](context, this.at.state);
@@ -124,14 +131,14 @@ class StageRun {
       await this.record({ action: 'skip', reason: error.reason, at: this.now() });
     }
     if (outcome !== undefined) this.keep(outcome, planned);
-    await this.advance(planned);
+    await this.advance(planned, outcome?.written);
     if (outcome !== undefined) await this.report(planned, outcome);
   }
 
-  private async advance({ epoch }: PlannedStep): Promise<void> {
+  private async advance({ epoch }: PlannedStep, written?: WrittenEvaluation): Promise<void> {
     const ends = endsEpoch(planOf(this.at), this.at.next);
     this.at = { ...this.at, next: this.at.next + 1 };
-    if (ends) await this.closeEpoch(epoch);
+    if (ends) await this.closeEpoch(epoch, written);
   }
 
   /** What was asked here before the run was started again holds, and is on record. True: the next step was left out. */
@@ -247,13 +254,13 @@ class StageRun {
     this.at = { ...this.at, stopped: reason };
   }
 
-  private async closeEpoch(epoch: number): Promise<void> {
+  private async closeEpoch(epoch: number, written?: WrittenEvaluation): Promise<void> {
     const { run, config, state, stage, next, plan } = this.at;
     if (state.closedAt === state.step) return; // every step since was left out
     await this.verdict; // one evaluation at a time
     const { shortEpochs } = this.hooks;
     const context = { acts: this.acts, run, config, shortEpochs };
-    const closed = await closeEpoch(context, this.at.state, { stage, epoch, next, plan });
+    const closed = await closeEpoch(context, this.at.state, { stage, epoch, next, plan, written });
     this.at = { ...this.at, state: closed.state };
     this.verdict = closed.verdict.then(async (known) => {
       this.at = { ...this.at, state: known(this.at.state) };

@@ -1,5 +1,6 @@
 // What a run carries from step to step: digests and figures, small enough for any workflow input.
-import type { PolicyState, Position, RunRef } from '../activities/types.js';
+import type { GenerateEvaluationOutput } from '../activities/evaluation.js';
+import type { PolicyState, Position, RunRef, Timed } from '../activities/types.js';
 import type { Spending } from '../core/control.js';
 import { type Role, STAGES } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -49,10 +50,13 @@ export interface RunContext {
   shortEpochs?: boolean | undefined;
 }
 
+export type WrittenEvaluation = Timed<GenerateEvaluationOutput>;
+
 export interface StepContext extends RunContext {
   joined: boolean; // a step is few long activities; false for a stage that began when it was many
   position: Position;
   learningRate: number;
+  closes: boolean; // the step is the last of its epoch
 }
 
 export interface StepOutcome {
@@ -60,6 +64,7 @@ export interface StepOutcome {
   memory: string;
   metrics: StepMetrics;
   cost: Spending;
+  written?: WrittenEvaluation | undefined; // by the models, where the step ended its epoch
 }
 
 /** What changes while a run goes on. */

@@ -5,8 +5,9 @@
 import type { JudgeEvaluationInput, JudgeEvaluationOutput } from '../../activities/evaluation.js';
 import type { PolicyState, Timed } from '../../activities/types.js';
 import { checkpointScore } from '../../core/rl/scores.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRates } from '../../core/schema/run.js';
-import type { RunContext } from '../state.js';
+import type { RunContext, WrittenEvaluation } from '../state.js';
 import { type Sampled, sampleChains } from './sampling.js';
 
 export interface Evaluation {
@@ -14,6 +15,7 @@ export interface Evaluation {
   policy: PolicyState | undefined; // absent: the base model
   greedy: boolean;
   base?: string | undefined; // digest of the base model's chains on the split, where they are known
+  written?: WrittenEvaluation | undefined; // by the models already, with the epoch's last step
 }
 
 export type Judged = Timed<JudgeEvaluationOutput>;
@@ -28,25 +30,33 @@ export function evaluate(context: RunContext, evaluation: Evaluation): Promise<E
   return context.shortEpochs === false ? inMany(context, evaluation) : inTwo(context, evaluation);
 }
 
-const problemsOf = ({ config: { evaluation } }: RunContext, { of }: Evaluation): number =>
-  of.split === 'test' ? evaluation.testProblems : evaluation.problems;
+const problemsOf = ({ evaluation }: RunConfig, split: 'validation' | 'test'): number =>
+  split === 'test' ? evaluation.testProblems : evaluation.problems;
 
-async function inTwo(context: RunContext, evaluation: Evaluation): Promise<Evaluated> {
-  const { acts, run, config } = context;
+/** What the models are to write on the validation split at the end of an epoch. */
+export function ofEpoch({ config }: Pick<RunContext, 'config'>, base: string | undefined) {
+  const problems = problemsOf(config, 'validation');
+  return { split: 'validation', problems, stages: config.stages, greedy: false, base } as const;
+}
+
+async function inTwo({ acts, run, config }: RunContext, evaluation: Evaluation): Promise<Evaluated> {
   const { of, policy, greedy, base } = evaluation;
-  const written = await acts.generateEvaluation({
-    ...{ run, split: of.split, problems: problemsOf(context, evaluation), stages: config.stages, greedy, base },
-    adapters: policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter },
-  });
+  const { split } = of;
+  const written =
+    evaluation.written ??
+    (await acts.generateEvaluation({
+      ...{ run, split, problems: problemsOf(config, split), stages: config.stages, greedy, base },
+      adapters: policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter },
+    }));
   return { base: written.base, verdict: acts.judgeEvaluation({ run, written, of }) };
 }
 
 /** As runs and stages did that began before there were activities for it. */
 async function inMany(context: RunContext, evaluation: Evaluation): Promise<Evaluated> {
-  const { acts, run } = context;
+  const { acts, run, config } = context;
   const { of, policy, greedy, base } = evaluation;
   const { split } = of;
-  const problems = problemsOf(context, evaluation);
+  const problems = problemsOf(config, split);
   let seconds = 0;
   const timed = <T extends { seconds: number }>(result: T): T => {
     seconds += result.seconds;

@@ -3,7 +3,8 @@ import type { PolicyState } from '../../activities/types.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import { stepMetrics } from '../../core/stepMetrics.js';
-import type { StepContext, StepOutcome, TrainingState } from '../state.js';
+import type { StepContext, StepOutcome, TrainingState, WrittenEvaluation } from '../state.js';
+import { ofEpoch } from './evaluation.js';
 
 export interface Rollout {
   verdicts: string;
@@ -27,29 +28,36 @@ export async function updateRole(
     context.config.mode === 'unified'
       ? { generator: trained.state, discriminator: trained.state }
       : { ...state.policy, [role]: trained.state };
-  const { metrics, memory } = trained;
+  const { metrics, memory, written } = trained;
   const cost = { tokens: rollout.sampledTokens, seconds: metrics.seconds, executions: rollout.executions };
-  return { policy, memory, metrics, cost };
+  return { policy, memory, metrics, cost, written };
 }
 
 interface Trained {
   state: PolicyState[Role];
   memory: string;
   metrics: StepMetrics;
+  written?: WrittenEvaluation | undefined;
 }
 
 async function inOneActivity(
-  { acts, run, position, learningRate }: StepContext,
-  { policy, step }: TrainingState,
+  context: StepContext,
+  { policy, step, base }: TrainingState,
   role: Role,
   rollout: Rollout,
 ): Promise<Trained> {
+  const { acts, run, config, position, learningRate, closes, shortEpochs } = context;
   const { verdicts, chains, tests, memory, sampledTokens, generationSeconds, seconds: rolloutSeconds } = rollout;
+  const { generator, discriminator } = policy;
+  // in unified mode both roles are what was trained
+  const others = role === 'generator' ? { discriminator: discriminator.adapter } : { generator: generator.adapter };
+  const adapters = config.mode === 'unified' ? {} : others;
   const trained = await acts.trainPolicy({
     ...{ run, role, position, learningRate, state: policy[role], step: step + 1 },
     ...{ verdicts, chains, tests, memory, sampledTokens, generationSeconds, rolloutSeconds },
+    ...(closes && shortEpochs !== false && { evaluation: { ...ofEpoch(context, base), adapters } }),
   });
-  return { state: trained.state, memory: trained.memory!, metrics: trained.metrics! };
+  return { state: trained.state, memory: trained.memory!, metrics: trained.metrics!, written: trained.evaluation };
 }
 
 /** As stages did that began before the three were one. */
