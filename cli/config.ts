@@ -103,7 +103,11 @@ export function checkModel(model: string): void {
   const path = join(folder, 'config.json');
   const json = readJson(path);
   parseModelConfig(json, path);
-  loadChatFormat(folder, loadTokenizer(folder), readEosTokens(folder, json));
+  const chat = loadChatFormat(folder, loadTokenizer(folder), readEosTokens(folder, json));
+  chat.openingTokens([
+    { role: 'system', content: 'rules' },
+    { role: 'user', content: 'task' },
+  ]);
 }
 
 /** `--set a.b=1 --set c=x` as nested fields; values are JSON where they parse as JSON, else text. */

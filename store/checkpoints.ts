@@ -104,16 +104,36 @@ export async function loadCheckpoint(store: Store, runId: string, which: string)
   const metadata = await readMetadata(store, runId, name);
   if (metadata === undefined) {
     if (pointed) throw refused(runId, name, [`${METADATA} is missing, but checkpoint_${which} names it`]);
-    const { problem } = await checkRecord(store, runId, at(name, METADATA)); // a lost one has left its digest
-    if (problem) throw refused(runId, name, [`${METADATA} is missing`]);
-    const way = `list them with: npx gauntlet checkpoints list --run ${runId}`;
-    throw new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}; ${way}`);
+    if (!(await isNone(store, runId, name))) throw refused(runId, name, [`${METADATA} is missing`]);
+    throw await noSuch(store, runId, name);
   }
   if (typeof metadata === 'string') throw refused(runId, name, [metadata]);
   const files = new Map<string, Uint8Array>();
   const problems = await checkFiles(store, runId, metadata, files);
-  if (problems.length > 0) throw refused(runId, name, problems);
-  return { metadata, files };
+  if (problems.length === 0) return { metadata, files };
+  if (await isNone(store, runId, name)) throw await noSuch(store, runId, name); // given up while it was being read
+  throw refused(runId, name, problems);
+}
+
+/** Never written, or given up; a lost one has left its digest. */
+async function isNone(store: Store, runId: string, name: string): Promise<boolean> {
+  if ((await readMetadata(store, runId, name)) !== undefined) return false;
+  return (await checkRecord(store, runId, at(name, METADATA))).problem === undefined;
+}
+
+async function noSuch(store: Store, runId: string, name: string): Promise<GauntletError> {
+  const near = nearest(await listCheckpoints(store, runId), name);
+  const way = `list them with: npx gauntlet checkpoints list --run ${runId}`;
+  const hint = near === undefined ? way : `the nearest is ${near}; ${way}`;
+  return new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}; ${hint}`);
+}
+
+/** The last one before that place in the schedule, else the first one after it. */
+function nearest(checkpoints: readonly CheckpointMetadata[], name: string): string | undefined {
+  const [stage, epoch] = (/^checkpoint_stage_(\d)_epoch_(\d{1,6})$/.exec(name) ?? []).slice(1).map(Number);
+  if (stage === undefined || epoch === undefined) return undefined;
+  const isBefore = (at: CheckpointMetadata): boolean => at.stage < stage || (at.stage === stage && at.epoch < epoch);
+  return (checkpoints.findLast(isBefore) ?? checkpoints[0])?.name;
 }
 
 export async function readPointer(

@@ -123,6 +123,18 @@ export async function createSchedule(client: Client, flags: Timing, input: RunCo
   }
 }
 
+/** By the schedule's own policy: one that was started beside it would not hold the next one back. */
+async function trigger(client: Client, id: string): Promise<void> {
+  const schedule = client.schedule.getHandle(id);
+  const { policies, info } = await schedule.describe();
+  const [going] = info.runningActions.flatMap((action) => ('workflow' in action ? [action.workflow.workflowId] : []));
+  if (going !== undefined && policies.overlap === ScheduleOverlapPolicy.SKIP) {
+    const way = `wait for it, or end it: npx gauntlet stop ${going}`;
+    throw new GauntletError('BAD_INPUT', `schedule '${id}' leaves a start out while a run goes on: ${way}`);
+  }
+  await schedule.trigger(policies.overlap);
+}
+
 export function addSchedule(program: Command): void {
   const group = program.command('schedule').description('train by the clock');
   addNightly(group);
@@ -177,9 +189,7 @@ export function addSchedule(program: Command): void {
       );
     },
   );
-  simple('trigger', 'start a run of it now', 'starts a run', ({ client }, id) =>
-    client.schedule.getHandle(id).trigger(),
-  );
+  simple('trigger', 'start a run of it now', 'starts a run', ({ client }, id) => trigger(client, id));
   simple('pause', 'start no further run', 'is paused', ({ client }, id) => client.schedule.getHandle(id).pause());
   simple('unpause', 'go on after a pause, or after a run that failed', 'is active again', ({ client }, id) =>
     client.schedule.getHandle(id).unpause(),

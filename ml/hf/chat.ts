@@ -2,8 +2,8 @@
 // the tokens that the template puts between an answer and the next one, so that no earlier token is ever re-encoded.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Template } from '@huggingface/jinja';
 import { GauntletError } from '../../core/errors.js';
+import { ModelTemplate } from './template.js';
 import type { TextTokenizer } from './tokenizer.js';
 
 export interface ChatMessage {
@@ -16,7 +16,7 @@ const ANSWER = '\u2402answer\u2403'; // stands for an answer while the template 
 const REMEMBERED = 256;
 
 export class ChatFormat {
-  private readonly template: Template;
+  private readonly template: ModelTemplate;
   private readonly continuations = new Map<string, number[]>(); // rendering takes a millisecond, turns repeat
 
   /** @param source the Jinja text of the template. @throws {GauntletError} BAD_MODEL where it does not parse */
@@ -27,7 +27,7 @@ export class ChatFormat {
     private readonly where = 'chat template',
   ) {
     try {
-      this.template = new Template(source);
+      this.template = new ModelTemplate(source);
     } catch (cause) {
       throw new GauntletError('BAD_MODEL', `${where}: ${(cause as Error).message}`, { cause });
     }
@@ -77,10 +77,16 @@ export class ChatFormat {
 /** The template of chat_template.jinja, or of tokenizer_config.json. @throws {GauntletError} BAD_MODEL where there is none */
 export function loadChatFormat(folder: string, tokenizer: TextTokenizer, eosTokens: readonly number[]): ChatFormat {
   const path = join(folder, 'chat_template.jinja');
-  const source = existsSync(path) ? readFileSync(path, 'utf8') : defaultTemplate(tokenizer.config.chat_template);
+  const isOwnFile = existsSync(path);
+  const source = isOwnFile ? readFileSync(path, 'utf8') : defaultTemplate(tokenizer.config.chat_template);
   if (source === undefined)
     throw new GauntletError('BAD_MODEL', `${folder}: no chat_template in tokenizer_config.json`);
-  return new ChatFormat(source, tokenizer, eosTokens, `${folder}: chat template`);
+  return new ChatFormat(
+    source,
+    tokenizer,
+    eosTokens,
+    `${isOwnFile ? path : join(folder, 'tokenizer_config.json')}: chat template`,
+  );
 }
 
 /** A template may be one text, or a list of named ones of which `default` is meant. */

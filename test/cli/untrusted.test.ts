@@ -107,6 +107,17 @@ describe('what comes from others', function () {
     });
   });
 
+  it('a model whose chat template loops for ever, before anything is started with it', async () => {
+    const model = join(await temporaryFolder(), 'model');
+    await cp('data/tiny-model', model, { recursive: true });
+    const loop = '{% for a in range(1000000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}';
+    await writeFile(join(model, 'chat_template.jinja'), loop);
+    const line = /model\/chat_template\.jinja: chat template: rendering it takes too much work.*\[BAD_MODEL\]/;
+    await refuses(['train', '--model', model, '--store', await temporaryFolder()], line);
+    const rows = await temporaryFolder({ 'rows.jsonl': '{"messages":[{"role":"user","content":"x"}]}\n' });
+    await refuses(['model', 'generate', '--model', model, '--input', join(rows, 'rows.jsonl')], line);
+  });
+
   it('files with JSON that has no bottom', async () => {
     const folder = await temporaryFolder({
       'problems.json': `[{"id":"x","description":"d","function_signature":"def f(x):","baseline_tests":[[${BOTTOMLESS},1]],"reference_solution":"def f(x): return x"}]`,

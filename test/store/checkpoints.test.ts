@@ -8,6 +8,7 @@ import {
   listCheckpoints,
   loadCheckpoint,
   readPointer,
+  removeCheckpoint,
   verifyCheckpoints,
 } from '../../store/checkpoints.js';
 import { createRun } from '../../store/runs.js';
@@ -132,6 +133,34 @@ describe('checkpoints', () => {
         [{ name: NAME, committed: false }],
       );
       await assert.rejects(loadCheckpoint(store, 'r', '../../../etc'), refusal('BAD_INPUT'));
+    }));
+
+  it('one that was given up, even while it is being read, is refused with the nearest that there is', () =>
+    withStore(async (store) => {
+      const name = (stage: number, epoch: number): string => `checkpoint_stage_${stage}_epoch_${epoch}`;
+      for (const [step, epoch] of [2, 4, 6].entries()) await commit(store, { epoch, step });
+      const none = (asked: string, near: string) =>
+        assert.rejects(
+          loadCheckpoint(store, 'r', asked),
+          refusal('NOT_FOUND', `no checkpoint ${asked}; the nearest is ${near}; list them with: npx gauntlet`),
+        );
+      await removeCheckpoint(store, 'r', name(1, 4));
+      await none(name(1, 4), name(1, 2));
+      await none(name(1, 1), name(1, 2));
+      await none(name(3, 1), name(1, 6));
+      await assert.rejects(
+        loadCheckpoint(store, 'r', 'checkpoint_stage_x'),
+        refusal('NOT_FOUND', 'checkpoint_stage_x; list them'),
+      );
+      const thinned: Store = Object.create(store);
+      thinned.readRunFile = async (run, path) => {
+        if (path.endsWith('adapter_config.json')) await removeCheckpoint(store, 'r', name(1, 6));
+        return store.readRunFile(run, path);
+      };
+      await assert.rejects(
+        loadCheckpoint(thinned, 'r', name(1, 6)),
+        refusal('NOT_FOUND', `no checkpoint ${name(1, 6)}; the nearest is ${name(1, 2)}`),
+      );
     }));
 
   it('a good run verifies without a problem', () =>

@@ -1,22 +1,26 @@
 // A run whose history grows long goes on in a new one, wherever it stands: a server that suggests it early shows it.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { WorkflowHandle } from '@temporalio/client';
+import { ScheduleOverlapPolicy, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { createActivities } from '../../activities/index.js';
 import { historiesOf } from '../../bench/orchestration/histories.js';
+import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
 import { resumeRun } from '../../cli/resuming.js';
 import { inputOf } from '../../cli/training.js';
+import { GauntletError } from '../../core/errors.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
 import type { ControlMetrics, RunMetrics } from '../../core/schema/metrics.js';
 import { type RunProgress, type RunResult, runProgressSchema } from '../../core/schema/run.js';
-import { listCheckpoints } from '../../store/checkpoints.js';
+import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { readControls, readMetrics, readRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { type PipelineHooks, runPipeline } from '../../workflows/pipeline.js';
+import { inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { payloadSizes, record } from './golden.js';
-import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
+import { findable, needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
 /** Suggested after so many events: the preparation alone has more, and a step of the run six. */
 const EVENTS = 50;
@@ -44,7 +48,7 @@ describe('a run whose history is long', function () {
 
   before(async function () {
     needTemporal(this);
-    host = await startServer({ dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': EVENTS } });
+    host = findable(await startServer({ dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': EVENTS } }));
     world = await doubles();
     workers = await workersOver(host.server, world);
   });
@@ -53,6 +57,8 @@ describe('a run whose history is long', function () {
     await host?.close();
     if (world) await rm(world.folder, { recursive: true, force: true });
   });
+  let free = (): void => undefined; // whatever is held when a test ends
+  afterEach(() => free());
   beforeEach(() => {
     id = `long-${++count}`;
     run = { ...TEMPLATE, seed: 100 + count }; // on one store: nothing is to be there beforehand
@@ -83,20 +89,22 @@ describe('a run whose history is long', function () {
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }
-  /** The `n`th update waits until it is released. */
-  function held(n: number): { reached: Promise<void>; release(): void } {
+  /** The `n`th update waits until it is released; what is given then comes in its place. */
+  function held(n: number, instead?: () => never): { reached: Promise<void>; release(): void } {
     const { applyUpdate } = world.engine;
     let calls = 0;
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
       release = resolve;
     });
+    free = release;
     const reached = new Promise<void>((resolve) => {
       world.engine.applyUpdate = async (...given: Parameters<typeof applyUpdate>) => {
         if (++calls === n) {
           world.engine.applyUpdate = applyUpdate;
           resolve();
           await gate;
+          instead?.();
         }
         return applyUpdate.apply(world.engine, given);
       };
@@ -200,5 +208,73 @@ describe('a run whose history is long', function () {
     const expected = await undisturbed();
     assert.deepEqual(result.digests, expected.result.digests);
     assert.deepEqual(await bytesOf(world.deps.store, id), expected.bytes);
+  });
+
+  it('is one run to its schedule: the next start is left out while it goes on, then trains on from it', async () => {
+    const name = id;
+    const schedule = host.client.schedule.getHandle(name);
+    const timing = { id, cron: '0 0 1 1 *', timeZone: 'UTC', jitter: '0s', catchUp: '1d', pauseOnFailure: true };
+    const { seed: _, ...config } = run;
+    await createSchedule(
+      host.client,
+      { ...timing, overlap: ScheduleOverlapPolicy.SKIP },
+      scheduledInput(id, config as RunConfigInput, false),
+    );
+    type Info = Awaited<ReturnType<typeof schedule.describe>>;
+    const described = async (condition: (now: Info) => boolean): Promise<Info> => {
+      for (;;) {
+        const now = await schedule.describe();
+        if (condition(now)) return now;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    const recent = ({ info }: Info): string[] => info.recentActions.map(({ action }) => action.workflow.workflowId);
+    const going = ({ info }: Info): string[] =>
+      info.runningActions.map((action) => ('workflow' in action ? action.workflow.workflowId : ''));
+    const trigger = () => inProcess('schedule', 'trigger', name, '--store', world.folder);
+    /** As `gauntlet schedule list` has it, once the server's index does. */
+    const listed = async (condition: (row: { runs: string[]; paused: boolean }) => boolean): Promise<void> => {
+      for (;;) {
+        const { out } = await inProcess('schedule', 'list', '--json', '--store', world.folder);
+        const rows = JSON.parse(out) as { id: string; runs: string[]; paused: boolean }[];
+        if (condition(rows.find((row) => row.id === name)!)) return;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+
+    let hold = held(8);
+    assert.equal((await trigger()).code, 0);
+    await hold.reached;
+    const [first] = recent(await described((now) => recent(now).length === 1)) as [string];
+    id = first;
+    assert.ok((await executions()).run > 1);
+    await schedule.trigger(ScheduleOverlapPolicy.SKIP); // as the clock does it
+    const skipped = await described(({ info }) => info.numActionsSkippedOverlap === 1);
+    assert.deepEqual([recent(skipped), going(skipped)], [[first], [first]]);
+    const refused = await trigger();
+    assert.deepEqual([refused.code, refused.err.includes(`npx gauntlet stop ${first} `)], [1, true], refused.err);
+    await listed(({ runs, paused }) => runs.join() === first && !paused);
+    hold.release();
+    await host.client.workflow.getHandle(first).result();
+    await described((now) => going(now).length === 0);
+
+    hold = held(8, () => {
+      throw new GauntletError('BAD_ADAPTER', 'the disk ate it');
+    });
+    assert.equal((await trigger()).code, 0);
+    const [, second] = recent(await described((now) => recent(now).length === 2)) as [string, string];
+    await hold.reached;
+    const { store } = world.deps;
+    assert.equal((await readRun(store, second)).origin?.run, first);
+    const adapter = async (of: string, checkpoint: string) =>
+      (await loadCheckpoint(store, of, checkpoint)).metadata.files['generator/adapter_model.safetensors'];
+    assert.equal(await adapter(second, 'checkpoint_stage_0_epoch_0'), await adapter(first, 'best'));
+    id = second;
+    assert.ok((await executions()).run > 1);
+    hold.release();
+    await assert.rejects(host.client.workflow.getHandle(second).result(), WorkflowFailedError);
+    await described(({ state }) => state.paused); // not by the end of its first part, but by how it ended
+    await listed(({ runs, paused }) => runs.join() === [first, second].join() && paused);
+    await schedule.delete();
   });
 });

@@ -158,6 +158,42 @@ describe('gauntlet resume', function () {
     assert.equal((await readControls(world.deps.store, id)).length, 1);
   });
 
+  it('of one that ended between the decision to leave a step out and doing so asks again', async () => {
+    const fault = broken(2);
+    const { store } = world.deps;
+    const { writeRunFile } = store;
+    let release = (): void => undefined;
+    const reached = new Promise<void>((resolve) => {
+      store.writeRunFile = async (...given) => {
+        if (!given[1].includes('control')) return writeRunFile.apply(store, given);
+        store.writeRunFile = writeRunFile;
+        resolve();
+        await new Promise<void>((go) => {
+          release = go;
+        });
+        throw new GauntletError('BAD_INPUT', 'the run has ended');
+      };
+    });
+    const handle = await start();
+    await until(handle, 'waiting');
+    assert.equal((await resume('skip')).said, 'leaves out the step of trainPolicy');
+    await reached; // it is about to be put on record
+    await handle.terminate('by hand');
+    assert.equal((await resume()).joined.how, 'restarted');
+    release();
+    await until(host.client.workflow.getHandle(id), 'waiting');
+    assert.deepEqual(await readControls(store, id), []);
+    fault.mend();
+    assert.equal((await resume('skip')).said, 'leaves out the step of trainPolicy');
+    await completed();
+    const steps = (await readMetrics<RunMetrics>(store, id)).filter(({ kind }) => kind === 'step');
+    assert.equal(steps.length, 3);
+    assert.deepEqual(
+      (await readControls(store, id)).map(({ action }) => action),
+      ['skip'],
+    );
+  });
+
   it('of a paused run ends the pause, and says so of one that goes on or has finished', async () => {
     const hold = held(1);
     const handle = await start();

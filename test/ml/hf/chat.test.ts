@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Template } from '@huggingface/jinja';
 import { packageRoot } from '../../../data/paths.js';
 import { ChatFormat, type ChatMessage, loadChatFormat } from '../../../ml/hf/chat.js';
+import { dateText, ModelTemplate } from '../../../ml/hf/template.js';
 import { loadTokenizer, makeTokenizer } from '../../../ml/hf/tokenizer.js';
 
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
@@ -91,5 +93,87 @@ describe('chat template', () => {
     };
     const tokenizer = makeTokenizer(json, config);
     assert.deepEqual(loadChatFormat('/nowhere', tokenizer, []).openingTokens([]), [1, 0]);
+  });
+});
+
+describe('a template that anybody may have written', function () {
+  this.timeout(60_000);
+  const MESSAGES = [
+    { role: 'system', content: 'rules' },
+    { role: 'user', content: 'ask "this"' },
+    { role: 'assistant', content: ' said\nthat ' },
+  ];
+  const render = (source: string, messages: object[] = MESSAGES): string =>
+    new ModelTemplate(source).render({ messages, bos_token: '<s>', add_generation_prompt: true });
+
+  it('is rendered as the library renders it', () => {
+    for (const source of [
+      "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m['content'] | trim }}{% if loop.last %}!{% endif %}{% endfor %}",
+      '{% set ns = namespace(n=0) %}{% for i in range(9, 1, -2) %}{% set ns.n = ns.n + i %}{{ i }},{% endfor %}{{ ns.n }}',
+      '{{ messages | tojson(indent=2) }}{{ messages | tojson(**{"separators": (",", ":")}) }}{{ range(3) }}{{ range(2, 4) }}',
+      '{% macro say(x, y="b") %}[{{ x }}{{ y }}]{% endmacro %}{{ say(1) }}{{ say("c", y=none) }}{{ True and not False }}',
+      "{% for m in messages[1:] if m.role != 'user' %}{{ loop.index }}{{ m.content.split('\\n') | join('/') }}{% endfor %}",
+      '{% filter upper %}{{ messages[0].content ~ 1.0 ~ true }}{{ none }}{{ nothing }}{% endfilter %}{{ nothing is defined }}',
+      '{%- if add_generation_prompt %}\n  {{- "<assistant>" }}\n{%- endif %}\n{{ strftime_now("%Y %m %d") }}',
+    ]) {
+      const library = new Template(source).render({
+        messages: MESSAGES,
+        bos_token: '<s>',
+        add_generation_prompt: true,
+      });
+      assert.equal(render(source), library, source);
+    }
+    assert.equal(
+      dateText(new Date(2026, 4, 3, 7, 8), '%d %b %B %Y %m %H:%M 100%% %q'),
+      '03 May May 2026 05 07:08 100% %q',
+    );
+  });
+
+  it('that loops for ever ends with one line', () => {
+    const long = 'range(100000)';
+    for (const source of [
+      `{% for a in ${long} %}{% for b in ${long} %}{% for c in ${long} %}{% endfor %}{% endfor %}{% endfor %}`,
+      '{% set r = range %}{% for a in r(100000000000000000) %}{% endfor %}',
+      '{% for a in range(0, 1, 0.0000000001) %}{% endfor %}',
+      `{% for a in ${long} %}{% macro m() %}${'{{ a }}'.repeat(10_000)}{% endmacro %}{% endfor %}`,
+      '{% set ns = namespace() %}{% set ns.self = ns %}{{ ns }}',
+    ])
+      assert.throws(() => render(source), /^Error: rendering it takes too much work: .*chat_template\.jinja/, source);
+    assert.throws(() => render('{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}'), Error);
+    assert.throws(() => render('{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}'), Error);
+    assert.throws(() => render('{{ range(1, 2, 0) }}'), /range\(\)/);
+  });
+
+  it('that makes gigabytes ends with one line, and makes none', () => {
+    const doubled = (start: string, join: string): string =>
+      `{% set ns = namespace(x=${start}) %}{% for i in range(60) %}{% set ns.x = ${join} %}{% endfor %}{{ ns.x }}`;
+    const before = process.memoryUsage().rss;
+    for (const source of [
+      doubled("'gauntlet'", 'ns.x ~ ns.x'),
+      doubled('[1]', 'ns.x + ns.x'),
+      doubled('[1]', '[ns.x, ns.x]'),
+      doubled("{'a': 1}", "{'a': ns.x, 'b': ns.x}"),
+      doubled("'aa'", "ns.x.replace('a', ns.x)"),
+      doubled("'aa'", 'ns.x | join(ns.x)'),
+      '{{ range(1000000000) }}',
+    ])
+      assert.throws(() => render(source), /^Error: (rendering it takes too much work|it calls itself)/, source);
+    for (const wide of ['indent=400000000', "separators=('x' * 1, ', ')", "**{'indent': 400000000}"])
+      assert.throws(() => render(`{{ [[1, 2], [3, 4]] | tojson(${wide}) }}`), Error, wide);
+    assert.throws(() => render('{{ [1] | tojson(indent=33) }}'), /more than 32 characters/);
+    assert.throws(() => new ModelTemplate('x'.repeat(256 * 1024 + 1)), /longer than 256 KiB/);
+    assert.throws(() => new ModelTemplate(`a${' '.repeat(1000)}`), /thousand blanks/);
+    assert.ok(process.memoryUsage().rss - before < 2 ** 30, 'less than a gigabyte');
+  });
+
+  it('may be long, and its conversation too', () => {
+    const template = readFileSync(join(fixture, 'tokenizer_config.json'), 'utf8');
+    const source = (JSON.parse(template) as { chat_template: string }).chat_template;
+    const many = Array.from({ length: 400 }, (_, i) => ({
+      role: i % 2 === 0 ? 'user' : 'assistant',
+      content: 'word '.repeat(2000),
+    }));
+    assert.equal(render(source, many), new Template(source).render({ messages: many, add_generation_prompt: true }));
+    assert.ok(render(`${'{# why #}'.repeat(20_000)}{{ messages[0].content }}`) === 'rules');
   });
 });
