@@ -1,6 +1,6 @@
 // Rounds of executions: every contender in turn on the same programs, the order turned by one each round.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { busySeconds } from '../machine.js';
+import { busySeconds, stolenSeconds } from '../machine.js';
 import type { Peer } from '../peers/peer.js';
 import type { Ran } from '../peers/sandboxPeer.js';
 import { median } from '../results.js';
@@ -21,6 +21,7 @@ export interface SandboxFigures {
   figures: Figure[];
   failures: Partial<Record<Contender, string>>;
   foreignCores: number; // that other processes kept busy in the pauses between runs, mean
+  stolenCores?: number | undefined; // that the host of a virtual machine kept from it, mean
 }
 
 export interface MeasureConfig {
@@ -42,6 +43,7 @@ export async function measure(config: MeasureConfig): Promise<SandboxFigures> {
   const failures: SandboxFigures['failures'] = {};
   const figures: Figure[] = [];
   const foreign: number[] = [];
+  const [stolen, started] = [stolenSeconds(), performance.now()];
   const guarded = async <T>(name: Contender, work: (peer: Peer) => Promise<T>): Promise<T | undefined> => {
     try {
       return await work(peers.get(name)!);
@@ -88,7 +90,12 @@ export async function measure(config: MeasureConfig): Promise<SandboxFigures> {
   } finally {
     await Promise.all([...peers.values()].map((peer) => peer.close()));
   }
-  return { figures, failures, foreignCores: foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length) };
+  const [stolenInAll, seconds] = [stolenSeconds(), (performance.now() - started) / 1000];
+  return {
+    ...{ figures, failures },
+    foreignCores: foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length),
+    stolenCores: stolen === undefined || stolenInAll === undefined ? undefined : (stolenInAll - stolen) / seconds,
+  };
 }
 
 /** @throws Error where a verdict is not the one that the program deserves */

@@ -15,11 +15,12 @@ export interface SandboxResults extends SandboxFigures {
 const REFERENCE: Contender = 'docker'; // what runs by default
 
 export function sandboxMarkdown(results: SandboxResults): string {
-  const { machine, versions, figures, failures, foreignCores } = results;
+  const { machine, versions, figures, failures, foreignCores, stolenCores } = results;
+  const stolen = stolenCores === undefined ? '' : `, the host of this machine took ${stolenCores.toFixed(2)}`;
   const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const head =
     `\`${results.command}\`, ${results.startedAt.slice(0, 10)}: ${machine.cpu}, ${machine.cores} cores, load at start ` +
-    `${machine.loadAtStart}, others used ${foreignCores.toFixed(2)} cores in the pauses, ${Math.round(results.seconds)} s. ${named.join(', ')}.`;
+    `${machine.loadAtStart}, others used ${foreignCores.toFixed(2)} cores in the pauses${stolen}, ${Math.round(results.seconds)} s. ${named.join(', ')}.`;
   const levels = [...new Set(figures.map(({ inFlight }) => inFlight))].sort((a, b) => a - b);
   const names = (Object.keys(CONTENDERS) as Contender[]).filter((name) => figures.some((f) => f.contender === name));
   const at = (name: Contender, level: number) => figures.find((f) => f.contender === name && f.inFlight === level);

@@ -22,6 +22,8 @@ export interface DockerOptions {
 }
 
 const DEPTH = 2; // jobs ahead
+/** What pytest imports only when it runs: in pid 1 it is imported once, not in every process of tests. */
+const PYTEST_PARTS = ['_pytest.helpconfig', '_pytest.skipping', '_pytest.unittest', '_pytest.warnings'];
 const PATIENCE_MS = 60_000; // with a daemon that went away; then the fault is Temporal's to retry
 
 /** Opens the backend: removes what dead workers left, and makes the image where it is missing. */
@@ -99,7 +101,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
           memoryMb: Math.max(256, memoryMb),
           preload: packages === 'numpy' ? ['numpy'] : [],
         }),
-      tests: ({ memoryMb }) => start({ packages: 'numpy', memoryMb, preload: ['pytest', 'numpy'], guest: 'tester' }),
+      tests: ({ memoryMb }) =>
+        start({ packages: 'numpy', memoryMb, preload: ['pytest', ...PYTEST_PARTS, 'numpy'], guest: 'tester' }),
     },
   });
 

@@ -187,6 +187,7 @@ export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<Sp
         else if ('done' in message) {
           isDone = true;
           session.end();
+          program.stop().catch(() => {}); // both processes end at the same time
         } else if (message.end[0] === report.current) report.end(message.end[1], message.end[2]);
         else giveUp();
       },

@@ -142,10 +142,15 @@ describe('the figures of executions', () => {
       ),
     ];
     const machine = { cpu: 'Some CPU', cores: 2, memoryGb: 24, system: 'linux 6', loadAtStart: 0.1 };
-    const page = sandboxMarkdown({
+    const results = {
       ...{ figures, failures: { wasm: 'it is away' }, foreignCores: 0.05, machine, versions: { node: '20' } },
       ...{ command: 'npm run bench -- sandbox', startedAt: '2026-01-02T03:04:05.000Z', seconds: 61.2 },
-    });
+    };
+    const page = sandboxMarkdown(results);
+    assert.ok(
+      sandboxMarkdown({ ...results, stolenCores: 0.34 }).includes('in the pauses, the host of this machine took 0.34,'),
+    );
+    assert.ok(!page.includes('the host'));
     for (const part of ['`npm run bench -- sandbox`', 'Some CPU', 'node 20', 'Not measured: wasm (it is away)'])
       assert.ok(page.includes(part), part);
     assert.ok(page.includes('| docker | 400 (2.5 / 2.5) | 100 |'), page);

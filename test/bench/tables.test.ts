@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { CASES, type Case, selectCases, tokensOf } from '../../bench/cases.js';
 import { makeJob } from '../../bench/inputs.js';
-import { foreignCores } from '../../bench/machine.js';
+import { foreignCores, stolenSeconds } from '../../bench/machine.js';
 import { type BenchError, commandLine, parseOptions } from '../../bench/options.js';
 import {
   type BenchResults,
@@ -180,6 +180,24 @@ describe('the figures', () => {
     assert.equal(foreignCores(3, 2, 2), 0.5);
     assert.equal(foreignCores(1, 2, 1), 0);
     assert.equal(foreignCores(1, 0, 0), 0);
+  });
+
+  it('tell what the host of a virtual machine kept from it, where the system says so', () => {
+    const stat = 'cpu  100 2 300 4000 50 0 7 1250 0 0\ncpu0 50 1 150 2000 25 0 3 625 0 0\n';
+    assert.equal(
+      stolenSeconds(() => stat),
+      12.5,
+    );
+    assert.equal(
+      stolenSeconds(() => {
+        throw new Error('no such file');
+      }),
+      undefined,
+    );
+    assert.equal(
+      stolenSeconds(() => 'cpu 1 2 3\n'),
+      undefined,
+    );
   });
 });
 

@@ -171,6 +171,19 @@ def test_did_not():
     const [result] = await sandbox.runTests([testJob('def f(xs): return [2 * x for x in xs]', source)]);
     assert.deepEqual(outcomes(result!), { test_np: 'pass', test_raises: 'pass', test_did_not: 'fail' });
   });
+
+  it('what tests told before their process ended counts, though the program was not asked', async () => {
+    const source = `
+import os
+def test_a(): pass
+def test_b(): assert False
+def test_c(): os._exit(3)
+def test_d(): os.kill(os.getpid(), 9)
+def test_e(): pass
+`;
+    const runs = [(await sandbox.runTests([testJob('', source)]))[0]!, await pytest('', source)];
+    for (const run of runs) assert.deepEqual(Object.values(outcomes(run)), ['pass', 'fail', 'error', 'error', 'pass']);
+  });
 });
 
 describe('test source in WebAssembly', function () {

@@ -160,7 +160,8 @@ describe('pairs of guests', () => {
   ) => (text: string) => void;
 
   /** Guests whose sessions are played by `play`; counts those opened. */
-  function guests(play: Play) {
+  type Options = { onEnd?: (role: string, finish: () => void) => void };
+  function guests(play: Play, { onEnd = (_, finish) => finish() }: Options = {}) {
     const opened = { program: 0, tests: 0 };
     const open = async (role: 'program' | 'tests'): Promise<Guest> => {
       opened[role]++;
@@ -185,7 +186,8 @@ describe('pairs of guests', () => {
           ended.catch(() => {});
           const say = (message: object) => setImmediate(() => onText(JSON.stringify(message)));
           const hear = play(spec, say, (how) => setImmediate(() => finish(how)));
-          return { ended, send: (text) => hear(text), end: () => setImmediate(() => finish({})) };
+          const end = () => onEnd(role, () => setImmediate(() => finish({})));
+          return { ended, send: (text) => hear(text), end };
         },
       };
     };
@@ -221,6 +223,24 @@ describe('pairs of guests', () => {
       [['pass'], ['pass'], ['pass']],
     );
     assert.deepEqual(opened, { program: 1, tests: 1 });
+    await pool.close();
+  });
+
+  it('when the tests are done both processes are told to end at the same time', async () => {
+    const ended: string[] = [];
+    let finishTests = () => {};
+    const { pool } = guests((spec, say) => (spec.role === 'program' ? program(say) : tests(say)), {
+      onEnd: (role, finish) => {
+        ended.push(role);
+        if (role === 'tests') finishTests = finish;
+        else {
+          finish();
+          finishTests(); // not before the program's process has been told
+        }
+      },
+    });
+    await pool.run([job]);
+    assert.deepEqual(ended.slice(0, 2), ['tests', 'program']);
     await pool.close();
   });
 
