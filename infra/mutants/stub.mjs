@@ -6,7 +6,8 @@
  * @param {string} source
  * @param {import('./targets.mjs').Target} target
  */
-export function withStub(source, { kind, path: [name, ...keys] }) {
+export function withStub(source, { kind, path }) {
+  const [name, ...keys] = kind === 'composite' ? path.slice(0, 1) : path; // what gives the table is replaced
   const place = [name, ...keys.map((key) => `[${JSON.stringify(key)}]`)].join('');
   // A function declaration may be assigned to inside its module; a constant becomes a variable first.
   const open =
@@ -14,7 +15,7 @@ export function withStub(source, { kind, path: [name, ...keys] }) {
       ? source.replace(new RegExp(`(^|\\n)(\\s*(?:export )?)const ${name}\\b`), `$1$2let ${name}`)
       : source;
   const map = /\n\/\/# sourceMappingURL=.*\s*$/; // the lines above stay where they were, but the last line must be code
-  return `${open.replace(map, '\n')}\n${place} = (${STUBS[kind]})(${place});\n`;
+  return `${open.replace(map, '\n')}\n${place} = (${STUBS[kind]})(${place}, ${JSON.stringify(path.at(-1))});\n`;
 }
 
 // Each takes the true function and gives the stub.
@@ -43,6 +44,7 @@ const BLANK = `(original) => {
 
 const STUBS = {
   activity: '() => async () => ({})',
+  composite: '(original, key) => (...given) => ({ ...original(...given), [key]: async () => ({}) })',
   gradient: '() => ({ node }) => node.inputs.map(() => undefined)', // no gradient flows
   reward: BLANK,
   parser: BLANK,

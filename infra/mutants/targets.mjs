@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * @typedef {'activity' | 'reward' | 'gradient' | 'parser'} Kind
+ * @typedef {'activity' | 'composite' | 'reward' | 'gradient' | 'parser'} Kind
  * @typedef {{ kind: Kind, module: string, path: string[] }} Target module: path below dist; path: export, then keys
  */
 
@@ -20,12 +20,16 @@ export async function findTargets(dist) {
   return found;
 }
 
-/** Every key of createActivities() is the function of that name in the file of that name. */
+/** Every key of createActivities() is the function of that name in the file of that name, or a row of others. */
 async function activities(dist) {
   const folder = 'activities';
   const { createActivities } = await load(dist, `${folder}/index.js`);
+  const rows = existsSync(join(dist, `${folder}/composites.js`)) ? await load(dist, `${folder}/composites.js`) : {};
+  const composites = new Set(Object.keys(rows.composites?.({}) ?? {}));
   return Promise.all(
     Object.keys(createActivities({})).map(async (name) => {
+      if (composites.has(name))
+        return { kind: 'composite', module: `${folder}/composites.js`, path: ['composites', name] };
       const module = `${folder}/${name}.js`;
       if (!existsSync(join(dist, module))) throw new Error(`activity ${name} has no file ${module}`);
       if (typeof (await load(dist, module))[name] !== 'function') throw new Error(`${module} does not export ${name}`);

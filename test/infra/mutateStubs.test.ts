@@ -11,7 +11,9 @@ import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 const TOY = {
   'package.json': '{"type":"module"}',
   'dist/activities/index.js':
-    "import { count } from './count.js';\nexport const createActivities = (deps) => ({ count: (input) => count(deps, input) });\n",
+    "import { count } from './count.js';\nimport { composites } from './composites.js';\nexport const createActivities = (deps) => { const units = { count: (input) => count(deps, input) }; return { ...units, ...composites(units) }; };\n",
+  'dist/activities/composites.js':
+    'export function composites(units) { return { twice: async (input) => 2 * (await units.count(input)).length, idle: async () => 1 }; }\n',
   'dist/activities/count.js':
     'export async function count(deps, input) { return { length: input.length }; }\n//# sourceMappingURL=count.js.map',
   'dist/core/rewards/rewards.js':
@@ -26,6 +28,7 @@ import { RULES, share } from '../core/rewards/rewards.js';
 import { VJP } from '../ml/autodiff/rules.js';
 import { untested, words } from '../core/parse/words.js';
 it('counts', async () => assert.deepEqual(await createActivities({}).count('abc'), { length: 3 }));
+it('counts twice', async () => assert.equal(await createActivities({}).twice('abc'), 6));
 it('rewards', () => assert.deepEqual([RULES.plain.generator(3), RULES.plain.discriminator([1]), share(4)], [1.5, [-1], 1]));
 it('differentiates', () => assert.deepEqual(VJP.Mul({ node: { inputs: [2, 3] }, dy: 1 }), [3, 2]));
 it('parses', () => { assert.deepEqual(words('a b').words, ['a', 'b']); untested('a'); });
@@ -34,6 +37,8 @@ it('parses', () => { assert.deepEqual(words('a b').words, ['a', 'b']); untested(
 };
 const NAMES = [
   'activity activities/count:count',
+  'composite activities/composites:composites.idle',
+  'composite activities/composites:composites.twice',
   'gradient ml/autodiff/rules:VJP.Mul',
   'parser core/parse/words:untested',
   'parser core/parse/words:words',
@@ -60,11 +65,17 @@ describe('the mutation check', function () {
     const survivors = results.filter(({ killedBy }) => killedBy === undefined);
     assert.deepEqual(
       survivors.map(({ target }) => target),
-      ['parser core/parse/words:untested'],
+      ['composite activities/composites:composites.idle', 'parser core/parse/words:untested'],
     );
     assert.equal(results.find(({ target }) => target.endsWith('Mul'))?.killedBy, 'test/all.test: differentiates');
     assert.equal(lines.length, NAMES.length);
     for (const [name, text] of Object.entries(TOY)) assert.equal(readFileSync(join(root, name), 'utf8'), text, name);
+  });
+
+  it('finds the targets of this project, those of its activities that are rows of others too', async () => {
+    const names = (await findTargets(join(ROOT, 'dist'))).map(({ kind, path }) => `${kind} ${path.join('.')}`);
+    for (const name of ['activity computeRewards', 'composite composites.trainPolicy', 'parser literalTests'])
+      assert.ok(names.includes(name), name);
   });
 
   it('exits non-zero with a line for each survivor, zero without one', async () => {
