@@ -1,5 +1,5 @@
 // Which test files can notice a change of a module: those that import it, the nearest first.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 /** @returns {(target: import('./targets.mjs').Target) => string[]} test files, as paths below dist */
@@ -35,7 +35,7 @@ function distancesFrom(test, importsOf) {
 
 function readImports(dist, module) {
   const file = join(dist, module);
-  if (!existsSync(file)) return [];
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return []; // a text may look like an import
   const text = readFileSync(file, 'utf8');
   const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map(
     ([, specifier]) => specifier,

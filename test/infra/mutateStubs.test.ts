@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { relevance } from '../../infra/mutants/relevance.mjs';
 import { withStub } from '../../infra/mutants/stub.mjs';
 import { findTargets } from '../../infra/mutants/targets.mjs';
 import { mutateStubs } from '../../infra/mutate-stubs.mjs';
@@ -73,9 +74,16 @@ describe('the mutation check', function () {
   });
 
   it('finds the targets of this project, those of its activities that are rows of others too', async () => {
-    const names = (await findTargets(join(ROOT, 'dist'))).map(({ kind, path }) => `${kind} ${path.join('.')}`);
-    for (const name of ['activity computeRewards', 'composite composites.trainPolicy', 'parser literalTests'])
-      assert.ok(names.includes(name), name);
+    const testsFor = relevance(join(ROOT, 'dist'));
+    const targets = await findTargets(join(ROOT, 'dist'));
+    for (const [name, test] of [
+      ['activity computeRewards', 'test/activities/'],
+      ['composite composites.trainPolicy', 'test/activities/'],
+      ['parser literalTests', 'test/sandbox/'],
+    ] as const) {
+      const target = targets.find(({ kind, path }) => `${kind} ${path.join('.')}` === name);
+      assert.ok(target && testsFor(target).some((file) => file.startsWith(test)), name);
+    }
   });
 
   it('exits non-zero with a line for each survivor, zero without one', async () => {
