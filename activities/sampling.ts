@@ -37,7 +37,8 @@ export async function sampleTurns(
   const { contextLength, eosTokens } = engine.info;
   const asked = rows.map(({ turns, prompt, key }): GenerateRow => {
     const sampled = sampledRanges(turns);
-    return { prompt: sequenceOf(turns).concat(prompt), key, ...(sampled.length > 0 ? { sampled } : {}) };
+    const whole = sequenceOf([...turns, { promptTokens: prompt, answerTokens: [] }]);
+    return { prompt: whole, key, ...(sampled.length > 0 ? { sampled } : {}) };
   });
   const room = ({ prompt }: GenerateRow): boolean => prompt.length < contextLength;
   const sampled = asked.filter(room);
