@@ -123,6 +123,12 @@ export async function createSchedule(client: Client, flags: Timing, input: RunCo
   }
 }
 
+/** The note is somebody's reason, or the server's whole sentence. */
+export const pausedText = (note: string): string => {
+  if (note === '' || /^paused/i.test(note)) return note || 'paused';
+  return `paused: ${note}`;
+};
+
 /** By the schedule's own policy: one that was started beside it would not hold the next one back. */
 async function trigger(client: Client, id: string): Promise<void> {
   const schedule = client.schedule.getHandle(id);
@@ -182,17 +188,21 @@ export function addSchedule(program: Command): void {
               rows.map(({ id, next, paused, note, runs }) => [
                 id,
                 next,
-                paused ? `paused ${note}`.trim() : 'active',
+                paused ? pausedText(note) : 'active',
                 runs.at(-1) ?? '-',
               ]),
             ),
       );
     },
   );
-  simple('trigger', 'start a run of it now', 'starts a run', ({ client }, id) => trigger(client, id));
-  simple('pause', 'start no further run', 'is paused', ({ client }, id) => client.schedule.getHandle(id).pause());
+  simple('trigger', 'start a run of it now', 'starts a run; see it with: npx gauntlet status', ({ client }, id) =>
+    trigger(client, id),
+  );
+  simple('pause', 'start no further run', 'is paused', ({ client }, id) =>
+    client.schedule.getHandle(id).pause('by hand'),
+  );
   simple('unpause', 'go on after a pause, or after a run that failed', 'is active again', ({ client }, id) =>
-    client.schedule.getHandle(id).unpause(),
+    client.schedule.getHandle(id).unpause('by hand'),
   );
   simple('delete', 'end it; its runs stay', 'is deleted', ({ client }, id) => client.schedule.getHandle(id).delete());
   one('backfill', 'make up for the starts of a past time, one after the other')

@@ -233,10 +233,12 @@ describe('a run whose history is long', function () {
       info.runningActions.map((action) => ('workflow' in action ? action.workflow.workflowId : ''));
     const trigger = () => inProcess('schedule', 'trigger', name, '--store', world.folder);
     /** As `gauntlet schedule list` has it, once the server's index does. */
-    const listed = async (condition: (row: { runs: string[]; paused: boolean }) => boolean): Promise<void> => {
+    const listed = async (
+      condition: (row: { runs: string[]; paused: boolean; note: string }) => boolean,
+    ): Promise<void> => {
       for (;;) {
         const { out } = await inProcess('schedule', 'list', '--json', '--store', world.folder);
-        const rows = JSON.parse(out) as { id: string; runs: string[]; paused: boolean }[];
+        const rows = JSON.parse(out) as { id: string; runs: string[]; paused: boolean; note: string }[];
         if (condition(rows.find((row) => row.id === name)!)) return;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
@@ -275,6 +277,13 @@ describe('a run whose history is long', function () {
     await assert.rejects(host.client.workflow.getHandle(second).result(), WorkflowFailedError);
     await described(({ state }) => state.paused); // not by the end of its first part, but by how it ended
     await listed(({ runs, paused }) => runs.join() === [first, second].join() && paused);
+    for (const [command, paused] of [
+      ['unpause', false],
+      ['pause', true],
+    ] as const) {
+      assert.equal((await inProcess('schedule', command, name, '--store', world.folder)).code, 0);
+      await listed((row) => row.paused === paused && (!paused || row.note === 'by hand'));
+    }
     await schedule.delete();
   });
 });

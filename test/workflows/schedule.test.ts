@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
-import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
+import { createSchedule, pausedText, scheduledInput } from '../../cli/commands/schedule.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readRun } from '../../store/runs.js';
@@ -69,6 +69,11 @@ describe('a schedule', function () {
       (await loadCheckpoint(store, run, name)).metadata.files['generator/adapter_model.safetensors'];
     assert.equal(await adapter(two, 'checkpoint_stage_0_epoch_0'), await adapter(one, 'best'));
     assert.notEqual(await adapter(two, 'latest'), await adapter(one, 'latest'));
+  });
+
+  it('says why it is paused, in the server’s words or a person’s', () => {
+    const notes = ['', 'new disk', 'paused due to workflow failure: nightly'];
+    assert.deepEqual(notes.map(pausedText), ['paused', 'paused: new disk', 'paused due to workflow failure: nightly']);
   });
 
   it('is refused where its time makes no sense, and where there is one of its name', async () => {
