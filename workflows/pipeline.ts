@@ -54,7 +54,7 @@ export async function runPipeline(
   await report('evaluating');
   const { before, base, at } = now;
   const { run, config, state, stopped } = at;
-  const context: RunContext = { acts, run, config: completed(config), shortEpochs: hooks.shortEpochs };
+  const context: RunContext = { acts, run, config: completed(config), shortEpochs: hooks.shortEpochs ?? true };
   const { best } = state;
   const { rates: after } = await measure(context, state.step, best.name, best.policy, base);
   const result: RunResult = {
@@ -86,7 +86,7 @@ async function begin(
   const { origin, controls } = prepared;
   const config = completed(prepared.config);
   const run = await gated(acts, prepared, config.problems, hooks);
-  const context: RunContext = { acts, run, config, shortEpochs: hooks.shortEpochs };
+  const context: RunContext = { acts, run, config, shortEpochs: hooks.shortEpochs ?? true };
 
   await report('evaluating');
   const { rates: before, base } = await measure(context, 0, 'base', undefined);

@@ -120,7 +120,7 @@ class StageRun {
     const { step } = this.at.state;
     const learningRate = config.ppo.learningRate * learningRateFactor(step + 1, countSteps(config), config.ppo);
     const position = { stage, ...planned };
-    const { joined = true, shortEpochs } = this.hooks;
+    const { joined = true, shortEpochs = true } = this.hooks;
     const closes = endsEpoch(planOf(this.at), this.at.next);
     const context = { acts: this.acts, run, config, position, learningRate, closes, joined, shortEpochs };
     let outcome: StepOutcome | undefined;
@@ -258,21 +258,19 @@ class StageRun {
     const { run, config, state, stage, next, plan } = this.at;
     if (state.closedAt === state.step) return; // every step since was left out
     await this.verdict; // one evaluation at a time
-    const { shortEpochs } = this.hooks;
+    const { shortEpochs = true } = this.hooks;
     const context = { acts: this.acts, run, config, shortEpochs };
     const closed = await closeEpoch(context, this.at.state, { stage, epoch, next, plan, written });
     this.at = { ...this.at, state: closed.state };
     this.verdict = closed.verdict.then(async (known) => {
       this.at = { ...this.at, state: known(this.at.state) };
       const { best, validation } = this.at.state;
-      if (shortEpochs !== false)
-        await this.hooks.onProgress?.({ best: { name: best.name, score: best.score }, validation });
+      if (shortEpochs) await this.hooks.onProgress?.({ best: { name: best.name, score: best.score }, validation });
     });
-    if (shortEpochs === false) await this.verdict;
-    else
-      this.verdict.catch(() => {
-        this.failed = true; // told at the end of the step at hand
-      });
+    if (!shortEpochs) return this.verdict;
+    this.verdict.catch(() => {
+      this.failed = true; // told at the end of the step at hand
+    });
   }
 
   private async record(what: Omit<ControlMetrics, 'kind' | 'step' | 'index' | 'stage' | 'next'>): Promise<void> {

@@ -47,7 +47,7 @@ export interface RunContext {
   run: RunRef;
   config: RunConfig;
   /** An evaluation is two activities, and steps go on beside the second; false for what began when it was many. */
-  shortEpochs?: boolean | undefined;
+  shortEpochs: boolean;
 }
 
 export type WrittenEvaluation = Timed<GenerateEvaluationOutput>;

@@ -27,7 +27,7 @@ export interface Evaluated {
 }
 
 export function evaluate(context: RunContext, evaluation: Evaluation): Promise<Evaluated> {
-  return context.shortEpochs === false ? inMany(context, evaluation) : inTwo(context, evaluation);
+  return (context.shortEpochs ? inTwo : inMany)(context, evaluation);
 }
 
 const problemsOf = ({ evaluation }: RunConfig, split: 'validation' | 'test'): number =>

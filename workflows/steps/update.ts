@@ -55,7 +55,7 @@ async function inOneActivity(
   const trained = await acts.trainPolicy({
     ...{ run, role, position, learningRate, state: policy[role], step: step + 1 },
     ...{ verdicts, chains, tests, memory, sampledTokens, generationSeconds, rolloutSeconds },
-    ...(closes && shortEpochs !== false && { evaluation: { ...ofEpoch(context, base), adapters } }),
+    ...(closes && shortEpochs && { evaluation: { ...ofEpoch(context, base), adapters } }),
   });
   return { state: trained.state, memory: trained.memory!, metrics: trained.metrics!, written: trained.evaluation };
 }
