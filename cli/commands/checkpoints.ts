@@ -98,7 +98,7 @@ function addVerify(group: Command): void {
 export function verifiedText({ ok, findings, checked, notes }: Verified): string {
   const finding = ({ name, problem, help }: Finding): string => `✗ ${name}: ${problem}\n    ${help}`;
   const { runs, checkpoints, records, memos, blobs, bytes } = checked;
-  const looked = `${runs} runs, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${megabytes(bytes)})`;
+  const looked = `${runs} ${runs === 1 ? 'run' : 'runs'}, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${megabytes(bytes)})`;
   return [
     ...findings.map(finding),
     ...notes.map((note) => `- ${note}`),
