@@ -67,7 +67,7 @@ describe('gauntlet checkpoints', () => {
   it('verify passes a whole store, and names a damaged file and the way out with exit code 1', async () => {
     const whole = await checkpoints('verify');
     assert.equal(whole.code, 0);
-    assert.match(whole.out, /^✓ whole: 1 runs, 4 checkpoints and pointers, 7 records, 0 memo rows, 2 artifacts/);
+    assert.match(whole.out, /^✓ whole: 1 run, 4 checkpoints and pointers, 7 records, 0 memo rows, 2 artifacts/);
     const path = 'checkpoints/checkpoint_stage_0_epoch_0/pool.json';
     const good = await store.readRunFile('made', path);
     await store.writeRunFile('made', path, 'damaged');
@@ -77,7 +77,7 @@ describe('gauntlet checkpoints', () => {
       const line =
         /^✗ runs\/made\/checkpoints\/checkpoint_stage_0_epoch_0: pool\.json is damaged .*\n {4}go on from another/;
       assert.match(damaged.out, line);
-      assert.match(damaged.out, /\n1 damaged or missing among 1 runs/);
+      assert.match(damaged.out, /\n1 damaged or missing among 1 run,/);
     }
     const json = await checkpoints('verify', '--json');
     assert.equal(json.code, 1);
