@@ -39,6 +39,9 @@ const SLOW = 640;
 /** Of the indentation and the separators of JSON, which are repeated for every element. */
 const WIDEST = 32;
 
+/** Of every prompt, so that a run which is resumed on another day asks the same; Llama’s own templates name this one. */
+const TODAY = new Date(2024, 6, 26);
+
 const MONTHS = 'January February March April May June July August September October November December'.split(' ');
 
 export class ModelTemplate {
@@ -174,7 +177,7 @@ const functions = (work: Work) => ({
     work.spend(ELEMENT * count);
     return Array.from({ length: count }, (_, i) => start + i * step);
   },
-  strftime_now: (format: string): string => dateText(new Date(), format),
+  strftime_now: (format: string): string => dateText(TODAY, format),
 });
 
 /** As `strftime` writes it, in English on every machine. */
