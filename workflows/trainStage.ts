@@ -1,4 +1,4 @@
-// A stage as a workflow: up to ten steps a history, then it continues as new. Its state is digests and figures. Where the
+// A stage as a workflow: up to sixteen steps a history, some 800 events, then it continues as new. Its state is digests and figures. Where the
 // run itself is to continue as new, which it cannot over a stage at work, the stage ends early and is begun again.
 import {
   allHandlersFinished,
@@ -20,7 +20,8 @@ import { planOf, runStage, type StageInput } from './stage.js';
 import { completed, type ProgressUpdate } from './state.js';
 import { Waiting } from './waiting.js';
 
-const STEPS_A_HISTORY = 10;
+const STEPS_A_HISTORY = 16;
+const LONGER_STEPS_A_HISTORY = 10; // before epochs were short
 
 export interface TrainStageInput extends StageInput {
   searchAttributes: boolean;
@@ -75,6 +76,7 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     attempts: () => config.failure.attempts,
     onFailure: (failure) => waiting.decisionOn(failure),
   });
+  const most = shortEpochs ? STEPS_A_HISTORY : LONGER_STEPS_A_HISTORY;
   const ends = (): boolean => handedBack || workflowInfo().continueAsNewSuggested;
   const reached = await runStage(acts, input, {
     onProgress,
@@ -83,7 +85,7 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     requests: () => control.requests,
     moreRequests: (count) => condition(() => control.requests.length > count || ends()),
     now: () => new Date().toISOString(),
-    endsAfter: (steps) => steps >= STEPS_A_HISTORY || ends(),
+    endsAfter: (steps) => steps >= most || ends(),
   });
   await told;
   const done = {

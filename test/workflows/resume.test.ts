@@ -279,15 +279,15 @@ describe('gauntlet resume', function () {
   }
 
   it('of one whose stage had continued as new', async () => {
-    const long = { ...RUN, schedule: { stages: [5], discriminatorSteps: 0, generatorSteps: 12, alternatingSteps: 0 } };
-    const hold = held(12);
+    const long = { ...RUN, schedule: { stages: [5], discriminatorSteps: 0, generatorSteps: 18, alternatingSteps: 0 } };
+    const hold = held(18);
     const handle = await start(long);
     await hold.reached;
     await handle.terminate('by hand');
     await resume();
     hold.release();
     assert.deepEqual(await completed(), await undisturbed(long));
-    assert.ok(hold.seen.calls <= 13, `${hold.seen.calls} updates of 12 steps`);
+    assert.ok(hold.seen.calls <= 19, `${hold.seen.calls} updates of 18 steps`);
   });
 
   it('without a worker says that it goes on as soon as there is one', async () => {

@@ -66,7 +66,7 @@ describe('training as a workflow', function () {
   }
 
   it('a stage of many steps continues as new and loses nothing', async () => {
-    const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 11, alternatingSteps: 0 };
+    const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 17, alternatingSteps: 0 };
     const result = (await (await startRun(host.client, 'long', { ...SMALL_RUN, schedule })).result()) as RunResult;
     const { events } = await host.client.workflow.getHandle('long/stage-5').fetchHistory();
     assert.ok(events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId);
