@@ -39,7 +39,7 @@ const wrapped = Object.fromEntries(
   Object.entries(acts).map(([name, act]) => [
     name,
     async (input: never) => {
-      if (++calls % 12 === 5) await fill();
+      if (++calls % 4 === 2) await fill();
       for (;;) {
         try {
           return await (act as (input: never) => Promise<unknown>)(input);
