@@ -96,6 +96,7 @@ async function disturbed(world: World, options: ChaosOptions, calm: Calm): Promi
     kills: Object.fromEntries(victims.map((victim) => [victim, of(victim).length])),
     atWrite: world.atWrite,
     storeFaults: world.faults,
+    forgotten: world.forgotten,
     workersStarted: world.workersStarted,
     compared: expected.size,
     differences: differences(expected, actual),

@@ -9,6 +9,7 @@ export interface ChaosFigures {
   kills: Partial<Record<Victim, number>>;
   atWrite: number;
   storeFaults: number;
+  forgotten: number; // containers, by a daemon that was killed
   workersStarted: number;
   compared: number;
   differences: string[];
@@ -69,6 +70,9 @@ export function described(figures: ChaosFigures): string[] {
     `tried again: ${repeated.attempts} attempts for ${repeated.activities} activities (${list(repeated.byActivity)}), ${repeated.seconds.toFixed(0)} s`,
     `tokens sampled: ${tokens.undisturbed} undisturbed, ${tokens.disturbed} with kills`,
     `${undisturbedSeconds.toFixed(0)} s undisturbed, ${disturbedSeconds.toFixed(0)} s with kills, ${figures.workersStarted} worker processes`,
+    ...(figures.forgotten > 0
+      ? [`containers that a killed daemon forgot, ended as it started again: ${figures.forgotten}`]
+      : []),
     ...complaints(figures).map((line) => `FAILED: ${line}`),
   ];
 }

@@ -16,6 +16,7 @@ export class OwnDocker {
   readonly socket: string;
   readonly docker: Docker;
   private pid = 0;
+  forgotten = 0; // containers that a daemon forgot when it was killed, ended as the next one started
 
   constructor(folder: string) {
     this.socket = join(folder, 'd.sock');
@@ -44,7 +45,9 @@ export class OwnDocker {
 
   async start(): Promise<void> {
     const env = { ...process.env, DOCKER_HOST: this.host };
-    const { stdout } = await exec('bash', [join(packageRoot(), 'infra/ci/docker-engine.sh')], { env });
+    const script = join(packageRoot(), 'infra/ci/docker-engine.sh');
+    const { stdout, stderr } = await exec('bash', [script], { env });
+    this.forgotten += stderr.split('\n').filter((line) => line.includes('forgot')).length;
     this.pid = Number(stdout.trim());
   }
 

@@ -10,6 +10,7 @@ import { Client, Connection } from '@temporalio/client';
 import { interceptorsUntil } from '../../cli/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
+import { SILENCE_SECONDS } from '../../sandbox/docker/options.js';
 import type { Notice } from './instrument.js';
 import { leftContainers, leftProcesses, settled } from './leftovers.js';
 import type { OwnDocker } from './ownDocker.js';
@@ -20,6 +21,7 @@ const RESTART_MS = 200; // a service manager waits so long
 const DEATH_MS = 5000; // one who never comes to the write dies by then all the same
 const GUEST_MS = 60_000; // until programs run
 const STOP_MS = 30_000;
+const SILENT_MS = 1000 * (SILENCE_SECONDS + 15); // a guest whose host is gone has ended by then
 const EXPECTED = /no Temporal server answers|Docker does not answer/; // it was struck; the next start may find it
 const UNHEARD = { ref: false }; // a clock that nobody waits for any more does not keep this process
 const CHUNK = Buffer.alloc(2 ** 20);
@@ -215,6 +217,10 @@ export class World {
     return Date.now();
   }
 
+  get forgotten(): number {
+    return this.options.docker?.forgotten ?? 0;
+  }
+
   /** Ends everything, once, and tells what is left of it. */
   close(): Promise<Left> {
     this.ending = true;
@@ -229,7 +235,7 @@ export class World {
     await this.server?.close();
     const containers = docker ? await settled(() => leftContainers(docker.docker, this.sessions), STOP_MS) : [];
     await docker?.close();
-    return { containers, processes: await settled(() => leftProcesses(folder, this.sessions), STOP_MS) };
+    return { containers, processes: await settled(() => leftProcesses(folder, this.sessions), SILENT_MS) };
   }
 }
 

@@ -30,5 +30,25 @@ start() { # containers of the sandbox have no network: neither a bridge nor pack
   kill "$pid" 2>/dev/null
   return 1
 }
+# A daemon that was killed in the middle of a start forgets that container: the next one neither ends nor lists it. As a
+# service manager would, this ends what is left of such a one.
+forgotten() { # prints the pids of shims of this daemon's whose container it does not know
+  for folder in /proc/[0-9]*; do
+    mapfile -d '' -t words 2>/dev/null <"$folder/cmdline" || continue
+    [[ ${words[0]-} == *containerd-shim-runc-v2 && " ${words[*]} " == *" -address $run/containerd/containerd.sock "* ]] || continue
+    id=$(grep -oE '[0-9a-f]{64}' <<<"${words[*]}")
+    known=$(curl -s -o /dev/null -w '%{http_code}' --max-time 5 --unix-socket "$socket" "http://docker/containers/$id/json")
+    if [ "$known" = 404 ]; then echo "${folder#/proc/}"; fi
+  done
+}
+end_forgotten() {
+  if [ -z "$(forgotten)" ]; then return; fi
+  sleep 1 # one that is just being removed ends by itself
+  for shim in $(forgotten); do
+    echo "docker-engine: ends what a killed daemon forgot (shim $shim)" >&2
+    kill -9 $(cat "/proc/$shim"/task/*/children 2>/dev/null) "$shim" 2>/dev/null || true
+  done
+}
 start || start --storage-driver=vfs || { echo "docker-engine: dockerd did not start:" >&2; tail -5 "$log" >&2; exit 1; }
+end_forgotten
 echo "$(cat "$run/dockerd.pid")"

@@ -13,7 +13,7 @@ import {
 import type { SessionSpec } from '../guest/frames.js';
 import { within } from './daemon.js';
 import type { Fleet } from './fleet.js';
-import { type ContainerSpec, containerOptions } from './options.js';
+import { type ContainerSpec, containerOptions, SILENCE_SECONDS } from './options.js';
 import { removeContainer } from './reaper.js';
 
 const MAX_JOBS = 2000; // then the container is replaced
@@ -28,7 +28,7 @@ export class ContainerGuest implements Guest {
   #removed?: Promise<void>;
   #stderr = '';
   #raw: Buffer = Buffer.alloc(0);
-  #watch?: NodeJS.Timeout;
+  #timers: NodeJS.Timeout[] = [];
   #born = performance.now();
   #lastUse = performance.now();
   #checking?: Promise<boolean> | undefined;
@@ -68,6 +68,7 @@ export class ContainerGuest implements Guest {
       const guest = new ContainerGuest(container, stream as unknown as Duplex, spec, fleet, name);
       await within(START_MS, 'starting a container', container.start());
       await within(START_MS, 'the start of the guest', guest.#channel.ready);
+      guest.#attend();
       return guest;
     } catch (error) {
       if (container) {
@@ -137,12 +138,20 @@ export class ContainerGuest implements Guest {
 
   #begin(): number {
     if (this.spec.isolation === 'strict') this.#isSpent = true;
-    this.#watch ??= setInterval(() => {
+    return this.fleet.watch.connected ? this.fleet.watch.epoch : -1;
+  }
+
+  /** While it lives: a job far beyond its limits ends it, and without a job it hears that this side is there. */
+  #attend(): void {
+    if (!this.#channel.usable) return;
+    const look = () => {
       const head = this.#channel.head;
       if (head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000)
         this.#channel.end('the container did not answer in time');
-    }, 1000).unref(); // the stream keeps the process alive; one timer for all jobs costs them nothing
-    return this.fleet.watch.connected ? this.fleet.watch.epoch : -1;
+    };
+    const silence = 1000 * (this.spec.silenceSeconds ?? SILENCE_SECONDS);
+    this.#timers = [setInterval(look, 1000), setInterval(() => this.#channel.keepAlive(), silence / 4)];
+    for (const timer of this.#timers) timer.unref(); // the stream keeps the process alive
   }
 
   async #explained(error: unknown, epoch: number): Promise<unknown> {
@@ -171,7 +180,7 @@ export class ContainerGuest implements Guest {
 
   async #removeOnce(): Promise<void> {
     const { watch } = this.fleet;
-    clearInterval(this.#watch);
+    for (const timer of this.#timers) clearInterval(timer);
     // after its one job, or because it died: the daemon removes it, and a removal from here would look like a kill
     const endsItself = this.#isSpent || this.#hasEnded;
     if (!(endsItself && (await watch.isGone(this.container.id, EXIT_MS)))) await removeContainer(this.container);

@@ -14,12 +14,14 @@ export interface ContainerSpec {
   remapped?: boolean; // the daemon maps few uids into containers
   plain?: boolean; // only jobs of values: a process gives up its rights ahead of its job
   preload?: readonly string[]; // modules that pid 1 imports before the first program comes
+  silenceSeconds?: number; // a guest that hears nothing for so long ends
   guest?: 'forkserver' | 'tester' | 'checker'; // what it does: runs programs (default) or test source, or checks types
 }
 
 const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // beside the memory of the program
 const MIB = 2 ** 20;
 const NOBODY = 65534;
+export const SILENCE_SECONDS = 60;
 
 /** Ranges of uids: the kernel counts some resources per uid across containers, so each container has its own. */
 const WIDE = { first: 1_000_000, span: 100_000, ranges: 10_000 };
@@ -32,15 +34,15 @@ export function uidRange(remapped: boolean): { first: number; span: number } {
 }
 
 export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOptions {
-  const { isolation, remapped = false, language = 'python' } = spec;
+  const { isolation, remapped = false, language = 'python', silenceSeconds: silence = SILENCE_SECONDS } = spec;
   const memory = (spec.memoryMb + HARNESS_MB[language]) * MIB;
   const { first, span } = isolation === 'uid' ? uidRange(remapped) : { first: NOBODY, span: 0 };
-  const guest = { isolation, first, span, preload: spec.preload ?? [], plain: spec.plain ?? false };
+  const guest = { isolation, first, span, preload: spec.preload ?? [], plain: spec.plain ?? false, silence };
   return {
     Image: spec.image,
     Cmd:
       language === 'javascript'
-        ? ['node', '-e', jsGuestSource()]
+        ? ['node', '-e', jsGuestSource(), JSON.stringify({ silence })]
         : [
             'python3',
             '-P',
@@ -60,6 +62,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
     AttachStderr: true,
     OpenStdin: true,
     StdinOnce: true,
+    StopSignal: 'SIGKILL', // a daemon that starts again ends what ran: pid 1 ignores other signals, for which it would wait 10 s
     Tty: false,
     NetworkDisabled: true,
     HostConfig: {

@@ -77,6 +77,8 @@ export interface Transport {
   destroy(): void;
 }
 
+const ALIVE = encodeFrame({ alive: true });
+
 export class GuestChannel {
   readonly ready: Promise<z.infer<typeof readyFrameSchema>>;
   #greeted!: (ready: z.infer<typeof readyFrameSchema>) => void;
@@ -194,6 +196,11 @@ export class GuestChannel {
     this.#queue.push(pending);
     if (this.#queue.length === 1) this.headSince = performance.now();
     this.transport.write(encodeFrame(frame));
+  }
+
+  /** Tells a guest without a job that its host is there: after a long silence it ends. */
+  keepAlive(): void {
+    if (this.#usable && this.#queue.length === 0) this.transport.write(ALIVE);
   }
 
   /** Bytes from the guest. What is not a frame of the protocol ends it. */

@@ -14,12 +14,12 @@ import select
 import signal
 import struct
 
-OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload}
+OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload, silence}
 STRICT = OPTIONS['isolation'] == 'strict'
 UID = [OPTIONS['first']]  # the uid of the latest child; every fork takes the next one
 PLAIN_ONLY = OPTIONS.get('plain', False)  # no interactive jobs: a process gives up its rights before it sees one
 LAST_UID = OPTIONS['first'] + OPTIONS['span'] - 200  # near the end of this container's range it retires
-IDLE_SECONDS = OPTIONS.get('idle', 900)
+SILENCE = OPTIONS['silence']  # seconds; the host speaks more often, also to a guest that it has no job for
 libc = ctypes.CDLL(None)
 PR_SET_CHILD_SUBREAPER = 36  # orphans below the supervisor become its children, so that it can wait for them
 PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
@@ -37,8 +37,8 @@ def read_exactly(fd, size):
 
 
 def read_frame():
-    """The next job; None when the host went away, or has sent none for so long that it may have."""
-    if not select.select([0], [], [], IDLE_SECONDS)[0]:
+    """What the host says next; None when it went away, or has been silent for so long that it must have."""
+    if not select.select([0], [], [], SILENCE)[0]:
         return None
     head = read_exactly(0, 4)
     body = head and read_exactly(0, struct.unpack('>I', head)[0])

@@ -228,16 +228,30 @@ async function runJob(job) {
 }
 
 function serve() {
+  const { silence } = JSON.parse(process.argv[1]);
   let data = Buffer.alloc(0);
+  let timer;
+  const listen = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => process.exit(0), 1000 * silence); // a host that is there speaks more often
+  };
   process.stdin.on('end', () => process.exit(0)); // the host went away
   process.stdin.on('data', (part) => {
     data = Buffer.concat([data, part]);
-    if (data.length < 4 || data.length < 4 + data.readUInt32BE(0)) return;
-    const job = JSON.parse(data.toString('utf8', 4, 4 + data.readUInt32BE(0)));
-    data = data.subarray(4 + data.readUInt32BE(0));
-    const check = job.inputs.length === 0 && job.code === ''; // only asks whether this guest answers
-    void runJob(job).then((result) => writeFrame({ ...result, retire: !check }));
+    while (data.length >= 4 && data.length >= 4 + data.readUInt32BE(0)) {
+      const job = JSON.parse(data.toString('utf8', 4, 4 + data.readUInt32BE(0)));
+      data = data.subarray(4 + data.readUInt32BE(0));
+      listen();
+      if (job.alive) continue;
+      clearTimeout(timer);
+      const check = job.inputs.length === 0 && job.code === ''; // only asks whether this guest answers
+      void runJob(job).then((result) => {
+        writeFrame({ ...result, retire: !check });
+        listen();
+      });
+    }
   });
+  listen();
   process.stdout.write('GAUNTLT1');
   writeFrame({ ready: true, javascript: process.versions.node });
 }

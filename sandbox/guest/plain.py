@@ -24,8 +24,8 @@ STDIN.register(0, select.POLLIN)
 
 
 def receive_job():
-    """The next frame of the host, into shared memory. False: it went away, or sent none for so long that it may have."""
-    if not STDIN.poll(1000 * IDLE_SECONDS):
+    """The next frame of the host, into shared memory. False: it went away, or was silent for so long that it must have."""
+    if not STDIN.poll(1000 * SILENCE):
         return False
     with memoryview(JOB) as view:
         for start, end in (0, 4), (4, None):
@@ -41,7 +41,8 @@ def receive_job():
 
 
 def next_job():
-    """The next job; what the host said to an interactive job that has ended is passed over. None: see `receive_job`."""
+    """The next job; passed over is that the host is there, and what it said to an interactive job that has ended. None: see
+    `receive_job`."""
     while receive_job():
         job = read_job()
         if 'cpu' in job:

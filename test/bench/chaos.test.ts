@@ -31,6 +31,7 @@ const SOUND: ChaosFigures = {
   kills: { gpu: 1, server: 1 },
   atWrite: 1,
   storeFaults: 3,
+  forgotten: 0,
   workersStarted: 5,
   compared: 100,
   differences: [],

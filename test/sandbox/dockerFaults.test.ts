@@ -116,6 +116,21 @@ describe('a daemon that goes away in the middle of a batch', function () {
       assert.equal((await docker.listContainers({ all: true })).length, 0);
     });
   }
+
+  it('is started again without what it forgot: no container, no process of one', async () => {
+    const { docker } = await there(connectDocker);
+    const Cmd = ['python3', '-c', 'import time; time.sleep(1000)'];
+    const container = await docker.createContainer({ Image: IMAGES.none, Cmd, NetworkDisabled: true });
+    await container.start();
+    const { State } = await container.inspect();
+    await stop('SIGKILL');
+    fs.rmSync(path.join(folder, 'd.sock.d/lib/containers', container.id), { recursive: true });
+    assert.ok(fs.existsSync(`/proc/${State.Pid}`), 'it did not outlive its daemon');
+    pid = await engine();
+    await assert.rejects(container.inspect(), { statusCode: 404 });
+    for (let i = 0; fs.existsSync(`/proc/${State.Pid}`) && i < 100; i++) await pause(50); // until its parent has asked
+    assert.ok(!fs.existsSync(`/proc/${State.Pid}`), 'its process runs on');
+  });
 });
 
 describe('workers of the Docker sandbox', function () {

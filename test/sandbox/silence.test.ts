@@ -1,0 +1,64 @@
+// A guest whose host is gone ends by itself, although nobody closed its input: a daemon that was killed in the middle of
+// a start can forget a container and hold its input open for ever.
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type Docker from 'dockerode';
+import { limitsSchema } from '../../core/schema/execution.js';
+import { ContainerGuest } from '../../sandbox/docker/container.js';
+import { Fleet } from '../../sandbox/docker/fleet.js';
+import { ensureImage, ensureNodeImage } from '../../sandbox/docker/image.js';
+import { type ContainerSpec, containerOptions } from '../../sandbox/docker/options.js';
+import { requireDocker } from './docker.js';
+
+const SILENCE = 2;
+const KINDS = [
+  { language: 'python', isolation: 'uid', plain: true },
+  { language: 'python', isolation: 'uid' }, // takes interactive jobs too
+  { language: 'python', isolation: 'strict' },
+  { language: 'javascript', isolation: 'strict' },
+] as const;
+const log = () => {};
+
+describe('a guest that has no job', function () {
+  this.timeout(180_000);
+  let docker: Docker;
+  let fleet: Fleet;
+  let specs: ContainerSpec[];
+  before(async function () {
+    docker = await requireDocker(this);
+    fleet = new Fleet(docker);
+    await fleet.open();
+    const images = { python: await ensureImage(docker, 'none', log), javascript: await ensureNodeImage(docker, log) };
+    specs = KINDS.map((kind) => ({ image: images[kind.language], memoryMb: 256, silenceSeconds: SILENCE, ...kind }));
+  });
+  after(() => fleet?.close());
+
+  it('ends when its host is silent, its input still open', async () => {
+    const ends = specs.map(async (spec) => {
+      const container = await docker.createContainer({ ...containerOptions(spec), Labels: fleet.labels() });
+      const input = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true });
+      input.resume();
+      const ended = container.wait({ condition: 'removed' });
+      await container.start();
+      const { StatusCode } = await ended;
+      input.end();
+      return StatusCode;
+    });
+    assert.deepEqual(await Promise.all(ends), [0, 0, 0, 0]);
+  });
+
+  it('lives on for as long as its host is there, and then takes a job', async () => {
+    const answers = specs.map(async (spec) => {
+      const guest = await ContainerGuest.start(fleet, spec);
+      try {
+        await pause(3000 * SILENCE);
+        assert.ok(guest.usable, `it ended: ${JSON.stringify(spec)}`);
+        const code = spec.language === 'javascript' ? 'const f = (x) => x + 1;' : 'def f(x): return x + 1';
+        return await guest.run({ id: 'a', code, entry: 'f', inputs: [[41]], limits: limitsSchema.parse({}) });
+      } finally {
+        await guest.close();
+      }
+    });
+    for (const { calls } of await Promise.all(answers)) assert.deepEqual(calls, [{ kind: 'value', value: 42 }]);
+  });
+});
