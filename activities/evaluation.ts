@@ -3,6 +3,7 @@
 import { checkpointScore } from '../core/rl/scores.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { EvaluationRates } from '../core/schema/run.js';
+import { Seconds } from '../core/seconds.js';
 import type { Digest } from '../store/store.js';
 import type { GenerateChainsInput } from './chains.js';
 import type { ChainBatch, CommitCheckpointInput, GenerateReasoningOutput, RunRef, Timed } from './types.js';
@@ -45,50 +46,42 @@ export function evaluations(
     /** The discriminator is judged on chains of the base model, so that the bugs to be found are the same every time. */
     async generateEvaluation(input: GenerateEvaluationInput): Promise<Timed<GenerateEvaluationOutput>> {
       const { run, split, problems, stages, adapters } = input;
-      let seconds = 0;
-      const timed = <T extends { seconds: number }>(result: T): T => {
-        seconds += result.seconds;
-        return result;
-      };
+      const spent = new Seconds();
       const sample = async (adapter: Digest | undefined, greedy: boolean): Promise<Digest> => {
         const batch: ChainBatch = { kind: 'evaluation', split, problems, greedy };
-        return timed(await generateChains({ run, batch, stages, ...(adapter && { adapter }) })).chains;
+        return spent.of(await generateChains({ run, batch, stages, ...(adapter && { adapter }) })).chains;
       };
       const sampled = await sample(adapters?.generator, false);
       const greedy = input.greedy ? await sample(adapters?.generator, true) : undefined;
       const base = input.base ?? (adapters === undefined ? sampled : await sample(undefined, false));
       const targets = { kind: 'evaluation', chains: base } as const;
       const adapter = adapters && { adapter: adapters.discriminator };
-      const { tests } = timed(await units.generateTests({ run, targets, samples: 1, ...adapter }));
-      return { sampled, ...(greedy && { greedy }), base, tests, seconds };
+      const { tests } = spent.of(await units.generateTests({ run, targets, samples: 1, ...adapter }));
+      return { sampled, ...(greedy && { greedy }), base, tests, seconds: spent.sum };
     },
 
     /** Hidden tests decide over the chains, and over the tests that were written. */
     async judgeEvaluation({ run, written, of }: JudgeEvaluationInput): Promise<Timed<JudgeEvaluationOutput>> {
-      let { seconds } = written;
-      const timed = <T extends { seconds: number }>(result: T): T => {
-        seconds += result.seconds;
-        return result;
-      };
+      const spent = new Seconds(written.seconds);
       const judge = async (what: { chains: Digest } | { tests: Digest }): Promise<Digest> => {
         const per = 'chains' in what ? 'problem' : 'target';
-        return timed(await units.executeSuite({ run, per, suite: 'hidden', ...what })).verdicts;
+        return spent.of(await units.executeSuite({ run, per, suite: 'hidden', ...what })).verdicts;
       };
       const sampled = await judge({ chains: written.sampled });
       const greedy = written.greedy && (await judge({ chains: written.greedy }));
       const tests = await judge({ tests: written.tests });
       const summary = await units.summariseEvaluation({ run, sampled, ...(greedy && { greedy }), tests });
-      const { reward, seconds: _, ...rates } = timed(summary);
+      const { reward, seconds: _, ...rates } = spent.of(summary);
       const score = checkpointScore(reward ?? 0, rates.testValidity);
       if (of.split === 'validation') {
-        await units.commitCheckpoint({ run, ...of.checkpoint, score, validation: rates, seconds });
+        await units.commitCheckpoint({ run, ...of.checkpoint, score, validation: rates, seconds: spent.sum });
       } else {
         await units.recordMetrics({
           run,
-          metrics: { kind: 'evaluation', ...of, rates: rates as EvaluationRates, seconds },
+          metrics: { kind: 'evaluation', ...of, rates: rates as EvaluationRates, seconds: spent.sum },
         });
       }
-      return { rates, score, seconds };
+      return { rates, score, seconds: spent.sum };
     },
   };
 }

@@ -7,6 +7,7 @@ import type { PolicyState, Timed } from '../../activities/types.js';
 import { checkpointScore } from '../../core/rl/scores.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRates } from '../../core/schema/run.js';
+import { Seconds } from '../../core/seconds.js';
 import type { RunContext, WrittenEvaluation } from '../state.js';
 import { type Sampled, sampleChains } from './sampling.js';
 
@@ -57,25 +58,21 @@ async function inMany(context: RunContext, evaluation: Evaluation): Promise<Eval
   const { of, policy, greedy, base } = evaluation;
   const { split } = of;
   const problems = problemsOf(config, split);
-  let seconds = 0;
-  const timed = <T extends { seconds: number }>(result: T): T => {
-    seconds += result.seconds;
-    return result;
-  };
+  const spent = new Seconds();
   const sample = async (adapter: string | undefined, isGreedy: boolean): Promise<Sampled> =>
-    timed(await sampleChains(context, { kind: 'evaluation', split, problems, greedy: isGreedy }, adapter));
+    spent.of(await sampleChains(context, { kind: 'evaluation', split, problems, greedy: isGreedy }, adapter));
   const judge = async (
     adapter: string | undefined,
     isGreedy: boolean,
   ): Promise<{ chains: string; verdicts: string }> => {
     const { chains } = await sample(adapter, isGreedy);
-    const { verdicts } = timed(await acts.executeSuite({ run, per: 'problem', suite: 'hidden', chains }));
+    const { verdicts } = spent.of(await acts.executeSuite({ run, per: 'problem', suite: 'hidden', chains }));
     return { chains, verdicts };
   };
   const sampled = await judge(policy?.generator.adapter, false);
   const greedily = greedy ? await judge(policy?.generator.adapter, true) : undefined;
   const chains = base ?? (policy === undefined ? sampled.chains : (await sample(undefined, false)).chains);
-  const { tests } = timed(
+  const { tests } = spent.of(
     await acts.generateTests({
       run,
       targets: { kind: 'evaluation', chains },
@@ -83,8 +80,8 @@ async function inMany(context: RunContext, evaluation: Evaluation): Promise<Eval
       adapter: policy?.discriminator.adapter,
     }),
   );
-  const found = timed(await acts.executeSuite({ run, per: 'target', suite: 'hidden', tests }));
-  const summary = timed(
+  const found = spent.of(await acts.executeSuite({ run, per: 'target', suite: 'hidden', tests }));
+  const summary = spent.of(
     await acts.summariseEvaluation({
       run,
       sampled: sampled.verdicts,
@@ -95,10 +92,10 @@ async function inMany(context: RunContext, evaluation: Evaluation): Promise<Eval
   const { reward, seconds: _, ...rates } = summary;
   const score = checkpointScore(reward ?? 0, rates.testValidity);
   if (of.split === 'validation') {
-    await acts.commitCheckpoint({ run, ...of.checkpoint, score, seconds, validation: rates });
+    await acts.commitCheckpoint({ run, ...of.checkpoint, score, seconds: spent.sum, validation: rates });
   } else {
-    const metrics = { kind: 'evaluation', ...of, rates: rates as EvaluationRates, seconds } as const;
+    const metrics = { kind: 'evaluation', ...of, rates: rates as EvaluationRates, seconds: spent.sum } as const;
     await acts.recordMetrics({ run, metrics });
   }
-  return { base: chains, verdict: Promise.resolve({ rates, score, seconds }) };
+  return { base: chains, verdict: Promise.resolve({ rates, score, seconds: spent.sum }) };
 }
