@@ -159,11 +159,12 @@ export async function writeAdapter(store: Store, engine: Engine, adapter: Adapte
   const weights = files.get(ADAPTER_FILES.weights);
   const valueHead = files.get(ADAPTER_FILES.valueHead);
   if (!weights || !config) throw new GauntletError('ENGINE_FAULT', 'the engine exported an incomplete adapter');
-  return {
-    config: await store.putBlob(config),
-    weights: await store.putBlob(weights),
-    ...(valueHead && { valueHead: await store.putBlob(valueHead) }),
-  };
+  const [configDigest, weightsDigest, headDigest] = await Promise.all([
+    store.putBlob(config),
+    store.putBlob(weights),
+    valueHead && store.putBlob(valueHead),
+  ]);
+  return { config: configDigest, weights: weightsDigest, ...(headDigest && { valueHead: headDigest }) };
 }
 
 export function roleState({ weights, valueHead }: Omit<StoredAdapter, 'config'>, optimizer: Digest): RoleState {

@@ -108,8 +108,11 @@ interface SavedProgress extends RoleState {
 }
 
 async function writeState(scope: Scope, engine: Engine, progress: Progress): Promise<RoleState> {
-  const stored = await writeAdapter(scope.store, engine, progress.adapter);
-  return roleState(stored, await scope.store.putBlob(encodeOptimizerState(progress.optimizer)));
+  const [stored, optimizer] = await Promise.all([
+    writeAdapter(scope.store, engine, progress.adapter),
+    scope.store.putBlob(encodeOptimizerState(progress.optimizer)),
+  ]);
+  return roleState(stored, optimizer);
 }
 
 /** What is saved after n minibatches is the same whichever attempt saves it, so the first writer may win. */

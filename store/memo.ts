@@ -69,10 +69,13 @@ export async function memoised<T>(
   }
   const started = performance.now();
   const output = await compute();
-  await writeRecord(store, key, { name, version, inputs, seconds: (performance.now() - started) / 1000 });
-  const own = await store.putJson(output);
+  const took = (performance.now() - started) / 1000;
+  const [isFirst, own] = await Promise.all([
+    writeRecord(store, key, { name, version, inputs, seconds: took }),
+    store.putJson(output),
+  ]);
   const first = await store.putMemo(key, own, 'recorded');
-  const seconds = (await secondsOf(context, key)) ?? 0;
+  const seconds = isFirst ? took : ((await secondsOf(context, key)) ?? 0);
   if (first === own) return { output: JSON.parse(canonicalJson(output)) as T, seconds };
   if (await store.hasBlob(first)) return { output: await store.getJson<T>(first), seconds };
   throw new GauntletError(
@@ -116,8 +119,10 @@ async function secondsOf({ store, onDamage }: MemoContext, key: string): Promise
   return (await unlessLost(() => readRecord(store, key), onDamage))?.seconds;
 }
 
-async function writeRecord(store: Store, key: string, record: MemoRecord): Promise<void> {
-  await store.putMemo(recordKey(key), await store.putJson(record));
+/** Whether there was none. */
+async function writeRecord(store: Store, key: string, record: MemoRecord): Promise<boolean> {
+  const digest = await store.putJson(record);
+  return (await store.putMemo(recordKey(key), digest)) === digest;
 }
 
 async function allPresent(store: Store, output: unknown): Promise<boolean> {
