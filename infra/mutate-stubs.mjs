@@ -16,18 +16,21 @@ const LIMIT_MS = 300_000; // of an unchanged test file
 const LOST_IN_A_LOOP_MS = 20_000; // what a stub may add to it
 
 /**
- * @param {{ root?: string, jobs?: number, only?: string, log?: (line: string) => void }} [options]
+ * @param {{ root?: string, jobs?: number, only?: string, places?: string[], log?: (line: string) => void }} [options]
  * @returns {Promise<{ target: string, killedBy?: string, why?: string }[]>} killedBy undefined: the stub survived
  */
 export async function mutateStubs({
   root = ROOT,
   jobs = Math.min(2, availableParallelism()),
   only,
+  places,
   log = () => {},
 } = {}) {
   const dist = join(root, 'dist');
   const testsFor = relevance(dist);
-  const targets = (await findTargets(dist)).filter((target) => only === undefined || nameOf(target).includes(only));
+  const targets = (await findTargets(dist, places)).filter(
+    (target) => only === undefined || nameOf(target).includes(only),
+  );
   const baselines = new Map(); // test file → promise of its unchanged outcome
   const results = new Array(targets.length);
   let next = 0;
@@ -50,11 +53,11 @@ export async function mutateStubs({
 
 export const nameOf = ({ kind, module, path }) => `${kind} ${module.replace(/\.js$/, '')}:${path.join('.')}`;
 
-/** dist is copied; all else of the checkout is linked, so that relative paths and packages resolve as they do in it. */
+/** dist and the command are copied; all else of the checkout is linked, so that paths and packages resolve as in it. */
 function copyOf(root) {
   const copy = mkdtempSync(join(tmpdir(), 'gauntlet-stubs-'));
   for (const name of readdirSync(root)) {
-    if (name === 'dist') cpSync(join(root, name), join(copy, name), { recursive: true });
+    if (name === 'dist' || name === 'bin') cpSync(join(root, name), join(copy, name), { recursive: true });
     else if (!['.git', '.gauntlet', 'coverage'].includes(name)) symlinkSync(join(root, name), join(copy, name));
   }
   return copy;
@@ -133,12 +136,18 @@ function firstFailure(output) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { values } = parseArgs({
-    options: { root: { type: 'string' }, only: { type: 'string' }, jobs: { type: 'string' } },
+    options: {
+      root: { type: 'string' },
+      only: { type: 'string' },
+      jobs: { type: 'string' },
+      in: { type: 'string', multiple: true },
+    },
   });
   const results = await mutateStubs({
     ...(values.root ? { root: resolve(values.root) } : {}),
     ...(values.jobs ? { jobs: Number(values.jobs) } : {}),
     only: values.only,
+    places: values.in,
     log: (line) => console.log(line),
   });
   const survivors = results.filter(({ killedBy }) => killedBy === undefined);

@@ -1,6 +1,9 @@
-// Which test files can notice a change of a module: those that import it, the nearest first.
+// Which test files can notice a change of a function: those that import its module, the nearest to a use of it first,
+// and of these the ones of its own folder and name.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
+
+const UNNAMED = 3; // steps: who imports the module may meet the function by way of its neighbours there
 
 /** @returns {(target: import('./targets.mjs').Target) => string[]} test files, as paths below dist */
 export function relevance(dist) {
@@ -8,21 +11,29 @@ export function relevance(dist) {
     .filter((name) => name.endsWith('.test.js'))
     .map((name) => `test/${name}`)
     .sort();
-  const imports = new Map();
-  const importsOf = (module) => {
-    if (!imports.has(module)) imports.set(module, readImports(dist, module));
-    return imports.get(module);
+  const modules = new Map();
+  const read = (module) => {
+    if (!modules.has(module)) modules.set(module, readModule(dist, module));
+    return modules.get(module);
   };
-  const distances = new Map(tests.map((test) => [test, distancesFrom(test, importsOf)]));
-  return ({ module, path }) =>
-    tests
+  const distances = new Map(tests.map((test) => [test, distancesFrom(test, (module) => read(module).imports)]));
+  return ({ module, path }) => {
+    const spelt = [path[0], path.at(-1)].map((name) => name.replaceAll('$', '\\$')); // a method may be met by its class
+    const names = new RegExp(`\\b(${spelt.join('|')})\\b`);
+    const users = [...modules.keys()].filter((user) => user !== module && names.test(read(user).text));
+    return tests
       .filter((test) => distances.get(test).has(module))
       .map((test) => {
-        const named = readFileSync(join(dist, test), 'utf8').includes(path.at(-1));
-        return { test, rank: distances.get(test).get(module) - (named ? 0.5 : 0) };
+        const to = distances.get(test);
+        const toUse = users.filter((user) => to.has(user)).map((user) => to.get(user) + 1);
+        const [, folder] = test.split('/');
+        const beside = module.startsWith(`${folder}/`) ? 1 : 0;
+        const namesake = beside && basename(test, '.test.js') === basename(module, '.js') ? 2 : 0;
+        return { test, rank: Math.min(to.get(module) + UNNAMED, ...toUse) - beside - namesake };
       })
       .sort((a, b) => a.rank - b.rank || (a.test < b.test ? -1 : 1))
       .map(({ test }) => test);
+  };
 }
 
 function distancesFrom(test, importsOf) {
@@ -33,12 +44,17 @@ function distancesFrom(test, importsOf) {
   return distance;
 }
 
-function readImports(dist, module) {
+function readModule(dist, module) {
   const file = join(dist, module);
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return []; // a text may look like an import
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return { text: '', imports: [] }; // text like an import
   const text = readFileSync(file, 'utf8');
-  const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map(
-    ([, specifier]) => specifier,
+  const below = (path) => relative(dist, join(dirname(file), path));
+  const imported = [...text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map(([, path]) => below(path));
+  // What a thread, a process or the bundle of workflows loads counts as imported by who starts it.
+  const started = [...text.matchAll(/new URL\('(\.[^']+\.js)', import\.meta\.url\)/g)].map(([, path]) => below(path));
+  const bundled = [...text.matchAll(/join\(DIST, ((?:'[^']+'(?:, )?)+)\)/g)].map(([, parts]) =>
+    join(...parts.split(', ').map((part) => part.slice(1, -1))),
   );
-  return specifiers.map((specifier) => relative(dist, join(dirname(file), specifier)));
+  const command = text.includes('bin/gauntlet.mjs') ? ['cli/main.js'] : [];
+  return { text, imports: [...imported, ...started, ...bundled, ...command] };
 }

@@ -42,10 +42,42 @@ const BLANK = `(original) => {
   };
 }`;
 
+// As BLANK, and for what works by its effects too: what gives no value does nothing.
+const IDLE = `(original) => {
+  const text = Function.prototype.toString.call(original);
+  const isExpression = /^(async\\s*)?(\\([^)]*\\)|[\\w$]+)\\s*=>\\s*[^{\\s]/.test(text);
+  const gives = isExpression || /\\breturn\\s+[^;\\s]|\\byield\\b/.test(text);
+  const blank = (value) => {
+    if (typeof value === 'number') return 0;
+    if (typeof value === 'bigint') return 0n;
+    if (typeof value === 'string') return '';
+    if (typeof value === 'boolean') return false;
+    if (typeof value === 'function') return (...inputs) => blank(value(...inputs));
+    if (value instanceof Promise) return value.then(blank, () => undefined);
+    if (value instanceof Uint8Array) return new Uint8Array(value.length);
+    if (ArrayBuffer.isView(value)) return new value.constructor(value.length);
+    if (value instanceof Map || value instanceof Set) return new value.constructor();
+    if (Array.isArray(value)) return value.map(blank);
+    if (value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, blank(item)]));
+    }
+    return undefined;
+  };
+  if (!gives) return /^async\\b/.test(text) ? async () => {} : () => {};
+  return function (...inputs) {
+    try {
+      return blank(original.apply(this, inputs));
+    } catch {
+      return undefined;
+    }
+  };
+}`;
+
 const STUBS = {
   activity: '() => async () => ({})',
   composite: '(original, key) => (...given) => ({ ...original(...given), [key]: async () => ({}) })',
   gradient: '() => ({ node }) => node.inputs.map(() => undefined)', // no gradient flows
   reward: BLANK,
   parser: BLANK,
+  function: IDLE,
 };

@@ -73,6 +73,48 @@ describe('the mutation check', function () {
     for (const [name, text] of Object.entries(TOY)) assert.equal(readFileSync(join(root, name), 'utf8'), text, name);
   });
 
+  it('takes every exported function and method of a named place, and stubs what is worth its effects only', async () => {
+    const root = toy({
+      'dist/store/box.js':
+        'export class Box { put(x) { this.x = x; } async load() { await 0; return { x: this.x }; } idle() { this.y = 1; } }\nexport const LIMIT = 1;\n',
+      'dist/store/program.js': "throw new Error('not to be loaded');\n",
+      'dist/test/store/box.test.js': `import assert from 'node:assert/strict';
+import { Box } from '../../store/box.js';
+it('keeps', async () => { const box = new Box(); box.put(1); box.idle(); assert.deepEqual(await box.load(), { x: 1 }); });
+`,
+    });
+    const results = await mutateStubs({ root, places: ['store'] });
+    assert.deepEqual(
+      results.map(({ target, killedBy }) => [target, killedBy]),
+      [
+        ['function store/box:Box.prototype.put', 'test/store/box.test: keeps'],
+        ['function store/box:Box.prototype.load', 'test/store/box.test: keeps'],
+        ['function store/box:Box.prototype.idle', undefined],
+      ],
+    );
+    await assert.rejects(mutateStubs({ root, places: ['nowhere'] }), /there is no dist\/nowhere/);
+  });
+
+  it('knows the tests of what they start: the workflows of a bundle, a thread, the command', () => {
+    const loads = (path: string) => `import '${path}.js';\n`; // no import of this file
+    const command = ['bin', 'gauntlet.mjs'].join('/');
+    const starting = toy({
+      'dist/workers/bundle.js': "const DIST = '';\njoin(DIST, 'workflows', 'index.js');\n",
+      'dist/workflows/index.js': "export * from './run.js';\n",
+      'dist/workflows/run.js': '',
+      'dist/ml/pool.js': "new URL('./thread.js', import.meta.url);\n",
+      'dist/ml/thread.js': '',
+      'dist/cli/main.js': '',
+      'dist/test/workflows/run.test.js': loads('../../workers/bundle') + loads('../../ml/pool'),
+      'dist/test/abc.test.js': `${loads('../workflows/run')}spawn('${command}');\n`,
+    });
+    const testsFor = relevance(join(starting, 'dist'));
+    const of = (module: string) => testsFor({ kind: 'function', module, path: ['x'] });
+    assert.deepEqual(of('workflows/run.js'), ['test/workflows/run.test.js', 'test/abc.test.js']);
+    assert.deepEqual(of('ml/thread.js'), ['test/workflows/run.test.js']);
+    assert.deepEqual(of('cli/main.js'), ['test/abc.test.js']);
+  });
+
   it('finds the targets of this project, those of its activities that are rows of others too', async () => {
     const testsFor = relevance(join(ROOT, 'dist'));
     const targets = await findTargets(join(ROOT, 'dist'));
