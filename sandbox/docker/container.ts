@@ -145,9 +145,10 @@ export class ContainerGuest implements Guest {
   #attend(): void {
     if (!this.#channel.usable) return;
     const look = () => {
-      const head = this.#channel.head;
-      if (head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000)
-        this.#channel.end('the container did not answer in time');
+      const { head } = this.#channel;
+      const late = head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000;
+      if (late)
+        setImmediate(() => this.#channel.head === head && this.#channel.end('the container did not answer in time')); // what came while this side was stopped is read before that
     };
     const silence = 1000 * (this.spec.silenceSeconds ?? SILENCE_SECONDS);
     this.#timers = [setInterval(look, 1000), setInterval(() => this.#channel.keepAlive(), silence / 4)];

@@ -172,14 +172,21 @@ export class WasmProcess implements Guest {
     await this.#exited;
   }
 
+  /**
+   * The clocks first, then all that the guest wrote before they were read, then the verdict: a host that was busy meanwhile
+   * must not charge a program for what came after its answer.
+   */
   #look(): void {
-    const limits = this.#channel.head?.limits;
-    if (!limits) return;
-    const cpu = this.#cpuUsed();
+    const { head } = this.#channel;
+    const [cpu, now] = [this.#cpuUsed(), performance.now()];
+    if (head) setImmediate(() => this.#channel.head === head && this.#judge(head.limits, cpu, now)); // after the poll for input
+  }
+
+  #judge(limits: Limits, cpu: number | undefined, now: number): void {
     if (cpu !== undefined && cpu - this.#channel.cpuAtHead > limits.cpuSeconds + CPU_GRACE)
       this.#channel.expire('no answer within the limit of CPU time', false);
     else if (cpu !== undefined && this.#cpuOfCall(cpu) > limits.caseCpuSeconds + CPU_GRACE) this.#expireCall();
-    else if (performance.now() - this.#channel.headSince > (limits.wallSeconds + WALL_GRACE) * 1000)
+    else if (now - this.#channel.headSince > (limits.wallSeconds + WALL_GRACE) * 1000)
       this.#channel.expire('no answer within the limit of time', true);
   }
 

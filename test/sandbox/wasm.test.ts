@@ -23,6 +23,11 @@ const DIFFERENCES: Record<string, { outcome: string; why: string }> = {
   thread_left: { outcome: 'error', why: 'threads cannot be started' },
 };
 
+const childrenOfThis = (): string[] =>
+  fs
+    .readdirSync('/proc/self/task')
+    .flatMap((task) => fs.readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '));
+
 describe('the WebAssembly sandbox', function () {
   this.timeout(240_000); // for a busy machine
   let sandbox: Sandbox;
@@ -105,6 +110,55 @@ def f(x):
     assert.equal(running().length, 1);
     worker.kill('SIGKILL');
     while (running().length > 0) await new Promise((resolve) => setTimeout(resolve, 100)); // the timeout of mocha fails it
+  });
+
+  it('a host that was busy for long reads what was answered before it says that a limit was passed', async function () {
+    if (process.platform !== 'linux') return this.skip(); // reads /proc
+    const busy = await openWasm({ size: 1 });
+    const code = 'def f(n):\n  t = 0\n  for i in range(n): t += i\n  return n';
+    const limits = { cpuSeconds: 1.2, caseCpuSeconds: 1.2, wallSeconds: 20 };
+    const before = childrenOfThis();
+    try {
+      await busy.run([job(code, [[1000]])]);
+      const [guest] = childrenOfThis().filter((pid) => !before.includes(pid));
+      const cpu = (): number =>
+        Number.parseInt(fs.readFileSync(`/proc/${guest}/task/${guest}/schedstat`, 'utf8'), 10) / 1e9;
+      await busy.run([job(code, [[3_000_000]])]); // the engine compiles it for speed
+      const start = cpu();
+      await busy.run([job(code, [[1_000_000]])]);
+      const n = Math.round((0.45 * 1_000_000) / (cpu() - start)); // 0.45 s of CPU a call
+      const occupied = (): void => {
+        for (let [from, last, rest] = [cpu(), 0, performance.now()]; performance.now() - rest < 500; ) {
+          if (cpu() === last) continue;
+          [last, rest] = [cpu(), performance.now()];
+          if (last - from > 1.6) break;
+        }
+      };
+      const ahead = busy.run([1, 2, 3, 4].map((i) => job(code, [[n + i]], limits)));
+      setTimeout(() => setImmediate(occupied), 50);
+      const values = [1, 2, 3, 4].map((i) => n + i);
+      const given = (await ahead).map(({ calls }) => calls);
+      assert.deepEqual(
+        given,
+        values.map((value) => [{ kind: 'value', value }]),
+        'jobs that wait in the guest',
+      );
+      const one = busy.run([
+        job(
+          code,
+          values.map((x) => [x]),
+          { ...limits, cpuSeconds: 20 },
+        ),
+      ]);
+      setTimeout(() => setImmediate(occupied), 50);
+      assert.deepEqual(
+        (await one)[0]!.calls,
+        values.map((value) => ({ kind: 'value', value })),
+        'calls of a job',
+      );
+    } finally {
+      await busy.close();
+    }
   });
 
   it('a damaged snapshot is made again', async () => {
