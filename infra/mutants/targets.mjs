@@ -52,7 +52,10 @@ async function namedPlace(dist, place) {
 async function functionsIn(dist, place, kind, { exported, tables, methods }) {
   const found = [];
   for (const module of modulesOf(dist, place)) {
+    const text = readFileSync(join(dist, module), 'utf8');
     for (const [key, value] of Object.entries(await load(dist, module))) {
+      const declared = new RegExp(`\\b(function\\*?|const|class) ${key.replaceAll('$', '\\$')}\\b`);
+      if (!declared.test(text)) continue; // another module's, and a target there
       if (typeof value === 'function' && exported && !isClass(value)) found.push({ kind, module, path: [key] });
       if (tables && isTable(value))
         for (const path of functionsOf(value)) found.push({ kind, module, path: [key, ...path] });

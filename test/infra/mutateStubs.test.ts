@@ -76,7 +76,7 @@ describe('the mutation check', function () {
   it('takes every exported function and method of a named place, and stubs what is worth its effects only', async () => {
     const root = toy({
       'dist/store/box.js':
-        'export class Box { put(x) { this.x = x; } async load() { await 0; return { x: this.x }; } idle() { this.y = 1; } }\nexport const LIMIT = 1;\n',
+        'export class Box { put(x) { this.x = x; } async load() { await 0; return { x: this.x }; } idle() { this.y = 1; } }\nexport const LIMIT = 1;\nexport { words } from "../core/parse/words.js";\n',
       'dist/store/program.js': "throw new Error('not to be loaded');\n",
       'dist/test/store/box.test.js': `import assert from 'node:assert/strict';
 import { Box } from '../../store/box.js';
