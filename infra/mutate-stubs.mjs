@@ -32,6 +32,7 @@ export async function mutateStubs({
     (target) => only === undefined || nameOf(target).includes(only),
   );
   const baselines = new Map(); // test file → promise of its unchanged outcome
+  const tookMs = new Map(); // test file → what it took unchanged
   const results = new Array(targets.length);
   let next = 0;
   const worker = async () => {
@@ -39,7 +40,7 @@ export async function mutateStubs({
     try {
       while (next < targets.length) {
         const index = next++;
-        results[index] = await check(copy, targets[index], testsFor(targets[index]), baselines);
+        results[index] = await check(copy, targets[index], testsFor(targets[index]), { baselines, tookMs });
         const { target, killedBy, why } = results[index];
         log(`${killedBy === undefined ? 'SURVIVED' : 'noticed '} ${target.padEnd(64)} ${killedBy ?? why}`);
       }
@@ -63,11 +64,12 @@ function copyOf(root) {
   return copy;
 }
 
-async function check(copy, target, tests, baselines) {
+async function check(copy, target, tests, { baselines, tookMs }) {
   const file = join(copy, 'dist', target.module);
   const original = readFileSync(file, 'utf8');
   const name = nameOf(target);
-  const candidates = tests.slice(0, MAX_TEST_FILES);
+  const took = (test) => tookMs.get(test) ?? 0;
+  const candidates = tests.slice(0, MAX_TEST_FILES).sort((a, b) => took(a) - took(b)); // quick ones first
   if (candidates.length === 0) return { target: name, why: 'no test imports it' };
   const stubbed = withStub(original, target);
   const useless = [];
@@ -79,6 +81,7 @@ async function check(copy, target, tests, baselines) {
       writeFileSync(file, original);
       if (!baselines.has(test)) baselines.set(test, mocha(test, copy, LIMIT_MS));
       const baseline = await baselines.get(test);
+      tookMs.set(test, baseline.ms);
       if (baseline.code !== 0) {
         useless.push(test); // it would fail with any stub
         continue;

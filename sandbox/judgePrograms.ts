@@ -21,23 +21,6 @@ export interface JudgeOptions extends RunOptions {
   limits?: Partial<Limits>; // those of a row go first
 }
 
-/** Rows of JSON Lines. @throws GauntletError BAD_INPUT naming the line and the field. */
-export function parseProgramRows(text: string): ProgramRow[] {
-  const rows: ProgramRow[] = [];
-  for (const [i, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue;
-    let json: unknown;
-    try {
-      json = JSON.parse(line);
-    } catch {
-      throw new GauntletError('BAD_INPUT', `line ${i + 1} is not JSON`);
-    }
-    rows.push(checkRow(json, `line ${i + 1}`));
-  }
-  if (rows.length === 0) throw new GauntletError('BAD_INPUT', 'there is no program in the input');
-  return rows;
-}
-
 function checkRow(row: unknown, where: string): z.output<typeof programRowSchema> {
   try {
     return parseProgramRow(row);

@@ -32,10 +32,6 @@ export class AtomicFiles {
     });
   }
 
-  has(target: string): Promise<boolean> {
-    return guard('looking for', target, false, async () => (await stat(target)).isFile());
-  }
-
   /** True where the file is there; it now counts as used, however old it is. Of a read-only store: whether it is there. */
   touch(target: string, within?: string): Promise<boolean> {
     return guard('touching', target, false, async () => {
@@ -135,8 +131,7 @@ export class AtomicFiles {
   }
 
   /** Removes what killed writers left behind: files of dead processes of this host, and any older than a day. */
-  async sweepTemporaries(now: number = Date.now()): Promise<number> {
-    let removed = 0;
+  async sweepTemporaries(now: number = Date.now()): Promise<void> {
     for (const entry of await this.entries(this.temporaries)) {
       const path = join(this.temporaries, entry.name);
       const [host, pid] = entry.name.split('~');
@@ -144,9 +139,7 @@ export class AtomicFiles {
       const age = await guard('looking at', path, 0, async () => now - (await stat(path)).mtimeMs);
       if (!left && age < DAY_MS) continue;
       await guard('removing', path, undefined, () => rm(path, { force: true, recursive: true }));
-      removed++;
     }
-    return removed;
   }
 
   private async writeOnce(

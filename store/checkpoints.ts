@@ -71,7 +71,6 @@ export async function listCheckpoints(store: Store, runId: string): Promise<Chec
 }
 
 /** Where the metadata of a checkpoint lies: a record like others, so that a lost one is missed. */
-export const metadataPath = (name: string): string => at(name, METADATA);
 export const isMetadataPath = (path: string): boolean => new RegExp(`^${CHECKPOINTS}/[^/]+/${METADATA}$`).test(path);
 
 /** Metadata first: from then on there is no checkpoint, whatever is killed before the rest is gone. */

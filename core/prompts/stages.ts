@@ -53,7 +53,3 @@ export const STAGE_SPECS: Readonly<Record<Stage, StageSpec>> = {
       'tricky inputs and unexpected combinations that break this very code: read it line by line and aim at its weakest one',
   },
 };
-
-export function stageSpec(stage: Stage): StageSpec {
-  return STAGE_SPECS[stage];
-}

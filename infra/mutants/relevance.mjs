@@ -18,8 +18,8 @@ export function relevance(dist) {
   };
   const distances = new Map(tests.map((test) => [test, distancesFrom(test, (module) => read(module).imports)]));
   return ({ module, path }) => {
-    const spelt = [path[0], path.at(-1)].map((name) => name.replaceAll('$', '\\$')); // a method may be met by its class
-    const names = new RegExp(`\\b(${spelt.join('|')})\\b`);
+    const spelt = path[1] === 'prototype' ? path[0] : path.at(-1); // a method's name is too often another's
+    const names = new RegExp(`\\b${spelt.replaceAll('$', '\\$')}\\b`);
     const users = [...modules.keys()].filter((user) => user !== module && names.test(read(user).text));
     return tests
       .filter((test) => distances.get(test).has(module))
@@ -27,7 +27,7 @@ export function relevance(dist) {
         const to = distances.get(test);
         const toUse = users.filter((user) => to.has(user)).map((user) => to.get(user) + 1);
         const [, folder] = test.split('/');
-        const beside = module.startsWith(`${folder}/`) ? 1 : 0;
+        const beside = module.startsWith(`${folder}/`) ? 2 : 0;
         const namesake = beside && basename(test, '.test.js') === basename(module, '.js') ? 2 : 0;
         return { test, rank: Math.min(to.get(module) + UNNAMED, ...toUse) - beside - namesake };
       })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../../core/prompts/prompts.js';
-import { STAGE_SPECS, stageSpec } from '../../core/prompts/stages.js';
+import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { problemSchema } from '../../core/schema/problem.js';
 
@@ -17,7 +17,7 @@ const problem = problemSchema.parse({
 describe('stages', () => {
   it('are five, numbered in order, each with its own name, instruction and focus', () => {
     assert.deepEqual(
-      STAGES.map((stage) => stageSpec(stage).number),
+      STAGES.map((stage) => STAGE_SPECS[stage].number),
       [1, 2, 3, 4, 5],
     );
     for (const field of ['name', 'title', 'instruction', 'focus'] as const) {

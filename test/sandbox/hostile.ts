@@ -1,8 +1,9 @@
 // The catalogue of hostile programs, read from the folder that GAUNTLET_SHARED names.
 import fs from 'node:fs';
 import path from 'node:path';
-import { judgePrograms, type ProgramOutcome, parseProgramRows } from '../../sandbox/judgePrograms.js';
+import { judgePrograms, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
 import type { ProgramRow } from '../../sandbox/programRows.js';
+import { parseProgramRow } from '../../sandbox/programRows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
 export interface HostileRow extends ProgramRow {
@@ -15,10 +16,10 @@ export function hostileRows(): HostileRow[] | undefined {
   const shared = process.env.GAUNTLET_SHARED;
   if (!shared) return undefined;
   const text = fs.readFileSync(path.join(shared, 'data/hostile.jsonl'), 'utf8');
-  const raw = text.split('\n').filter((line) => line.trim() !== '');
-  return parseProgramRows(text).map((row, i) => {
-    const { expect, why } = JSON.parse(raw[i]!) as { expect: string; why: string };
-    return { ...row, expect, why };
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return lines.map((line) => {
+    const row = JSON.parse(line) as { expect: string; why: string };
+    return { ...parseProgramRow(row), expect: row.expect, why: row.why };
   });
 }
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import type { CallResult, ExecutionJob, TestJob } from '../../core/schema/execution.js';
 import { GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/channel.js';
-import { judgePrograms, judgeSources, parseProgramRows } from '../../sandbox/judgePrograms.js';
+import { judgePrograms, judgeSources } from '../../sandbox/judgePrograms.js';
 import { GuestPool, type Runner } from '../../sandbox/pool.js';
+import { parseProgramRow } from '../../sandbox/programRows.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 
 const value = (value: number): CallResult => ({ kind: 'value', value });
@@ -196,21 +197,19 @@ describe('the pool of guests', () => {
 describe('programs with tests', () => {
   const row = '{"id":"p","code":"def f(x): return x","entry":"f","tests":[[[1],1],[[2],3]]}';
 
-  it('are read from JSON Lines, and bad lines are named with their field', () => {
-    assert.deepEqual(parseProgramRows(`\n${row}\n`)[0]!.tests, [
+  it('are read row by row, and a bad field is named', () => {
+    assert.deepEqual(parseProgramRow(JSON.parse(row)).tests, [
       [[1], 1],
       [[2], 3],
     ]);
     const bad = (text: string, message: RegExp) =>
       assert.throws(
-        () => parseProgramRows(text),
+        () => parseProgramRow(JSON.parse(text)),
         (error) => error instanceof GauntletError && error.code === 'BAD_INPUT' && message.test(error.message),
       );
-    bad(`${row}\n{`, /line 2 is not JSON/);
-    bad('{"id":"p","entry":"f","tests":[[[1],1]]}', /line 1: code/);
-    bad('{"id":"p","code":"","entry":"f","tests":[]}', /line 1: tests/);
-    bad('{"id":"p","code":"","entry":"f","tests":[[[1.5],1]]}', /line 1: tests/);
-    bad('', /no program/);
+    bad('{"id":"p","entry":"f","tests":[[[1],1]]}', /^code/);
+    bad('{"id":"p","code":"","entry":"f","tests":[]}', /^tests/);
+    bad('{"id":"p","code":"","entry":"f","tests":[[[1.5],1]]}', /^tests/);
   });
 
   it('are judged outside: expected values are not in the jobs, each test has a verdict, the worst is the outcome', async () => {
@@ -225,7 +224,10 @@ describe('programs with tests', () => {
       },
       close: async () => {},
     };
-    const outcomes = await judgePrograms(parseProgramRows(row.replace('[[2],3]', '[[2],"EXPECTED"]')), sandbox);
+    const outcomes = await judgePrograms(
+      [parseProgramRow(JSON.parse(row.replace('[[2],3]', '[[2],"EXPECTED"]')))],
+      sandbox,
+    );
     assert.ok(!JSON.stringify(seen).includes('EXPECTED'));
     assert.deepEqual(outcomes, [{ id: 'p', outcome: 'fail', tests: ['pass', 'fail'], messages: [null, null], ms: 5 }]);
   });
