@@ -22,7 +22,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   requireSplits(problems, config.problems);
   const generator = await openingOf(scope, config, 'generator');
   const discriminator = await openingOf(scope, config, 'discriminator');
-  const origin = config.start === null ? undefined : await findOrigin(store, runId, config.start);
+  const found = config.start === null ? undefined : await findOrigin(store, runId, config.start);
   const identity = runIdentity(config);
   const run: RunRef = {
     runId,
@@ -31,14 +31,18 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     config: await store.putJson({ ...identity, start: null }), // where it began is in its states
     problems: await store.putJson(problems),
   };
-  const taken = origin && (await takeOver(store, origin, run, config)); // one that does not fit leaves no run behind
-  await createRun(store, runId, {
+  const wouldTake = found && (await takeOver(store, found, run, config)); // one that does not fit leaves no run behind
+  const { origin } = await createRun(store, runId, {
     config: identity,
     ...modelDigests(run),
     dataDigest: run.problems,
     codeVersion: deps.codeVersion,
-    ...(origin && { origin: originRef(origin) }),
+    ...(found && { origin: originRef(found) }),
   });
+  // another attempt at the same time may have found another one: the manifest's holds
+  const isIts = origin?.run === found?.metadata.runId && origin?.checkpoint === found?.metadata.name;
+  const its = isIts || !config.start ? found : await findOrigin(store, runId, config.start);
+  const taken = isIts ? wouldTake : its && (await takeOver(store, its, run, config));
   await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
   const common = {

@@ -51,13 +51,23 @@ export async function commitCheckpoint(
   const metadata = checkpointMetadataSchema.parse({ ...body, digest: digestJson(body) });
   if (files.has(METADATA)) throw new GauntletError('BAD_INPUT', `${name}: ${METADATA} is written by the store`);
   if (!(await isWhole(store, runId, metadata))) {
-    await store.removeRunFile(runId, at(name, METADATA));
+    await removeOther(store, runId, metadata);
     for (const [path, bytes] of files) await store.writeRunFile(runId, at(name, path), bytes);
   }
   // of a whole one too: its writer may have been killed before it could name the digest
   await writeRecord(store, runId, at(name, METADATA), rendered(metadata));
   await movePointers(store, runId);
   return metadata;
+}
+
+/**
+ * While its files change there is no checkpoint. The very same metadata stays: a twin has just written it, with the same
+ * files, and whoever took it away and was killed would leave nobody to write it again.
+ */
+async function removeOther(store: Store, runId: string, { name, digest }: CheckpointMetadata): Promise<void> {
+  const present = await readMetadata(store, runId, name);
+  if (present === undefined || (typeof present !== 'string' && present.digest === digest)) return;
+  await store.removeRunFile(runId, at(name, METADATA));
 }
 
 /** Committed checkpoints with readable metadata, in the order of training. Files are not read: see verifyCheckpoints. */
@@ -199,15 +209,23 @@ async function checkPointer(
   return report;
 }
 
+/** Until they are what the checkpoints give: another writer may have added one since these were listed. */
 async function movePointers(store: Store, runId: string): Promise<void> {
-  const all = await listCheckpoints(store, runId);
-  const targets = [bestCheckpoint(all), all.at(-1)];
-  for (const [index, pointer] of POINTERS.entries()) {
-    const target = targets[index];
-    if (target === undefined) continue;
-    const { name, score } = target;
-    const value: CheckpointPointer = { name, score, digest: pointerDigest(runId, pointer, { name, score }) };
-    await store.writeRunFile(runId, `${CHECKPOINTS}/${pointer}`, rendered(value));
+  for (let moved = true; moved; ) {
+    moved = false;
+    const all = await listCheckpoints(store, runId);
+    const targets = [bestCheckpoint(all), all.at(-1)];
+    for (const [index, pointer] of POINTERS.entries()) {
+      const target = targets[index];
+      if (target === undefined) continue;
+      const { name, score } = target;
+      const value: CheckpointPointer = { name, score, digest: pointerDigest(runId, pointer, { name, score }) };
+      const path = `${CHECKPOINTS}/${pointer}`;
+      const bytes = await store.readRunFile(runId, path);
+      if (bytes !== undefined && rendered(value) === Buffer.from(bytes).toString('utf8')) continue;
+      await store.writeRunFile(runId, path, rendered(value));
+      moved = true;
+    }
   }
 }
 

@@ -47,6 +47,25 @@ describe('a run that begins at a checkpoint', () => {
     });
   }
 
+  it('of two attempts at once that find another best each, both begin where the first one did', async () => {
+    await runPipeline(acts, 'night-1', RUN);
+    const { store } = world.deps;
+    const input = { ...RUN, seed: 3, start: { run: 'night-*', checkpoint: 'best' } };
+    const first = await acts.prepareRun({ runId: 'run', input });
+    const late: typeof store = Object.create(store); // as the second one sees it: a better run, and no manifest yet
+    let isThere = false;
+    late.readRunFile = async (run, path) => (run === 'run' && !isThere ? undefined : store.readRunFile(run, path));
+    late.createRunFile = (run, path, bytes) => {
+      isThere = true;
+      return store.createRunFile(run, path, bytes);
+    };
+    await runPipeline(acts, 'night-0', { ...RUN, seed: 2 });
+    late.listRuns = async () => ['night-0'];
+    const second = await createActivities({ ...world.deps, store: late }).prepareRun({ runId: 'run', input });
+    assert.equal((await readRun(store, 'run')).origin?.run, 'night-1');
+    assert.deepEqual([second.state, second.memory], [first.state, first.memory]);
+  });
+
   it('forked with a change differs from there on', async () => {
     await runPipeline(acts, 'run', RUN);
     const { input } = await forkInput(world.deps.store, 'run', 'stage-1/epoch-2', {

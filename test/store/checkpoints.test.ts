@@ -77,7 +77,8 @@ describe('checkpoints', () => {
     withStore(async (store) => {
       await createRun(store, 'r', { ...RUN_FACTS, config: sampleConfig() });
       const files = new Map([...sampleFiles()].slice(0, 2));
-      const write = (to: Store, epoch: number) => commitCheckpoint(to, 'r', sampleFacts({ epoch }), files);
+      const write = (to: Store, epoch: number) =>
+        commitCheckpoint(to, 'r', sampleFacts({ epoch, score: epoch }), files);
       let cut = 0;
       for (let done = false; !done; cut++) {
         for (const after of [false, true]) {
@@ -97,6 +98,43 @@ describe('checkpoints', () => {
       }
       assert.ok(cut > 6, 'two files, the metadata, its digest, two pointers');
     }));
+
+  it('a zombie that goes on after its twin and the next checkpoint, and is killed anywhere, undoes neither', () =>
+    withStore(async (store) => {
+      const files = new Map([...sampleFiles()].slice(0, 2));
+      const write = (to: Store, runId: string, epoch: number) =>
+        commitCheckpoint(to, runId, sampleFacts({ epoch, step: epoch }), files);
+      const operations = ['readRunFile', 'writeRunFile', 'removeRunFile', 'listRunFiles'] as const;
+      let pausedAt = 0;
+      for (let wasPaused = true; wasPaused; pausedAt++) {
+        for (const lives of [1, 2, Number.POSITIVE_INFINITY]) {
+          const runId = `zombie-${pausedAt}-${lives}`;
+          await createRun(store, runId, { ...RUN_FACTS, config: sampleConfig() });
+          let count = 0;
+          const zombie: Store = Object.create(store);
+          for (const name of operations)
+            zombie[name] = async (...given: unknown[]) => {
+              if (count === pausedAt) for (const epoch of [1, 2]) await write(store, runId, epoch);
+              if (count++ >= pausedAt + lives) throw new Error('killed');
+              return (store[name] as (...given: unknown[]) => Promise<never>)(...given);
+            };
+          await write(zombie, runId, 1).catch(() => undefined);
+          wasPaused = count > pausedAt;
+          if (!wasPaused) break;
+          const at = `paused at operation ${pausedAt}, killed ${lives} later`;
+          const { findings } = await verifyStore(store, runId);
+          assert.deepEqual(
+            findings.filter(({ name }) => name !== DIGEST),
+            [],
+            at,
+          );
+          assert.equal((await listCheckpoints(store, runId)).length, 2, at);
+          if (Number.isFinite(lives)) continue; // one killed as it moves a pointer back leaves it to the next writer
+          assert.equal((await loadCheckpoint(store, runId, 'latest')).metadata.name, 'checkpoint_stage_1_epoch_2', at);
+        }
+      }
+      assert.ok(pausedAt > 15, `${pausedAt} operations`);
+    })).timeout(60_000);
 
   it('best is the highest score, of equal ones the earlier, in whatever order they are written', () =>
     withStore(async (store) => {
