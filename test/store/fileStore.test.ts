@@ -64,6 +64,27 @@ describe('file store: blobs', () => {
       assert.equal((await readdir(join(root, 'quarantine'))).length, 2);
     }));
 
+  it('a blob that another process heals between its reading and its removal comes back and stays', () =>
+    withStore(async (store, root) => {
+      const digest = await store.putBlob(bytesOf('some bytes'));
+      const { files } = store;
+      const move = files.move.bind(files);
+      files.move = async (from, to, durable) => {
+        await (await openFileStore(root)).putBlob(bytesOf('some bytes'));
+        return move(from, to, durable);
+      };
+      const asked = [
+        async () => assert.equal(Buffer.from(await store.getBlob(digest)).toString(), 'some bytes'),
+        async () => assert.equal(await store.hasBlob(digest), true),
+      ];
+      for (const ask of asked) {
+        await writeFile(pathOf(root, digest), 'some bytfs');
+        await ask();
+        assert.equal(await readFile(pathOf(root, digest), 'utf8'), 'some bytes');
+        assert.deepEqual(await readdir(join(root, 'quarantine')), []);
+      }
+    }));
+
   it('a link from the store to elsewhere is not followed, to read or to write', () =>
     withStore(async (store, root) => {
       const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
 import { kindOfRow, memoKey, progressKey, readRecord, recordKey, memoised as timed } from '../../store/memo.js';
+import { checkRecord } from '../../store/records.js';
 import { createRun, readMetrics, readResult, readRun, writeMetrics, writeResult } from '../../store/runs.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
 import { sampleData } from '../report/sample.js';
@@ -241,6 +242,14 @@ describe('runs', () => {
       assert.equal(manifest.configDigest, digestJson(sampleConfig(3)));
       assert.deepEqual(await createRun(store, 'r', { ...facts(3), codeVersion: '2' }), manifest);
       assert.deepEqual(await readRun(store, 'r'), manifest);
+    }));
+
+  it('a claim that was killed before the digest of its manifest was named is sealed by the next', () =>
+    withStore(async (store) => {
+      const manifest = await createRun(store, 'r', facts(3));
+      await store.removeRunFile('r', 'digests/manifest.json');
+      assert.deepEqual(await createRun(store, 'r', facts(3)), manifest);
+      assert.deepEqual(await checkRecord(store, 'r', 'manifest.json'), { sealed: true });
     }));
 
   it('the same id with another configuration, model or data is RUN_EXISTS, naming what differs', () =>
