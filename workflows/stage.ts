@@ -42,6 +42,8 @@ export interface StageHooks {
   joined?: boolean;
   /** See RunContext; default: yes. */
   shortEpochs?: boolean;
+  /** Of every live change, once it holds. */
+  onConfig?(config: RunConfig): void;
   /** The time for records, ISO 8601. */
   now?(): string;
   /** Asked after every step and in a pause; true ends the call early, to be continued from what it returns. */
@@ -237,6 +239,7 @@ class StageRun {
     const { run, config } = await this.acts.reviseRun({ run: this.at.run, config: this.at.config, fields });
     const plan = fields.schedule === undefined ? this.at.plan : replan(before.slice(0, next), config);
     this.at = { ...this.at, run, config: completed(config), ...(plan && { plan }) };
+    this.hooks.onConfig?.(this.at.config);
     const ended = next > 0 && !endsEpoch(before, next - 1) && endsEpoch(planOf(this.at), next - 1);
     if (ended) await this.closeEpoch(before[next - 1]!.epoch);
   }

@@ -16,7 +16,6 @@ import {
 import { type Control, changedBefore } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { countSteps } from '../core/schedule.js';
-import type { RunConfig } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { afterAll, controlSignal, handBackSignal, RunControl } from './control.js';
 import { plainFailure } from './failures.js';
@@ -27,7 +26,7 @@ import { temporalActs } from './proxies.js';
 import type { StageInput } from './stage.js';
 import { completed, type ProgressUpdate } from './state.js';
 import { trainStage } from './trainStage.js';
-import { Waiting } from './waiting.js';
+import { FailureSettings, Waiting } from './waiting.js';
 
 /** What a run takes along when it continues as new. */
 export interface ContinuedRun {
@@ -44,7 +43,7 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
   const runId = workflowInfo().workflowId;
   let searchAttributes = continued?.searchAttributes ?? false;
   let progress: RunProgress = continued?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 };
-  let config: RunConfig | undefined = continued?.state.at.config;
+  let failure = continued && new FailureSettings(completed(continued.state.at.config).failure);
   let child: ChildWorkflowHandle<typeof trainStage> | undefined;
   let handingBack = false;
   const modelWorker =
@@ -82,7 +81,7 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
   );
   const waiting = new Waiting(
     {
-      failure: () => config!.failure,
+      failure: () => failure!.get(),
       decisions: () => asked.control.decisions,
       working: 'evaluating',
       onProgress,
@@ -109,6 +108,7 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
         await child.signal(controlSignal, asked.control).catch(ignoreEnded);
         const { decided, models, ...done } = await child.result();
         waiting.taken = decided;
+        failure?.change(completed(done.config).failure);
         if (modelWorker) modelWorker.claim = models?.claim;
         return done;
       } catch (error) {
@@ -123,10 +123,10 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
   try {
     const acts = temporalActs({
       modelWorker,
-      attempts: () => config?.failure.attempts ?? null,
+      attempts: () => failure?.get().attempts ?? null,
       // steps are the stages' business: nothing here could be left out
       onFailure: (failed) =>
-        config === undefined ? Promise.resolve('abort') : waiting.decisionOn({ ...failed, inStep: false }),
+        failure === undefined ? Promise.resolve('abort') : waiting.decisionOn({ ...failed, inStep: false }),
     });
     if (continued !== undefined) {
       const { at } = continued.state;
@@ -138,7 +138,8 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
       onProgress,
       shortEpochs,
       onPrepared: (prepared) => {
-        config = completed(prepared.config);
+        const config = completed(prepared.config);
+        failure = new FailureSettings(config.failure);
         asked.prepared(changedBefore(config, prepared.controls));
         searchAttributes = prepared.searchAttributes;
         progress = { ...progress, totalSteps: countSteps(prepared.config) };

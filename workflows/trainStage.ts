@@ -18,7 +18,7 @@ import { ModelWorker } from './modelWorker.js';
 import { temporalActs } from './proxies.js';
 import { planOf, runStage, type StageInput } from './stage.js';
 import { completed, type ProgressUpdate } from './state.js';
-import { Waiting } from './waiting.js';
+import { FailureSettings, Waiting } from './waiting.js';
 
 const STEPS_A_HISTORY = 16;
 const LONGER_STEPS_A_HISTORY = 10; // before epochs were short
@@ -66,20 +66,22 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
     told.catch(ignore);
     if (!joined) await told;
   };
+  const failure = new FailureSettings(config.failure);
   const waiting = new Waiting(
-    { failure: () => config.failure, decisions: () => control.decisions, working: 'training', onProgress },
+    { failure: () => failure.get(), decisions: () => control.decisions, working: 'training', onProgress },
     input.decided,
   );
   const modelWorker = input.models && new ModelWorker(input.models.claim);
   const acts = temporalActs({
     modelWorker,
-    attempts: () => config.failure.attempts,
-    onFailure: (failure) => waiting.decisionOn(failure),
+    attempts: () => failure.get().attempts,
+    onFailure: (failed) => waiting.decisionOn(failed),
   });
   const most = shortEpochs ? STEPS_A_HISTORY : LONGER_STEPS_A_HISTORY;
   const ends = (): boolean => handedBack || workflowInfo().continueAsNewSuggested;
   const reached = await runStage(acts, input, {
     onProgress,
+    onConfig: (changed) => failure.change(changed.failure),
     joined,
     shortEpochs,
     requests: () => control.requests,

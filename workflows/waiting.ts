@@ -1,13 +1,34 @@
 // A failure that trying again cannot mend: the workflow shows it and waits for a person, up to a limit. Nothing is lost
 // meanwhile; what is finished is in the store.
-import { condition } from '@temporalio/workflow';
+import { condition, patched } from '@temporalio/workflow';
 import type { Decision } from '../core/control.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure } from '../core/schema/run.js';
 import type { ProgressUpdate } from './state.js';
 
+type Settings = RunConfig['failure'];
+
+/** What a failure does, as live changes have left it. */
+export class FailureSettings {
+  private now: Settings;
+
+  constructor(private readonly first: Settings) {
+    this.now = first;
+  }
+
+  change(now: Settings): void {
+    this.now = now;
+  }
+
+  /** A history that went on past a change before changes were followed keeps to what it began with. */
+  get(): Settings {
+    const isFirst = JSON.stringify(this.now) === JSON.stringify(this.first);
+    return isFirst || patched('failure-settings-change') ? this.now : this.first;
+  }
+}
+
 export interface WaitingHooks {
-  failure(): RunConfig['failure'];
+  failure(): Settings;
   decisions(): readonly Decision[];
   working: 'training' | 'evaluating'; // what goes on after a decision
   onProgress(update: ProgressUpdate): void | Promise<void>;

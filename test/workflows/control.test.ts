@@ -285,6 +285,31 @@ describe('a run under control', function () {
     });
   });
 
+  it('a change of what a failure does holds from the next step on, to the end of the run', async () => {
+    const { writeRunFile } = world.deps.store;
+    const broken = new Set(['metrics/2.json', 'metrics/6-test.json']);
+    world.deps.store.writeRunFile = async (runId, path, bytes) => {
+      if (broken.has(path)) throw new GauntletError('BAD_INPUT', 'no such record');
+      return writeRunFile.call(world.deps.store, runId, path, bytes);
+    };
+    const held = holdUpdate(1);
+    const handle = await start({ ...RUN, failure: { onFailure: 'fail' } });
+    await held.reached;
+    await handle.executeUpdate<string, [object]>('change', { args: [{ failure: { onFailure: 'wait' } }] });
+    held.release();
+    for (const [path, activity] of [
+      ['metrics/2.json', 'trainPolicy'],
+      ['metrics/6-test.json', 'judgeEvaluation'],
+    ] as const) {
+      const over = await until(handle, ({ state }) => state === 'waiting' || state === 'failed');
+      assert.deepEqual([over.state, over.failure?.activity], ['waiting', activity]);
+      broken.delete(path);
+      await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
+      await until(handle, ({ state }) => state !== 'waiting');
+    }
+    await handle.result();
+  });
+
   it('an infrastructure fault is tried as often as was asked, then waits too', async () => {
     const run = world.sandbox.run.bind(world.sandbox);
     let faults = 0;
