@@ -2,11 +2,13 @@
 // be checked by anyone who has the store.
 import { GauntletError } from '../core/errors.js';
 import { type StepMetrics, stepMetricsSchema } from '../core/schema/metrics.js';
+import { kindOfRow, readRecord } from '../store/memo.js';
 import { readMetrics, readRun } from '../store/runs.js';
+import type { Digest, Store } from '../store/store.js';
 import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
 import { type ActivityDeps, openScope } from './scope.js';
-import type { RunRef } from './types.js';
+import type { ExecuteSuiteInput, RunRef } from './types.js';
 
 export interface StepReplay {
   step: number;
@@ -24,15 +26,35 @@ export async function recordedSteps({ store }: Pick<ActivityDeps, 'store'>, runI
   return parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));
 }
 
+/** What programs were judged with, by `suiteKey` of their chains and verdicts. */
+export type ExecutedSuites = ReadonlyMap<string, Pick<ExecuteSuiteInput, 'tests'>>;
+
+const suiteKey = (chains: Digest | undefined, verdicts: Digest): string => `${chains ?? ''} ${verdicts}`;
+
+/** Reads which suites were executed off the store's records of what was computed: steps do not name generated tests. */
+export async function executedSuites(store: Store): Promise<ExecutedSuites> {
+  const suites = new Map<string, Pick<ExecuteSuiteInput, 'tests'>>();
+  for (const key of await store.memoKeys()) {
+    if (kindOfRow(key).kind !== 'result') continue;
+    const record = await readRecord(store, key);
+    const output = record?.name === 'executeSuite' ? await store.getMemo(key) : undefined;
+    if (record === undefined || output === undefined || !(await store.hasBlob(output))) continue;
+    const { chains, tests } = record.inputs as ExecuteSuiteInput;
+    const { verdicts } = await store.getJson<{ verdicts: Digest }>(output);
+    suites.set(suiteKey(chains, verdicts), { tests });
+  }
+  return suites;
+}
+
 /**
- * `execute`: the programs are run again too, and their verdicts compared.
+ * With `executed` the programs are run again too, and their verdicts compared.
  * @throws GauntletError NOT_FOUND where artifacts are gone, BAD_INPUT for a step of an earlier version
  */
 export async function replayStep(
   deps: ActivityDeps,
   runId: string,
   recorded: StepMetrics,
-  { execute }: { execute: boolean },
+  executed?: ExecutedSuites,
 ): Promise<StepReplay> {
   const { artifacts, step, role, stage, phase, epoch } = recorded;
   if (artifacts === undefined) {
@@ -43,9 +65,14 @@ export async function replayStep(
   // rewards and verdicts ask for no model: a run's bases are none of theirs
   const run = { runId, config, problems } as RunRef;
   const differs: string[] = [];
-  if (execute) {
-    const per = role === 'generator' ? 'problem' : 'target';
-    const again = await executeSuite(scope, { run, per, suite: 'baseline', chains, tests });
+  if (executed) {
+    const suite = { run, per: role === 'generator' ? 'problem' : 'target', suite: 'baseline', chains } as const;
+    const judged = tests === undefined ? executed.get(suiteKey(chains, verdicts)) : { tests };
+    if (judged === undefined) {
+      const gone = 'the record of the tests that its programs ran on is gone (gauntlet gc removes old ones)';
+      throw new GauntletError('NOT_FOUND', `step ${step} of run ${runId}: ${gone}; replay it without --execute`);
+    }
+    const again = await executeSuite(scope, { ...suite, ...judged });
     if (again.verdicts !== verdicts) differs.push('verdicts');
   }
   const rewarded = await computeRewards(scope, {

@@ -1,12 +1,13 @@
 // `gauntlet replay ID --step N`: are the rewards of a past run what its recorded artifacts give?
 import type { Command } from 'commander';
-import { recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
+import { executedSuites, recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
 import { GauntletError } from '../../core/errors.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { integer, sandboxOption } from '../config.js';
 import { createOutput, tableText } from '../output.js';
 import { type ConnectionOptions, withStore } from '../session.js';
+import { chooseRun } from './checkpoints.js';
 
 type Flags = ConnectionOptions & { step?: number; execute?: boolean; json?: boolean };
 
@@ -21,10 +22,10 @@ export function addReplay(program: Command): void {
     .option('--execute', 'run the programs again too, and compare their verdicts')
     .addOption(sandboxOption())
     .option('--json', 'one line of JSON per step');
-  withStore(command).action(async (id: string, flags: Flags) => {
+  withStore(command, 'nobody').action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     const store = await openFileStore(flags.store);
-    const all = await recordedSteps({ store }, id);
+    const all = await recordedSteps({ store }, await chooseRun(store, id));
     const steps = all.filter(({ step }) => flags.step === undefined || step === flags.step);
     if (steps.length === 0) {
       const known = all.length === 0 ? 'it has none' : `it has ${all[0]!.step} to ${all.at(-1)!.step}`;
@@ -45,9 +46,10 @@ export function addReplay(program: Command): void {
       codeVersion: '', // nothing is written that names it
     };
     try {
+      const executed = flags.execute ? await executedSuites(store) : undefined;
       const replays: StepReplay[] = [];
       for (const step of steps) {
-        const replay = await replayStep(deps, id, step, { execute: flags.execute === true });
+        const replay = await replayStep(deps, id, step, executed);
         replays.push(replay);
         if (flags.json) output.result(replay, () => '');
       }

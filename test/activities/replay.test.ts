@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import { recordedSteps, replayStep } from '../../activities/replayStep.js';
+import { executedSuites, recordedSteps, replayStep } from '../../activities/replayStep.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 
@@ -19,34 +19,48 @@ describe('replaying the rewards of a run', () => {
     assert.equal(steps.length, 6);
     const jobs = world.sandbox.jobs.length;
     for (const step of steps) {
-      const replay = await replayStep(world.deps, 'run', step, { execute: false });
+      const replay = await replayStep(world.deps, 'run', step);
       assert.deepEqual([replay.matches, replay.differs, replay.reward], [true, [], step.reward]);
     }
     assert.equal(world.sandbox.jobs.length, jobs, 'nothing was executed');
   });
 
-  it('runs the programs again where that is asked for', async () => {
-    const [step] = await recordedSteps(world.deps, 'run');
-    const jobs = world.sandbox.jobs.length;
-    assert.equal((await replayStep(world.deps, 'run', step!, { execute: true })).matches, true);
-    assert.ok(world.sandbox.jobs.length > jobs);
+  it('runs the programs of every step again where that is asked for, on the tests of then', async () => {
+    const executed = await executedSuites(world.deps.store);
+    for (const step of await recordedSteps(world.deps, 'run')) {
+      const jobs = world.sandbox.jobs.length;
+      const { differs } = await replayStep(world.deps, 'run', step, executed);
+      assert.deepEqual([step.step, differs], [step.step, []]);
+      assert.ok(world.sandbox.jobs.length > jobs);
+    }
+  });
+
+  it('says where the tests of then are no longer on record', async () => {
+    const [, step] = await recordedSteps(world.deps, 'run');
+    assert.equal(step!.role, 'generator');
+    await assert.rejects(replayStep(world.deps, 'run', step!, new Map()), {
+      code: 'NOT_FOUND',
+      message: /^step 2 of run run: the record of the tests .* is gone .*; replay it without --execute$/,
+    });
   });
 
   it('says what differs', async () => {
     const [, step] = await recordedSteps(world.deps, 'run');
     const other = { ...step!, reward: step!.reward + 1, artifacts: { ...step!.artifacts!, trajectories: 'sha256:0' } };
-    const replay = await replayStep(world.deps, 'run', other, { execute: false });
+    const replay = await replayStep(world.deps, 'run', other);
     assert.deepEqual([replay.matches, replay.differs], [false, ['trajectories', 'reward']]);
     const run = world.sandbox.run.bind(world.sandbox);
     world.sandbox.run = async (jobs) =>
       (await run(jobs)).map((result) => ({ ...result, calls: result.calls.map(() => ({ kind: 'value', value: -1 })) }));
-    assert.deepEqual((await replayStep(world.deps, 'run', step!, { execute: true })).differs, ['verdicts']);
+    assert.deepEqual((await replayStep(world.deps, 'run', step!, await executedSuites(world.deps.store))).differs, [
+      'verdicts',
+    ]);
     world.sandbox.run = run;
   });
 
   it('refuses a step of a version that did not record them, and a run that is none', async () => {
     const [step] = await recordedSteps(world.deps, 'run');
-    await assert.rejects(replayStep(world.deps, 'run', { ...step!, artifacts: undefined }, { execute: false }), {
+    await assert.rejects(replayStep(world.deps, 'run', { ...step!, artifacts: undefined }), {
       code: 'BAD_INPUT',
       message: /without its artifacts/,
     });
