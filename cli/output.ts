@@ -1,7 +1,10 @@
 // What a command prints: people read lines on stderr and results on stdout; with --json stdout holds JSON only.
+import { isGrpcServiceError } from '@temporalio/client';
 import chalk from 'chalk';
 import Table from 'cli-table3';
 import { GauntletError } from '../core/errors.js';
+
+const UNAVAILABLE = 14; // gRPC
 
 export interface Output {
   readonly json: boolean;
@@ -43,6 +46,10 @@ export function createOutput(json: boolean): Output {
 export function describeError(error: unknown): string {
   if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
   const root = deepestCause(error);
+  if (isGrpcServiceError(root) && root.code === UNAVAILABLE) {
+    const lost = `the Temporal server no longer answers (${root.details.split('\n')[0]!.split('. ')[0]})`;
+    return `${lost}: npx gauntlet up, then the same command again [SERVER_UNAVAILABLE]`;
+  }
   const text = root instanceof Error ? root.message : String(root);
   const code = root instanceof GauntletError ? root.code : (root as { type?: string } | null)?.type;
   const line = text.split('\n').find((part) => part.trim() !== '') ?? 'unknown failure';

@@ -8,7 +8,7 @@ import { carriedFrom } from './carried.js';
 import { ask } from './commands/control.js';
 import { describeExecution, heldUp, openExecutions, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
-import { storedRun } from './stored.js';
+import { folderOf, storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
 import { queryProgress } from './watch.js';
 
@@ -50,7 +50,7 @@ export async function resumeRun(session: Resuming, id: string, decision: Decisio
 async function fromStore({ client, store }: Resuming, id: string, decision: Decision): Promise<Resumed> {
   const stored = await storedRun(store, id);
   if (stored === undefined) {
-    const where = `on this server, nor in ${store.url}`;
+    const where = `on this server, nor in ${folderOf(store)}`;
     throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list them with: npx gauntlet status`);
   }
   const forgotten = 'the server no longer knows it';

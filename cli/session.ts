@@ -1,6 +1,7 @@
 // A command's connection: the server that is reachable or the embedded one, and workers in this process where none poll.
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   Client,
   type ConnectionOptions as ClientConnectionOptions,
@@ -15,6 +16,7 @@ import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
 import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
+import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/session/engine.js';
 import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
 import { createLogger } from '../workers/logger.js';
@@ -41,15 +43,32 @@ export interface Session {
   close(): Promise<void>;
 }
 
+/**
+ * Who may begin a store. 'anyone': a command that has something to put there. 'a server': one that asks a server, so
+ * that another one than the store's own will do. 'nobody': one that reads what is there. A mistyped folder would
+ * otherwise be made, or be called whole.
+ */
+type Begins = 'anyone' | 'a server' | 'nobody';
+
 /** Where artifacts, runs and the embedded server live: a folder, also as a file: URL. The action is given the folder. */
-export function withStore(command: Command): Command {
+export function withStore(command: Command, begins: Begins = 'anyone'): Command {
   const place = process.env.GAUNTLET_STORE || DEFAULT_STORE;
   return command
     .addOption(new Option('--store <folder>', 'where runs live').default(place, `$GAUNTLET_STORE or ${DEFAULT_STORE}`))
     .hook('preAction', (_, called) => {
-      called.setOptionValue('store', storeFolder(called.getOptionValue('store') as string));
+      const folder = storeFolder(called.getOptionValue('store') as string);
+      called.setOptionValue('store', folder);
+      if (begins === 'anyone' || (begins === 'a server' && temporalTarget(process.env) !== undefined)) return;
+      if (!isStore(folder)) {
+        const way = 'name the one you mean with --store, or begin one with: npx gauntlet train --watch';
+        throw new GauntletError('NOT_FOUND', `no store at ${resolve(folder)}: ${way}`);
+      }
     });
 }
+
+/** What is there once a run, or a server, has been. */
+const isStore = (folder: string): boolean =>
+  ['runs', 'blobs', 'memo', 'temporal.db'].some((name) => existsSync(join(folder, name)));
 
 /** 'none': only the server. 'if-none-poll': workers start here when nobody serves the queue. */
 export async function openSession(

@@ -1,9 +1,13 @@
 // A run as the store alone knows it: the server forgets what ended longer ago than it keeps histories, the store does not.
+import { fileURLToPath } from 'node:url';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunResult } from '../core/schema/run.js';
 import { bestCheckpoint, listCheckpoints } from '../store/checkpoints.js';
 import { readInput, readMetrics, readResult } from '../store/runs.js';
 import type { Store } from '../store/store.js';
+
+/** As people know it: the folder that they named, not its URL. */
+export const folderOf = (store: Store): string => fileURLToPath(store.url);
 
 export interface StoredRun {
   id: string;

@@ -1,8 +1,9 @@
 // Starting, joining and following a training run: what `train`, `demo` and `resume` have in common.
-import { type Client, type WorkflowHandle, WorkflowIdReusePolicy } from '@temporalio/client';
+import { type Client, WorkflowFailedError, type WorkflowHandle, WorkflowIdReusePolicy } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { CARRY, type Request } from '../core/control.js';
-import { GauntletError } from '../core/errors.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import { type RunConfigInput, runIdentity } from '../core/schema/config.js';
@@ -107,7 +108,7 @@ export async function follow(
   } catch (error) {
     if (!watching.signal.aborted) {
       watching.abort(); // the display ends with the watch
-      throw error;
+      throw endedFrom(error, handle.workflowId) ?? error;
     }
     output.note(`left '${handle.workflowId}' where it is; go on with: ${again}`);
     process.exitCode = 130;
@@ -116,6 +117,26 @@ export async function follow(
     release();
   }
 }
+
+/** Why a run has not come to its result, with the way on: the reason of whoever ended it says nothing by itself. */
+export function endedFrom(error: unknown, id: string): GauntletError | undefined {
+  if (!(error instanceof WorkflowFailedError)) return undefined;
+  const way = `go on with: npx gauntlet resume ${id} --watch`;
+  const ended = (how: string) => new GauntletError('BAD_INPUT', `run '${id}' ${how}; ${way}`, { cause: error });
+  const { cause } = error;
+  if (cause instanceof TerminatedFailure) return ended(`was terminated (${cause.message})`);
+  if (cause instanceof CancelledFailure) return ended('was cancelled');
+  if (cause instanceof TimeoutFailure) return ended('timed out');
+  const root = rootOf(cause);
+  const code = root instanceof ApplicationFailure ? root.type : undefined;
+  if (!isErrorCode(code) || code === 'BAD_CONFIG') return undefined; // the same configuration would fail again
+  return new GauntletError(code, `${root!.message.split('\n')[0]}; ${way}`, { cause: error });
+}
+
+const rootOf = (error: Error | undefined): Error | undefined =>
+  error?.cause instanceof Error ? rootOf(error.cause) : error;
+
+const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
 
 /** With `watch` a run is followed to its result; without it the way to follow it is named. A finished one has one. */
 export async function conclude(

@@ -1,6 +1,5 @@
 // `gauntlet checkpoints`: what a run has saved, whether every byte of it is whole, and where best and latest lie.
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
@@ -9,6 +8,7 @@ import type { Store } from '../../store/store.js';
 import { type Finding, type Verified, verifyStore } from '../../store/verify.js';
 import { createOutput, megabytes, percent, tableText } from '../output.js';
 import { withStore } from '../session.js';
+import { folderOf } from '../stored.js';
 
 interface Flags {
   store: string;
@@ -21,12 +21,15 @@ export async function chooseRun(store: Store, asked: string | undefined): Promis
   const runs = await store.listRuns();
   if (asked !== undefined) {
     if (runs.includes(asked)) return asked;
-    throw new GauntletError('NOT_FOUND', `no run '${asked}' in ${store.url}; there are: ${runs.join(', ') || 'none'}`);
+    throw new GauntletError(
+      'NOT_FOUND',
+      `no run '${asked}' in ${folderOf(store)}; there are: ${runs.join(', ') || 'none'}`,
+    );
   }
   if (runs.length === 1) return runs[0]!;
   const way =
     runs.length === 0 ? 'train one first: npx gauntlet train --watch' : `choose one with --run: ${runs.join(', ')}`;
-  throw new GauntletError('NOT_FOUND', `${runs.length} runs in ${store.url}; ${way}`);
+  throw new GauntletError('NOT_FOUND', `${runs.length} runs in ${folderOf(store)}; ${way}`);
 }
 
 export function addCheckpoints(program: Command): void {
@@ -41,7 +44,7 @@ export function addCheckpoints(program: Command): void {
       .description(description)
       .option('--run <id>', 'run id; needed where the store holds several')
       .option('--json', 'one line of JSON');
-    withStore(command).action(async (flags: Flags) => {
+    withStore(command, 'nobody').action(async (flags: Flags) => {
       const store = await openFileStore(flags.store);
       await action(store, await chooseRun(store, flags.run), flags.json === true);
     });
@@ -85,7 +88,7 @@ function addVerify(group: Command): void {
     .argument('[run]', 'only this run and the artifacts that it names')
     .option('--run <id>', 'the same')
     .option('--json', 'one line of JSON');
-  withStore(command).action(async (named: string | undefined, flags: Flags) => {
+  withStore(command, 'nobody').action(async (named: string | undefined, flags: Flags) => {
     const store = await openFileStore(flags.store);
     const asked = named ?? flags.run;
     const verified = await verifyStore(store, asked === undefined ? undefined : await chooseRun(store, asked));
@@ -107,5 +110,5 @@ export function verifiedText({ ok, findings, checked, notes }: Verified): string
 }
 
 export function checkpointFolder(store: Store, run: string, name: string): string {
-  return join(fileURLToPath(store.url), 'runs', run, 'checkpoints', name);
+  return join(folderOf(store), 'runs', run, 'checkpoints', name);
 }

@@ -59,7 +59,7 @@ export function addFork(program: Command): void {
     .addOption(setOption())
     .option('--watch', 'follow the run to its end; serves it from this process where no worker does')
     .option('--json', 'end with one line of JSON on standard output');
-  withStore(command).action(async (from: string, flags: Flags) => {
+  withStore(command, 'nobody').action(async (from: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     const store = await openFileStore(flags.store);
     const { input, name } = await forkInput(store, await chooseRun(store, from), flags.at, parseAssignments(flags.set));

@@ -61,7 +61,7 @@ export function addGc(program: Command): void {
       integer('--keep', 1),
     )
     .option('--json', 'one line of JSON');
-  withStore(command).action(async (flags: Flags) => {
+  withStore(command, 'nobody').action(async (flags: Flags) => {
     const output = createOutput(flags.json === true);
     const store = await openFileStore(flags.store);
     const now = Date.now();

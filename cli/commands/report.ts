@@ -13,7 +13,7 @@ export function addReport(program: Command): void {
     .description('write the HTML report of a run and print its path')
     .argument('[id]', 'run id; needed where the store holds several')
     .option('--json', 'one line of JSON');
-  withStore(command).action(async (id: string | undefined, flags: { store: string; json?: boolean }) => {
+  withStore(command, 'nobody').action(async (id: string | undefined, flags: { store: string; json?: boolean }) => {
     const store = await openFileStore(flags.store);
     const runId = await chooseRun(store, id);
     const { renderRunReport } = await import('../../workers/report.js'); // the plotting library takes half a second

@@ -151,6 +151,7 @@ export function addSchedule(program: Command): void {
         .description(description)
         .argument('[id]', 'schedule', 'nightly')
         .option('--json', 'one line of JSON'),
+      'a server',
     );
   const simple = (
     name: string,
@@ -164,7 +165,7 @@ export function addSchedule(program: Command): void {
       output.result({ id, done: name }, () => `schedule '${id}' ${said}`);
     });
   };
-  withStore(group.command('list').description('all schedules').option('--json', 'one line of JSON')).action(
+  withStore(group.command('list').description('all schedules').option('--json', 'one line of JSON'), 'a server').action(
     async (flags: Flags) => {
       const output = createOutput(flags.json === true);
       const rows = await within(flags, output, async ({ client }) => {
@@ -211,6 +212,7 @@ export function addSchedule(program: Command): void {
     .action(async (id: string, flags: Flags & { from: string; to: string }) => {
       const output = createOutput(flags.json === true);
       const [start, end] = [instant('--from', flags.from), instant('--to', flags.to)];
+      if (end < start) throw new GauntletError('BAD_INPUT', `--to ${flags.to}: is before --from ${flags.from}`);
       await within(flags, output, ({ client }) =>
         client.schedule.getHandle(id).backfill({ start, end, overlap: ScheduleOverlapPolicy.BUFFER_ALL }),
       );

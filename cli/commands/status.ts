@@ -10,7 +10,7 @@ import { createOutput, describeError, tableText } from '../output.js';
 import { pleaOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
 import { type ConnectionOptions, hasPollers, openSession, statusOf, withStore } from '../session.js';
-import { storedRun } from '../stored.js';
+import { folderOf, storedRun } from '../stored.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
 
@@ -33,7 +33,7 @@ export function addStatus(program: Command): void {
     .argument('[id]', 'run id')
     .option('--watch', 'follow the run')
     .option('--json', 'one line of JSON');
-  withStore(command).action(
+  withStore(command, 'a server').action(
     async (id: string | undefined, flags: ConnectionOptions & { json?: boolean; watch?: boolean }) => {
       const output = createOutput(flags.json === true);
       const session = await openSession(flags, output, 'none');
@@ -59,7 +59,7 @@ export function addStatus(program: Command): void {
         if (status === undefined) {
           const stored = await storedRun(store, id);
           if (stored === undefined) {
-            const where = `on this server, nor in ${store.url}`;
+            const where = `on this server, nor in ${folderOf(store)}`;
             throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list them with: npx gauntlet status`);
           }
           const { steps, result } = stored;
@@ -113,7 +113,10 @@ function describe({ id, status, held = [], steps, progress, result, failure }: S
   const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (${steps} steps done)`}`;
   const resume = `go on with: npx gauntlet resume ${id} --watch`;
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
-  if (failure !== undefined) return `${head}\n${failure}\n${resume}`;
+  if (failure !== undefined) {
+    const again = `start it with a corrected one: npx gauntlet train --id ${id} …`; // the same would fail again
+    return `${head}\n${failure}\n${failure.endsWith('[BAD_CONFIG]') ? again : resume}`;
+  }
   if (steps !== undefined) return `${head}\n${resume}`;
   const lines = held.map((each) => heldText(id, each));
   if (progress === undefined && status === 'RUNNING') lines.push('no worker answers: npx gauntlet up');

@@ -23,7 +23,8 @@ export function addUp(program: Command): void {
           `server   ${address}`,
           `web UI   ${uiUrl ?? 'that of your server'}`,
           `store    ${flags.store}`,
-          'ready: temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
+          'ready (Ctrl-C ends it); elsewhere: npx gauntlet train --watch, or',
+          '         temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
         ].join('\n'),
       ),
     );

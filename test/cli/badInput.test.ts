@@ -23,7 +23,10 @@ describe('bad input on the command line', () => {
   let folder: string;
   let store: string[];
 
+  const ownServer = process.env.TEMPORAL_ADDRESS;
+
   before(async () => {
+    delete process.env.TEMPORAL_ADDRESS; // with a server of one's own a store need not be here
     folder = await temporaryFolder({
       'broken.json': '{"preset": "tiny",',
       'list.json': '[1]',
@@ -33,7 +36,10 @@ describe('bad input on the command line', () => {
     });
     store = ['--store', join(folder, 'store')];
   });
-  after(removeFolders);
+  after(async () => {
+    if (ownServer !== undefined) process.env.TEMPORAL_ADDRESS = ownServer;
+    await removeFolders();
+  });
 
   const file = (name: string): string => join(folder, name);
 
@@ -72,8 +78,32 @@ describe('bad input on the command line', () => {
   });
   it('a preset whose model is not named', () =>
     refuses(['train', '--preset', 'qwen-1.5b', ...store], /no such folder; name one with --model/));
-  it('a run that is not there', () => refuses(['report', 'none', ...store], /no run 'none' in .*; there are: none/));
-  it('a store without runs', () => refuses(['checkpoints', 'list', ...store], /0 runs .* train one first/));
+  it('a run that is not there', async () => {
+    const empty = await temporaryFolder({ 'runs/note': '' });
+    await refuses(['report', 'none', '--store', empty], /no run 'none' in \/.*; there are: none/);
+  });
+  it('a store without runs', async () => {
+    const empty = await temporaryFolder({ 'runs/note': '' });
+    await refuses(['checkpoints', 'list', '--store', empty], /0 runs in \/.* train one first/);
+  });
+  for (const command of [
+    ...['checkpoints verify', 'checkpoints list', 'gc', 'report a', 'replay a', 'fork a --at best'],
+    ...['status', 'resume a', 'pause a', 'stop a', 'set a seed=1', 'schedule list', 'schedule trigger'],
+  ])
+    it(`a store that is not there (${command}), which is not made`, async () => {
+      const place = file('mistyped');
+      await refuses(
+        [...command.split(' '), '--store', place],
+        /^error: no store at \/.*\/mistyped: name the one you mean with --store, .* \[NOT_FOUND\]$/m,
+      );
+      assert.equal(existsSync(place), false);
+    });
+  it('a past time that ends before it begins', async () => {
+    const past = ['--from', '2026-01-05T00:00:00Z', '--to', '2026-01-01T00:00:00Z'];
+    const place = await temporaryFolder({ 'runs/note': '' });
+    const line = /--to 2026-01-01T00:00:00Z: is before --from 2026-01-05T00:00:00Z \[BAD_INPUT\]/;
+    await refuses(['schedule', 'backfill', ...past, '--store', place], line);
+  });
   it('a role that is not there', () => refuses(['worker', '--role', 'gpu,tpu', ...store], /--role tpu: unknown/));
   it('programs with a missing field', () =>
     refuses(['sandbox', 'run', '--input', file('programs.jsonl')], /programs\.jsonl: line 1: tests: .*BAD_INPUT/));

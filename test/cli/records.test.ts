@@ -5,11 +5,14 @@ import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { chainText } from '../../cli/chainText.js';
 import { openRuns } from '../../cli/commands/gc.js';
 import { describeError, duration, percent } from '../../cli/output.js';
 import { resultTable } from '../../cli/results.js';
 import { passRates } from '../../cli/solving.js';
+import { endedFrom } from '../../cli/training.js';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { openFileStore } from '../../store/fileStore.js';
@@ -245,6 +248,33 @@ generator reward -0.10`,
     process.env.GAUNTLET_DEBUG = '1';
     assert.match(describeError(inner), /\n\s+at /);
     delete process.env.GAUNTLET_DEBUG;
+  });
+
+  it('a server that has gone is said as that, with the way on', () => {
+    const lost = Object.assign(new Error('14 UNAVAILABLE: No connection established. Last error: …'), {
+      ...{ code: 14, details: 'No connection established. Last error: …', metadata: {} },
+    });
+    assert.equal(
+      describeError(new Error('outer', { cause: lost })),
+      'the Temporal server no longer answers (No connection established): npx gauntlet up, then the same command again [SERVER_UNAVAILABLE]',
+    );
+  });
+
+  it('a run that somebody ended is said as that, and one that failed says how to go on', () => {
+    const lineOf = (cause: Error): string =>
+      describeError(endedFrom(new WorkflowFailedError('', cause, 'NON_RETRYABLE_FAILURE'), 'mine') ?? cause);
+    const way = 'go on with: npx gauntlet resume mine --watch';
+    assert.equal(lineOf(new TerminatedFailure('new disk')), `run 'mine' was terminated (new disk); ${way} [BAD_INPUT]`);
+    assert.equal(lineOf(new CancelledFailure('x')), `run 'mine' was cancelled; ${way} [BAD_INPUT]`);
+    assert.equal(
+      lineOf(new TimeoutFailure('x', undefined, 'START_TO_CLOSE')),
+      `run 'mine' timed out; ${way} [BAD_INPUT]`,
+    );
+    const failed = (type: string): Error =>
+      new Error('activity', { cause: ApplicationFailure.create({ type, message: 'no disk' }) });
+    assert.equal(lineOf(failed('STORE_FAULT')), `no disk; ${way} [STORE_FAULT]`);
+    assert.equal(lineOf(failed('BAD_CONFIG')), 'no disk [BAD_CONFIG]');
+    assert.equal(endedFrom(new Error('else'), 'mine'), undefined);
   });
 
   it('times and rates are rounded for reading', () => {

@@ -77,6 +77,8 @@ describe('commands about this machine', function () {
     const env = { TEMPORAL_CLI: join(folder, 'cli'), GAUNTLET_STORE: folder, TEMPORAL_ADDRESS: 'host:1' };
     const { code, out } = await gauntlet(['temporal', 'workflow', 'list', '--help', '--limit', '2'], env);
     assert.deepEqual([code, out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
+    const { err } = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_ADDRESS: undefined });
+    assert.equal(err, `no Temporal server serves ${folder}: start one with npx gauntlet up\n`);
   });
 });
 

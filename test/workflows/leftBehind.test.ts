@@ -161,8 +161,11 @@ describe('a run left behind', function () {
       message: `run '${id}': the server no longer knows it, and the store has not what it was started with; start it with its configuration again: npx gauntlet train --id ${id}`,
     });
     id = 'nowhere';
-    await assert.rejects(resume(), { code: 'NOT_FOUND', message: /^no run 'nowhere' on this server, nor in file:/ });
-    assert.match((await command('status', id)).err, /no run 'nowhere' on this server, nor in file:.*\[NOT_FOUND\]/);
+    await assert.rejects(resume(), {
+      code: 'NOT_FOUND',
+      message: /^no run 'nowhere' on this server, nor in \/.*; list them/,
+    });
+    assert.match((await command('status', id)).err, /no run 'nowhere' on this server, nor in \/.*\[NOT_FOUND\]/);
   });
 
   it('with a change that it had accepted and not come to: the next execution does it, also the one after that', async () => {
