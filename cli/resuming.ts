@@ -1,7 +1,7 @@
 // What `gauntlet resume` does with a run, by the state it is in. Nothing finished is lost: a run that is started again
 // under its id takes it from the store.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { Decision, Request } from '../core/control.js';
+import { type Decision, fieldsText, type Request } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
 import { carriedFrom } from './carried.js';
@@ -125,19 +125,10 @@ async function again(client: Client, store: Store, id: string): Promise<Resumed>
 }
 
 function carriedText(carried: readonly Request[]): string {
-  const what = carried.map((request) => (request.kind === 'change' ? `set ${leaves(request.fields)}` : request.kind));
+  const what = carried.map((request) =>
+    request.kind === 'change' ? `set ${fieldsText(request.fields)}` : request.kind,
+  );
   return `what it had accepted and not come to follows after step ${carried[0]!.after}: ${what.join(', ')}`;
-}
-
-/** 'a.b=1 c=2' */
-function leaves(fields: Record<string, unknown>, above = ''): string {
-  const parts = Object.entries(fields).map(([name, value]) => {
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject
-      ? leaves(value as Record<string, unknown>, `${above}${name}.`)
-      : `${above}${name}=${JSON.stringify(value)}`;
-  });
-  return parts.join(' ');
 }
 
 /** A stage that outlives its run was asked to end; one that cannot go on does not hear of it. */

@@ -115,3 +115,14 @@ export function exceeded(budget: RunConfig['budget'], spent: Spending, next: Spe
   }
   return undefined;
 }
+
+/** The leaves of changed fields as people write them: 'a.b=1 c=2'. */
+export function fieldsText(fields: Record<string, unknown>, above = ''): string {
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject
+      ? fieldsText(value as Record<string, unknown>, `${above}${name}.`)
+      : `${above}${name}=${JSON.stringify(value)}`;
+  });
+  return parts.join(' ');
+}

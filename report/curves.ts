@@ -134,7 +134,7 @@ function bothRoles(data: ReportData, value: Statistic['value']): Line[] {
 }
 
 function frame(data: ReportData, id: string, title: string, all: Line[]): Chart {
-  const bands = stageBands(data.config);
+  const bands = stageBands(data);
   const lines = all.filter(({ points }) => points.length > 0);
   return { id, title, description: describe(lines), lines, bands, end: bands.at(-1)?.end ?? 1 };
 }

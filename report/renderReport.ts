@@ -2,7 +2,7 @@
 import { chainSection } from './chain.js';
 import type { ReportData } from './data.js';
 import { Html, html } from './html.js';
-import { beforeAfter, checkpoints, curves, headline, origin, training } from './sections.js';
+import { beforeAfter, checkpoints, curves, headline, origin, requests, training } from './sections.js';
 import { PAGE_CSS } from './style.js';
 
 export { renderCurveSvg } from './curves.js';
@@ -24,7 +24,7 @@ ${curves(data)}
 ${beforeAfter(data)}
 ${training(data)}
 ${chainSection(data)}
-${checkpoints(data)}
+${checkpoints(data)}${requests(data)}
 ${origin(data)}
 </main></body></html>
 `;

@@ -1,4 +1,5 @@
 // The parts of the page about the run as a whole: what was reached, how it got there, and from what it was made.
+import { fieldsText } from '../core/control.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import { bestName, ppoCharts, rewardChart, solvedChart, testsChart } from './curves.js';
 import type { ReportData } from './data.js';
@@ -30,7 +31,7 @@ export function headline(data: ReportData): Html {
   }
   const { before, after } = result;
   return html`<h1>${percent(before.passRate)} → ${percent(after.passRate)} of held-out problems solved</h1>
-<p class="muted">Run <strong>${data.runId}</strong>: ${model}, stages ${config.schedule.stages.join(', ')}, seed ${result.seed}, trained in ${duration(result.trainingSeconds)}. Judged by hidden tests on up to ${config.evaluation.testProblems} problems of the test split, which nothing was chosen by.</p>
+<p class="muted">Run <strong>${data.runId}</strong>: ${model}, stages ${config.schedule.stages.join(', ')}, seed ${result.seed}, trained in ${duration(result.trainingSeconds)}. Judged by hidden tests on up to ${config.evaluation.testProblems} problems of the test split, which nothing was chosen by.${result.stopped !== undefined && html` It ended before its schedule: ${result.stopped}.`}</p>
 <dl class="tiles">${RATES.map(
     ([key, title]) =>
       html`<div class="tile"><dt>${title}</dt><dd>${change(before[key], after[key])}<small>${points(before[key], after[key])}</small></dd></div>
@@ -98,6 +99,23 @@ ${table({
       ...RATES.map(([key]) => percent(validation[key])),
       digest(of),
     ],
+  })),
+})}`;
+}
+
+/** What a person asked of the run while it went on, or a budget ended: from there on its configuration was another. */
+export function requests(data: ReportData): Html | undefined {
+  const asked = data.metrics
+    .filter((record) => record.kind === 'control')
+    .sort((a, b) => a.step - b.step || a.index - b.index);
+  if (asked.length === 0) return undefined;
+  return html`<h2>Asked of it on the way</h2>
+${table({
+  caption: 'Requests, each with the policy update that it came after.',
+  words: true,
+  head: ['update', 'request', 'time'],
+  rows: asked.map(({ step, action, fields, reason, at }) => ({
+    cells: [String(step), [action, fields && fieldsText(fields), reason].filter(Boolean).join(' '), at],
   })),
 })}`;
 }

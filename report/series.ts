@@ -16,9 +16,25 @@ export interface StageBand {
   end: number;
 }
 
-export function stageBands(config: RunConfig): StageBand[] {
-  const length = planStage(config).length;
-  return config.schedule.stages.map((stage, index) => ({ stage, start: index * length, end: (index + 1) * length }));
+/**
+ * As the records have it, since N and K may have been changed on the way and a run may have been stopped; what is still
+ * to come, and what lies before the start of a fork, as planned.
+ */
+export function stageBands(data: Pick<ReportData, 'config' | 'metrics' | 'result'>): StageBand[] {
+  const length = planStage(data.config).length;
+  const recorded = steps(data);
+  const [first, latest] = [recorded[0], recorded.at(-1)];
+  const bands: StageBand[] = [];
+  for (const stage of data.config.schedule.stages) {
+    const start = bands.at(-1)?.end ?? 0;
+    const last = recorded.findLast((record) => record.stage === stage)?.step;
+    const isOver = data.result !== undefined || stage < (latest?.stage ?? 0);
+    const isBefore = first !== undefined && stage < first.stage;
+    const planned = isBefore ? Math.min(start + length, first.step - 1) : start + length;
+    const end = isBefore || !isOver ? Math.max(planned, last ?? 0) : (last ?? start);
+    if (end > start) bands.push({ stage, start, end });
+  }
+  return bands;
 }
 
 export function validations(data: ReportData): EvaluationMetrics[] {
@@ -28,7 +44,7 @@ export function validations(data: ReportData): EvaluationMetrics[] {
     .sort((a, b) => a.step - b.step);
 }
 
-export function steps(data: ReportData, role?: Role): StepMetrics[] {
+export function steps(data: Pick<ReportData, 'metrics'>, role?: Role): StepMetrics[] {
   return data.metrics
     .filter((record) => record.kind === 'step')
     .filter((record) => role === undefined || record.role === role)

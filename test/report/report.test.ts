@@ -195,12 +195,45 @@ describe('report: curves', () => {
   });
 
   it('stages share the axis as the plan of the run has it', () => {
-    assert.deepEqual(stageBands(data.config).at(1), { stage: 2, start: 12, end: 24 });
+    assert.deepEqual(stageBands(data).at(1), { stage: 2, start: 12, end: 24 });
     const some = { ...data.config, schedule: { ...data.config.schedule, stages: [3, 5] as (3 | 5)[] } };
-    assert.deepEqual(stageBands(some), [
+    assert.deepEqual(stageBands({ config: some, metrics: [] }), [
       { stage: 3, start: 0, end: 12 },
       { stage: 5, start: 12, end: 24 },
     ]);
+  });
+
+  it('a stage that was made longer or shorter on the way has the share that it took', () => {
+    const one = data.metrics.find((metrics) => metrics.kind === 'step')!;
+    const at = (stage: 2 | 3 | 4, ...updates: number[]) => updates.map((step) => ({ ...one, stage, step }));
+    const config = { ...data.config, schedule: { ...data.config.schedule, stages: [2, 3, 4] as (2 | 3 | 4)[] } };
+    const metrics = [...at(2, 1, 2, 14), ...at(3, 15, 16)];
+    assert.deepEqual(stageBands({ config, metrics }), [
+      { stage: 2, start: 0, end: 14 },
+      { stage: 3, start: 14, end: 26 }, // goes on, as planned
+      { stage: 4, start: 26, end: 38 },
+    ]);
+    const { result } = data;
+    assert.deepEqual(stageBands({ config, metrics, ...(result && { result }) }), [
+      { stage: 2, start: 0, end: 14 },
+      { stage: 3, start: 14, end: 16 }, // was stopped
+    ]);
+    assert.deepEqual(stageBands({ config, metrics: at(3, 13, 14) }).slice(0, 2), [
+      { stage: 2, start: 0, end: 12 }, // before the fork
+      { stage: 3, start: 12, end: 24 },
+    ]);
+  });
+
+  it('what was asked of a run, and why it ended before its schedule, are on its page', () => {
+    const control = { kind: 'control', step: 3, stage: 1, next: 3, at: '2026-01-01T00:00:00.000Z' } as const;
+    const changed = { ...control, index: 1, action: 'change', fields: { ppo: { learningRate: 0.001 } } } as const;
+    const ended = { ...control, index: 2, action: 'budget', reason: 'the budget of 9 tokens' } as const;
+    const result = { ...data.result!, stopped: 'the budget of 9 tokens' };
+    const page = renderReport({ ...data, result, metrics: [...data.metrics, ended, changed] });
+    checkNesting(page);
+    assert.match(page, /It ended before its schedule: the budget of 9 tokens\.</);
+    assert.match(page, /change ppo\.learningRate=0\.001<.*2026-01-01.*\n?.*budget the budget of 9 tokens</s);
+    assert.doesNotMatch(renderReport(data), /Asked of it|ended before/);
   });
 
   it('the control stands where the generator has been updated equally often', () => {
