@@ -55,6 +55,11 @@ describe('a run under control', function () {
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }
+  /** What the Web UI shows of the run as it stands, line by line. */
+  const shown = async (handle: WorkflowHandle) => {
+    const metadata = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    return metadata.currentDetails.split('\n\n');
+  };
   const records = async <T extends RunMetrics['kind']>(handle: WorkflowHandle, kind: T) =>
     (await readMetrics<RunMetrics>(world.deps.store, handle.workflowId)).filter((record) => record.kind === kind);
 
@@ -86,7 +91,7 @@ describe('a run under control', function () {
     return { reached, release };
   }
 
-  it('pauses between two steps, takes a change, goes on, and records each with its step and time', async () => {
+  it('pauses between two steps, takes a change, goes on, records each with its step and time, and shows how to go on', async () => {
     const held = holdUpdate(1);
     const handle = await start();
     await held.reached;
@@ -94,6 +99,10 @@ describe('a run under control', function () {
     held.release();
     const paused = await until(handle, ({ state }) => state === 'paused');
     assert.equal(paused.step, 1);
+    assert.deepEqual((await shown(handle)).slice(0, 2), [
+      `**paused** · step 1 of ${paused.totalSteps}`,
+      `go on with \`gauntlet resume ${handle.workflowId}\``,
+    ]);
     const change = { ppo: { learningRate: 0.25 } };
     assert.match(await handle.executeUpdate<string, [object]>('change', { args: [change] }), /from the next step on/);
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -198,6 +207,10 @@ describe('a run under control', function () {
         message: 'the disk ate it',
         inStep: true,
       });
+      assert.deepEqual((await shown(handle)).slice(1, 3), [
+        '`trainPolicy` failed: BAD_ADAPTER: the disk ate it',
+        `go on with \`gauntlet resume ${handle.workflowId}\`, leave the step out with \`--skip\`, or end it with \`--abort\``,
+      ]);
       const { searchAttributes } = await handle.describe();
       assert.deepEqual(
         [searchAttributes.GauntletState, searchAttributes.GauntletFailure],
