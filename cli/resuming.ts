@@ -6,7 +6,7 @@ import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
 import { carriedFrom } from './carried.js';
 import { ask } from './commands/control.js';
-import { describeExecution, heldUp, openExecutions, unpause } from './executions.js';
+import { describeExecution, goesOn, heldUp, openExecutions, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
 import { folderOf, storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
@@ -21,6 +21,7 @@ type Resuming = Pick<Session, 'client' | 'workers'> & { store: Store };
 
 const RUN_TYPE = 'trainFullPipeline';
 const AGAIN = 'started again under its id: finished work is taken from the store';
+const TOGETHER = 'another command has just started it again';
 
 /**
  * @param decision of a run that waits; 'retry' also where it does not
@@ -118,9 +119,10 @@ async function goOn(session: Resuming, id: string, decision: Decision): Promise<
 /** With its own input, and what it had accepted and not come to; what it did before is in the store. */
 async function again(client: Client, store: Store, id: string): Promise<Resumed> {
   const input = await inputOf(client, id);
-  await endStages(client, id);
+  if (!(await endStages(client, id))) return { joined: await startOrJoin(client, id, input), said: TOGETHER };
   const carried = await carriedFrom(client, store, id);
   const joined = await startOrJoin(client, id, input, carried);
+  if (joined.how !== 'restarted') return { joined, said: TOGETHER };
   return { joined, said: carried.length === 0 ? AGAIN : `${AGAIN}; ${carriedText(carried)}` };
 }
 
@@ -131,17 +133,22 @@ function carriedText(carried: readonly Request[]): string {
   return `what it had accepted and not come to follows after step ${carried[0]!.after}: ${what.join(', ')}`;
 }
 
-/** A stage that outlives its run was asked to end; one that cannot go on does not hear of it. */
-async function endStages(client: Client, id: string): Promise<void> {
-  for (const { workflowId: stage } of await openExecutions(client, id)) {
-    if (stage === id) continue;
-    await terminate(client, stage, `gauntlet resume: run '${id}' ended and is started again`);
-  }
+/**
+ * A stage that outlives its run was asked to end; one that cannot go on does not hear of it. False where the run goes on:
+ * its stages are its own.
+ */
+async function endStages(client: Client, id: string): Promise<boolean> {
+  const stages = (await openExecutions(client, id)).filter(({ workflowId }) => workflowId !== id);
+  const run = await describeExecution(client, id); // after its stages: a new run is there before any stage of it
+  if (run !== undefined && goesOn(run)) return false;
+  for (const { workflowId: stage, runId } of stages)
+    await terminate(client, stage, `gauntlet resume: run '${id}' ended and is started again`, runId);
+  return true;
 }
 
-async function terminate(client: Client, id: string, reason: string): Promise<void> {
+async function terminate(client: Client, id: string, reason: string, runId?: string): Promise<void> {
   try {
-    await client.workflow.getHandle(id).terminate(reason);
+    await client.workflow.getHandle(id, runId).terminate(reason);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error; // it has just ended
   }

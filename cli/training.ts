@@ -1,5 +1,11 @@
 // Starting, joining and following a training run: what `train`, `demo` and `resume` have in common.
-import { type Client, WorkflowFailedError, type WorkflowHandle, WorkflowIdReusePolicy } from '@temporalio/client';
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  type WorkflowHandle,
+  WorkflowIdReusePolicy,
+} from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { CARRY, type Request } from '../core/control.js';
@@ -44,7 +50,12 @@ export async function startOrJoin(
     }
     return { handle: handle(), how: status === 'COMPLETED' ? 'finished' : 'joined' };
   }
-  await startTraining(client, id, input, carried);
+  try {
+    await startTraining(client, id, input, carried);
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return startOrJoin(client, id, input, carried); // somebody else has started it meanwhile
+  }
   return { handle: handle(), how: status === undefined ? 'started' : 'restarted' };
 }
 

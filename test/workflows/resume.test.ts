@@ -209,6 +209,51 @@ describe('gauntlet resume', function () {
     assert.deepEqual([again.joined.how, again.said], ['finished', 'had finished; nothing to do']);
   });
 
+  it('twice at once starts it once, and the later one disturbs nothing', async () => {
+    const fault = broken(2);
+    await assert.rejects((await start({ ...RUN, failure: { onFailure: 'fail' } })).result(), WorkflowFailedError);
+    fault.mend();
+    const both = await Promise.all([resume(), resume()]);
+    assert.deepEqual(both.map(({ joined }) => joined.how).sort(), ['joined', 'restarted']);
+    assert.deepEqual(await completed(), await undisturbed());
+  });
+
+  it('that looked before another one had started the run again leaves its stage alone', async () => {
+    const fault = broken(2);
+    await assert.rejects((await start({ ...RUN, failure: { onFailure: 'fail' } })).result(), WorkflowFailedError);
+    fault.mend();
+    const hold = held(1);
+    let looked = (): void => undefined;
+    const first = new Promise<void>((resolve) => {
+      looked = resolve;
+    });
+    const slow = Object.create(host.client, {
+      workflow: {
+        value: Object.create(host.client.workflow, {
+          getHandle: {
+            value: (...given: Parameters<typeof host.client.workflow.getHandle>) => {
+              const handle = host.client.workflow.getHandle(...given);
+              const { fetchHistory } = handle;
+              handle.fetchHistory = async () => {
+                looked();
+                await hold.reached;
+                return fetchHistory.call(handle);
+              };
+              return handle;
+            },
+          },
+        }),
+      },
+    }) as typeof host.client;
+    const late = resumeRun({ client: slow, store: world.deps.store }, id);
+    await first;
+    assert.equal((await resume()).joined.how, 'restarted');
+    await hold.reached;
+    assert.equal((await late).joined.how, 'joined');
+    hold.release();
+    assert.deepEqual(await completed(), await undisturbed());
+  });
+
   it('of one that failed starts it again, and nothing finished is done twice', async () => {
     const fault = broken(3);
     const config = { ...RUN, failure: { onFailure: 'fail' } };
