@@ -17,7 +17,8 @@ import { StepLeftOut } from './stage.js';
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 const BASE = { heartbeatTimeout: '5s', retry: RETRY } as const;
 
-// What is sampled or scored starts over after a timeout, and a batch of a large model on a CPU takes hours.
+// A batch starts over after a timeout: one that is slower than that would never end. One of a large model on a CPU takes
+// hours; so do some dozens of programs that sleep up to the wall clock, of which each is run once more alone.
 const WHOLE_BATCH = 12 * 60;
 
 const gpu = (minutes: number): ActivityOptions => ({
@@ -25,7 +26,11 @@ const gpu = (minutes: number): ActivityOptions => ({
   taskQueue: TASK_QUEUES.gpu,
   startToCloseTimeout: `${minutes} minutes`,
 });
-const sandbox: ActivityOptions = { ...BASE, taskQueue: TASK_QUEUES.sandbox, startToCloseTimeout: '5 minutes' };
+const sandbox: ActivityOptions = {
+  ...BASE,
+  taskQueue: TASK_QUEUES.sandbox,
+  startToCloseTimeout: `${WHOLE_BATCH} minutes`,
+};
 const cpu: ActivityOptions = { ...BASE, taskQueue: TASK_QUEUES.cpu, startToCloseTimeout: '5 minutes' };
 
 const OPTIONS: Record<keyof Acts, ActivityOptions> = {
@@ -36,9 +41,9 @@ const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   trainPolicy: gpu(WHOLE_BATCH),
   generateEvaluation: gpu(WHOLE_BATCH),
   prepareSolving: gpu(10),
-  quarantineProblems: { ...sandbox, startToCloseTimeout: '12 hours' }, // as many as a file holds
+  quarantineProblems: sandbox,
   executeSuite: sandbox,
-  judgeEvaluation: { ...sandbox, startToCloseTimeout: '15 minutes' }, // up to three suites
+  judgeEvaluation: sandbox,
   selectChains: sandbox,
   computeRewards: cpu,
   summariseEvaluation: cpu,

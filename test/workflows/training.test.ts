@@ -4,6 +4,7 @@ import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
+import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
 import { workflowBundle } from '../../workers/bundle.js';
@@ -64,6 +65,34 @@ describe('training as a workflow', function () {
     const summaries = (events ?? []).map((event) => String(event.userMetadata?.summary?.data ?? ''));
     assert.ok(summaries.some((summary) => summary.includes('stage 5 · step 2 · generator · generator · chains')));
   }
+
+  it('what runs programs has as long as the default batches may take, every program up to the wall clock twice', async () => {
+    const handle = await startRun(host.client, 'slow', ONE_STAGE);
+    await handle.result();
+    const { batch, limits, evaluation } = resolveConfig({ preset: 'custom' });
+    const suites = 3 * evaluation.testProblems; // sampled, greedy, and those of tests
+    const seconds = (programs: number): number => 2 * programs * limits.wallSeconds;
+    const least: Record<string, number> = {
+      executeSuite: seconds(batch.generator.problems * batch.generator.samples),
+      selectChains: seconds(batch.discriminator.problems),
+      judgeEvaluation: seconds(suites),
+    };
+    const found = new Set<string>();
+    for (const id of ['slow', 'slow/stage-5']) {
+      const { events } = await host.client.workflow.getHandle(id).fetchHistory();
+      for (const { activityTaskScheduledEventAttributes: scheduled } of events ?? []) {
+        const name = scheduled?.activityType?.name ?? '';
+        if (least[name] === undefined) continue;
+        found.add(name);
+        const given = Number(scheduled?.startToCloseTimeout?.seconds ?? 0);
+        assert.ok(
+          given >= least[name],
+          `${name} has ${given} s and may take ${least[name]} s: it would start over for ever`,
+        );
+      }
+    }
+    assert.deepEqual([...found].sort(), Object.keys(least).sort());
+  });
 
   it('a stage of many steps continues as new and loses nothing', async () => {
     const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 17, alternatingSteps: 0 };
