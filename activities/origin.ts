@@ -13,22 +13,56 @@ import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint, readPointer } from '
 import { type RunManifest, readRun } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { type Memory, modelDigests, readConfig, roleState } from './artifacts.js';
+import type { Scope } from './scope.js';
 import type { Origin, PolicyState, RoleState, RunRef } from './types.js';
-
-type Start = NonNullable<RunConfig['start']>;
 
 /**
  * The checkpoint that a run begins at; undefined where no run of the pattern has one yet. A run that was prepared before
  * keeps what it found then.
  * @throws GauntletError NOT_FOUND | BAD_CHECKPOINT
  */
-export async function findOrigin(store: Store, runId: string, start: Start): Promise<Checkpoint | undefined> {
-  const known = await manifestOf(store, runId);
+export async function findOrigin(
+  { store, deps }: Pick<Scope, 'store' | 'deps'>,
+  run: RunRef,
+  config: RunConfig,
+): Promise<Checkpoint | undefined> {
+  const { start } = config;
+  if (start === null) return undefined;
+  const known = await manifestOf(store, run.runId);
   if (known) return known.origin && loadCheckpoint(store, known.origin.run, known.origin.checkpoint);
   if (!start.run.endsWith('*')) return loadCheckpoint(store, start.run, start.checkpoint);
-  const run = await bestRun(store, start.run.slice(0, -1), runId);
-  return run === undefined ? undefined : loadCheckpoint(store, run, start.checkpoint);
+  let refusal: GauntletError | undefined;
+  const unlessRefused = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof GauntletError) || !REFUSALS.has(error.code)) throw error;
+      deps.log?.warn({ run: run.runId }, `passed over: ${error.message}`);
+      refusal ??= error;
+      return undefined;
+    }
+  };
+  const prefix = start.run.slice(0, -1);
+  const found: { run: string; score: number }[] = [];
+  for (const other of await store.listRuns()) {
+    if (!other.startsWith(prefix) || other === run.runId) continue;
+    const pointer = await unlessRefused(() => readPointer(store, other, 'checkpoint_best'));
+    if (pointer) found.push({ run: other, score: pointer.score });
+  }
+  // the highest score, of equal ones the first by id; what is damaged or does not fit, while there is another, is passed over
+  for (const { run: other } of found.sort((a, b) => b.score - a.score)) {
+    const checkpoint = await unlessRefused(async () => {
+      const loaded = await loadCheckpoint(store, other, start.checkpoint);
+      refuseOther(loaded, run, config);
+      return loaded;
+    });
+    if (checkpoint) return checkpoint;
+  }
+  if (refusal) throw refusal;
+  return undefined;
 }
+
+const REFUSALS: ReadonlySet<string> = new Set(['BAD_CHECKPOINT', 'NOT_FOUND']);
 
 export const originRef = ({ metadata }: Checkpoint): NonNullable<RunManifest['origin']> => ({
   run: metadata.runId,
@@ -43,17 +77,6 @@ async function manifestOf(store: Store, runId: string): Promise<RunManifest | un
     if (error instanceof GauntletError && error.code === 'NOT_FOUND') return undefined;
     throw error;
   }
-}
-
-/** Of the runs whose id begins so, the one whose best checkpoint scores highest (of equal ones the first by id). */
-async function bestRun(store: Store, prefix: string, except: string): Promise<string | undefined> {
-  let best: { run: string; score: number } | undefined;
-  for (const run of await store.listRuns()) {
-    if (!run.startsWith(prefix) || run === except) continue;
-    const pointer = await readPointer(store, run, 'checkpoint_best');
-    if (pointer && (best === undefined || pointer.score > best.score)) best = { run, score: pointer.score };
-  }
-  return best?.run;
 }
 
 /** The states of a checkpoint as those that a run begins with. @throws GauntletError BAD_CHECKPOINT where they do not fit */

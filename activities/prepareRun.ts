@@ -22,7 +22,6 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   requireSplits(problems, config.problems);
   const generator = await openingOf(scope, config, 'generator');
   const discriminator = await openingOf(scope, config, 'discriminator');
-  const found = config.start === null ? undefined : await findOrigin(store, runId, config.start);
   const identity = runIdentity(config);
   const run: RunRef = {
     runId,
@@ -31,6 +30,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     config: await store.putJson({ ...identity, start: null }), // where it began is in its states
     problems: await store.putJson(problems),
   };
+  const found = await findOrigin(scope, run, config);
   const wouldTake = found && (await takeOver(store, found, run, config)); // one that does not fit leaves no run behind
   const { origin } = await createRun(store, runId, {
     config: identity,
@@ -41,7 +41,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   });
   // another attempt at the same time may have found another one: the manifest's holds
   const isIts = origin?.run === found?.metadata.runId && origin?.checkpoint === found?.metadata.name;
-  const its = isIts || !config.start ? found : await findOrigin(store, runId, config.start);
+  const its = isIts ? undefined : await findOrigin(scope, run, config);
   const taken = isIts ? wouldTake : its && (await takeOver(store, its, run, config));
   await writeInput(store, runId, given);
   const controls = await readControls(store, runId);

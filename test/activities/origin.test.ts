@@ -8,7 +8,7 @@ import { scheduledInput } from '../../cli/commands/schedule.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
-import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
+import { commitCheckpoint, listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
@@ -64,6 +64,25 @@ describe('a run that begins at a checkpoint', () => {
     const second = await createActivities({ ...world.deps, store: late }).prepareRun({ runId: 'run', input });
     assert.equal((await readRun(store, 'run')).origin?.run, 'night-1');
     assert.deepEqual([second.state, second.memory], [first.state, first.memory]);
+  });
+
+  it('by a pattern passes over what does not fit or is damaged, and says so where nothing else is there', async () => {
+    const { store } = world.deps;
+    const input = (seed: number) => ({ ...RUN, seed, start: { run: 'night-*', checkpoint: 'best' } });
+    const prepared = (runId: string, seed: number) => acts.prepareRun({ runId, input: input(seed) });
+    const raise = async (run: string): Promise<void> => {
+      const { files, metadata } = await loadCheckpoint(store, run, 'best');
+      const { name: _, runId, files: __, digest: ___, ...facts } = metadata;
+      await commitCheckpoint(store, runId, { ...facts, score: 100 }, files);
+    };
+    await runPipeline(acts, 'night-other-1', { ...RUN, lora: { ...RUN.lora, rank: 4, alpha: 8 } });
+    await raise('night-other-1');
+    await assert.rejects(prepared('first', 1), { type: 'BAD_CHECKPOINT', message: /night-other-1 has lora.rank 4/ });
+    await runPipeline(acts, 'night-damaged', RUN);
+    await store.writeRunFile('night-damaged', 'checkpoints/checkpoint_best', '{}');
+    await runPipeline(acts, 'night-1', { ...RUN, seed: 2 });
+    await prepared('second', 3);
+    assert.equal((await readRun(store, 'second')).origin?.run, 'night-1');
   });
 
   it('forked with a change differs from there on', async () => {
