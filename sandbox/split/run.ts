@@ -18,6 +18,7 @@ export interface Guests {
 
 const MAX_FRAMES = 400_000; // of the tests, in one job
 const MAX_BYTES = 256 << 20;
+const LEAST = 0.001; // seconds that a process is begun for
 const OBJECTS = 1_000_000; // numbers of objects that each process of the program has to itself
 const LATE: Death = { outcome: 'timeout', message: 'no time was left within the limits' };
 
@@ -67,6 +68,7 @@ class Program {
 
   async #start(running: Running): Promise<Start> {
     const limits = remaining(this.job.limits, this.#left, this.wallEnd);
+    if (!limits && this.#left > LEAST) this.wallHit = true;
     const guest = limits && (await this.guests.program(limits));
     if (!guest || running.isUnwanted) {
       this.#running = undefined;
@@ -124,7 +126,7 @@ class Program {
 
 function remaining(limits: Limits, cpuSeconds: number, wallEnd: number): Limits | undefined {
   const wallSeconds = (wallEnd - performance.now()) / 1000;
-  if (cpuSeconds <= 0.001 || wallSeconds <= 0.001) return undefined;
+  if (cpuSeconds <= LEAST || wallSeconds <= LEAST) return undefined;
   return { ...limits, cpuSeconds, wallSeconds, caseCpuSeconds: Math.min(limits.caseCpuSeconds, cpuSeconds) };
 }
 
@@ -142,6 +144,7 @@ export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<Sp
   for (;;) {
     const limits = remaining(job.limits, left, wallEnd);
     if (!limits) {
+      if (left > LEAST) wallHit = true; // the wall clock's doing, as where it ends a process
       rest = LATE;
       break;
     }

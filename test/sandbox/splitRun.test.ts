@@ -301,6 +301,43 @@ describe('pairs of guests', () => {
     await pool.close();
   });
 
+  it('what had no time left because this side was busy runs again too: the tests after a crash, a program not begun', async () => {
+    const late = { ...job, limits: { ...limits, wallSeconds: 0.3 } };
+    const busy = (): void => {
+      for (const until = performance.now() + 400; performance.now() < until; );
+    };
+    for (const dies of ['tests', 'program'] as const) {
+      let runs = 0; // of the tests
+      const crash = (end: (how: Partial<SessionEnd>) => void): void => {
+        busy();
+        end({ kind: 'error', message: 'crashed' });
+      };
+      const first = (say: (message: object) => void, end: (how: Partial<SessionEnd>) => void) => {
+        say({ tests: ['s', 't'] });
+        say({ begin: 's' });
+        if (dies === 'tests') setImmediate(crash, end);
+        let heard = 0;
+        return () => {
+          if (dies === 'tests') return;
+          if (heard === 1) say({ end: ['s', 'error', null] });
+          if (heard === 1) say({ begin: 't' });
+          if (heard < 2) say({ q: ['call', { g: 'f' }, null, [], {}] });
+          else say({ end: ['t', 'error', null] });
+          if (heard++ === 2) say({ done: true });
+        };
+      };
+      const { pool } = guests((spec, say, end) => {
+        if (spec.role === 'tests') return runs++ === 0 ? first(say, end) : tests(say);
+        const answer = program(say);
+        return () => (dies === 'program' && runs === 1 ? crash(end) : answer());
+      });
+      const [run] = await pool.run([late]);
+      const outcomes = run!.tests.map(({ name, outcome }) => [name, outcome]);
+      assert.deepEqual(outcomes, [['t', 'pass']], dies);
+      await pool.close();
+    }
+  });
+
   it('tests that ask twice at once, or speak for another test, are errors', async () => {
     for (const talk of [
       [
