@@ -57,12 +57,12 @@ export function composites(units: Units) {
     const updated = await trainOnTrajectories({ run, role, position, state, learningRate, trajectories });
     const artifacts = { config: run.config, problems: run.problems, verdicts, chains, tests, memory, trajectories };
     const metrics = stepMetrics({ ...counts, position, role, learningRate, rewarded, updated, artifacts });
-    await units.recordMetrics({ run, metrics });
     const trained = { ...updated, memory: rewarded.memory, metrics };
-    if (evaluation === undefined) return trained;
     const { adapter } = updated.state;
-    const adapters = { generator: adapter, discriminator: adapter, ...evaluation.adapters };
-    return { ...trained, evaluation: await evaluating.generateEvaluation({ run, ...evaluation, adapters }) };
+    const adapters = { generator: adapter, discriminator: adapter, ...evaluation?.adapters };
+    const written = evaluation && (await evaluating.generateEvaluation({ run, ...evaluation, adapters }));
+    await units.recordMetrics({ run, metrics }); // last: a step that is left out for anything before has no record
+    return { ...trained, ...(written && { evaluation: written }) };
   }
 
   const generateChains = chainsOf(units);
@@ -72,7 +72,7 @@ export function composites(units: Units) {
 
     generateChains,
 
-    /** Old log-probs of the trajectories, then PPO on them; of a rollout its rewards first and its record last, and where its epoch ends what the models write for the evaluation. */
+    /** Old log-probs of the trajectories, then PPO on them; of a rollout its rewards first, where its epoch ends what the models write for the evaluation, and its record last. */
     trainPolicy: (input: TrainPolicyInput): Promise<Timed<TrainPolicyOutput>> =>
       'trajectories' in input ? trainOnTrajectories(input) : trainOnRollout(input),
   };

@@ -274,6 +274,25 @@ describe('a run under control', function () {
       assert.deepEqual([left!.action, left!.reason, left!.step], ['skip', 'trainPolicy: the disk ate it', 1]);
     });
 
+    it('keeps no record of a step left out for what its epoch ends with', async () => {
+      const { applyUpdate, generate } = world.engine;
+      let [updates, failing] = [0, true];
+      world.engine.applyUpdate = (...given: Parameters<typeof applyUpdate>) => {
+        updates++;
+        return applyUpdate.apply(world.engine, given);
+      };
+      world.engine.generate = async (...given: Parameters<typeof generate>) => {
+        if (failing && updates === 6) throw new GauntletError('BAD_ADAPTER', 'the disk ate it');
+        return generate.apply(world.engine, given);
+      };
+      const handle = await start();
+      assert.equal((await until(handle, ({ state }) => state === 'waiting')).failure?.activity, 'trainPolicy');
+      failing = false;
+      await handle.executeUpdate<string, [string]>('decide', { args: ['skip'] });
+      await handle.result();
+      assert.equal((await records(handle, 'step')).length, 5);
+    });
+
     it('ends where it is told to, with the failure as its own', async () => {
       broken(1);
       const handle = await start();
