@@ -17,6 +17,14 @@ export async function describeExecution(client: Client, id: string): Promise<Wor
   }
 }
 
+/** A stage, or a workflow of somebody else, is asked for by mistake. @throws GauntletError BAD_INPUT */
+export function checkIsRun({ workflowId: id, type }: { workflowId: string; type: string }, command: string): void {
+  if (type === 'trainFullPipeline') return;
+  const run = id.replace(/\/stage-\d$/, '');
+  const hint = run === id ? '' : `: npx gauntlet ${command} ${run}`;
+  throw new GauntletError('BAD_INPUT', `'${id}' is no training run but a ${type}${hint}`);
+}
+
 export const goesOn = ({ status }: WorkflowExecutionDescription): boolean =>
   status.name === 'RUNNING' || status.name === 'PAUSED';
 

@@ -6,7 +6,7 @@ import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
 import { carriedFrom } from './carried.js';
 import { ask } from './commands/control.js';
-import { describeExecution, goesOn, heldUp, openExecutions, unpause } from './executions.js';
+import { checkIsRun, describeExecution, goesOn, heldUp, openExecutions, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
 import { folderOf, storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
@@ -19,7 +19,6 @@ export interface Resumed {
 
 type Resuming = Pick<Session, 'client' | 'workers'> & { store: Store };
 
-const RUN_TYPE = 'trainFullPipeline';
 const AGAIN = 'started again under its id: finished work is taken from the store';
 const TOGETHER = 'another command has just started it again';
 
@@ -31,11 +30,7 @@ export async function resumeRun(session: Resuming, id: string, decision: Decisio
   const { client, store } = session;
   const found = await describeExecution(client, id);
   if (found === undefined) return fromStore(session, id, decision);
-  if (found.type !== RUN_TYPE) {
-    const run = id.replace(/\/stage-\d$/, '');
-    const hint = run === id ? '' : `: npx gauntlet resume ${run}`;
-    throw new GauntletError('BAD_INPUT', `'${id}' is no training run but a ${found.type}${hint}`);
-  }
+  checkIsRun(found, 'resume');
   const status = found.status.name;
   if (status === 'RUNNING' || status === 'PAUSED') return goOn(session, id, decision);
   if (decision !== 'retry') {

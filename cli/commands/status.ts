@@ -5,7 +5,7 @@ import { GauntletError } from '../../core/errors.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import { openFileStore } from '../../store/fileStore.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
-import { type Held, heldText, heldUp, openExecutions } from '../executions.js';
+import { checkIsRun, describeExecution, type Held, heldText, heldUp, openExecutions } from '../executions.js';
 import { createOutput, describeError, tableText } from '../output.js';
 import { pleaOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
@@ -55,8 +55,8 @@ export function addStatus(program: Command): void {
           output.result(runs, () => runTable(runs));
           return;
         }
-        const status = await statusOf(session.client, id);
-        if (status === undefined) {
+        const found = await describeExecution(session.client, id);
+        if (found === undefined) {
           const stored = await storedRun(store, id);
           if (stored === undefined) {
             const where = `on this server, nor in ${folderOf(store)}`;
@@ -67,6 +67,8 @@ export function addStatus(program: Command): void {
           output.result(standing, () => describe(standing));
           return;
         }
+        checkIsRun(found, 'status');
+        const status = found.status.name;
         const handle = session.client.workflow.getHandle<typeof trainFullPipeline>(id);
         if (flags.watch && status === 'RUNNING') {
           if (!(await hasPollers(session.client))) output.note('no worker serves it yet: npx gauntlet up');

@@ -9,6 +9,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { chainText } from '../../cli/chainText.js';
 import { openRuns } from '../../cli/commands/gc.js';
+import { checkIsRun } from '../../cli/executions.js';
 import { describeError, duration, percent } from '../../cli/output.js';
 import { resultTable } from '../../cli/results.js';
 import { passRates } from '../../cli/solving.js';
@@ -275,6 +276,14 @@ generator reward -0.10`,
     assert.equal(lineOf(failed('STORE_FAULT')), `no disk; ${way} [STORE_FAULT]`);
     assert.equal(lineOf(failed('BAD_CONFIG')), 'no disk [BAD_CONFIG]');
     assert.equal(endedFrom(new Error('else'), 'mine'), undefined);
+  });
+
+  it('a stage that is taken for a run is refused with the id of its run', () => {
+    const line = "'mine/stage-2' is no training run but a trainStage: npx gauntlet status mine";
+    const stage = { workflowId: 'mine/stage-2', type: 'trainStage' };
+    assert.throws(() => checkIsRun(stage, 'status'), { code: 'BAD_INPUT', message: line });
+    assert.throws(() => checkIsRun({ workflowId: 'x', type: 'other' }, 'status'), { message: /but a other$/ });
+    checkIsRun({ workflowId: 'mine', type: 'trainFullPipeline' }, 'status');
   });
 
   it('times and rates are rounded for reading', () => {
