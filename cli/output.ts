@@ -1,5 +1,5 @@
 // What a command prints: people read lines on stderr and results on stdout; with --json stdout holds JSON only.
-import { isGrpcServiceError } from '@temporalio/client';
+import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
 import chalk from 'chalk';
 import Table from 'cli-table3';
 import { GauntletError } from '../core/errors.js';
@@ -50,6 +50,8 @@ export function describeError(error: unknown): string {
     const lost = `the Temporal server no longer answers (${root.details.split('\n')[0]!.split('. ')[0]})`;
     return `${lost}: npx gauntlet up, then the same command again [SERVER_UNAVAILABLE]`;
   }
+  if (root instanceof NamespaceNotFoundError)
+    return `the Temporal server has no namespace ${root.namespace}: set TEMPORAL_NAMESPACE to one that it has [SERVER_UNAVAILABLE]`;
   const text = root instanceof Error ? root.message : String(root);
   const code = root instanceof GauntletError ? root.code : (root as { type?: string } | null)?.type;
   const line = text.split('\n').find((part) => part.trim() !== '') ?? 'unknown failure';

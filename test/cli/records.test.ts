@@ -5,7 +5,7 @@ import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { WorkflowFailedError } from '@temporalio/client';
+import { NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { chainText } from '../../cli/chainText.js';
 import { openRuns } from '../../cli/commands/gc.js';
@@ -258,6 +258,13 @@ generator reward -0.10`,
     assert.equal(
       describeError(new Error('outer', { cause: lost })),
       'the Temporal server no longer answers (No connection established): npx gauntlet up, then the same command again [SERVER_UNAVAILABLE]',
+    );
+  });
+
+  it('a namespace that the server lacks is named, with the way on', () => {
+    assert.equal(
+      describeError(new Error('outer', { cause: new NamespaceNotFoundError('mine') })),
+      'the Temporal server has no namespace mine: set TEMPORAL_NAMESPACE to one that it has [SERVER_UNAVAILABLE]',
     );
   });
 
