@@ -18,19 +18,27 @@ export function withStub(source, { kind, path }) {
   return `${open.replace(map, '\n')}\n${place} = (${STUBS[kind]})(${place}, ${JSON.stringify(path.at(-1))});\n`;
 }
 
+/** The value as one of its kind that says nothing. */
+const BLANK_VALUE = `const blank = (value) => {
+  if (typeof value === 'number') return 0;
+  if (typeof value === 'bigint') return 0n;
+  if (typeof value === 'string') return '';
+  if (typeof value === 'boolean') return false;
+  if (typeof value === 'function') return (...inputs) => blank(value(...inputs));
+  if (value instanceof Promise) return value.then(blank, () => undefined);
+  if (value instanceof Uint8Array) return new Uint8Array(value.length);
+  if (ArrayBuffer.isView(value)) return new value.constructor(value.length);
+  if (value instanceof Map || value instanceof Set) return new value.constructor();
+  if (Array.isArray(value)) return value.map(blank);
+  if (value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, blank(item)]));
+  }
+  return undefined;
+};`;
+
 // Each takes the true function and gives the stub.
 const BLANK = `(original) => {
-  const blank = (value) => {
-    if (typeof value === 'number') return 0;
-    if (typeof value === 'bigint') return 0n;
-    if (typeof value === 'string') return '';
-    if (typeof value === 'boolean') return false;
-    if (Array.isArray(value)) return value.map(blank);
-    if (value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, blank(item)]));
-    }
-    return undefined;
-  };
+  ${BLANK_VALUE}
   // What takes nothing gives a constant, which may be blank already.
   return (...inputs) => {
     if (original.length === 0 && inputs.length === 0) return undefined;
@@ -47,22 +55,7 @@ const IDLE = `(original) => {
   const text = Function.prototype.toString.call(original);
   const isExpression = /^(async\\s*)?(\\([^)]*\\)|[\\w$]+)\\s*=>\\s*[^{\\s]/.test(text);
   const gives = isExpression || /\\breturn\\s+[^;\\s]|\\byield\\b/.test(text);
-  const blank = (value) => {
-    if (typeof value === 'number') return 0;
-    if (typeof value === 'bigint') return 0n;
-    if (typeof value === 'string') return '';
-    if (typeof value === 'boolean') return false;
-    if (typeof value === 'function') return (...inputs) => blank(value(...inputs));
-    if (value instanceof Promise) return value.then(blank, () => undefined);
-    if (value instanceof Uint8Array) return new Uint8Array(value.length);
-    if (ArrayBuffer.isView(value)) return new value.constructor(value.length);
-    if (value instanceof Map || value instanceof Set) return new value.constructor();
-    if (Array.isArray(value)) return value.map(blank);
-    if (value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, blank(item)]));
-    }
-    return undefined;
-  };
+  ${BLANK_VALUE}
   if (!gives) return /^async\\b/.test(text) ? async () => {} : () => {};
   return function (...inputs) {
     try {
