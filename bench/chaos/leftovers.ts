@@ -3,6 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
+import { listContainers } from '../../sandbox/docker/daemon.js';
+import { OWNER } from '../../sandbox/docker/reaper.js';
 
 /** `sessions`: process ids of workers that began a session each; whatever they start stays in it. */
 export function leftProcesses(folder: string, sessions: ReadonlySet<number>): string[] {
@@ -20,9 +22,8 @@ export function leftProcesses(folder: string, sessions: ReadonlySet<number>): st
 
 /** Containers of these workers, in whatever state. */
 export async function leftContainers(docker: Docker, workers: ReadonlySet<number>): Promise<string[]> {
-  const containers = await docker.listContainers({ all: true, filters: { label: ['gauntlet.sandbox.owner'] } });
-  return containers
-    .filter(({ Labels }) => workers.has(ownerOf(Labels['gauntlet.sandbox.owner'])))
+  return (await listContainers(docker, OWNER))
+    .filter(({ Labels }) => workers.has(ownerOf(Labels[OWNER])))
     .map(({ Id, State, Names }) => `${Id.slice(0, 12)} ${State} ${Names.join(' ')}`);
 }
 

@@ -30,6 +30,24 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
   }
 }
 
+/**
+ * The containers with a label, in whatever state. The daemon's list can keep the line of one that it removed in the
+ * moment it ended, until the daemon starts again: dead there, and unknown when asked for.
+ */
+export async function listContainers(docker: Docker, label?: string): Promise<Docker.ContainerInfo[]> {
+  const listed = await docker.listContainers({ all: true, ...(label && { filters: { label: [label] } }) });
+  const isThere = async ({ Id, State }: Docker.ContainerInfo) => {
+    if (State !== 'dead') return true;
+    const told = docker.getContainer(Id).inspect();
+    return told.then(
+      () => true,
+      ({ statusCode }: { statusCode?: number }) => statusCode !== 404,
+    );
+  };
+  const there = await Promise.all(listed.map(isThere));
+  return listed.filter((_, i) => there[i]);
+}
+
 interface Info {
   CgroupVersion?: string;
   CgroupDriver?: string;

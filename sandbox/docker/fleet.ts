@@ -2,7 +2,7 @@
 // behind is found and removed when the daemon is back, and at the end.
 import { randomUUID } from 'node:crypto';
 import type Docker from 'dockerode';
-import { within } from './daemon.js';
+import { listContainers, within } from './daemon.js';
 import { ownLabels, removeContainer } from './reaper.js';
 import { DaemonWatch } from './watch.js';
 
@@ -40,8 +40,7 @@ export class Fleet {
 
   /** Removes containers of this fleet that nobody holds. */
   async removeStrays(): Promise<number> {
-    const filters = { label: [`${FLEET}=${this.id}`] };
-    const listed = await within(LIST_MS, 'list', this.docker.listContainers({ all: true, filters }));
+    const listed = await within(LIST_MS, 'list', listContainers(this.docker, `${FLEET}=${this.id}`));
     const strays = listed.filter(({ Names }) => !Names.some((name) => this.#live.has(name.replace(/^\//, ''))));
     await Promise.all(strays.map(({ Id }) => removeContainer(this.docker.getContainer(Id))));
     return strays.length;

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import type Docker from 'dockerode';
-import { within } from './daemon.js';
+import { listContainers, within } from './daemon.js';
 
-const OWNER = 'gauntlet.sandbox.owner';
+export const OWNER = 'gauntlet.sandbox.owner';
 const STRANGER_HOURS = 24; // containers that another machine made through the same daemon
 
 /** Start time of a process in clock ticks since boot, so that a reused pid is not mistaken; '' where it is not told. */
@@ -54,9 +54,8 @@ function isAlive(pid: number, start: string): boolean {
 
 /** Removes what dead workers left; gives how many containers that were. */
 export async function reapContainers(docker: Docker): Promise<number> {
-  const containers = await docker.listContainers({ all: true, filters: { label: [OWNER] } });
   let removed = 0;
-  for (const { Id, Labels, Created } of containers) {
+  for (const { Id, Labels, Created } of await listContainers(docker, OWNER)) {
     let owner: [string, number, string] = ['', 0, ''];
     try {
       owner = JSON.parse(Labels[OWNER] ?? '');

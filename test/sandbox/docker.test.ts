@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type Docker from 'dockerode';
 import { callingSchema } from '../../core/schema/calling.js';
+import { listContainers } from '../../sandbox/docker/daemon.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
@@ -100,11 +101,7 @@ describe('containers of the Docker sandbox', function () {
   });
   after(() => sandbox?.close());
 
-  const own = () =>
-    docker.listContainers({
-      all: true,
-      filters: { label: [`gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`] },
-    });
+  const own = () => listContainers(docker, `gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`);
 
   it('auto takes Docker where a daemon answers, and says so', async () => {
     const lines: string[] = [];
@@ -225,7 +222,7 @@ def f(x):
     });
     await new Promise((resolve) => worker.stdout.once('data', resolve));
     const left = async () =>
-      (await docker.listContainers({ all: true })).filter(({ Labels }) =>
+      (await listContainers(docker)).filter(({ Labels }) =>
         Labels['gauntlet.sandbox.owner']?.includes(`,${worker.pid},`),
       );
     assert.equal((await left()).length, 1);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type Docker from 'dockerode';
-import { connectDocker } from '../../sandbox/docker/daemon.js';
+import { connectDocker, listContainers } from '../../sandbox/docker/daemon.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels } from '../../sandbox/docker/reaper.js';
@@ -113,7 +113,10 @@ describe('a daemon that goes away in the middle of a batch', function () {
         await sandbox.close();
       }
       const { docker } = await there(connectDocker);
-      assert.equal((await docker.listContainers({ all: true })).length, 0);
+      assert.deepEqual(
+        (await listContainers(docker)).map(({ Status }) => Status),
+        [],
+      );
     });
   }
 
@@ -172,7 +175,7 @@ describe('workers of the Docker sandbox', function () {
     };
     const pids: number[] = [];
     const of = async (pids: number[]) =>
-      (await docker.listContainers({ all: true })).filter(({ Labels }) =>
+      (await listContainers(docker)).filter(({ Labels }) =>
         pids.some((pid) => Labels['gauntlet.sandbox.owner']?.includes(`,${pid},`)),
       );
     for (let kill = 0; kill < KILLS; kill++) {
@@ -201,7 +204,7 @@ describe('workers of the Docker sandbox', function () {
   it(`${EXECUTIONS} programs leave no container, process, file or descriptor, and the worker’s memory is flat`, async () => {
     const sandbox = await openDocker({ size: 2 });
     const session = `gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`;
-    const containers = () => docker.listContainers({ all: true, filters: { label: [session] } });
+    const containers = () => listContainers(docker, session);
     const before = new Set((await containers()).map(({ Id }) => Id));
     const snapshot = async () => {
       globalThis.gc?.();

@@ -7,7 +7,14 @@ import type Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { containersSchema } from '../../core/schema/execution.js';
-import { type Daemon, describeDaemon, readInfo, requireDaemon, within } from '../../sandbox/docker/daemon.js';
+import {
+  type Daemon,
+  describeDaemon,
+  listContainers,
+  readInfo,
+  requireDaemon,
+  within,
+} from '../../sandbox/docker/daemon.js';
 import { ensureImage, hasImage, IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { containerOptions, uidRange } from '../../sandbox/docker/options.js';
@@ -97,6 +104,32 @@ describe('what a container of the sandbox is made with', () => {
     await assert.rejects(openSandbox('wasm', { packages: 'numpy' }), refused(/'numpy'/));
     await assert.rejects(openSandbox('wasm', { runtime: 'runsc' }), refused(/'runsc'/));
     assert.deepEqual(containersSchema.parse({}), { isolation: 'uid', packages: 'none', runtime: null, size: null });
+  });
+});
+
+describe('the containers of a daemon', () => {
+  it('are those that it lists and knows: the line of a removed one, kept by mistake, is no container', async () => {
+    const rows = [
+      { Id: 'running', State: 'running' },
+      { Id: 'stuck', State: 'dead' },
+      { Id: 'removed', State: 'dead' },
+    ];
+    const asked: string[] = [];
+    const docker = {
+      listContainers: async ({ all, filters }: Docker.ContainerListOptions) =>
+        all && JSON.stringify(filters) === '{"label":["a label"]}' ? rows : [],
+      getContainer: (id: string) => ({
+        inspect: async () => {
+          asked.push(id);
+          if (id === 'removed') throw Object.assign(new Error('no such container'), { statusCode: 404 });
+        },
+      }),
+    } as unknown as Docker;
+    assert.deepEqual(
+      (await listContainers(docker, 'a label')).map(({ Id }) => Id),
+      ['running', 'stuck'],
+    );
+    assert.deepEqual(asked, ['stuck', 'removed']);
   });
 });
 
