@@ -13,6 +13,8 @@ import { openFileStore } from '../store/fileStore.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
 
+const PATIENCE_MS = 15_000; // with a Docker daemon that was killed: a service manager has it back by then
+
 export interface DepsOptions {
   store: string;
   /** Goes before what a run's configuration asks for. */
@@ -38,7 +40,8 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   });
   const sandboxes = once((key: string) => {
     const { kind, containers } = JSON.parse(key) as { kind: RunConfig['sandbox']; containers: Containers };
-    return openSandbox(kind, { ...containers, log: options.say ?? ((line) => log?.warn(line)) });
+    const say = options.say ?? ((line: string) => void log?.warn(line));
+    return openSandbox(kind, { ...containers, log: say, patienceMs: PATIENCE_MS });
   });
   const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
   const store = await openFileStore(options.store);

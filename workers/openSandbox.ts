@@ -1,4 +1,5 @@
 // Chooses the sandbox of a worker. The only place that knows both backends.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
 import type { Isolation, Language, Packages } from '../core/schema/execution.js';
 import { openDocker } from '../sandbox/docker/openDocker.js';
@@ -13,9 +14,14 @@ export interface OpenSandboxOptions {
   packages?: Packages | undefined;
   language?: Language | undefined;
   runtime?: string | null | undefined;
+  /** Of a worker with runs under way: how long a daemon is waited for that is there and silent, as one that was killed. */
+  patienceMs?: number | undefined;
 }
 
-/** `auto` takes Docker where a daemon answers, else WebAssembly, and says which. @throws SANDBOX_UNAVAILABLE */
+const AGAIN_MS = 500;
+const SILENT = ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'];
+
+/** `auto` takes Docker where a daemon answers, else WebAssembly, and says which. @throws SANDBOX_UNAVAILABLE, SANDBOX_FAULT */
 export async function openSandbox(
   kind: 'auto' | 'docker' | 'wasm',
   options: OpenSandboxOptions = {},
@@ -28,7 +34,7 @@ export async function openSandbox(
 
 async function choose(
   kind: 'auto' | 'docker' | 'wasm',
-  { size, ...options }: OpenSandboxOptions,
+  { size, patienceMs = 0, ...options }: OpenSandboxOptions,
   log: (line: string) => void,
 ): Promise<Sandbox> {
   const count = size === null || size === undefined ? {} : { size };
@@ -38,14 +44,39 @@ async function choose(
     return openWasm({ ...count, log });
   }
   try {
-    return await openDocker({ ...options, ...count, log });
+    return await patiently(patienceMs, () => openDocker({ ...options, ...count, log }), log);
   } catch (error) {
     const absent = error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE';
-    if (kind === 'docker' || wish || !absent) throw error;
+    if (kind === 'docker' || wish || !absent) throw patienceMs > 0 && isSilent(error) ? retryable(error) : error;
     log(`sandbox: ${error.message}; taking WebAssembly`);
     return openWasm({ ...count, log });
   }
 }
+
+/** Opens again for so long as a daemon is there and silent. */
+async function patiently<T>(ms: number, open: () => Promise<T>, log: (line: string) => void): Promise<T> {
+  const until = performance.now() + ms;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!isSilent(error) || performance.now() >= until) throw error;
+      if (attempt === 1) log(`sandbox: ${error.message}; waiting up to ${ms / 1000} s for it`);
+      await sleep(AGAIN_MS);
+    }
+  }
+}
+
+/** Whether somebody had opened the daemon's socket, unlike on a machine without Docker. */
+function isSilent(error: unknown): error is GauntletError {
+  if (!(error instanceof GauntletError) || error.code !== 'SANDBOX_UNAVAILABLE') return false;
+  const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  return code !== undefined && SILENT.includes(code);
+}
+
+/** The run asks for Docker alone: the daemon may come back. */
+const retryable = (error: GauntletError): GauntletError =>
+  new GauntletError('SANDBOX_FAULT', error.message, { cause: error });
 
 /** The option, in words, that only Docker can meet. */
 function needsDocker({ isolation, packages, language, runtime }: OpenSandboxOptions): string | undefined {

@@ -20,7 +20,8 @@ const PING_MS = 5000;
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: no answer in time`)), ms);
+    const error = () => Object.assign(new Error(`${what}: no answer in time`), { code: 'ETIMEDOUT' });
+    timer = setTimeout(() => reject(error()), ms);
   });
   promise.catch(() => {});
   try {

@@ -5,7 +5,6 @@ import { GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/
 import { judgePrograms, judgeSources } from '../../sandbox/judgePrograms.js';
 import { GuestPool, type Runner } from '../../sandbox/pool.js';
 import { parseProgramRow } from '../../sandbox/programRows.js';
-import { openSandbox } from '../../workers/openSandbox.js';
 
 const value = (value: number): CallResult => ({ kind: 'value', value });
 const done = (job: ResolvedJob, wallHit = false): GuestRun => ({
@@ -272,34 +271,5 @@ describe('programs with tests', () => {
       },
       { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7, mode: 'pytest' },
     ]);
-  });
-});
-
-describe('the choice of a sandbox', () => {
-  const host = process.env.DOCKER_HOST;
-  before(() => {
-    process.env.DOCKER_HOST = 'unix:///nonexistent/docker.sock';
-  });
-  after(() => {
-    if (host === undefined) delete process.env.DOCKER_HOST;
-    else process.env.DOCKER_HOST = host;
-  });
-
-  it('auto takes WebAssembly where no daemon answers, and says so', async function () {
-    this.timeout(60_000);
-    const lines: string[] = [];
-    const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
-    try {
-      assert.equal(sandbox.info.kind, 'wasm');
-      assert.match(lines.join('\n'), /Docker does not answer.*\n(.*\n)*.*wasm/);
-    } finally {
-      await sandbox.close();
-    }
-  });
-
-  it('docker without a daemon is unavailable, in one line', async () => {
-    await assert.rejects(openSandbox('docker'), (error) => {
-      return error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE' && !error.message.includes('\n');
-    });
   });
 });

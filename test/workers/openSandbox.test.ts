@@ -1,0 +1,85 @@
+// Which sandbox a worker takes, and how long it waits for a daemon that was there.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { GauntletError } from '../../core/errors.js';
+import { openSandbox } from '../../workers/openSandbox.js';
+
+const refused =
+  (code: string, message = /^Docker does not answer at [^\n]*$/) =>
+  (error: unknown) =>
+    error instanceof GauntletError && error.code === code && message.test(error.message);
+
+describe('the choice of a sandbox', function () {
+  this.timeout(60_000);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-s-'));
+  const socket = path.join(folder, 'd.sock');
+  const host = process.env.DOCKER_HOST;
+  beforeEach(() => {
+    process.env.DOCKER_HOST = `unix://${socket}`;
+    fs.rmSync(socket, { force: true });
+  });
+  after(() => {
+    if (host === undefined) delete process.env.DOCKER_HOST;
+    else process.env.DOCKER_HOST = host;
+    fs.rmSync(folder, { recursive: true });
+  });
+  /** The socket of a daemon that was killed: there, and nobody behind it. */
+  const killed = () => {
+    const script = `require('net').createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    spawnSync(process.execPath, ['-e', script]);
+    assert.ok(fs.existsSync(socket));
+  };
+
+  it('auto takes WebAssembly where no daemon answers, and says so', async () => {
+    const lines: string[] = [];
+    const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1, patienceMs: 60_000 });
+    try {
+      assert.equal(sandbox.info.kind, 'wasm');
+      assert.match(lines.join('\n'), /^sandbox: Docker does not answer.*; taking WebAssembly\n(.*\n)*.*wasm/);
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  it('docker without a daemon is unavailable, in one line and at once, whatever the patience', async () => {
+    await assert.rejects(openSandbox('docker', { patienceMs: 60_000 }), refused('SANDBOX_UNAVAILABLE'));
+  });
+
+  it('a daemon that was killed is waited for, and found when it is back', async () => {
+    killed();
+    const answers: Record<string, object> = { version: { Version: '28' }, info: { CgroupVersion: '2' } };
+    const daemon = http.createServer(({ url }, response) =>
+      response.end(JSON.stringify(answers[url!.split('/').pop()!] ?? {})),
+    );
+    const lines: string[] = [];
+    const log = (line: string) => {
+      lines.push(line);
+      fs.rmSync(socket);
+      daemon.listen(socket);
+    };
+    try {
+      // this one can hold no program within limits: so it is that daemon that was asked
+      const lacks = refused('SANDBOX_UNAVAILABLE', /cannot limit memory/);
+      await assert.rejects(openSandbox('docker', { patienceMs: 30_000, log }), lacks);
+      assert.equal(lines.length, 1);
+      assert.match(lines[0]!, /^sandbox: Docker does not answer at .*; waiting up to 30 s for it$/);
+    } finally {
+      daemon.close();
+    }
+  });
+
+  it('one that stays away is a fault that is retried for a worker, and unavailable for who does not wait', async () => {
+    killed();
+    await assert.rejects(openSandbox('docker', { patienceMs: 700 }), refused('SANDBOX_FAULT'));
+    await assert.rejects(openSandbox('docker'), refused('SANDBOX_UNAVAILABLE'));
+    const lines: string[] = [];
+    const auto = await openSandbox('auto', { patienceMs: 700, size: 1, log: (line) => lines.push(line) });
+    await auto.close();
+    assert.equal(auto.info.kind, 'wasm');
+    assert.match(lines.join('\n'), /waiting up to 0\.7 s for it\n.*taking WebAssembly/);
+  });
+});
