@@ -147,7 +147,6 @@ async function runFile(file) {
   return { output, outcome, failure, seconds: (Date.now() - began) / 1000 };
 }
 
-/** Runs a Node program; a non-zero exit makes its output lines problems. */
 /** Each test file is a process group of its own: its servers and sandboxes end with it. */
 function killGroup(pid) {
   try {
@@ -157,6 +156,7 @@ function killGroup(pid) {
   }
 }
 
+/** Runs a Node program; a non-zero exit makes its output lines problems. */
 function run(args, { env = process.env, limitMs = Number.POSITIVE_INFINITY, ended = () => false } = {}) {
   return new Promise((settle) => {
     const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
