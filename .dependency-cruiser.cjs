@@ -24,6 +24,7 @@ module.exports = {
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|activities|workflows|workers|report|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', { pathNot: '^sandbox/($1|guest)/' }),
     layer('report-sees-core', '^report/', except('report', 'core')),
+    layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('activities-see-ports', '^activities/', '^(workflows|workers|cli|report)/'),
     layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),

@@ -12,6 +12,7 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { openFileStore } from '../store/fileStore.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
+import { renderRunReport } from './report.js';
 
 const PATIENCE_MS = 15_000; // with a Docker daemon that was killed: a service manager has it back by then
 
@@ -58,8 +59,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       },
       loadProblems,
       codeVersion: version,
-      // loaded when a run ends: the plotting library takes half a second
-      renderReport: async (runId) => (await import('./report.js')).renderRunReport(store, runId),
+      renderReport: (runId) => renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
       ...(log ? { log } : {}),
     },

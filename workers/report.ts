@@ -6,8 +6,8 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { EvaluationMetrics } from '../core/schema/metrics.js';
 import { runMetricsSchema } from '../core/schema/metrics.js';
 import { packageRoot } from '../data/paths.js';
+import { inThread } from '../ml/session/thread.js';
 import { type Control, controlSchema, type ReportData } from '../report/data.js';
-import { renderReport } from '../report/renderReport.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { listCheckpoints } from '../store/checkpoints.js';
 import { readMetrics, readResult, readRun } from '../store/runs.js';
@@ -16,9 +16,9 @@ import type { Store } from '../store/store.js';
 /** The recorded run without a discriminator that reports show beside runs of the same configuration. */
 export const controlPath = (): string => join(packageRoot(), 'data', 'tiny-control.json');
 
-/** One self-contained HTML page. @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
+/** One self-contained HTML page, drawn in a thread. @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function renderRunReport(store: Store, runId: string): Promise<string> {
-  return renderReport(await gatherReport(store, runId));
+  return inThread(new URL('./reportThread.js', import.meta.url), await gatherReport(store, runId));
 }
 
 export async function gatherReport(store: Store, runId: string): Promise<ReportData> {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { openFileStore } from '../../store/fileStore.js';
 import { writeReport } from '../../store/runs.js';
+import { renderRunReport } from '../../workers/report.js';
 import { createOutput } from '../output.js';
 import { withStore } from '../session.js';
 import { chooseRun } from './checkpoints.js';
@@ -16,7 +17,6 @@ export function addReport(program: Command): void {
   withStore(command, 'nobody').action(async (id: string | undefined, flags: { store: string; json?: boolean }) => {
     const store = await openFileStore(flags.store);
     const runId = await chooseRun(store, id);
-    const { renderRunReport } = await import('../../workers/report.js'); // the plotting library takes half a second
     await writeReport(store, runId, await renderRunReport(store, runId));
     const path = resolve(flags.store, 'runs', runId, 'report.html');
     createOutput(flags.json === true).result({ runId, path }, () => path);

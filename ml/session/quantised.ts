@@ -1,7 +1,6 @@
 // The quantised weights of a model, made once and kept in the cache folder under what they are made of.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
 import { cacheFolder } from '../hf/cacheFolder.js';
 import type { ModelFiles } from '../hf/model.js';
@@ -10,6 +9,7 @@ import type { ParameterPlan } from '../nn/parameters.js';
 import type { Quantization } from './engine.js';
 import { locationOf, planOf } from './plan.js';
 import type { QuantiseAnswer, QuantiseTask } from './quantiseWorker.js';
+import { inThread } from './thread.js';
 
 /** The plan of a quantised model, whose file is made first where it is missing, and the digest of its computation. */
 export async function openQuantised(
@@ -36,13 +36,10 @@ export async function openQuantised(
   return { plan, digest: createHash('sha256').update(`${digest} ${format} ${bits}`).digest('hex') };
 }
 
-function quantise(workerData: QuantiseTask): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./quantiseWorker.js', import.meta.url), { workerData });
-    worker.on('message', ({ error }: QuantiseAnswer) => {
-      if (error) reject(new GauntletError(error.code as ErrorCode, error.message));
-      else resolve();
-    });
-    worker.on('error', (cause) => reject(new GauntletError('ENGINE_FAULT', `quantising: ${cause.message}`, { cause })));
+async function quantise(task: QuantiseTask): Promise<void> {
+  const script = new URL('./quantiseWorker.js', import.meta.url);
+  const { error } = await inThread<QuantiseAnswer>(script, task).catch((cause: Error) => {
+    throw new GauntletError('ENGINE_FAULT', `quantising: ${cause.message}`, { cause });
   });
+  if (error) throw new GauntletError(error.code as ErrorCode, error.message);
 }

@@ -20,6 +20,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'ports-see-core': ['data/a.ts', "import '../ml/session/leaf.js';"],
   'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
   'report-sees-core': ['report/a.ts', "import '../store/leaf.js';"],
+  'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
   'activities-use-sandbox-port': ['activities/b.ts', "import '../sandbox/docker/leaf.js';"],
@@ -40,6 +41,7 @@ const LEAVES = [
   'workers',
   'test',
   'core',
+  'report',
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
@@ -84,9 +86,10 @@ describe('the directions of dependency', function () {
       'sandbox/docker/a.ts': "import '../guest/leaf.js';",
       'activities/a.ts': "import '../store/leaf.js';",
       'workers/a.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
+      'workers/reportThread.ts': "import '../report/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 15, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 17, problems: [] });
   });
 
   it('are a failure where no module is seen, and where the checker cannot run', async () => {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import type { Worker } from 'node:worker_threads';
 import { resolveConfig } from '../../core/presets.js';
+import { inThread } from '../../ml/session/thread.js';
 import { controlSchema } from '../../report/data.js';
+import { renderReport } from '../../report/renderReport.js';
 import { commitCheckpoint } from '../../store/checkpoints.js';
 import { createRun, writeMetrics, writeResult } from '../../store/runs.js';
 import { controlOf, controlPath, gatherReport, isControlOf, renderRunReport } from '../../workers/report.js';
@@ -26,19 +29,29 @@ describe('report: from the records in the store', () => {
         );
       }
       const best = await commitCheckpoint(store, 'first', sampleFacts({ stage: 5, epoch: 6, step: 60 }), sampleFiles());
-      assert.match(await renderRunReport(store, 'first'), /<h1>Run first: stage 5, update 60<\/h1>/);
+      assert.match(renderReport(await gatherReport(store, 'first')), /<h1>Run first: stage 5, update 60<\/h1>/);
 
       await writeResult(store, 'first', { ...sample.result!, best: best.name }, sample.chain!.view);
       const data = await gatherReport(store, 'first');
       assert.equal(data.metrics.length, sample.metrics.length);
       assert.deepEqual(data.checkpoints, [best]);
-      const page = await renderRunReport(store, 'first');
+      const threads: Worker[] = [];
+      const onThread = (thread: Worker): number => threads.push(thread);
+      process.on('worker', onThread);
+      const page = await renderRunReport(store, 'first').finally(() => process.off('worker', onThread));
+      assert.equal(threads.length, 1, 'a thread draws');
+      assert.equal(page, renderReport(data), 'and draws what is drawn here');
       for (const text of ['65.2 % → 93.2 %', best.name, best.digest, 'Executable code', fakeDigest('b')]) {
         assert.ok(page.includes(text), text);
       }
       await store.writeRunFile('first', 'metrics/61.json', '{"kind": "step"}');
       await assert.rejects(gatherReport(store, 'first'), refusal('CORRUPT_ARTIFACT', 'first'));
     }));
+
+  it('what the thread that draws throws is thrown here, of the same kind', async () => {
+    // no data at all is a defect of the program, which nobody should try again without end
+    await assert.rejects(inThread(new URL('../../workers/reportThread.js', import.meta.url), null), TypeError);
+  });
 
   it('a finished run without a discriminator becomes a control, another does not', () =>
     withStore(async (store) => {
