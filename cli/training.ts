@@ -19,7 +19,7 @@ import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
 import type { Output } from './output.js';
 import { resultTable } from './results.js';
 import { hasPollers, onInterrupt, type Session, statusOf } from './session.js';
-import { watchRun } from './watch.js';
+import { type WatchOptions, watchRun } from './watch.js';
 
 export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
 
@@ -110,11 +110,12 @@ export async function follow(
   handle: TrainingHandle,
   output: Output,
   again: string,
+  options: Pick<WatchOptions, 'quiet'> = {},
 ): Promise<RunResult | undefined> {
   const watching = new AbortController();
   const release = onInterrupt(() => watching.abort());
   try {
-    const result = await Promise.race([watchRun(handle, { signal: watching.signal }), session.lost]);
+    const result = await Promise.race([watchRun(handle, { ...options, signal: watching.signal }), session.lost]);
     return runResultSchema.parse(result);
   } catch (error) {
     if (!watching.signal.aborted) {
@@ -170,4 +171,24 @@ export async function conclude(
     output.note('no worker serves it yet: npx gauntlet up');
   }
   output.result({ runId, how }, () => `follow it with: npx gauntlet status ${runId} --watch`);
+}
+
+/** Of a run that was told to end: that it does is no failure, and there is nothing to follow but its end. */
+export async function concludeEnding(session: Session, joined: Joined, output: Output, watch: boolean): Promise<void> {
+  const { handle, how } = joined;
+  const runId = handle.workflowId;
+  if (watch) {
+    const again = `npx gauntlet status ${runId}`;
+    const result = await follow(session, handle, output, again, { quiet: true }).catch(unlessEnded);
+    if (result === undefined) return; // left by Ctrl-C, and said so
+    if (result !== 'ended') return output.result(result, () => resultTable(result)); // it had come to its result before
+  }
+  const way = `npx gauntlet resume ${runId} --watch`;
+  output.result({ runId, how }, () => `what it did stays in the store; go on after all with: ${way}`);
+}
+
+function unlessEnded(error: unknown): 'ended' {
+  if (error instanceof WorkflowFailedError) return 'ended';
+  if (error instanceof GauntletError && error.cause instanceof WorkflowFailedError) return 'ended';
+  throw error;
 }

@@ -12,11 +12,12 @@ const REDRAWS_A_SECOND = 4;
 export interface WatchOptions {
   signal?: AbortSignal; // ends watching; the run goes on
   stream?: NodeJS.WriteStream; // default: standard error
+  quiet?: boolean; // waits, and shows nothing
 }
 
 /** Shows progress until the workflow ends; resolves to its result. @throws the signal's reason when it aborts */
-export async function watchRun(handle: WorkflowHandle, { signal, stream }: WatchOptions = {}): Promise<unknown> {
-  const display = openDisplay(stream ?? process.stderr);
+export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }: WatchOptions = {}): Promise<unknown> {
+  const display = quiet ? { update: noop, stop: noop } : openDisplay(stream ?? process.stderr);
   let finished = false;
   const result = handle.result().finally(() => {
     finished = true;

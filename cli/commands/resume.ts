@@ -5,7 +5,7 @@ import { openFileStore } from '../../store/fileStore.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
-import { conclude } from '../training.js';
+import { conclude, concludeEnding } from '../training.js';
 
 interface Flags extends ConnectionOptions {
   json?: boolean;
@@ -28,9 +28,11 @@ export function addResume(program: Command): void {
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
     try {
       const store = await openFileStore(flags.store);
-      const { joined, said } = await resumeRun({ ...session, store }, id, decisionOf(flags));
+      const decision = decisionOf(flags);
+      const { joined, said } = await resumeRun({ ...session, store }, id, decision);
       output.note(`run '${id}' ${said}`);
-      await conclude(session, joined, output, flags.watch === true);
+      const end = decision === 'abort' ? concludeEnding : conclude;
+      await end(session, joined, output, flags.watch === true);
     } finally {
       await session.close();
     }

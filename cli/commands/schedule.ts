@@ -8,7 +8,7 @@ import type { RunConfigInput } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
 import { type ConfigFlags, readConfig, withConfig } from '../config.js';
 import { createOutput, type Output, tableText } from '../output.js';
-import { type ConnectionOptions, openSession, type Session, withStore } from '../session.js';
+import { type ConnectionOptions, hasPollers, openSession, type Session, withStore } from '../session.js';
 
 /** When a schedule starts a run, and when it does not. */
 export interface Timing {
@@ -86,8 +86,10 @@ function addNightly(group: Command): void {
     const input = scheduledInput(flags.id, await readConfig(flags), flags.fresh === true);
     await within(flags, output, async ({ client }) => {
       const next = (await createSchedule(client, flags, input))?.toISOString() ?? 'never';
-      output.result({ id: flags.id, cron: flags.cron, timeZone: flags.timeZone, next }, () =>
-        [`schedule '${flags.id}': next run at ${next}`, 'runs need a worker: npx gauntlet up'].join('\n'),
+      if (!(await hasPollers(client))) output.note('no worker serves runs yet: npx gauntlet up');
+      output.result(
+        { id: flags.id, cron: flags.cron, timeZone: flags.timeZone, next },
+        () => `schedule '${flags.id}': next run at ${next}`,
       );
     });
   });

@@ -17,6 +17,7 @@ import type { Store } from '../../store/store.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { type PipelineHooks, runPipeline } from '../../workflows/pipeline.js';
+import { gauntlet } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
@@ -156,6 +157,23 @@ describe('gauntlet resume', function () {
     const steps = (await readMetrics<RunMetrics>(world.deps.store, id)).filter(({ kind }) => kind === 'step');
     assert.equal(steps.length, 3, 'the step that was left out stays left out');
     assert.equal((await readControls(world.deps.store, id)).length, 1);
+  });
+
+  it('--abort as a command names the way back and nothing to follow; to have waited for the end is no failure', async () => {
+    broken(2);
+    const env = { TEMPORAL_ADDRESS: host.server.address };
+    for (const watch of [[], ['--watch']]) {
+      id = `resumed-${++count}`;
+      const handle = await start();
+      await until(handle, 'waiting');
+      const { code, out, err } = await gauntlet(['resume', id, '--abort', ...watch, '--store', world.folder], env);
+      assert.equal(code, 0, err);
+      assert.equal(out, `what it did stays in the store; go on after all with: npx gauntlet resume ${id} --watch\n`);
+      assert.match(err, new RegExp(`run '${id}' ends$`, 'm'));
+      assert.doesNotMatch(err, /follow|try again|no worker/);
+      if (watch.length > 0) assert.equal(await statusOf(), 'FAILED');
+      await assert.rejects(handle.result(), WorkflowFailedError);
+    }
   });
 
   it('of one that ended between the decision to leave a step out and doing so asks again', async () => {

@@ -7,8 +7,9 @@ import type { RunConfigInput } from '../../core/schema/config.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readRun } from '../../store/runs.js';
 import type { RunningWorkers } from '../../workers/start.js';
+import { gauntlet, inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
-import { needTemporal, startServer, type TestServer, workersOver } from './server.js';
+import { findable, needTemporal, startServer, type TestServer, workersOver } from './server.js';
 
 const RUN: RunConfigInput = {
   ...SMALL_RUN,
@@ -30,7 +31,7 @@ describe('a schedule', function () {
 
   before(async function () {
     needTemporal(this);
-    host = await startServer();
+    host = findable(await startServer());
     world = await doubles();
     workers = await workersOver(host.server, world);
   });
@@ -69,6 +70,16 @@ describe('a schedule', function () {
       (await loadCheckpoint(store, run, name)).metadata.files['generator/adapter_model.safetensors'];
     assert.equal(await adapter(two, 'checkpoint_stage_0_epoch_0'), await adapter(one, 'best'));
     assert.notEqual(await adapter(two, 'latest'), await adapter(one, 'latest'));
+  });
+
+  it('is made without a word of workers where one serves, and says how to start one where none does', async () => {
+    const nightly = (id: string) => ['schedule', 'nightly', '--id', id, '--store', world.folder];
+    const served = await gauntlet(nightly('served'), { TEMPORAL_ADDRESS: host.server.address });
+    assert.match(served.out, /^schedule 'served': next run at \d{4}-\S+T02:00:00.000Z\n$/);
+    assert.deepEqual([served.code, served.err], [0, '']);
+    const alone = await inProcess(...nightly('alone')); // a process does not count workers of its own
+    assert.deepEqual([alone.code, alone.err], [0, 'no worker serves runs yet: npx gauntlet up\n']);
+    for (const id of ['served', 'alone']) await host.client.schedule.getHandle(id).delete();
   });
 
   it('says why it is paused, in the server’s words or a person’s', () => {
