@@ -5,7 +5,7 @@ import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-w
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { CARRY, type Request, requestSchema } from '../core/control.js';
+import { CARRY, type Request, requestSchema, requestsAmong } from '../core/control.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { readControls } from '../store/runs.js';
@@ -71,7 +71,7 @@ async function requestsIn(client: Client, events: Events): Promise<Request[]> {
     }
     if (event.workflowTaskCompletedEventAttributes) unseen = [];
     const signal = event.workflowExecutionSignaledEventAttributes;
-    if (signal?.signalName === CARRY) requests.push(...z.array(requestSchema).parse(await decoded(signal.input)));
+    if (signal?.signalName === CARRY) requests.push(...requestsAmong(await decoded(signal.input)));
     const kind = SIGNALS[signal?.signalName ?? ''];
     if (kind !== undefined) unseen.push({ kind, at: time });
     if (kind !== undefined) requests.push(unseen.at(-1)!);

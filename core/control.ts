@@ -2,6 +2,7 @@
 // enters the configuration and so the keys of everything computed after it; budgets and pauses change no result.
 import { z } from 'zod';
 import { GauntletError } from './errors.js';
+import { isTooDeep } from './nesting.js';
 import { merged, resolveConfig } from './presets.js';
 import type { RunConfig } from './schema/config.js';
 import type { ControlMetrics } from './schema/metrics.js';
@@ -44,6 +45,32 @@ export interface Control {
   decisions: Decision[]; // one for each failure that waited
 }
 
+const controlSchema: z.ZodType<Control> = z.object({
+  requests: z.array(requestSchema),
+  decisions: z.array(z.enum(DECISIONS)),
+});
+/** A signal is anybody's to send, and what a workflow stumbles over it stumbles over for good. */
+export const isControl = (given: unknown): given is Control => controlSchema.safeParse(given).success;
+
+/** What of a signal are requests that can be done; the others are passed over, since nobody would hear of a refusal. */
+export function requestsAmong(given: unknown): Request[] {
+  return (Array.isArray(given) ? given : []).flatMap((each) => {
+    const { data } = requestSchema.safeParse(each);
+    return data !== undefined && canBeDone(data) ? [data] : [];
+  });
+}
+
+/** Whether a value of a live field is good does not hang on the other fields. */
+function canBeDone(request: Request): boolean {
+  try {
+    if (request.kind === 'change') checkChange(resolveConfig(), request.fields);
+    return true;
+  } catch (error) {
+    if (error instanceof GauntletError) return false;
+    throw error;
+  }
+}
+
 /** Whether the last word is to pause. */
 export const isPaused = (requests: readonly Request[]): boolean =>
   requests.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
@@ -61,6 +88,23 @@ export const isAskedAt = (
 export const changedBefore = (config: RunConfig, controls: readonly ControlMetrics[] = []): RunConfig =>
   controls.reduce((now, { action, fields }) => (action === 'change' ? changed(now, fields ?? {}) : now), config);
 
+/** Characters of a change as JSON; all that may change at once has a fifth of that. A run takes its changes along. */
+const LONGEST_CHANGE = 8_192;
+
+/** Before a run accepts it. @throws GauntletError BAD_CONFIG, never with more than one line of what was given */
+export function checkChange(config: RunConfig, fields: unknown): void {
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
+    throw new GauntletError('BAD_CONFIG', 'a change is an object of fields, e.g. {"ppo": {"learningRate": 0.001}}');
+  }
+  if (isTooDeep(fields) || JSON.stringify(fields).length > LONGEST_CHANGE) {
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `a change is at most ${LONGEST_CHANGE} characters of fields and their values`,
+    );
+  }
+  changed(config, fields as Record<string, unknown>);
+}
+
 /**
  * The configuration after a change.
  * @throws GauntletError BAD_CONFIG naming the field that cannot change or has a bad value
@@ -68,7 +112,8 @@ export const changedBefore = (config: RunConfig, controls: readonly ControlMetri
 export function changed(config: RunConfig, fields: Record<string, unknown>): RunConfig {
   const paths = leafPaths(fields);
   if (paths.length === 0) throw new GauntletError('BAD_CONFIG', 'the change names no field, e.g. ppo.learningRate');
-  const fixed = paths.find((path) => !LIVE_FIELDS.some((live) => path === live || path.startsWith(`${live}.`)));
+  const isLive = (path: string) => LIVE_FIELDS.some((live) => path === live || path.startsWith(`${live}.`));
+  const fixed = paths.find((path) => !isLive(path) || path.split('.').includes('__proto__'));
   if (fixed !== undefined) {
     throw new GauntletError(
       'BAD_CONFIG',

@@ -1,7 +1,17 @@
 // What people may ask of a run while it goes on: validated updates (and signals without an answer) to the run, which
 // keeps the list and hands it to the stage at work. Both sides of that are here.
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import { CARRY, type Control, changed, DECISIONS, type Decision, isPaused, type Request } from '../core/control.js';
+import {
+  CARRY,
+  type Control,
+  changed,
+  checkChange,
+  DECISIONS,
+  type Decision,
+  isPaused,
+  type Request,
+  requestsAmong,
+} from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure } from '../core/schema/run.js';
@@ -52,7 +62,7 @@ export class RunControl {
     setHandler(decideUpdate, (decision) => this.decide(decision), {
       validator: (decision) => this.refuseDecision(decision),
     });
-    setHandler(carrySignal, (requests) => this.carry(requests));
+    setHandler(carrySignal, (requests) => this.carry(requestsAmong(requests)));
     setHandler(pauseSignal, () => void (this.ended || this.ask('pause')));
     setHandler(resumeSignal, () => void (this.ended || this.ask('resume')));
     setHandler(stopSignal, () => void (this.ended || this.ask('stop')));
@@ -109,11 +119,8 @@ export class RunControl {
 
   private refuseChange(fields: unknown): void {
     this.refuseAtEnd();
-    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
-      throw new GauntletError('BAD_CONFIG', 'a change is an object of fields, e.g. {"ppo": {"learningRate": 0.001}}');
-    }
     if (this.config === undefined) throw new GauntletError('BAD_INPUT', 'the run is being prepared: ask again');
-    changed(this.config, fields as Record<string, unknown>);
+    checkChange(this.config, fields);
   }
 
   private refuseDecision(decision: unknown): void {

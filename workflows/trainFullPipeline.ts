@@ -16,7 +16,7 @@ import {
 import { type Control, changedBefore } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { countSteps } from '../core/schedule.js';
-import type { RunProgress, RunResult } from '../core/schema/run.js';
+import { progressSignalSchema, type RunProgress, type RunResult } from '../core/schema/run.js';
 import { afterAll, controlSignal, handBackSignal, RunControl } from './control.js';
 import { plainFailure } from './failures.js';
 import { index, progressQuery, SHORT_EPOCHS, showDetails, stageProgressSignal } from './messages.js';
@@ -66,6 +66,7 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
     void child.signal(handBackSignal).catch(ignoreEnded);
   };
   setHandler(stageProgressSignal, (update) => {
+    if (!progressSignalSchema.safeParse(update).success) return; // of somebody else
     onProgress(update);
     endStageEarly();
   });

@@ -10,7 +10,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Control } from '../core/control.js';
+import { type Control, isControl } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { controlSignal, handBackSignal } from './control.js';
 import { index, SHORT_EPOCHS, stageProgressSignal } from './messages.js';
@@ -40,6 +40,7 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
   const config = completed(input.config);
   let { control } = input;
   setHandler(controlSignal, (latest) => {
+    if (!isControl(latest)) return;
     if (latest.requests.length + latest.decisions.length >= control.requests.length + control.decisions.length)
       control = latest;
   });

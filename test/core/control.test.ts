@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { add, changed, exceeded, isPaused, LIVE_FIELDS, NOTHING_SPENT, type Request } from '../../core/control.js';
+import {
+  add,
+  changed,
+  checkChange,
+  exceeded,
+  isControl,
+  isPaused,
+  LIVE_FIELDS,
+  NOTHING_SPENT,
+  type Request,
+  requestsAmong,
+} from '../../core/control.js';
 import { resolveConfig } from '../../core/presets.js';
 import { runIdentity } from '../../core/schema/config.js';
 
@@ -47,10 +58,64 @@ describe('a change of a run that goes on', () => {
     assert.throws(() => changed(config, { ppo: { rate: 1 } }), { message: /ppo\.rate: no such field/ });
   });
 
+  it('of a size that no run would carry along is refused in one short line, before its names are looked at', () => {
+    const long = 'x'.repeat(9_000);
+    for (const fields of [{ [long]: 1 }, { ppo: { [long]: 1 } }, { ppo: { learningRate: long } }, nested(300)]) {
+      assert.throws(() => checkChange(config, fields), {
+        code: 'BAD_CONFIG',
+        message: /^a change is at most .{0,80}$/,
+      });
+    }
+    for (const fields of [null, [], 'faster']) {
+      assert.throws(() => checkChange(config, fields), { code: 'BAD_CONFIG', message: /object of fields/ });
+    }
+    assert.throws(() => checkChange(config, { seed: 2 }), { message: /^seed: cannot change/ });
+    const all = Object.fromEntries(
+      LIVE_FIELDS.map((name) => name.split('.')[0]!).map((name) => [name, config[name as 'ppo']]),
+    );
+    const { stages: _, ...schedule } = config.schedule;
+    checkChange(config, { ...all, schedule, sampling: { temperature: 1 } }); // everything that may change, at once
+  });
+
+  it('has no field that objects have of themselves', () => {
+    const fields = JSON.parse('{"ppo": {"learningRate": 0.5, "__proto__": {"clip": 1}}}') as Record<string, unknown>;
+    assert.throws(() => changed(config, fields), { message: /^ppo\.__proto__\.clip: cannot change/ });
+  });
+
   it('of budgets and of what a failure does changes no key of what is computed', () => {
     const after = changed(config, { budget: { tokens: 5 }, failure: { onFailure: 'fail' } });
     assert.deepEqual(runIdentity(after), runIdentity(config));
     assert.notDeepEqual(runIdentity(changed(config, { reward: { weights: { caught: 1 } } })), runIdentity(config));
+  });
+});
+
+describe('a signal with requests', () => {
+  const stop: Request = { kind: 'stop', at, after: 3 };
+  const faster: Request = { kind: 'change', fields: { ppo: { learningRate: 0.5 } }, at };
+
+  it('brings those that can be done, whatever stands beside them', () => {
+    const given = [
+      ...[null, 'stop', stop, { kind: 'stop' }, { kind: 'change', fields: null, at }, faster],
+      ...[
+        { kind: 'change', fields: { seed: 3 }, at },
+        { kind: 'change', fields: { ppo: { clip: 'x' } }, at },
+      ],
+    ];
+    assert.deepEqual(requestsAmong(given), [stop, faster]);
+    for (const other of [undefined, null, {}, 'stop', { length: 2 }]) assert.deepEqual(requestsAmong(other), []);
+  });
+
+  it('of a run to its stage is one where every part of it is', () => {
+    assert.ok(isControl({ requests: [stop, faster], decisions: ['retry'] }));
+    for (const other of [
+      ...[undefined, null, [], {}, { requests: [stop] }, { requests: [null], decisions: [] }],
+      ...[
+        { requests: {}, decisions: [] },
+        { requests: [], decisions: ['perhaps'] },
+      ],
+    ]) {
+      assert.equal(isControl(other), false);
+    }
   });
 });
 
@@ -86,3 +151,6 @@ describe('a budget', () => {
     });
   });
 });
+
+/** Of so many levels. */
+const nested = (levels: number): object => JSON.parse(`${'{"ppo":'.repeat(levels)}1${'}'.repeat(levels)}`) as object;

@@ -176,6 +176,27 @@ describe('a run under control', function () {
     await handle.result();
   });
 
+  it('is not harmed by what nobody should send it', async () => {
+    const held = holdUpdate(1);
+    const handle = await start();
+    await held.reached;
+    const long = 'x'.repeat(1_500_000);
+    for (const fields of [`{"${long}": 1}`, `{"ppo": {"__proto__": {"clip": "${long}"}}}`]) {
+      const asked = handle.executeUpdate<string, [object]>('change', { args: [JSON.parse(fields) as object] });
+      await assert.rejects(asked, (error: WorkflowUpdateFailedError) => /at most/.test(String(error.cause?.message)));
+    }
+    const stage = host.client.workflow.getHandle(`${handle.workflowId}/stage-1`);
+    const seed = { kind: 'change', fields: { seed: 3 }, at: new Date().toISOString() };
+    for (const given of ['nothing', null, [null], [seed]]) await handle.signal('carry', given);
+    for (const given of [null, { stage: 'one' }, { state: 7 }, { best: 3 }])
+      await handle.signal('stageProgress', given);
+    for (const given of [null, {}, { requests: [null, null], decisions: [] }]) await stage.signal('control', given);
+    held.release();
+    await handle.result();
+    assert.equal((await records(handle, 'step')).length, 6);
+    assert.deepEqual(await records(handle, 'control'), []);
+  });
+
   describe('with an activity that cannot succeed', () => {
     /** Updates fail for good from call `from` until call `to`, or until what it gives is called. */
     function broken(from: number, to = Number.POSITIVE_INFINITY): () => void {
