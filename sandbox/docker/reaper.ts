@@ -52,17 +52,22 @@ function isAlive(pid: number, start: string): boolean {
   return startTime(pid) === start;
 }
 
+/** Nobody where the label is not one of ours: the container's age decides then. */
+function ownerIn(label = ''): [host: string, pid: number, start: string] {
+  const nobody: ReturnType<typeof ownerIn> = ['', 0, ''];
+  try {
+    const owner: unknown = JSON.parse(label);
+    return Array.isArray(owner) ? (owner as typeof nobody) : nobody;
+  } catch {
+    return nobody;
+  }
+}
+
 /** Removes what dead workers left; gives how many containers that were. */
 export async function reapContainers(docker: Docker): Promise<number> {
   let removed = 0;
   for (const { Id, Labels, Created } of await listContainers(docker, OWNER)) {
-    let owner: [string, number, string] = ['', 0, ''];
-    try {
-      owner = JSON.parse(Labels[OWNER] ?? '');
-    } catch {
-      // a label that is not ours to read: its age decides
-    }
-    const [host, pid, start] = owner;
+    const [host, pid, start] = ownerIn(Labels[OWNER]);
     const old = Date.now() / 1000 - Created > STRANGER_HOURS * 3600;
     if (host === PLACE ? isAlive(pid, start) : !old) continue;
     await removeContainer(docker.getContainer(Id));

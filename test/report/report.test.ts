@@ -64,6 +64,35 @@ describe('report: page', () => {
     assert.ok(page.includes('gauntlet train --preset tiny-no-discriminator --seed 1'));
   });
 
+  it('sets all rates before and after side by side, and beside the control where there is one', () => {
+    const rowsOf = (given: ReportData) => {
+      const [head, ...rows] = renderReport(given)
+        .split('<h2>Before and after, on held-out problems</h2>')[1]!
+        .split('</table>')[0]!
+        .split('<tr>')
+        .slice(1)
+        .map((row) => row.split(/<\/t[hd]>/).map((cell) => cell.replace(/<small>.*<\/small>|<[^>]*>/g, '').trim()));
+      assert.deepEqual(head!.slice(0, 4), ['rate', 'before', 'after', 'change']);
+      return rows.map((cells) => cells.filter((cell) => cell !== ''));
+    };
+    const rows = [
+      ['Solved, sampled', '65.2 %', '93.2 %', '+28.0 points'],
+      ['Solved, greedy', '59.6 %', '95.2 %', '+35.6 points'],
+      ['Valid tests', '64.6 %', '84.2 %', '+19.6 points'],
+      ['Bugs caught', '34.1 %', '33.1 %', '−1.0 points'],
+    ];
+    const withControl = ['71.9 %', '68.1 %', '–', '–'].map((cell, i) => [...rows[i]!, cell]);
+    assert.deepEqual(rowsOf(data), withControl);
+    const { control: _control, ...alone } = data;
+    assert.deepEqual(rowsOf(alone), rows);
+    const { before, after } = data.result!;
+    const checked = { before: { ...before, typeCheckRate: 0.5 }, after: { ...after, typeCheckRate: 0.75 } };
+    assert.deepEqual(rowsOf({ ...alone, result: { ...data.result!, ...checked } }), [
+      ...rows,
+      ['Types check', '50.0 %', '75.0 %', '+25.0 points'],
+    ]);
+  });
+
   it('draws the statistics of value head, KL penalty and entropy bonus only where a run has them', () => {
     const titles = [
       'KL divergence from the base',

@@ -6,7 +6,16 @@ import fc from 'fast-check';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
 import { kindOfRow, memoKey, progressKey, readRecord, recordKey, memoised as timed } from '../../store/memo.js';
 import { checkRecord } from '../../store/records.js';
-import { createRun, readMetrics, readResult, readRun, writeMetrics, writeResult } from '../../store/runs.js';
+import {
+  createRun,
+  readInput,
+  readMetrics,
+  readResult,
+  readRun,
+  writeInput,
+  writeMetrics,
+  writeResult,
+} from '../../store/runs.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
 import { sampleData } from '../report/sample.js';
 import { DIGEST, refusal, sampleConfig, withStore } from './support.js';
@@ -276,6 +285,16 @@ describe('runs', () => {
         await store.writeRunFile('r', 'manifest.json', bad);
         await assert.rejects(createRun(store, 'r', facts(3)), refusal('CORRUPT_ARTIFACT', 'manifest.json'));
       }
+    }));
+
+  it('what a run was started with comes back whole, is absent for a run of older code, and a damaged one is told', () =>
+    withStore(async (store) => {
+      assert.equal(await readInput(store, 'r'), undefined);
+      const config = { ...sampleConfig(3), budget: { tokens: 9, seconds: null, executions: null } };
+      await writeInput(store, 'r', config);
+      assert.deepEqual(await readInput(store, 'r'), config);
+      await store.writeRunFile('r', 'input.json', '{"seed": -1}');
+      await assert.rejects(readInput(store, 'r'), refusal('CORRUPT_ARTIFACT', 'input.json of run r'));
     }));
 
   it('metrics are kept by step, a repeated step once, and read in the order of steps', () =>

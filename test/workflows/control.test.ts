@@ -154,24 +154,25 @@ describe('a run under control', function () {
     assert.equal((await progressOf(handle)).state, 'completed');
   });
 
+  async function refused(handle: WorkflowHandle, name: string, args: unknown[], message: RegExp): Promise<void> {
+    const asked = handle.executeUpdate<string, [unknown]>(name, { args: args as [unknown] });
+    await assert.rejects(asked, (error: unknown) => {
+      assert.ok(error instanceof WorkflowUpdateFailedError);
+      assert.match(String(error.cause?.message), message);
+      return true;
+    });
+  }
+
   it('refuses what cannot be, with one line', async () => {
     const held = holdUpdate(1);
     const handle = await start();
     await held.reached;
-    const refused = async (name: string, args: unknown[], message: RegExp): Promise<void> => {
-      const asked = handle.executeUpdate<string, [unknown]>(name, { args: args as [unknown] });
-      await assert.rejects(asked, (error: unknown) => {
-        assert.ok(error instanceof WorkflowUpdateFailedError);
-        assert.match(String(error.cause?.message), message);
-        return true;
-      });
-    };
-    await refused('change', [{ seed: 3 }], /^seed: cannot change while a run goes on/);
-    await refused('change', [{ ppo: { learningRate: 'x' } }], /^ppo\.learningRate: /);
-    await refused('change', ['faster'], /object of fields/);
-    await refused('resume', [], /not paused/);
-    await refused('decide', ['retry'], /no failure waits/);
-    await refused('decide', ['perhaps'], /one of retry, skip, abort/);
+    await refused(handle, 'change', [{ seed: 3 }], /^seed: cannot change while a run goes on/);
+    await refused(handle, 'change', [{ ppo: { learningRate: 'x' } }], /^ppo\.learningRate: /);
+    await refused(handle, 'change', ['faster'], /object of fields/);
+    await refused(handle, 'resume', [], /not paused/);
+    await refused(handle, 'decide', ['retry'], /no failure waits/);
+    await refused(handle, 'decide', ['perhaps'], /one of retry, skip, abort/);
     held.release();
     await handle.result();
   });
@@ -194,6 +195,32 @@ describe('a run under control', function () {
     held.release();
     await handle.result();
     assert.equal((await records(handle, 'step')).length, 6);
+    assert.deepEqual(await records(handle, 'control'), []);
+  });
+
+  it('hears of nothing more once its last step is done, and goes by what it was asked before', async () => {
+    const { writeRunFile } = world.deps.store;
+    let reach = (): void => undefined;
+    let release = (): void => undefined;
+    const reached = new Promise<void>((resolve) => (reach = resolve));
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    world.deps.store.writeRunFile = async (runId, path, bytes) => {
+      if (path === 'metrics/6-test.json') {
+        reach();
+        await gate;
+      }
+      return writeRunFile.call(world.deps.store, runId, path, bytes);
+    };
+    const handle = await start();
+    await reached;
+    const changes = [{ ppo: { learningRate: 0.25 } }];
+    for (const [name, args] of Object.entries({ pause: [], resume: [], stop: [], change: changes }))
+      await refused(handle, name, args, /^the last step is done: /);
+    for (const signal of ['pauseRun', 'stopRun']) await handle.signal(signal);
+    assert.equal((await progressOf(handle)).state, 'evaluating'); // the signals are in
+    release();
+    const result = (await handle.result()) as RunResult;
+    assert.equal(result.stopped, undefined);
     assert.deepEqual(await records(handle, 'control'), []);
   });
 
