@@ -9,7 +9,9 @@ export async function* inOrder<T, R>(
   const running: Promise<R>[] = [];
   try {
     for await (const row of rows) {
-      running.push(work(row));
+      const result = work(row);
+      result.catch(() => undefined); // one that fails before its turn is heard of then, and must not end the process
+      running.push(result);
       if (running.length >= window) yield await running.shift()!;
     }
     while (running.length > 0) yield await running.shift()!;

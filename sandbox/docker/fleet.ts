@@ -19,8 +19,8 @@ export class Fleet {
     this.watch = new DaemonWatch(docker, `${FLEET}=${this.id}`, () => void this.removeStrays().catch(() => {}));
   }
 
-  open(): Promise<void> {
-    return this.watch.open();
+  async open(): Promise<void> {
+    await this.watch.open();
   }
 
   labels(): Record<string, string> {

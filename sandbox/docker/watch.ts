@@ -44,7 +44,10 @@ export class DaemonWatch {
       destroy(): void;
       socket?: { unref(): void };
     };
-    if (this.#closed) return stream.destroy();
+    if (this.#closed) {
+      stream.destroy();
+      return;
+    }
     stream.socket?.unref(); // it alone keeps no process alive
     this.#stream = stream;
     this.#text = '';

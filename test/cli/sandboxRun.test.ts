@@ -225,6 +225,28 @@ describe('rows in order', () => {
     }, /fault 2/);
     assert.deepEqual(seen, [0, 1]);
   });
+
+  it('end with a fault in its turn, also where it came while an earlier row was in work', async () => {
+    const unheard: unknown[] = [];
+    const hear = (reason: unknown) => unheard.push(reason);
+    const others = process.listeners('unhandledRejection');
+    process.removeAllListeners('unhandledRejection').on('unhandledRejection', hear);
+    try {
+      const work = async (i: number): Promise<number> => {
+        if (i === 1) throw new Error('fault 1');
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve))); // the fault is there by then
+        return i;
+      };
+      const seen: number[] = [];
+      await assert.rejects(async () => {
+        for await (const value of inOrder(numbers(10), 4, work)) seen.push(value);
+      }, /fault 1/);
+      assert.deepEqual([seen, unheard], [[0], []]);
+    } finally {
+      process.off('unhandledRejection', hear);
+      for (const listener of others) process.on('unhandledRejection', listener);
+    }
+  });
 });
 
 describe('the bar of rows', () => {
