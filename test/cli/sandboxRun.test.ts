@@ -47,7 +47,7 @@ const parsed = (text: string): Judged[] =>
     .map((line) => JSON.parse(line) as Judged);
 
 describe('sandbox run', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   after(removeFolders);
 
   it('judges programs in the order of the rows, each test and the whole; limits of a row go first', async () => {
