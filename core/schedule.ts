@@ -43,9 +43,10 @@ const PHASES: readonly Phase[] = ['discriminator', 'generator', 'alternating'];
 
 /**
  * A stage's plan when N or K change after `done` steps of it: what is done stays, what follows is the new schedule from
- * the same phase on, less what that phase has had. Epochs go on without gaps; one that now has its steps ends there.
+ * the same phase on, less what that phase has had. Epochs go on without gaps; one that now has its steps ends there, and
+ * one that is `closed` has its checkpoint already and gets no further step.
  */
-export function replan(done: readonly PlannedStep[], config: ScheduleConfig): PlannedStep[] {
+export function replan(done: readonly PlannedStep[], config: ScheduleConfig, closed = false): PlannedStep[] {
   const last = done.at(-1);
   if (last === undefined) return planStage(config);
   const had = done.filter((step) => step.phase === last.phase).length;
@@ -59,7 +60,8 @@ export function replan(done: readonly PlannedStep[], config: ScheduleConfig): Pl
   const plan = [...done];
   for (const step of rest) {
     const before = plan.at(-1)!;
-    const sameEpoch = step.phase === before.phase && step.phase !== 'alternating';
+    const isOpen = !closed || plan.length > done.length;
+    const sameEpoch = isOpen && step.phase === before.phase && step.phase !== 'alternating';
     plan.push({ ...step, epoch: before.epoch + (sameEpoch ? 0 : 1), step: plan.length + 1 });
   }
   return plan;

@@ -28,6 +28,8 @@ export interface PipelineHooks extends StageHooks {
   isGated?(): boolean;
   /** Runs one stage to its end; by default in this very process. One that ends early is begun again where it was. */
   runStage?(input: StageInput): Promise<StageInput>;
+  /** Whether what is asked while the last epoch is evaluated is done; false for a run that went on without. */
+  hearsToTheEnd?(): boolean;
   /** Asked whenever no stage is at work; may never return, and the run goes on from this state. */
   onRest?(state: RunState): Promise<void>;
 }
@@ -43,11 +45,16 @@ export async function runPipeline(
   const report = (state: RunProgress['state']): void | Promise<void> => hooks.onProgress?.({ state });
   const train = hooks.runStage ?? ((stage) => runStage(acts, stage, hooks));
   let now = from ?? (await begin(acts, runId, input, hooks, report));
-  while (!now.over) {
+  /** It was accepted, so it is done or at least put on record; a longer schedule is one that goes on. */
+  const isAsked = ({ asked }: StageInput): boolean =>
+    (hooks.requests?.().length ?? 0) > asked && (hooks.hearsToTheEnd?.() ?? true);
+  while (!now.over || isAsked(now.at)) {
+    const before = now;
     const at = await train(now.at);
     const next = following(at);
     now = { ...now, at: next ?? at, over: next === undefined };
     await hooks.onRest?.(now);
+    if (before.over && at.asked === before.at.asked) break; // what is left will never be due
   }
 
   hooks.onTrained?.();

@@ -42,6 +42,8 @@ export interface StageHooks {
   joined?: boolean;
   /** See RunContext; default: yes. */
   shortEpochs?: boolean;
+  /** Whether a change of the schedule lets a closed epoch be; false for a stage that went on past one that did not. */
+  letsClosedEpochsBe?(): boolean;
   /** Of every live change, once it holds. */
   onConfig?(config: RunConfig): void;
   /** The time for records, ISO 8601. */
@@ -237,11 +239,19 @@ class StageRun {
     const before = planOf(this.at);
     const { next } = this.at;
     const { run, config } = await this.acts.reviseRun({ run: this.at.run, config: this.at.config, fields });
-    const plan = fields.schedule === undefined ? this.at.plan : replan(before.slice(0, next), config);
+    const plan = fields.schedule === undefined ? this.at.plan : this.replanned(before, config);
     this.at = { ...this.at, run, config: completed(config), ...(plan && { plan }) };
     this.hooks.onConfig?.(this.at.config);
     const ended = next > 0 && !endsEpoch(before, next - 1) && endsEpoch(planOf(this.at), next - 1);
     if (ended) await this.closeEpoch(before[next - 1]!.epoch);
+  }
+
+  private replanned(before: PlannedStep[], config: RunConfig): PlannedStep[] {
+    const { next } = this.at;
+    const done = before.slice(0, next);
+    const plan = replan(done, config);
+    const reopens = endsEpoch(before, next - 1) && plan[next]?.epoch === before[next - 1]!.epoch;
+    return reopens && (this.hooks.letsClosedEpochsBe?.() ?? true) ? replan(done, config, true) : plan;
   }
 
   /** Ends the run here: the epoch is closed, so that nothing of it is lost. */
@@ -254,7 +264,7 @@ class StageRun {
     const plan = planOf(this.at);
     const { next } = this.at;
     if (next > 0 && !endsEpoch(plan, next - 1)) await this.closeEpoch(plan[next - 1]!.epoch);
-    this.at = { ...this.at, stopped: reason };
+    this.at = { ...this.at, stopped: this.at.stopped ?? reason };
   }
 
   private async closeEpoch(epoch: number, written?: WrittenEvaluation): Promise<void> {

@@ -148,6 +148,8 @@ export async function trainFullPipeline(input?: unknown, continued?: ContinuedRu
       },
       isGated: () => patched('health-gate'),
       runStage: trainInChild,
+      requests: () => asked.control.requests,
+      hearsToTheEnd: () => patched('heard-to-the-end'),
       onRest: async (state) => {
         if (!isLong()) return;
         await condition(allHandlersFinished);

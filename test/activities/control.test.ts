@@ -123,6 +123,80 @@ describe('steering a run', () => {
     ]);
   });
 
+  it('a phase made longer once its epoch is closed goes on in an epoch of its own, and no checkpoint is written over', async () => {
+    const longer = {
+      kind: 'change',
+      fields: { schedule: { discriminatorSteps: 4, generatorSteps: 4 } },
+      at: AT,
+    } as const;
+    const result = await runPipeline(acts, 'run', LONG, asking({ 2: [longer] }));
+    assert.deepEqual(
+      (await steps()).map((s) => `${s.epoch} ${s.phase}`),
+      [
+        ...['1 discriminator', '1 discriminator', '2 discriminator', '2 discriminator'],
+        ...['3 generator', '3 generator', '3 generator', '3 generator', '4 alternating', '5 alternating'],
+      ],
+    );
+    const checkpoints = await listCheckpoints(world.deps.store, 'run');
+    assert.deepEqual(
+      checkpoints.map(({ name, step }) => [name.slice(-7), step]),
+      [
+        ...[
+          ['epoch_0', 0],
+          ['epoch_1', 2],
+          ['epoch_2', 4],
+          ['epoch_3', 8],
+          ['epoch_4', 9],
+          ['epoch_5', 10],
+        ],
+      ],
+    );
+    const best = checkpoints.find(({ name }) => name === result.best)!;
+    assert.equal(best.files['generator/adapter_model.safetensors'], result.digests.generator);
+  });
+
+  describe('while the evaluation of its last epoch goes on', () => {
+    /** What is asked when nothing but its verdict is waited for. */
+    function atTheEnd(requests: Request[], ...asked: Request[]): Activities {
+      return {
+        ...acts,
+        judgeEvaluation: async (input) => {
+          const { of } = input;
+          const judged = await acts.judgeEvaluation(input);
+          if (of.split === 'validation' && of.checkpoint.step === 7) requests.push(...asked.splice(0));
+          return judged;
+        },
+      };
+    }
+
+    it('is still steered: a longer schedule goes on, and all is on record', async () => {
+      const requests: Request[] = [];
+      const change = (alternatingSteps: number): Request => ({
+        ...{ kind: 'change', fields: { schedule: { alternatingSteps } }, at: AT },
+      });
+      const last = atTheEnd(requests, { kind: 'pause', at: AT }, change(3), { kind: 'resume', at: AT }, change(4));
+      const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: () => requests });
+      assert.equal(result.stopped, undefined);
+      assert.equal((await steps()).length, 9);
+      assert.deepEqual(
+        (await controls()).map(({ action, step, next }) => [action, step, next]),
+        ['pause', 'change', 'resume', 'change'].map((action) => [action, 7, 7]),
+      );
+      assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 9);
+    });
+
+    it('is stopped there on record, and what is not due any more holds nothing up', async () => {
+      const requests: Request[] = [];
+      const last = atTheEnd(requests, { kind: 'stop', at: AT }, { kind: 'stop', at: AT, after: 99 });
+      const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: () => requests });
+      assert.equal(result.stopped, 'asked to stop');
+      assert.deepEqual(
+        (await controls()).map(({ action, step }) => [action, step]),
+        [['stop', 7]],
+      );
+    });
+  });
+
   it('stop ends it after the step at hand, with a checkpoint, an evaluation and a report of that', async () => {
     const result = await runPipeline(acts, 'run', LONG, asking({ 4: [{ kind: 'stop', at: AT }] }));
     assert.equal(result.stopped, 'asked to stop');

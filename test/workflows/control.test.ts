@@ -163,6 +163,44 @@ describe('a run under control', function () {
     });
   }
 
+  it('is steered to its very end: what is asked while its last checkpoint is written makes it go on', async () => {
+    const { store } = world.deps;
+    const { writeRunFile } = store;
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const reached = new Promise<void>((reach) => {
+      store.writeRunFile = async (runId, path, bytes) => {
+        if (path === 'checkpoints/checkpoint_stage_5_epoch_2/metadata.json') {
+          reach();
+          await gate;
+        }
+        return writeRunFile.call(store, runId, path, bytes);
+      };
+    });
+    const handle = await start();
+    await reached;
+    await until(handle, ({ stage, step }) => stage === 5 && step === 6);
+    const change = { schedule: { generatorSteps: 3 } };
+    assert.match(await handle.executeUpdate<string, [object]>('change', { args: [change] }), /from the next step on/);
+    release();
+    await handle.result();
+    const steps = (await records(handle, 'step')) as StepMetrics[];
+    assert.deepEqual(
+      steps.slice(-2).map(({ step, epoch, phase }) => [step, epoch, phase]),
+      [
+        [6, 2, 'generator'],
+        [7, 3, 'generator'],
+      ],
+    );
+    const asked = (await records(handle, 'control')) as ControlMetrics[];
+    assert.deepEqual(
+      asked.map(({ action, step }) => [action, step]),
+      [['change', 6]],
+    );
+  });
+
   it('refuses what cannot be, with one line', async () => {
     const held = holdUpdate(1);
     const handle = await start();
