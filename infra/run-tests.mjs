@@ -9,7 +9,7 @@ import { checkDependencies } from './check-deps.mjs';
 import { COVERAGE_MINIMUM, keepOurs, lineCoverage } from './coverage.mjs';
 import { ROOT } from './root.mjs';
 
-const FILE_LIMIT_MS = 8 * 60_000; // of one test file; a hang is a failure that names itself
+const FILE_LIMIT_MS = 12 * 60_000; // of one test file; a hang is a failure that names itself
 const LONG_FIRST = ['workflows', 'activities', 'cli', 'sandbox', 'infra', 'ml']; // so that no long file runs alone at the end
 const LINGER_MS = 30_000; // between a file's last test and its process's end: longer is a leaked handle
 

@@ -14,7 +14,7 @@ import { hostileRows, judgeHostile } from './hostile.js';
 
 for (const isolation of ['uid', 'strict'] as const) {
   describe(`the Docker sandbox, isolation ${isolation}`, function () {
-    this.timeout(180_000); // the first use makes the image
+    this.timeout(300_000); // the first use makes the image
     let sandbox: Sandbox;
     before(async function () {
       await requireDocker(this);
