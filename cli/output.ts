@@ -46,7 +46,7 @@ export function createOutput(json: boolean): Output {
 export function describeError(error: unknown): string {
   if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
   const root = deepestCause(error);
-  if (isGrpcServiceError(root) && root.code === UNAVAILABLE) {
+  if (isGrpcServiceError(root) && isUnanswered(root)) {
     const lost = `the Temporal server no longer answers (${root.details.split('\n')[0]!.split('. ')[0]})`;
     return `${lost}: npx gauntlet up, then the same command again [SERVER_UNAVAILABLE]`;
   }
@@ -56,6 +56,12 @@ export function describeError(error: unknown): string {
   const code = root instanceof GauntletError ? root.code : (root as { type?: string } | null)?.type;
   const line = text.split('\n').find((part) => part.trim() !== '') ?? 'unknown failure';
   return typeof code === 'string' && code !== '' ? `${line} [${code}]` : line;
+}
+
+/** That no server was there for a call, as often as the client tried it. */
+export function isUnanswered(error: unknown): boolean {
+  const root = deepestCause(error);
+  return isGrpcServiceError(root) && root.code === UNAVAILABLE;
 }
 
 /** Temporal wraps an activity's failure several times; the innermost says what went wrong. */

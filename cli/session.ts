@@ -24,6 +24,7 @@ import type { RunningWorkers } from '../workers/start.js';
 import type { Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
+const RECONNECT_MS = 5_000; // at least so often: by itself a channel waits up to two minutes for a server to come back
 const POLL_S = 75; // a poll waits for a task up to a minute
 
 export interface ConnectionOptions {
@@ -93,7 +94,11 @@ export async function openSession(
     await server.close();
   };
   try {
-    connection = await Connection.connect({ ...server.connection, interceptors: interceptorsUntil(() => closing) });
+    connection = await Connection.connect({
+      ...server.connection,
+      interceptors: interceptorsUntil(() => closing),
+      channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
+    });
     const client = new Client({ connection, namespace: server.namespace, dataConverter: dataConverter(process.env) });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
       const { startWorkers } = await import('../workers/start.js'); // half a second that other commands do without

@@ -16,6 +16,7 @@ import { type RunConfigInput, runIdentity } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
+import { asker, watchServer } from './outage.js';
 import type { Output } from './output.js';
 import { resultTable } from './results.js';
 import { hasPollers, onInterrupt, type Session, statusOf } from './session.js';
@@ -115,7 +116,10 @@ export async function follow(
   const watching = new AbortController();
   const release = onInterrupt(() => watching.abort());
   try {
-    const result = await Promise.race([watchRun(handle, { ...options, signal: watching.signal }), session.lost]);
+    const { signal } = watching;
+    const { address } = session.server;
+    const gone = watchServer({ ask: asker(session.client), address, note: output.note, signal });
+    const result = await Promise.race([watchRun(handle, { ...options, signal }), session.lost, gone]);
     return runResultSchema.parse(result);
   } catch (error) {
     if (!watching.signal.aborted) {
@@ -127,6 +131,7 @@ export async function follow(
     return undefined;
   } finally {
     release();
+    watching.abort();
   }
 }
 

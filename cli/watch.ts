@@ -3,7 +3,8 @@ import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from
 import chalk from 'chalk';
 import { SingleBar } from 'cli-progress';
 import type { RunProgress } from '../core/schema/run.js';
-import { duration, holdLine } from './output.js';
+import { throughOutages } from './outage.js';
+import { duration, holdLine, isUnanswered } from './output.js';
 import { Pace, pleaOf, progressBar, progressLine } from './progress.js';
 
 const POLL_MS = 500;
@@ -19,9 +20,15 @@ export interface WatchOptions {
 export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }: WatchOptions = {}): Promise<unknown> {
   const display = quiet ? { update: noop, stop: noop } : openDisplay(stream ?? process.stderr);
   let finished = false;
-  const result = handle.result().finally(() => {
-    finished = true;
-  });
+  let lost = false; // there is no server to ask for the last figures
+  const result = throughOutages(() => handle.result())
+    .catch((error: unknown) => {
+      lost = isUnanswered(error);
+      throw error;
+    })
+    .finally(() => {
+      finished = true;
+    });
   const ended = result.then(noop, noop);
   const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
   try {
@@ -36,7 +43,7 @@ export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }
       clearTimeout(timer);
     }
     signal?.throwIfAborted();
-    const last = await Promise.race([queryProgress(handle).catch(noop), aborted]);
+    const last = lost ? undefined : await Promise.race([queryProgress(handle).catch(noop), aborted]);
     if (last) display.update(last);
   } finally {
     display.stop();

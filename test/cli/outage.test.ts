@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import type { WorkflowHandle } from '@temporalio/client';
+import { throughOutages, watchServer } from '../../cli/outage.js';
+import { watchRun } from '../../cli/watch.js';
+import { refusal } from '../store/support.js';
+
+/** As the client says that nobody was there for a call. */
+const unanswered = (): Error => {
+  const status = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: 'No connection', metadata: {} });
+  return new Error('Failed to get Workflow execution history', { cause: status });
+};
+
+describe('a server that is watched', () => {
+  /** What is said of a server that answers as it is told, and then `stop`s the watch. */
+  async function saidOf(answers: readonly ('yes' | 'no' | 'never')[]): Promise<string[]> {
+    const said: string[] = [];
+    const stop = new AbortController();
+    let asked = 0;
+    const ask = (): Promise<unknown> => {
+      const answer = answers[asked++];
+      if (answer === undefined) stop.abort(new Error('seen enough'));
+      if (answer === 'never') return new Promise(() => undefined);
+      return answer === 'no' ? Promise.reject(unanswered()) : Promise.resolve();
+    };
+    const { signal } = stop;
+    const watch = { ask, address: 'a:1', note: (line: string) => said.push(line), signal };
+    await watchServer({ ...watch, pace: { everyMs: 1, answerMs: 1 } }).catch((error: Error) =>
+      said.push(error.message),
+    );
+    return said;
+  }
+  const gone = 'the Temporal server at a:1 does not answer: trying on for two minutes';
+  const back = 'the Temporal server at a:1 answers again';
+
+  it('is said to be gone after two questions in vain, once, and to be back, once', async () => {
+    assert.deepEqual((await saidOf(['yes', 'no', 'never', 'never', 'no', 'yes', 'yes'])).slice(0, 2), [gone, back]);
+    const twice = await saidOf(['no', 'no', 'yes', 'never', 'never', 'yes']);
+    assert.deepEqual(twice.slice(0, 4), [gone, back, gone, back]);
+  });
+
+  it('is not spoken of for one question in vain', async () => {
+    const said = await saidOf(['no', 'yes', 'never', 'yes']);
+    assert.equal(said.length, 1, said.join('\n'));
+    assert.doesNotMatch(said[0]!, /server/, 'the end of the watch itself');
+  });
+
+  it('is given up after 27 questions in vain, of which any answer begins a new count', async () => {
+    const vain = (count: number) => Array<'no'>(count).fill('no');
+    const said = await saidOf([...vain(26), 'yes', ...vain(27), 'yes']);
+    assert.deepEqual(said.slice(0, 3), [gone, back, gone]);
+    assert.match(said[3]!, /a:1 has not answered for two minutes: npx gauntlet up, then the same command again/);
+    assert.equal(said.length, 4);
+    const never = watchServer({
+      ...{ ask: () => Promise.reject(unanswered()), address: 'a:1', note: () => undefined },
+      ...{ signal: new AbortController().signal, pace: { everyMs: 1, answerMs: 1 } },
+    });
+    await assert.rejects(never, refusal('SERVER_UNAVAILABLE', 'a:1'));
+  });
+});
+
+describe('a call that waits for long', () => {
+  const failing = (times: number, error: () => Error) => {
+    let calls = 0;
+    const call = async (): Promise<string> => {
+      if (++calls <= times) throw error();
+      return `call ${calls}`;
+    };
+    return { call, calls: () => calls };
+  };
+
+  it('is made again where nobody answered it, six times in all', async () => {
+    assert.equal(await throughOutages(failing(5, unanswered).call), 'call 6');
+    const { call, calls } = failing(6, unanswered);
+    await assert.rejects(throughOutages(call), /Failed to get/);
+    assert.equal(calls(), 6);
+  });
+
+  it('is not made again for any other failure', async () => {
+    const { call, calls } = failing(1, () => new Error('the run failed'));
+    await assert.rejects(throughOutages(call), /the run failed/);
+    assert.equal(calls(), 1);
+  });
+
+  it('is that for the result of a run that is watched; where nobody came back nobody is asked for last figures', async () => {
+    const watched = async (times: number) => {
+      let queries = 0;
+      const query = async (): Promise<undefined> => {
+        queries++;
+      };
+      const handle = { result: failing(times, unanswered).call, query } as unknown as WorkflowHandle;
+      const result = await watchRun(handle, { quiet: true }).catch((error: Error) => error.message);
+      return { result, queries };
+    };
+    const back = await watched(2);
+    const away = await watched(6);
+    assert.equal(back.result, 'call 3');
+    assert.match(String(away.result), /Failed to get/);
+    assert.deepEqual([back.queries, away.queries], [2, 1]);
+  });
+});
