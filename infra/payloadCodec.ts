@@ -46,8 +46,9 @@ export class EncryptionCodec implements PayloadCodec {
           `a payload was encrypted with key ${id}, which GAUNTLET_CODEC_KEYS lacks`,
         );
       const data = Buffer.from(payload.data ?? []);
-      const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, IV_BYTES));
       try {
+        const iv = data.subarray(0, IV_BYTES);
+        const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }); // a shorter one is guessed
         decipher.setAuthTag(data.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
         const open = [decipher.update(data.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
         return PayloadMessage.decode(Buffer.concat(open));

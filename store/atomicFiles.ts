@@ -23,8 +23,13 @@ export class AtomicFiles {
   read(target: string, within?: string): Promise<Uint8Array | undefined> {
     return guard('reading', target, undefined, async () => {
       if (within !== undefined) await this.checkInside(within, dirname(target));
-      const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW);
+      // a pipe in the place of a file, from somebody else's archive, would be waited on for ever
+      const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       try {
+        const entry = await file.stat();
+        if (!entry.isFile() && !entry.isDirectory()) {
+          throw new GauntletError('BAD_INPUT', `reading ${target}: is no regular file`);
+        }
         return await file.readFile();
       } finally {
         await file.close();

@@ -1,6 +1,7 @@
 // Models, checkpoints and files of somebody who means harm: digests that fit, sizes and numbers that no machine has, ways
 // out of the folder, JSON without a bottom. Each is one line and a non-zero exit; none takes memory or time.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { cp, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
@@ -190,6 +191,13 @@ describe('what comes from others', function () {
       await store.removeRunFile('theirs', within('pool.json'));
       await symlink(join(folderOf(), 'elsewhere'), path);
       await refusesToRead(/pool\.json: a file or folder is in the way \(ELOOP\)/);
+    });
+
+    it('and that has a pipe in place of a file, which nobody writes to', async () => {
+      const path = join(folderOf(), 'runs', 'theirs', within('pool.json'));
+      await store.removeRunFile('theirs', within('pool.json'));
+      execFileSync('mkfifo', [path]);
+      await refusesToRead(/pool\.json: is no regular file/);
     });
 
     it('and that has a file larger than any', async () => {

@@ -51,6 +51,16 @@ describe('encrypted payloads', () => {
     assert.deepEqual((await codec.decode([payload('1')])).map(plain), [['json/plain', '1']]);
   });
 
+  it('that were cut short are refused at any length, an empty one with a short tag among them', async () => {
+    const codec = new EncryptionCodec([one]);
+    for (const [sealed] of [await codec.encode([payload('1')]), await codec.encode([{}])]) {
+      for (let length = 0; length < sealed!.data!.length; length++) {
+        const data = sealed!.data!.subarray(0, length);
+        await assert.rejects(codec.decode([{ ...sealed, data }]), { code: 'CORRUPT_ARTIFACT' }, `${length}`);
+      }
+    }
+  });
+
   it('need a file of keys, which is refused by its line', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-keys-'));
     const file = join(folder, 'keys');
