@@ -128,10 +128,12 @@ export class FileStore implements Store {
   }
 
   async writeRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<void> {
+    await this.hasRun(runId);
     await this.files.write(this.layout.run(runId, path), bytes, 'replace', this.layout.run(runId));
   }
 
   async createRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<boolean> {
+    await this.hasRun(runId);
     return this.files.write(this.layout.run(runId, path), bytes, 'create', this.layout.run(runId));
   }
 
@@ -154,16 +156,22 @@ export class FileStore implements Store {
   }
 
   async listRuns(): Promise<string[]> {
-    const entries = await this.files.entries(join(this.root, RUNS));
-    return entries
-      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-      .map((entry) => entry.name)
-      .sort();
+    const runs: string[] = [];
+    for (const entry of await this.files.entries(join(this.root, RUNS))) {
+      const isLink = entry.isSymbolicLink() && (await this.hasRun(entry.name).catch(() => false));
+      if (entry.isDirectory() || isLink) runs.push(entry.name);
+    }
+    return runs.sort();
+  }
+
+  /** False where its folder is not there. @throws BAD_INPUT where that is a link out of the store. */
+  private async hasRun(runId: string): Promise<boolean> {
+    return this.files.isInside(this.root, this.layout.run(runId));
   }
 
   /** Of a run: false where the folder is not there. @throws BAD_INPUT where a link leads out of the run. */
-  private insideRun(runId: string, folder: string): Promise<boolean> {
-    return this.files.isInside(this.layout.run(runId), folder);
+  private async insideRun(runId: string, folder: string): Promise<boolean> {
+    return (await this.hasRun(runId)) && this.files.isInside(this.layout.run(runId), folder);
   }
 
   /** A blob that a sweep has taken and not yet given up goes back to its place (store/sweep.ts). */

@@ -228,6 +228,26 @@ describe('file store: files of runs', () => {
       await assert.rejects(store.writeRunFile('r', 'f/below', ''), refusal('BAD_INPUT', 'in the way'));
       assert.equal(await store.readRunFile('r', 'f/below'), undefined);
     }));
+
+  it('a run that is a link out of the store is none, and nothing is written or removed through it', () =>
+    withStore(async (store, root) => {
+      const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));
+      await writeFile(join(outside, 'secret'), 'secret');
+      await store.writeRunFile('r', 'f', 'x');
+      for (const name of ['out', ' no id']) await symlink(outside, join(root, 'runs', name));
+      await symlink(join(root, 'runs', 'r'), join(root, 'runs', 'same'));
+      const opened = await openFileStore(root);
+      assert.deepEqual(await opened.listRuns(), ['r', 'same']);
+      assert.deepEqual(await opened.listRunFiles('same', ''), ['f']);
+      const refused = refusal('BAD_INPUT', 'leads out of');
+      await assert.rejects(opened.readRunFile('out', 'secret'), refused);
+      await assert.rejects(opened.removeRunFile('out', 'secret'), refused);
+      await assert.rejects(opened.listRunFiles('out', ''), refused);
+      await assert.rejects(opened.writeRunFile('out', 'new', 'x'), refused);
+      await assert.rejects(opened.createRunFile('out', 'new', 'x'), refused);
+      assert.deepEqual(await readdir(outside), ['secret']);
+      await rm(outside, { recursive: true });
+    }));
 });
 
 describe('file store: places, leftovers and faults', () => {
