@@ -1,0 +1,202 @@
+// What commands ask of a server and of whoever sits before them, over a client that the test plays. With a real server:
+// test/workflows.
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { type Client, QueryNotRegisteredError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { describeExecution, type Held, heldUp, openExecutions, unpause } from '../../cli/executions.js';
+import { hasPollers, interceptorsUntil, onInterrupt, statusOf } from '../../cli/session.js';
+import { queryProgress } from '../../cli/watch.js';
+import { ERROR_CODES } from '../../core/errors.js';
+import { TASK_QUEUES } from '../../core/queues.js';
+
+type Described = { status: string; pendingActivities?: object[] };
+
+/** A server that knows these executions. */
+function clientOf(executions: Record<string, Described>, service: object = {}): Client {
+  const describe = async (workflowId: string) => {
+    const found = executions[workflowId];
+    if (found === undefined) throw new WorkflowNotFoundError('no such execution', workflowId, undefined);
+    if (found.status === 'lost') throw new Error('the server has gone');
+    const { status, pendingActivities } = found;
+    return { workflowId, status: { name: status }, raw: { pendingActivities } };
+  };
+  return {
+    options: {
+      namespace: 'mine',
+      identity: 'me',
+      loadedDataConverter: {
+        payloadConverter: defaultPayloadConverter,
+        failureConverter: defaultFailureConverter,
+        payloadCodecs: [],
+      },
+    },
+    workflow: { getHandle: (id: string) => ({ describe: () => describe(id) }) },
+    workflowService: service,
+  } as unknown as Client;
+}
+
+describe('the executions of a run', () => {
+  const client = clientOf({
+    r: { status: 'RUNNING' },
+    'r/stage-1': { status: 'COMPLETED' },
+    'r/stage-3': { status: 'PAUSED' },
+    'r/stage-6': { status: 'RUNNING' },
+    lost: { status: 'lost' },
+  });
+
+  it('have a status; one that the server does not know has none, and a server that has gone is told', async () => {
+    assert.equal((await describeExecution(client, 'r'))?.workflowId, 'r');
+    assert.deepEqual([await statusOf(client, 'r'), await statusOf(client, 'r/stage-3')], ['RUNNING', 'PAUSED']);
+    assert.equal(await describeExecution(client, 'nobody'), undefined);
+    assert.equal(await statusOf(client, 'nobody'), undefined);
+    await assert.rejects(describeExecution(client, 'lost'), /has gone/);
+    await assert.rejects(statusOf(client, 'lost'), /has gone/);
+  });
+
+  it('that go on are its own and those of its stages', async () => {
+    const open = await openExecutions(client, 'r');
+    assert.deepEqual(
+      open.map(({ workflowId }) => workflowId),
+      ['r', 'r/stage-3'],
+    );
+    assert.deepEqual(await openExecutions(client, 'nobody'), []);
+  });
+
+  it('are held up by a pause of the whole or of an activity, and by one that is tried again', async () => {
+    const first = { activityId: '1', activityType: { name: 'generateChains' }, attempt: 1 };
+    const failure = { message: 'disk full\nat write', applicationFailureInfo: { type: 'STORE_FAULT' } };
+    const again = [
+      { ...first, attempt: 4, lastFailure: failure },
+      { ...first, attempt: 5, lastFailure: { message: 'odd' } },
+    ];
+    const held = clientOf({
+      r: { status: 'PAUSED', pendingActivities: [first] },
+      'r/stage-2': { status: 'RUNNING', pendingActivities: [{ ...first, paused: true }, ...again] },
+    });
+    const activity = { type: 'generateChains', id: '1' };
+    const stage = { execution: 'r/stage-2', activity };
+    assert.deepEqual(await heldUp(held, await openExecutions(held, 'r')), [
+      { execution: 'r', paused: true, attempt: 1 },
+      { ...stage, paused: true, attempt: 1 },
+      { ...stage, paused: false, attempt: 4, failure: `STORE_FAULT: disk full: ${ERROR_CODES.STORE_FAULT.help}` },
+      { ...stage, paused: false, attempt: 5, failure: 'odd' },
+    ] satisfies Held[]);
+  });
+
+  it('go on where a pause is ended; a server that cannot end one is named, and another fault stays what it is', async () => {
+    const asked: [string, object][] = [];
+    let code = 0;
+    const service = {
+      unpauseActivity: async (request: object) => void asked.push(['activity', request]),
+      unpauseWorkflowExecution: async (request: object) => {
+        asked.push(['execution', request]);
+        if (code !== 0) throw Object.assign(new Error('no'), { code });
+      },
+    };
+    const paused = clientOf({}, service);
+    const whole: Held = { execution: 'r', paused: true, attempt: 1 };
+    const who = { namespace: 'mine', identity: 'me' };
+    await unpause(paused, { ...whole, activity: { type: 'generateChains', id: '7' } });
+    await unpause(paused, whole);
+    assert.deepEqual(asked, [
+      ['activity', { ...who, id: '7', execution: { workflowId: 'r' }, resetAttempts: true }],
+      ['execution', { ...who, workflowId: 'r', reason: 'gauntlet resume' }],
+    ]);
+    code = 12;
+    await assert.rejects(unpause(paused, whole), { code: 'BAD_INPUT', message: /^'r' is paused on a server that/ });
+    code = 14;
+    await assert.rejects(unpause(paused, whole), { code: 14 });
+  });
+});
+
+describe('a worker that serves runs', () => {
+  it('is there where one polls their queue that may live', async () => {
+    const served = async (...pollers: { ago: number; identity: string }[]) => {
+      const asked: object[] = [];
+      const describeTaskQueue = async (request: object) => {
+        asked.push(request);
+        const listed = pollers.map(({ ago, identity }) => ({
+          identity,
+          lastAccessTime: { seconds: Math.floor(Date.now() / 1000) - ago },
+        }));
+        return { pollers: listed };
+      };
+      const answer = await hasPollers(clientOf({}, { describeTaskQueue }));
+      assert.deepEqual(asked, [{ namespace: 'mine', taskQueue: { name: TASK_QUEUES.orchestrator }, taskQueueType: 1 }]);
+      return answer;
+    };
+    const [dead, old] = [
+      { ago: 1, identity: `999999999@${hostname()}` },
+      { ago: 3600, identity: '1@elsewhere' },
+    ];
+    assert.equal(await served(), false);
+    assert.equal(await served(dead, old), false);
+    assert.equal(await served(dead, { ago: 1, identity: '1@elsewhere' }), true);
+  });
+});
+
+describe('a run’s progress', () => {
+  it('is unknown while nobody can answer; a workflow that has none is told', async () => {
+    const handle = (query: () => Promise<unknown>) => ({ query }) as unknown as WorkflowHandle;
+    assert.deepEqual(await queryProgress(handle(async () => ({ step: 3 }))), { step: 3 });
+    const silent = handle(() => Promise.reject(new Error('no poller')));
+    assert.equal(await queryProgress(silent), undefined);
+    const other = handle(() => Promise.reject(new QueryNotRegisteredError('no query progress', 3)));
+    await assert.rejects(queryProgress(other), QueryNotRegisteredError);
+  });
+});
+
+describe('the calls of a session', () => {
+  it('go to the server until it ends; from then on each is told so, and none is made', () => {
+    let closed = false;
+    const made: object[] = [];
+    const real = { start: () => undefined };
+    const [, cancelled, ...none] = interceptorsUntil(() => closed); // behind the client's own, which calls again
+    assert.deepEqual(none, []);
+    const call = (options: object) =>
+      cancelled!(
+        options as never,
+        ((given: object) => {
+          made.push(given);
+          return real;
+        }) as never,
+      );
+    const options = { deadline: 1 };
+    assert.equal(call(options), real);
+    closed = true;
+    const told: object[] = [];
+    const late = call(options);
+    late.start({} as never, { onReceiveStatus: (status: object) => told.push(status) } as never);
+    late.sendMessage('a message');
+    late.halfClose();
+    assert.deepEqual(told, [{ code: 1, details: 'the session has ended', metadata: {} }]);
+    assert.deepEqual(made, [options]);
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('stops once, the second one ends the process, and after its release it is nobody’s', () => {
+    const { exit } = process;
+    const exits: unknown[] = [];
+    let stops = 0;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const before = process.listeners(signal);
+      const release = onInterrupt(() => stops++);
+      const own = process.listeners(signal).filter((listener) => !before.includes(listener));
+      process.exit = ((code: unknown) => exits.push(code)) as unknown as typeof exit;
+      try {
+        assert.equal(own.length, 1, signal);
+        own[0]!(signal);
+        assert.deepEqual([stops, exits], [1, []]);
+        own[0]!(signal);
+        assert.deepEqual(exits, [130]);
+      } finally {
+        process.exit = exit;
+        release();
+      }
+      assert.deepEqual(process.listeners(signal), before);
+      [stops, exits.length] = [0, 0];
+    }
+  });
+});
