@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { callingSchema } from '../core/schema/calling.js';
 import { comparisonSchema } from '../core/schema/comparison.js';
-import { limitsSchema } from '../core/schema/execution.js';
+import { someLimitsSchema } from '../core/schema/execution.js';
 import { valueSchema } from '../core/schema/value.js';
 
 export const MODES = ['values', 'assert', 'pytest'] as const;
@@ -12,7 +12,7 @@ export type Mode = (typeof MODES)[number];
 const common = {
   id: z.string().min(1),
   code: z.string(),
-  limits: limitsSchema.partial().optional(), // over those of the command line
+  limits: someLimitsSchema.optional(), // over those of the command line
 };
 
 export const programRowSchema = z.object({

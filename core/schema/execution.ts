@@ -3,13 +3,24 @@ import { z } from 'zod';
 import { callingSchema } from './calling.js';
 import { valueSchema } from './value.js';
 
-export const limitsSchema = z.strictObject({
-  cpuSeconds: z.number().positive().default(2), // per program, CPU time
-  caseCpuSeconds: z.number().positive().default(1), // per call: one that passes it leaves the later calls theirs
-  wallSeconds: z.number().positive().default(10), // per program
-  memoryMb: z.int().positive().default(256),
-  outputBytes: z.int().positive().default(1_000_000),
+const bounds = z.strictObject({
+  cpuSeconds: z.number().positive(), // per program, CPU time
+  caseCpuSeconds: z.number().positive(), // per call: one that passes it leaves the later calls theirs
+  wallSeconds: z.number().positive(), // per program
+  memoryMb: z.int().positive(),
+  outputBytes: z.int().positive(),
 });
+const { cpuSeconds, caseCpuSeconds, wallSeconds, memoryMb, outputBytes } = bounds.shape;
+
+export const limitsSchema = z.strictObject({
+  cpuSeconds: cpuSeconds.default(2),
+  caseCpuSeconds: caseCpuSeconds.default(1),
+  wallSeconds: wallSeconds.default(10),
+  memoryMb: memoryMb.default(256),
+  outputBytes: outputBytes.default(1_000_000),
+});
+/** Those that are to differ: without defaults, which would go before what somebody else asks for. */
+export const someLimitsSchema = bounds.partial();
 export type Limits = z.infer<typeof limitsSchema>;
 
 /** uid: a long-lived container, a uid for each program. strict: a container for each program, with no capability. */

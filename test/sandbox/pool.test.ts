@@ -4,7 +4,7 @@ import type { CallResult, ExecutionJob, TestJob } from '../../core/schema/execut
 import { GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/channel.js';
 import { judgePrograms, judgeSources } from '../../sandbox/judgePrograms.js';
 import { GuestPool, type Runner } from '../../sandbox/pool.js';
-import { parseProgramRow } from '../../sandbox/programRows.js';
+import { parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 
 const value = (value: number): CallResult => ({ kind: 'value', value });
 const done = (job: ResolvedJob, wallHit = false): GuestRun => ({
@@ -14,6 +14,8 @@ const done = (job: ResolvedJob, wallHit = false): GuestRun => ({
 });
 const jobs = (...codes: string[]): ExecutionJob[] =>
   codes.map((code, i) => ({ id: `${i}`, code, entry: 'f', inputs: [[1]] }));
+const badInput = (message: RegExp) => (error: unknown) =>
+  error instanceof GauntletError && error.code === 'BAD_INPUT' && message.test(error.message);
 const fault = (error: unknown) => error instanceof GauntletError && error.code === 'SANDBOX_FAULT' && error.retryable;
 
 /** A guest whose behaviour is `act`; it counts what is in flight over all guests of its pool. */
@@ -201,14 +203,32 @@ describe('programs with tests', () => {
       [[1], 1],
       [[2], 3],
     ]);
+    const { limits } = parseProgramRow({ ...JSON.parse(row), limits: { memoryMb: 64 } });
+    assert.deepEqual(limits, { memoryMb: 64 }, 'what a row does not name is the command’s to choose');
     const bad = (text: string, message: RegExp) =>
-      assert.throws(
-        () => parseProgramRow(JSON.parse(text)),
-        (error) => error instanceof GauntletError && error.code === 'BAD_INPUT' && message.test(error.message),
-      );
+      assert.throws(() => parseProgramRow(JSON.parse(text)), badInput(message));
     bad('{"id":"p","entry":"f","tests":[[[1],1]]}', /^code/);
     bad('{"id":"p","code":"","entry":"f","tests":[]}', /^tests/);
     bad('{"id":"p","code":"","entry":"f","tests":[[[1.5],1]]}', /^tests/);
+  });
+
+  it('with test source name either one source or files of a relative path, in assert mode one of them', () => {
+    const row = { id: 'p', code: 'c' };
+    const source = { ...row, test_source: 'assert f(1)' };
+    const whole = { ...source, entry: 'f', limits: { memoryMb: 64 } };
+    assert.deepEqual(parseSourceRow(whole, 'assert'), whole);
+    const two = { ...row, files: { 'test_a.py': '', 'b/test_b.py': '' } };
+    assert.deepEqual(parseSourceRow(two, 'pytest'), two);
+    const bad = (given: object, message: RegExp, mode: 'assert' | 'pytest' = 'pytest') =>
+      assert.throws(() => parseSourceRow(given, mode), badInput(message));
+    bad(row, /^test_source: is missing$/);
+    bad({ ...row, tests: [] }, /^test_source: is missing; a row with tests goes with --mode values$/);
+    bad({ ...source, files: two.files }, /^files: test_source and files exclude each other$/);
+    bad({ ...row, files: {} }, /^files: there is no file$/);
+    bad(two, /^files: mode assert takes one file, here are 2$/, 'assert');
+    for (const path of ['/etc/a.py', '../a.py', 'a/../../b.py', 'a\\b.py', './a.py'])
+      bad({ ...row, files: { [path]: '' } }, /^files\..*: a relative path without \. and \.\. is needed$/);
+    bad({ test_source: 'x' }, /^id: is missing$/);
   });
 
   it('are judged outside: expected values are not in the jobs, each test has a verdict, the worst is the outcome', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import { plainFailure } from '../../workflows/failures.js';
+import { plainFailure, rootOf } from '../../workflows/failures.js';
 import { index } from '../../workflows/messages.js';
 import { summaryOf } from '../../workflows/proxies.js';
 import { completed } from '../../workflows/state.js';
@@ -66,6 +66,14 @@ describe('a failed workflow', () => {
     const root = ApplicationFailure.create({ message: 'preset: unknown', type: 'BAD_CONFIG', nonRetryable: true });
     const { message, type, nonRetryable } = plainFailure(failed(root)) as ApplicationFailure;
     assert.deepEqual([message, type, nonRetryable], ['preset: unknown', 'BAD_CONFIG', true]);
+  });
+
+  it('has one line and one code at its root, however deep that lies; without a code, the name of its error', () => {
+    const coded = ApplicationFailure.create({ message: 'no disk', type: 'STORE_FAULT' });
+    assert.deepEqual(rootOf(failed(failed(coded))), { type: 'STORE_FAULT', message: 'no disk' });
+    assert.deepEqual(rootOf(failed(ApplicationFailure.create({ message: 'odd' }))), { type: 'Error', message: 'odd' });
+    assert.deepEqual(rootOf(new TypeError('a defect')), { type: 'TypeError', message: 'a defect' });
+    assert.deepEqual(rootOf('a text'), { type: 'Error', message: 'a text' });
   });
 
   it('stays what it is when it was cancelled, or has no coded root', () => {
