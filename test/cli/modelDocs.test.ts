@@ -12,7 +12,7 @@ import { removeFolders, temporaryFolder } from './support.js';
 const run = promisify(execFile);
 
 describe('docs/models.md', function () {
-  this.timeout(60_000);
+  this.timeout(150_000); // for a busy machine
   let page: string;
   let folder: string;
   let env: NodeJS.ProcessEnv;
