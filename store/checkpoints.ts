@@ -5,6 +5,7 @@ import { GauntletError } from '../core/errors.js';
 import type { CheckpointMetadata, CheckpointPointer } from '../core/schema/checkpoint.js';
 import { checkpointMetadataSchema, checkpointName, checkpointPointerSchema } from '../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson } from './canonicalJson.js';
+import type { FileStore } from './fileStore.js';
 import { checkRecord, removeRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
 
@@ -87,6 +88,11 @@ export const isMetadataPath = (path: string): boolean => new RegExp(`^${CHECKPOI
 export async function removeCheckpoint(store: Store, runId: string, name: string): Promise<void> {
   await removeRecord(store, runId, at(name, METADATA));
   for (const path of await store.listRunFiles(runId, `${CHECKPOINTS}/${name}`)) await store.removeRunFile(runId, path);
+}
+
+/** It counts as used from now on. */
+export async function touchCheckpoint({ files, layout }: FileStore, runId: string, name: string): Promise<void> {
+  await files.touch(layout.run(runId, at(name, METADATA)), layout.run(runId));
 }
 
 /** The highest score; of equal ones the earliest. `checkpoints` are in the order of training. */

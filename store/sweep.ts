@@ -31,6 +31,8 @@ export interface SweepOptions {
   keepFrom: number;
   /** Runs that go on: their checkpoints are left alone. */
   open: ReadonlySet<string>;
+  /** Names of checkpoints that a run is to begin at which has no manifest yet. */
+  beginnings?: ReadonlySet<string>;
   /** Of a run that has ended keep the best, the latest and every so-manieth checkpoint; absent: all. */
   keepEvery?: number;
   dryRun: boolean;
@@ -152,13 +154,13 @@ const checkpointOf = (runId: string, path: string): string => `${runId}/${path.s
 
 async function thinCheckpoints(
   store: FileStore,
-  { open, keepEvery, dryRun, keepFrom }: SweepOptions,
+  { open, beginnings, keepEvery, dryRun, keepFrom }: SweepOptions,
   paths: string[],
 ): Promise<Swept['checkpoints'] & { gone: Set<string> }> {
   const thinned = { files: 0, bytes: 0, names: [] as string[], gone: new Set<string>() };
   if (keepEvery === undefined) return thinned;
   const runs = await store.listRuns();
-  const mentioned = await mentionedCheckpoints(store, runs);
+  const mentioned = new Set([...(await mentionedCheckpoints(store, runs)), ...(beginnings ?? [])]);
   for (const runId of runs.filter((run) => !open.has(run))) {
     const all = await listCheckpoints(store, runId);
     const kept = await chosenCheckpoints(store, runId);

@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/errors.js';
 import { merged, resolveConfig } from '../../core/presets.js';
 import { type CheckpointMetadata, checkpointName } from '../../core/schema/checkpoint.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
-import { loadCheckpoint } from '../../store/checkpoints.js';
+import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readRun } from '../../store/runs.js';
@@ -62,7 +62,9 @@ export function addFork(program: Command): void {
   withStore(command, 'nobody').action(async (from: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     const store = await openFileStore(flags.store);
-    const { input, name } = await forkInput(store, await chooseRun(store, from), flags.at, parseAssignments(flags.set));
+    const run = await chooseRun(store, from);
+    const { input, name } = await forkInput(store, run, flags.at, parseAssignments(flags.set));
+    await touchCheckpoint(store, run, name); // `gauntlet gc` leaves it until a worker has prepared the fork
     const id = flags.id ?? `${from}-from-${name.replace('checkpoint_', '')}`;
     checkRunId(id);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');

@@ -2,6 +2,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
+import { dataConverter } from '../../infra/payloadCodec.js';
 import { RETENTION_MS } from '../../infra/temporalNamespace.js';
 import { runningAddress } from '../../infra/temporalServer.js';
 import { type TemporalTarget, temporalTarget } from '../../infra/temporalTarget.js';
@@ -9,6 +10,7 @@ import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { listFolder } from '../../store/inventory.js';
 import { MANIFEST, RESULT } from '../../store/runs.js';
 import { type Swept, sweep } from '../../store/sweep.js';
+import { namedBeginnings } from '../beginnings.js';
 import { integer } from '../config.js';
 import { createOutput, megabytes } from '../output.js';
 import { statusOf, withStore } from '../session.js';
@@ -66,11 +68,12 @@ export function addGc(program: Command): void {
     const store = await openFileStore(flags.store);
     const now = Date.now();
     const limit = now - Math.max(flags.olderThan * 24 * HOUR, GRACE);
-    const known = await openRuns(store, limit, serverOf(flags.store));
+    const { beginnings, ...known } = await openRuns(store, limit, serverOf(flags.store), flags.keep !== undefined);
     const keepFrom = Math.min(limit, ...known.open.map(({ since }) => since - GRACE));
     const swept = await sweep(store, {
       keepFrom,
       open: new Set(known.open.map(({ run }) => run)),
+      beginnings,
       dryRun: flags.dryRun === true,
       ...(flags.keep === undefined ? {} : { keepEvery: flags.keep }),
     });
@@ -93,7 +96,8 @@ export async function openRuns(
   store: FileStore,
   limit: number,
   target: Target | undefined,
-): Promise<{ asked: boolean; open: OpenRun[] }> {
+  withBeginnings = false,
+): Promise<{ asked: boolean; open: OpenRun[]; beginnings: ReadonlySet<string> }> {
   const runs = await Promise.all((await store.listRuns()).map((run) => standingOf(store, run)));
   const server =
     target === undefined
@@ -101,6 +105,7 @@ export async function openRuns(
       : await goingOn(
           target,
           runs.map(({ run }) => run),
+          withBeginnings,
         );
   const open = runs.flatMap(({ run, since, lastUse, ended }): OpenRun[] => {
     const standing = server?.runs.get(run);
@@ -110,7 +115,7 @@ export async function openRuns(
     return !ended && lastUse >= limit ? [{ run, why: 'touched lately', since }] : [];
   });
   const others = [...(server?.others ?? [])].map(([run, since]): OpenRun => ({ run, why: 'goes on', since }));
-  return { asked: server !== undefined, open: [...open, ...others] };
+  return { asked: server !== undefined, open: [...open, ...others], beginnings: server?.beginnings ?? new Set() };
 }
 
 interface Standing {
@@ -128,17 +133,20 @@ async function standingOf(store: FileStore, run: string): Promise<Standing> {
   return { run, since: Math.min(since, Date.now()), lastUse, ended: files.some(({ name }) => name === RESULT) };
 }
 
-/** How those of these ids stand that it knows, and every other workflow that goes on. Undefined where no server answers. */
-async function goingOn(
-  target: Target,
-  ids: readonly string[],
-): Promise<{ runs: Map<string, 'goes on' | 'is closed'>; others: Map<string, number> } | undefined> {
+interface GoingOn {
+  runs: Map<string, 'goes on' | 'is closed'>; // those of the ids that it knows
+  others: Map<string, number>; // every other workflow that goes on, since when
+  beginnings: Set<string>; // checkpoints that one of these, or a schedule, is still to begin at
+}
+
+/** Undefined where no server answers. */
+async function goingOn(target: Target, ids: readonly string[], withBeginnings: boolean): Promise<GoingOn | undefined> {
   const connection = await Connection.connect({ ...target.connection, connectTimeout: CONNECT_MS }).catch(
     () => undefined,
   );
   if (connection === undefined) return undefined;
   try {
-    const client = new Client({ connection, namespace: target.namespace });
+    const client = new Client({ connection, namespace: target.namespace, dataConverter: dataConverter(process.env) });
     const runs = new Map<string, 'goes on' | 'is closed'>();
     for (const id of ids) {
       const status = await statusOf(client, id);
@@ -146,11 +154,18 @@ async function goingOn(
       if (status !== undefined) runs.set(id, open ? 'goes on' : 'is closed');
     }
     const others = new Map<string, number>();
-    for await (const { workflowId, startTime } of client.workflow.list({ query: `ExecutionStatus = 'Running'` })) {
-      if (runs.get(workflowId.replace(STAGE, '')) !== 'goes on') others.set(workflowId, startTime.getTime());
+    const unprepared: string[] = [];
+    for await (const { workflowId, type, startTime } of client.workflow.list({
+      query: `ExecutionStatus = 'Running'`,
+    })) {
+      if (runs.get(workflowId.replace(STAGE, '')) === 'goes on') continue;
+      others.set(workflowId, startTime.getTime());
+      if (type === 'trainFullPipeline') unprepared.push(workflowId);
     }
-    return { runs, others };
-  } catch {
+    const beginnings = withBeginnings ? await namedBeginnings(client, unprepared) : new Set<string>();
+    return { runs, others, beginnings };
+  } catch (error) {
+    if (error instanceof GauntletError) throw error;
     return undefined; // it knows no such namespace, or went away
   } finally {
     await connection.close();

@@ -1,13 +1,14 @@
 // `gauntlet gc` beside a live server: what runs that go on may need is never touched, however old it is.
 import assert from 'node:assert/strict';
-import { readdir, rm, stat, utimes } from 'node:fs/promises';
+import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { WorkflowHandle } from '@temporalio/client';
+import { Client, type WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunProgress } from '../../core/schema/run.js';
+import { dataConverter } from '../../infra/payloadCodec.js';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readRun } from '../../store/runs.js';
@@ -77,6 +78,14 @@ describe('gauntlet gc beside a server', function () {
       if (progress?.state === state) return;
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
+  }
+  /** What the server lists follows what it has. */
+  async function noneGoesOn(): Promise<void> {
+    const going = async (): Promise<boolean> => {
+      for await (const _ of host.client.workflow.list({ query: `ExecutionStatus = 'Running'` })) return true;
+      return false;
+    };
+    while (await going()) await new Promise((resolve) => setTimeout(resolve, 50));
   }
   async function bytesOf(runId: string): Promise<unknown[]> {
     return (await listCheckpoints(world.deps.store, runId)).map(({ name, files, score }) => [name, files, score]);
@@ -191,6 +200,77 @@ describe('gauntlet gc beside a server', function () {
     assert.deepEqual(await bytesOf('starts'), expected);
     assert.ok(freed > 0);
     assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
+  });
+
+  it('keeps the checkpoints that forks which no worker has prepared, and schedules, are to begin at', async () => {
+    const { client } = host;
+    const { store } = world.deps;
+    const many = { ...RUN, schedule: { ...RUN.schedule, alternatingSteps: 4 } };
+    await runPipeline(createActivities(world.deps), 'ended', many);
+    await age(60);
+    const thinned = async () => (await gc('--dry-run', '--keep', '100')).checkpoints.names;
+    const before = (await thinned()).map((name) => name.slice('ended/'.length));
+    assert.ok(before.length >= 3, `${before}`);
+    const [first, second, third] = before as [string, string, string];
+    const start = (checkpoint: string) => ({ ...many, start: { run: 'ended', checkpoint, schedule: 'rest' } });
+    const fork = await startRun(client, 'fork', start(first));
+    const schedule = await client.schedule.create({
+      scheduleId: 'by-hand',
+      spec: {},
+      action: {
+        ...{ type: 'startWorkflow', workflowType: 'trainFullPipeline', taskQueue: 'gauntlet', workflowId: 'by-hand' },
+        args: [start(second)],
+      },
+      state: { paused: true },
+    });
+    for (let names = before; names.includes(first); )
+      names = (await thinned()).map((name) => name.slice('ended/'.length));
+    const swept = await gc('--keep', '100');
+    assert.deepEqual(
+      swept.checkpoints.names,
+      before.slice(2).map((name) => `ended/${name}`),
+    );
+    for (const name of [first, second]) await loadCheckpoint(store, 'ended', name);
+    await assert.rejects(loadCheckpoint(store, 'ended', third), { code: 'NOT_FOUND' });
+    await schedule.delete();
+    workers = await workersOver(host.server, world);
+    await fork.result();
+    await noneGoesOn();
+    assert.equal((await readRun(store, 'fork')).origin?.checkpoint, first);
+  });
+
+  it('keeps what a fork has just been made of, also where no server tells of it', async () => {
+    await runPipeline(createActivities(world.deps), 'ended', RUN);
+    await age(60);
+    const { metadata } = await loadCheckpoint(world.deps.store, 'ended', 'latest');
+    const path = join(world.folder, 'runs/ended/checkpoints', metadata.name, 'metadata.json');
+    const { code, err } = await inProcess('fork', 'ended', '--at', metadata.name, '--store', world.folder);
+    assert.equal(code, 0, err);
+    assert.ok(Date.now() - (await stat(path)).mtimeMs < DAY);
+    await host.client.workflow.getHandle(`ended-from-${metadata.name.replace('checkpoint_', '')}`).terminate();
+    await noneGoesOn();
+  });
+
+  it('removes no checkpoint where it cannot read what a run is to begin at', async () => {
+    await runPipeline(createActivities(world.deps), 'ended', RUN);
+    await age(60);
+    const keys = join(world.folder, 'keys');
+    await writeFile(keys, `${'ab'.repeat(32)}\n`);
+    const { connection, options } = host.client;
+    const sealing = new Client({
+      ...{ connection, namespace: options.namespace },
+      dataConverter: dataConverter({ GAUNTLET_CODEC_KEYS: keys }),
+    });
+    const sealed = await startRun(sealing, 'sealed', RUN);
+    const kept = await files();
+    for (let refused = false; !refused; ) {
+      const { code, err } = await inProcess('gc', '--store', world.folder, '--keep', '100', '--dry-run');
+      refused = code !== 0;
+      if (refused) assert.match(err, /^error: what run 'sealed' begins at cannot be read: .*GAUNTLET_CODEC_KEYS/m);
+    }
+    assert.deepEqual(await files(), kept);
+    await sealed.terminate();
+    await noneGoesOn();
   });
 
   it('keeps what a run needs that this server does not know, until none would know it any more', async () => {
