@@ -111,13 +111,13 @@ export function checkModel(model: string): void {
 }
 
 /** `--set a.b=1 --set c=x` as nested fields; values are JSON where they parse as JSON, else text. */
-export function parseAssignments(assignments: string[]): Record<string, unknown> {
+export function parseAssignments(assignments: string[], flag = '--set '): Record<string, unknown> {
   let out: Record<string, unknown> = {};
   for (const assignment of assignments) {
     const at = assignment.indexOf('=');
     const path = assignment.slice(0, Math.max(0, at)).split('.');
     if (path.some((part) => part === '')) {
-      throw new GauntletError('BAD_CONFIG', `--set ${assignment}: write field=value, e.g. ppo.learningRate=0.001`);
+      throw new GauntletError('BAD_CONFIG', `${flag}${assignment}: write field=value, e.g. ppo.learningRate=0.001`);
     }
     const value = parseScalar(assignment.slice(at + 1));
     out = mergeFields(

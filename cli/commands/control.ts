@@ -3,8 +3,9 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Command } from 'commander';
-import type { Decision } from '../../core/control.js';
+import { checkChange, type Decision } from '../../core/control.js';
 import { GauntletError } from '../../core/errors.js';
+import { resolveConfig } from '../../core/presets.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { parseAssignments } from '../config.js';
 import { createOutput, type Output } from '../output.js';
@@ -96,7 +97,9 @@ export function addControl(program: Command): void {
   );
   command('set', 'change fields of a run from its next step on, e.g. ppo.learningRate=0.001 or budget.tokens=1e6')
     .argument('<field=value...>', 'what may change is listed in docs/configuration.md')
-    .action((id: string, assignments: string[], flags: Flags) =>
-      tell(id, { name: 'change', fields: parseAssignments(assignments) }, flags),
-    );
+    .action((id: string, assignments: string[], flags: Flags) => {
+      const fields = parseAssignments(assignments, '');
+      checkChange(resolveConfig(), fields); // a live field is good or bad whatever the others are, with no worker to say so
+      return tell(id, { name: 'change', fields }, flags);
+    });
 }

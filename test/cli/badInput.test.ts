@@ -98,6 +98,19 @@ describe('bad input on the command line', () => {
       );
       assert.equal(existsSync(place), false);
     });
+  it('a change that no run could take, before any server or worker is asked', async () => {
+    const { folder: place } = await madeRun();
+    const set = (...fields: string[]) => ['set', 'made', ...fields, '--store', place];
+    await refuses(
+      set('ppo.learningrate=1'),
+      /ppo\.learningrate: no such field; known: .*learningRate.* \[BAD_CONFIG\]$/m,
+    );
+    await refuses(set('ppo.learningRate=0'), /^error: ppo\.learningRate: .*\[BAD_CONFIG\]$/m);
+    await refuses(set('budget.tokens=1e6', 'batch.generator.samples=two'), /batch\.generator\.samples: .*BAD_CONFIG/);
+    await refuses(set('lora.rank=4'), /lora\.rank: cannot change while a run goes on; what can: ppo, /);
+    await refuses(set('=1'), /^error: =1: write field=value/);
+    assert.equal(existsSync(join(place, 'temporal.db')), false);
+  });
   it('a past time that ends before it begins', async () => {
     const past = ['--from', '2026-01-05T00:00:00Z', '--to', '2026-01-01T00:00:00Z'];
     const place = await temporaryFolder({ 'runs/note': '' });
