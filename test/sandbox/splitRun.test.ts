@@ -163,6 +163,7 @@ describe('pairs of guests', () => {
   type Options = { onEnd?: (role: string, finish: () => void) => void };
   function guests(play: Play, { onEnd = (_, finish) => finish() }: Options = {}) {
     const opened = { program: 0, tests: 0 };
+    const closed = { program: 0, tests: 0 };
     const open = async (role: 'program' | 'tests'): Promise<Guest> => {
       opened[role]++;
       let usable = true;
@@ -172,7 +173,7 @@ describe('pairs of guests', () => {
         },
         fits: () => true,
         run: () => Promise.reject(new Error('not asked')),
-        close: async () => {},
+        close: async () => void closed[role]++,
         open(spec, _limits, onText): Session {
           let finish!: (how: Partial<SessionEnd> | Error) => void;
           const ended = new Promise<SessionEnd>((resolve, reject) => {
@@ -193,6 +194,7 @@ describe('pairs of guests', () => {
     };
     return {
       opened,
+      closed,
       pool: new TestPool({ size: 1, guests: { program: () => open('program'), tests: () => open('tests') } }),
     };
   }
@@ -215,15 +217,23 @@ describe('pairs of guests', () => {
     };
   };
 
-  it('one of each serves job after job', async () => {
-    const { pool, opened } = guests((spec, say) => (spec.role === 'program' ? program(say) : tests(say)));
+  it('one of each serves job after job, and ends with the pool', async () => {
+    const { pool, opened, closed } = guests((spec, say) => (spec.role === 'program' ? program(say) : tests(say)));
     const runs = await pool.run([job, job, job]);
     assert.deepEqual(
       runs.map((run) => run.tests.map(({ outcome }) => outcome)),
       [['pass'], ['pass'], ['pass']],
     );
-    assert.deepEqual(opened, { program: 1, tests: 1 });
+    assert.deepEqual(
+      [opened, closed],
+      [
+        { program: 1, tests: 1 },
+        { program: 0, tests: 0 },
+      ],
+    );
     await pool.close();
+    assert.deepEqual(closed, opened);
+    await assert.rejects(pool.run([job]), { code: 'SANDBOX_FAULT', message: /closed/ });
   });
 
   it('when the tests are done both processes are told to end at the same time', async () => {

@@ -16,6 +16,7 @@ const END: SessionEnd = { kind: 'end', message: '', used: 0, wallHit: false };
 /** A pool over guests whose child answers `act(code)`: what it wrote and how it ended, or a loss. */
 function poolOf(act: (code: string) => { said?: string[]; end?: SessionEnd } | GuestLost, patienceMs?: number) {
   const seen: string[] = [];
+  const closed: number[] = []; // programs seen by then
   const open = async (): Promise<Guest> => {
     let usable = true;
     return {
@@ -40,10 +41,10 @@ function poolOf(act: (code: string) => { said?: string[]; end?: SessionEnd } | G
         });
         return { send: () => {}, end: () => {}, ended };
       },
-      close: async () => {},
+      close: async () => void closed.push(seen.length),
     };
   };
-  return { pool: new TypePool({ size: 1, open, ...(patienceMs === undefined ? {} : { patienceMs }) }), seen };
+  return { pool: new TypePool({ size: 1, open, ...(patienceMs === undefined ? {} : { patienceMs }) }), seen, closed };
 }
 
 const one = async (pool: TypePool, code = 'x = 1'): Promise<TypeReport> => (await pool.run([{ id: 'a', code }]))[0]!;
@@ -63,6 +64,15 @@ describe('the pool of type checks', () => {
     );
     assert.deepEqual(seen, ['good', 'bad']);
     assert.deepEqual(await pool.run([]), []);
+  });
+
+  it('ends its guests, and takes no program after that', async () => {
+    const { pool, closed } = poolOf(() => ({ said: [OK] }));
+    await one(pool);
+    assert.deepEqual(closed, []);
+    await pool.close();
+    assert.deepEqual(closed, [1]);
+    await assert.rejects(one(pool), { code: 'SANDBOX_FAULT', message: /closed/ });
   });
 
   for (const [what, said] of [
