@@ -69,6 +69,37 @@ describe('heartbeats on a timer', () => {
   });
 });
 
+describe('the log of a worker', () => {
+  it('is JSON lines from its level on, in a file whose folder is made', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-log-'));
+    try {
+      const file = join(folder, 'store', 'worker.log');
+      const log = createLogger('info', file);
+      log.debug('too fine');
+      log.info({ roles: ['gpu'] }, 'serving');
+      log.error('gone');
+      const lines = (await readFile(file, 'utf8')).trim().split('\n');
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line)).map(({ name, level, msg, roles }) => [name, level, msg, roles]),
+        [
+          ['gauntlet', 30, 'serving', ['gpu']],
+          ['gauntlet', 50, 'gone', undefined],
+        ],
+      );
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('has a level that there is, or says which there are', () => {
+    for (const level of ['trace', 'warn', 'silent']) assert.equal(createLogger(level).level, level);
+    assert.throws(() => createLogger('loud'), {
+      code: 'BAD_CONFIG',
+      message: /^GAUNTLET_LOG=loud: one of trace, debug, info, warn, error, fatal, silent$/,
+    });
+  });
+});
+
 describe('a worker process', () => {
   it('reads its options from the environment', () => {
     const options = optionsFrom({
