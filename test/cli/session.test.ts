@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { type Client, QueryNotRegisteredError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
-import { describeExecution, type Held, heldUp, openExecutions, unpause } from '../../cli/executions.js';
+import { describeExecution, type Held, heldText, heldUp, openExecutions, unpause } from '../../cli/executions.js';
 import { hasPollers, interceptorsUntil, onInterrupt, statusOf } from '../../cli/session.js';
 import { queryProgress } from '../../cli/watch.js';
 import { ERROR_CODES } from '../../core/errors.js';
@@ -82,6 +82,23 @@ describe('the executions of a run', () => {
       { ...stage, paused: false, attempt: 4, failure: `STORE_FAULT: disk full: ${ERROR_CODES.STORE_FAULT.help}` },
       { ...stage, paused: false, attempt: 5, failure: 'odd' },
     ] satisfies Held[]);
+  });
+
+  it('are told with what holds them, and the way on where there is one', () => {
+    const whole: Held = { execution: 'r/stage-2', paused: true, attempt: 1 };
+    const activity = { type: 'generateChains', id: '1' };
+    const lines = [
+      heldText('r', whole),
+      heldText('r', { ...whole, activity }),
+      heldText('r', { ...whole, activity, paused: false, attempt: 4, failure: 'STORE_FAULT: disk full' }),
+      heldText('r', { ...whole, activity, paused: false, attempt: 2 }),
+    ];
+    assert.deepEqual(lines, [
+      'the run is paused on the server; go on with: npx gauntlet resume r',
+      'generateChains is paused on the server; go on with: npx gauntlet resume r',
+      'generateChains is being tried again (attempt 4): STORE_FAULT: disk full',
+      'generateChains is being tried again (attempt 2)',
+    ]);
   });
 
   it('go on where a pause is ended; a server that cannot end one is named, and another fault stays what it is', async () => {
