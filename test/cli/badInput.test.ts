@@ -4,8 +4,10 @@ import { existsSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { parseRoles } from '../../cli/commands/worker.js';
 import { integer, parseAssignments, readConfig, temperature } from '../../cli/config.js';
+import { limitsOf, withLimits } from '../../cli/limitFlags.js';
 import { differingFields } from '../../cli/training.js';
 import { tinyModelPath } from '../../data/paths.js';
 import { gauntlet, inProcess, madeRun, removeFolders, temporaryFolder } from './support.js';
@@ -190,6 +192,23 @@ describe('what flags mean', () => {
       e: true,
     });
     for (const bad of ['a', '=1', 'a..b=1', '.a=1']) assert.throws(() => parseAssignments([bad]), /write field=value/);
+  });
+
+  it('limits are those that are named: what is not is the command’s to choose, and each bad one is named', () => {
+    const read = (...argv: string[]) => {
+      const command = withLimits(new Command().exitOverride(), { wallSeconds: 30 });
+      assert.match(command.helpInformation(), /--wall-seconds <n> +wall clock of a program \(default: 30\)/);
+      return limitsOf(command.parse(argv, { from: 'user' }).opts());
+    };
+    assert.deepEqual(read(), {});
+    assert.deepEqual(read('--cpu-seconds', '0.5', '--memory-mb', '64'), { cpuSeconds: 0.5, memoryMb: 64 });
+    for (const [flag, value] of [
+      ['--case-cpu-seconds', '0'],
+      ['--wall-seconds', 'x'],
+      ['--memory-mb', '1.5'],
+      ['--output-bytes', '-1'],
+    ] as const)
+      assert.throws(() => read(flag, value), { code: 'BAD_INPUT', message: new RegExp(`^${flag}: `) });
   });
 
   it('--set changes one field of an object that the file gave, flags go over the file', async () => {
