@@ -26,7 +26,7 @@ export function memoised<I, O extends object>(
   const { store } = deps;
   const onDamage = ({ message }: GauntletError): void => deps.log?.warn({ activity: name }, message);
   const work = async (input: I, scope: Scope): Promise<Timed<O>> => {
-    const context = { store, name, version, onDamage };
+    const context = { store, name, version, onDamage, earlierSeconds: () => scope.earlierSeconds };
     const computed = () => healing(deps, producers, input, () => run(scope, input));
     const { output, seconds } = await storeMemoised(context, keyInputs(input), computed);
     return { ...output, seconds };

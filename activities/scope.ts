@@ -43,6 +43,8 @@ export interface Scope {
   memoKey: string;
   /** At least so long between two saves of an activity's progress. */
   saveEveryMs: number;
+  /** That earlier attempts spent on what this one goes on from: part of what the result took. */
+  earlierSeconds: number;
   heartbeat(details?: unknown): void;
 }
 
@@ -61,6 +63,7 @@ export function openScope(deps: ActivityDeps, memoKey: string): Scope {
     store: deps.store,
     memoKey,
     saveEveryMs: SAVE_EVERY_MS,
+    earlierSeconds: 0,
     heartbeat: (details) => context?.heartbeat(details),
   };
   if (context) scope.signal = context.cancellationSignal;

@@ -25,6 +25,7 @@ interface Progress {
   adapter: Adapter;
   optimizer: OptimizerState;
   stats: PolicyStats[];
+  seconds: number; // of all attempts
 }
 
 export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Promise<UpdatePolicyOutput> {
@@ -37,12 +38,15 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
   const minibatches = planMinibatches(rows, ppo.epochs, ppo.minibatch, path('minibatches'));
   const anEpoch = minibatches.length / ppo.epochs;
-  let progress = (await resume(scope, opened, minibatches.length)) ?? {
+  const started = performance.now();
+  let progress: Progress = (await resume(scope, opened, minibatches.length)) ?? {
     done: 0,
     adapter: await opened.adapter(input.state.adapter, input.state.valueHead),
     optimizer: decodeOptimizerState(await scope.store.getBlob(input.state.optimizer)),
     stats: [],
+    seconds: 0,
   };
+  scope.earlierSeconds = progress.seconds;
   let saved = performance.now();
   while (progress.done < minibatches.length) {
     const at = progress.done;
@@ -57,7 +61,9 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
       learningRate: input.learningRate,
     });
     const done = at + 1;
-    progress = { done, adapter: next.adapter, optimizer: next.state, stats: [...progress.stats, next.stats] };
+    const stats = [...progress.stats, next.stats];
+    const seconds = scope.earlierSeconds + (performance.now() - started) / 1000;
+    progress = { done, adapter: next.adapter, optimizer: next.state, stats, seconds };
     scope.heartbeat({ done, of: minibatches.length });
     if (done < minibatches.length && performance.now() - saved >= scope.saveEveryMs) {
       await saveProgress(scope, engine, progress);
@@ -105,6 +111,7 @@ export function meanStats(stats: PolicyStats[]): PolicyStats {
 interface SavedProgress extends RoleState {
   done: number;
   stats: PolicyStats[];
+  seconds?: number; // absent in what earlier versions saved
 }
 
 async function writeState(scope: Scope, engine: Engine, progress: Progress): Promise<RoleState> {
@@ -115,12 +122,13 @@ async function writeState(scope: Scope, engine: Engine, progress: Progress): Pro
   return roleState(stored, optimizer);
 }
 
-/** What is saved after n minibatches is the same whichever attempt saves it, so the first writer may win. */
+/** What is saved after n minibatches is, but for the seconds, the same whichever attempt saves it: the first writer may win. */
 export async function saveProgress(scope: Scope, engine: Engine, progress: Progress): Promise<void> {
   const saved: SavedProgress = {
     done: progress.done,
     ...(await writeState(scope, engine, progress)),
     stats: progress.stats,
+    seconds: progress.seconds,
   };
   await scope.store.putMemo(progressKey(scope.memoKey, progress.done), await scope.store.putJson(saved));
 }
@@ -147,5 +155,6 @@ async function readProgress(
     adapter: await adapter(saved.adapter, saved.valueHead),
     optimizer: decodeOptimizerState(await store.getBlob(saved.optimizer)),
     stats: saved.stats,
+    seconds: saved.seconds ?? 0,
   };
 }

@@ -41,6 +41,8 @@ export interface MemoContext {
   version: number;
   /** Hears of damage that was moved aside, before what was lost is computed again. */
   onDamage?: (error: GauntletError) => void;
+  /** Asked once it is computed: what earlier attempts spent on parts that were not computed again. */
+  earlierSeconds?: () => number;
 }
 
 export interface Memoised<T> {
@@ -69,7 +71,7 @@ export async function memoised<T>(
   }
   const started = performance.now();
   const output = await compute();
-  const took = (performance.now() - started) / 1000;
+  const took = (performance.now() - started) / 1000 + (context.earlierSeconds?.() ?? 0);
   const [isFirst, own] = await Promise.all([
     writeRecord(store, key, { name, version, inputs, seconds: took }),
     store.putJson(output),

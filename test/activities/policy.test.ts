@@ -188,6 +188,32 @@ describe('activities over the engine', function () {
     assert.deepEqual(again, whole);
   });
 
+  it('seconds of an update that was killed and went on are those of all its attempts, as far as they were saved', async () => {
+    const input = await updateInput();
+    const { now } = performance;
+    let clock = 0;
+    let calls = 0;
+    const clocked: Engine = Object.create(engine, {
+      gradients: {
+        value: (...given: Parameters<Engine['gradients']>) => {
+          clock += 100_000; // ms
+          if (++calls === 3) throw new Error('killed');
+          return engine.gradients(...given);
+        },
+      },
+    });
+    const { updatePolicy } = createActivities({ ...world.deps, engine: async () => clocked });
+    performance.now = () => clock;
+    try {
+      await assert.rejects(updatePolicy(input), /killed/);
+      assert.equal((await updatePolicy(input)).seconds, 400); // four minibatches
+      assert.equal(calls, 3 + 2);
+      assert.equal((await updatePolicy(input)).seconds, 400);
+    } finally {
+      performance.now = now;
+    }
+  });
+
   it('updatePolicy without a row changes nothing', async () => {
     const input = { ...(await updateInput()), trajectories: await world.deps.store.putJson([]) };
     const out = await acts.updatePolicy(input);
