@@ -2,7 +2,7 @@
 // two steps it does what a person asked for. Pure orchestration: the Temporal workflow and the in-process driver both
 // run this.
 import type { RunRef } from '../activities/types.js';
-import { add, exceeded, isAskedAt, isPaused, NOTHING_SPENT, type Request } from '../core/control.js';
+import { add, exceeded, isAskedAt, isPaused, NOTHING_SPENT, type Request, type Spending } from '../core/control.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planStage, replan } from '../core/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
@@ -42,6 +42,8 @@ export interface StageHooks {
   joined?: boolean;
   /** See RunContext; default: yes. */
   shortEpochs?: boolean;
+  /** Whether what a step used that was left out counts; false for a stage that went on past one that did not. */
+  countsLeftOut?(): boolean;
   /** Whether a change of the schedule lets a closed epoch be; false for a stage that went on past one that did not. */
   letsClosedEpochsBe?(): boolean;
   /** Of every live change, once it holds. */
@@ -57,6 +59,20 @@ export class StepLeftOut extends Error {
   constructor(readonly reason: string) {
     super(`left out: ${reason}`);
   }
+}
+
+/** The same activities, with what their results say they used added up as they come. */
+function metered(acts: Acts, meter: { spent: Spending }): Acts {
+  const counting = Object.entries(acts).map(([name, act]) => [
+    name,
+    async (input: never): Promise<unknown> => {
+      const result = await (act as (input: never) => Promise<Partial<Spending>>)(input);
+      const { tokens = 0, seconds = 0, executions = 0 } = result;
+      meter.spent = add(meter.spent, { tokens, seconds, executions });
+      return result;
+    },
+  ]);
+  return Object.fromEntries(counting) as Acts;
 }
 
 const STEPS = { generator: generatorStep, discriminator: discriminatorStep };
@@ -99,6 +115,7 @@ class StageRun {
       const planned = planOf(this.at)[this.at.next];
       if (planned === undefined) return;
       if (left) {
+        this.spend(this.at.controls?.[0]?.spent ?? NOTHING_SPENT);
         this.at = { ...this.at, controls: this.at.controls?.slice(1) };
         await this.advance(planned);
         continue;
@@ -126,13 +143,18 @@ class StageRun {
     const position = { stage, ...planned };
     const { joined = true, shortEpochs = true } = this.hooks;
     const closes = endsEpoch(planOf(this.at), this.at.next);
-    const context = { acts: this.acts, run, config, position, learningRate, closes, joined, shortEpochs };
+    const meter = { spent: NOTHING_SPENT };
+    const acts = metered(this.acts, meter);
+    const context = { acts, run, config, position, learningRate, closes, joined, shortEpochs };
     let outcome: StepOutcome | undefined;
     try {
       outcome = await STEPS[planned.role](context, this.at.state);
     } catch (error) {
       if (!(error instanceof StepLeftOut)) throw error;
-      await this.record({ action: 'skip', reason: error.reason, at: this.now() });
+      const { spent } = meter;
+      const counts = this.hooks.countsLeftOut?.() ?? true;
+      await this.record({ action: 'skip', reason: error.reason, ...(counts && { spent }), at: this.now() });
+      if (counts) this.spend(spent);
     }
     if (outcome !== undefined) this.keep(outcome, planned);
     await this.advance(planned, outcome?.written);
@@ -159,6 +181,11 @@ class StageRun {
         return false;
       }
     }
+  }
+
+  private spend(spent: Spending): void {
+    const { state } = this.at;
+    this.at = { ...this.at, state: { ...state, spent: add(state.spent, spent) } };
   }
 
   private keep({ policy, memory, metrics, cost }: StepOutcome, { role }: PlannedStep): void {

@@ -82,6 +82,7 @@ export async function trainStage(input: TrainStageInput): Promise<TrainStageResu
   const ends = (): boolean => handedBack || workflowInfo().continueAsNewSuggested;
   const reached = await runStage(acts, input, {
     onProgress,
+    countsLeftOut: () => patched('left-out-steps-count'),
     letsClosedEpochsBe: () => patched('closed-epochs-stay'),
     onConfig: (changed) => failure.change(changed.failure),
     joined,

@@ -74,6 +74,7 @@ export const controlMetricsSchema = z.strictObject({
   action: z.enum(['pause', 'resume', 'stop', 'change', 'skip', 'budget']),
   fields: z.record(z.string(), z.unknown()).optional(), // of a change
   reason: z.string().optional(), // of a skipped step or a budget
+  spent: z.strictObject({ tokens: z.number(), seconds: z.number(), executions: z.number() }).optional(), // on a skipped step
   at: z.string(), // ISO 8601
 });
 export type ControlMetrics = z.infer<typeof controlMetricsSchema>;

@@ -275,9 +275,37 @@ describe('steering a run', () => {
       (await steps()).map((s) => s.step),
       [1, 2, 3, 4, 5, 6],
     );
-    assert.deepEqual(await controls(), [
-      { kind: 'control', step: 3, index: 0, stage: 5, next: 3, action: 'skip', reason: 'trainPolicy: no', at: AT },
+    const left = await controls();
+    const { spent } = left[0]!;
+    assert.deepEqual(left, [
+      {
+        ...{ kind: 'control', step: 3, index: 0, stage: 5, next: 3, action: 'skip', reason: 'trainPolicy: no', at: AT },
+        spent,
+      },
     ]);
+  });
+
+  it('what a step that is left out has used counts, also when the run is started again', async () => {
+    await runPipeline(acts, 'free', LONG);
+    const free = await readMetrics<RunMetrics>(world.deps.store, 'free');
+    const costs = free.flatMap((record) => (record.kind === 'step' ? [record.sampledTokens] : []));
+    const spent = (count: number) => costs.slice(0, count).reduce((sum, cost) => sum + cost, 0);
+    const tokens = Math.max(spent(4), spent(3) + costs[2]!); // of four steps, one of them left out
+    const skipping: Activities = {
+      ...acts,
+      trainPolicy: async (input) => {
+        if (input.position.step === 4) throw new StepLeftOut('trainPolicy: no');
+        return acts.trainPolicy(input);
+      },
+    };
+    const limited = { ...LONG, budget: { tokens } };
+    const result = await runPipeline(skipping, 'run', limited, { now: () => AT });
+    assert.match(result.stopped ?? '', new RegExp(`budget of ${tokens} tokens`));
+    assert.equal((await steps()).length, 3);
+    const [left] = await controls();
+    assert.ok(left!.spent!.tokens > 0 && left!.spent!.executions > 0 && left!.spent!.seconds > 0, `${left!.spent}`);
+    assert.deepEqual((await runPipeline(acts, 'run', limited, { now: () => AT })).stopped, result.stopped);
+    assert.equal((await steps()).length, 3);
   });
 
   it('an epoch all of whose steps are left out has no checkpoint of its own', async () => {
