@@ -23,17 +23,20 @@ export function holdLine(holder: { clear(): void; redraw(): void } | undefined):
   lineHolder = holder;
 }
 
+/** A remark on standard error. */
+export function note(line: string): void {
+  lineHolder?.clear();
+  process.stderr.write(`${line}\n`);
+  lineHolder?.redraw();
+}
+
 export function createOutput(json: boolean): Output {
   return {
     json,
     say: (line = '') => {
       if (!json) process.stdout.write(`${line}\n`);
     },
-    note: (line) => {
-      lineHolder?.clear();
-      process.stderr.write(`${line}\n`);
-      lineHolder?.redraw();
-    },
+    note,
     result: (value, human) => {
       lineHolder?.clear();
       process.stdout.write(`${json ? JSON.stringify(value) : human()}\n`);

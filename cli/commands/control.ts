@@ -8,7 +8,7 @@ import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { parseAssignments } from '../config.js';
-import { createOutput, type Output } from '../output.js';
+import { createOutput, note, type Output } from '../output.js';
 import { type ConnectionOptions, hasPollers, openSession, type Session, statusOf, withStore } from '../session.js';
 
 type Flags = ConnectionOptions & { json?: boolean };
@@ -19,8 +19,12 @@ export type Ask =
   | { name: 'change'; fields: Record<string, unknown> }
   | { name: 'decide'; decision: Decision };
 
-/** The run's one line of what will happen. @throws GauntletError BAD_INPUT with the line of a refusal */
+const QUIET_MS = 10_000; // the server lists a worker that died for a minute more
+
+/** The run's one line of what will happen; says so where nobody answers for a while. @throws GauntletError BAD_INPUT with the line of a refusal */
 export async function ask(handle: WorkflowHandle, asked: Ask): Promise<string> {
+  const unheard = `no worker has answered for ${QUIET_MS / 1000} s: the run hears of it when one serves it (npx gauntlet up)`;
+  const timer = setTimeout(note, QUIET_MS, unheard);
   try {
     if (asked.name === 'change')
       return await handle.executeUpdate<string, [object]>('change', { args: [asked.fields] });
@@ -30,6 +34,8 @@ export async function ask(handle: WorkflowHandle, asked: Ask): Promise<string> {
   } catch (error) {
     if (error instanceof WorkflowUpdateFailedError) throw new GauntletError('BAD_INPUT', lineOf(error));
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

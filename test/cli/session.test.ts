@@ -2,8 +2,10 @@
 // test/workflows.
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
+import { mock } from 'node:test';
 import { type Client, QueryNotRegisteredError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { ask } from '../../cli/commands/control.js';
 import { describeExecution, type Held, heldText, heldUp, openExecutions, unpause } from '../../cli/executions.js';
 import { hasPollers, interceptorsUntil, onInterrupt, statusOf } from '../../cli/session.js';
 import { queryProgress } from '../../cli/watch.js';
@@ -215,5 +217,42 @@ describe('Ctrl-C', () => {
       assert.deepEqual(process.listeners(signal), before);
       [stops, exits.length] = [0, 0];
     }
+  });
+});
+
+describe('what is asked of a run', () => {
+  const linesOf = async (work: () => Promise<void>): Promise<string[]> => {
+    const lines: string[] = [];
+    mock.timers.enable({ apis: ['setTimeout'] });
+    mock.method(process.stderr, 'write', (line: string) => lines.push(line) > 0);
+    await work().finally(() => {
+      mock.reset();
+      mock.timers.reset();
+    });
+    return lines.filter((line) => !line.startsWith('(')); // Node's own remark on mocked timers
+  };
+  const handle = (answer: Promise<string>) => ({ executeUpdate: () => answer }) as unknown as WorkflowHandle;
+
+  it('is heard of when a worker serves it, and that none has answered is said once', async () => {
+    const lines = await linesOf(async () => {
+      let answer: (said: string) => void = () => {};
+      const asked = ask(handle(new Promise((resolve) => (answer = resolve))), { name: 'pause' });
+      mock.timers.tick(60_000);
+      answer('rests');
+      assert.equal(await asked, 'rests');
+    });
+    assert.deepEqual(
+      lines.map((line) => /^no worker has answered for 10 s: .*gauntlet up\)\n$/.test(line)),
+      [true],
+    );
+  });
+
+  it('is no matter for words where a worker answers, or refuses', async () => {
+    const lines = await linesOf(async () => {
+      assert.equal(await ask(handle(Promise.resolve('ends')), { name: 'stop' }), 'ends');
+      await assert.rejects(ask(handle(Promise.reject(new Error('gone'))), { name: 'stop' }), /gone/);
+      mock.timers.tick(60_000);
+    });
+    assert.deepEqual(lines, []);
   });
 });
