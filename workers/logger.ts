@@ -11,7 +11,8 @@ export function createLogger(level: string = process.env.GAUNTLET_LOG ?? 'warn',
   if (!LEVELS.includes(level))
     throw new GauntletError('BAD_CONFIG', `GAUNTLET_LOG=${level}: one of ${LEVELS.join(', ')}`);
   return pino(
-    { name: 'gauntlet', level },
+    // the SDK's key for what went wrong; as any object an error has neither its message nor its cause
+    { name: 'gauntlet', level, serializers: { error: pino.stdSerializers.err } },
     pino.destination({ dest: file ?? 2, mkdir: file !== undefined, sync: true }),
   );
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityExecuteInput } from '@temporalio/worker';
+import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { packageRoot } from '../../data/paths.js';
 import { listProviders } from '../../ml/session/providers.js';
@@ -97,6 +98,20 @@ describe('the log of a worker', () => {
       code: 'BAD_CONFIG',
       message: /^GAUNTLET_LOG=loud: one of trace, debug, info, warn, error, fatal, silent$/,
     });
+  });
+});
+
+describe('an error in the log of a worker', () => {
+  it('is told with its message and its cause, as the SDK hands it over', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-log-'));
+    const file = join(folder, 'worker.log');
+    const cause = new Error('the socket was closed');
+    const error = new GauntletError('BAD_CONFIG', 'a payload was encrypted with another key', { cause });
+    createLogger('error', file).error({ error }, 'Failed to process Workflow Activation');
+    const line = JSON.parse(await readFile(file, 'utf8')) as { error: { message: string; code: string }; msg: string };
+    assert.match(line.error.message, /^a payload was encrypted with another key: the socket was closed$/);
+    assert.deepEqual([line.error.code, line.msg], ['BAD_CONFIG', 'Failed to process Workflow Activation']);
+    await rm(folder, { recursive: true });
   });
 });
 
