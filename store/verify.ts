@@ -1,6 +1,7 @@
 // Reads every byte of a store and says by name what is wrong: records of runs, checkpoints, memo rows, blobs, and what
 // one of them names and is not there. Nothing is changed.
 import { GauntletError } from '../core/errors.js';
+import { isTooDeep } from '../core/nesting.js';
 import { digestBytes } from './canonicalJson.js';
 import { CHECKPOINT_FILES, CHECKPOINTS, isMetadataPath, listCheckpoints, verifyCheckpoints } from './checkpoints.js';
 import type { FileStore } from './fileStore.js';
@@ -169,7 +170,11 @@ class Verifier {
     const blob = await lookAtBlob(this.store, digest);
     if (blob.is !== 'whole') return;
     const parsed = memoRecordSchema.safeParse(jsonOf(blob.value));
-    if (!parsed.success || memoKey(parsed.data.name, parsed.data.version, parsed.data.inputs) !== of) {
+    if (
+      !parsed.success ||
+      isTooDeep(parsed.data.inputs) ||
+      memoKey(parsed.data.name, parsed.data.version, parsed.data.inputs) !== of
+    ) {
       this.add('memo', path, 'belongs to another row', 'delete it');
     } else if (!hasRow) {
       const why = `is missing: lost, or ${parsed.data.name} was killed before it wrote it`;

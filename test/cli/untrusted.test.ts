@@ -11,6 +11,7 @@ import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
 import { CHECKPOINT_FILES, listCheckpoints } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
+import { recordKey } from '../../store/memo.js';
 import { writeRecord } from '../../store/records.js';
 import type { Store } from '../../store/store.js';
 import { runPipeline } from '../../workflows/pipeline.js';
@@ -224,6 +225,16 @@ describe('what comes from others', function () {
         await refusesStart(line);
         await forge(path, good);
       }
+    });
+
+    it('and beside it a memo row whose record has no bottom', async () => {
+      const record = `{"name":"executeSuite","version":2,"inputs":${BOTTOMLESS},"seconds":1}`;
+      const key = 'ab'.repeat(32);
+      await store.putMemo(recordKey(key), await store.putBlob(Buffer.from(record)));
+      await store.putMemo(key, await store.putJson([]), 'recorded');
+      const { code, out } = await inProcess('checkpoints', 'verify', '--store', folderOf());
+      assert.equal(code, 1);
+      assert.match(out, new RegExp(`memo/${recordKey(key)}: belongs to another row`));
     });
 
     it('and whose configuration is none', async () => {
