@@ -35,7 +35,7 @@ async function readable(what: string, read: () => Promise<unknown>): Promise<unk
 }
 
 /** Of an input as anybody may have written it. */
-export function beginningOf(input: unknown): string | undefined {
+function beginningOf(input: unknown): string | undefined {
   const { checkpoint } = (input as { start?: { checkpoint?: unknown } | null } | null | undefined)?.start ?? {};
   return checkpointNameSchema.safeParse(checkpoint).data;
 }
