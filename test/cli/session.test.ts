@@ -8,9 +8,13 @@ import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/co
 import { ask } from '../../cli/commands/control.js';
 import { describeExecution, type Held, heldText, heldUp, openExecutions, unpause } from '../../cli/executions.js';
 import { hasPollers, interceptorsUntil, onInterrupt, statusOf } from '../../cli/session.js';
+import { stepsDone, storedRun } from '../../cli/stored.js';
 import { queryProgress } from '../../cli/watch.js';
 import { ERROR_CODES } from '../../core/errors.js';
+import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
+import { writeInput, writeMetrics } from '../../store/runs.js';
+import { madeRun, RESULT, removeFolders } from './support.js';
 
 type Described = { status: string; pendingActivities?: object[] };
 
@@ -126,6 +130,22 @@ describe('the executions of a run', () => {
     await assert.rejects(unpause(paused, whole), { code: 'BAD_INPUT', message: /^'r' is paused on a server that/ });
     code = 14;
     await assert.rejects(unpause(paused, whole), { code: 14 });
+  });
+});
+
+describe('a run as the store alone knows it', () => {
+  after(removeFolders);
+
+  it('has its updates, best checkpoint, result, and what it was started with where that is on record', async () => {
+    const { store } = await madeRun();
+    for (const step of [2, 3, 1]) await writeMetrics(store, 'made', step, { kind: 'step', step });
+    assert.equal(await stepsDone(store, 'made'), 3, 'an evaluation at step 4 is no update');
+    const known = { id: 'made', steps: 3, best: 'checkpoint_stage_1_epoch_1', result: RESULT };
+    assert.deepEqual(await storedRun(store, 'made'), known);
+    const input = resolveConfig({ seed: 3 });
+    await writeInput(store, 'made', input);
+    assert.deepEqual(await storedRun(store, 'made'), { ...known, input });
+    assert.equal(await storedRun(store, 'nobody'), undefined);
   });
 });
 

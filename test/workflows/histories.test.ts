@@ -9,6 +9,7 @@ import { FAN_OUT } from '../../core/queues.js';
 import { countSteps } from '../../core/schedule.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { createLogger } from '../../workers/logger.js';
+import { misfitOf } from '../../workers/replay.js';
 import { installRuntime } from '../../workers/start.js';
 import { doubles } from '../support/doubles.js';
 import { payloadSizes, recorded, recordedNames, workflowIdOf } from './golden.js';
@@ -36,7 +37,7 @@ const terminal = (events: Record<string, unknown>[]): string =>
   String(events.at(-1)!.eventType).replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '');
 
 describe('recorded histories', function () {
-  this.timeout(60_000);
+  this.timeout(180_000); // the first use makes the bundle
 
   before(() => installRuntime(createLogger('fatal')));
 
@@ -79,6 +80,14 @@ describe('recorded histories', function () {
       const replay = Worker.runReplayHistory({ workflowBundle: { codePath } }, history, id);
       await assert.rejects(replay, { name: 'DeterminismViolationError' }, name);
     }
+  });
+
+  it('are told from those that today’s workflows cannot go on with, in one line that says why', async () => {
+    const history = await recorded('failed-run');
+    const id = workflowIdOf(history);
+    assert.equal(await misfitOf(history as never, id), undefined);
+    const changed = JSON.parse(JSON.stringify(history).replace('"prepareRun"', '"renderReport"')) as never;
+    assert.match((await misfitOf(changed, id))!, /^[^\n]*renderReport[^\n]*$/);
   });
 
   it('hold no payload over 8 KB', async () => {
