@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { createOutput } from '../../cli/output.js';
-import { Pace, progressBar, progressLine } from '../../cli/progress.js';
+import { Pace, pleaOf, progressBar, progressLine } from '../../cli/progress.js';
 import { openDisplay } from '../../cli/watch.js';
 import type { RunProgress } from '../../core/schema/run.js';
 
@@ -64,6 +64,18 @@ describe('progress of a run', () => {
       progressLine(FULL),
       'stage 3 discriminator · step 42/60 · reward -0.013 · pass 100.0 % · valid tests 100.0 % · 12346 tokens/s · validation 87.5 %',
     );
+  });
+});
+
+describe('what a run waits for', () => {
+  it('is said with the way on, and whether its step can be left out; a run that needs nobody says nothing', () => {
+    const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'gone', inStep: true };
+    const line = 'trainPolicy failed: BAD_ADAPTER: gone; try again with: npx gauntlet resume r';
+    const waiting = at(1, 'waiting');
+    assert.equal(pleaOf({ ...waiting, failure }), `${line} (--skip leaves the step out, --abort ends the run)`);
+    assert.equal(pleaOf({ ...waiting, failure: { ...failure, inStep: false } }), `${line} (--abort ends the run)`);
+    assert.equal(pleaOf(at(1, 'paused')), 'paused; go on with: npx gauntlet resume r');
+    assert.equal(pleaOf(at(1)), undefined);
   });
 });
 
