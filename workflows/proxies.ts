@@ -11,7 +11,7 @@ import type { Acts } from './acts.js';
 import { rootOf } from './failures.js';
 import { FanOut } from './fanOut.js';
 import type { ModelWorker } from './modelWorker.js';
-import { StepLeftOut } from './stage.js';
+import { StepLeftOut } from './stageInput.js';
 
 // An infrastructure fault is retried for as long as it lasts; faults of input or logic are marked non-retryable.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;

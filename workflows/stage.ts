@@ -1,79 +1,18 @@
 // One stage of the curriculum: its planned steps in order, and after every epoch an evaluation and a checkpoint. Between
 // two steps it does what a person asked for. Pure orchestration: the Temporal workflow and the in-process driver both
 // run this.
-import type { RunRef } from '../activities/types.js';
 import { add, exceeded, isAskedAt, isPaused, NOTHING_SPENT, type Request, type Spending } from '../core/control.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
-import { countSteps, endsEpoch, type PlannedStep, planStage, replan } from '../core/schedule.js';
-import type { Stage } from '../core/schema/chain.js';
+import { countSteps, endsEpoch, type PlannedStep, replan } from '../core/schedule.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { Acts } from './acts.js';
 import { closeEpoch } from './epoch.js';
-import {
-  completed,
-  type ProgressUpdate,
-  type StepOutcome,
-  type TrainingState,
-  type WrittenEvaluation,
-} from './state.js';
+import { planOf, type StageHooks, type StageInput, StepLeftOut } from './stageInput.js';
+import { completed, type StepOutcome, type WrittenEvaluation } from './state.js';
 import { discriminatorStep } from './steps/discriminatorStep.js';
 import { generatorStep } from './steps/generatorStep.js';
-
-export interface StageInput {
-  run: RunRef;
-  config: RunConfig;
-  stage: Stage;
-  state: TrainingState;
-  next: number; // index in the stage's plan of the step to do next
-  plan?: PlannedStep[]; // where it is no longer the one that the configuration gives
-  asked: number; // how many requests of the run have been done
-  stopped?: string; // why the run ends here
-  controls?: ControlMetrics[]; // of a run that was started again: what was asked of it from here on, in order
-}
-
-export interface StageHooks {
-  onProgress?(update: ProgressUpdate): void | Promise<void>;
-  /** What was asked of the run so far. */
-  requests?(): readonly Request[];
-  /** Until more than `count` things were asked. */
-  moreRequests?(count: number): Promise<void>;
-  /** See StepContext; default: yes. */
-  joined?: boolean;
-  /** See RunContext; default: yes. */
-  shortEpochs?: boolean;
-  /** Whether what a step used that was left out counts; false for a stage that went on past one that did not. */
-  countsLeftOut?(): boolean;
-  /** Whether a change of the schedule lets a closed epoch be; false for a stage that went on past one that did not. */
-  letsClosedEpochsBe?(): boolean;
-  /** Of every live change, once it holds. */
-  onConfig?(config: RunConfig): void;
-  /** The time for records, ISO 8601. */
-  now?(): string;
-  /** Asked after every step and in a pause; true ends the call early, to be continued from what it returns. */
-  endsAfter?(stepsDone: number): boolean;
-}
-
-/** A person's decision that the step at hand be left out: nothing of it is kept. */
-export class StepLeftOut extends Error {
-  constructor(readonly reason: string) {
-    super(`left out: ${reason}`);
-  }
-}
-
-/** The same activities, with what their results say they used added up as they come. */
-function metered(acts: Acts, meter: { spent: Spending }): Acts {
-  const counting = Object.entries(acts).map(([name, act]) => [
-    name,
-    async (input: never): Promise<unknown> => {
-      const result = await (act as (input: never) => Promise<Partial<Spending>>)(input);
-      const { tokens = 0, seconds = 0, executions = 0 } = result;
-      meter.spent = add(meter.spent, { tokens, seconds, executions });
-      return result;
-    },
-  ]);
-  return Object.fromEntries(counting) as Acts;
-}
+import { metered } from './steps/metered.js';
 
 const STEPS = { generator: generatorStep, discriminator: discriminatorStep };
 const WALL_CLOCK = (): string => new Date().toISOString();
@@ -82,10 +21,6 @@ const WALL_CLOCK = (): string => new Date().toISOString();
 export async function runStage(acts: Acts, input: StageInput, hooks: StageHooks = {}): Promise<StageInput> {
   return new StageRun(acts, input, hooks).run();
 }
-
-/** The steps of a stage; an early configuration or none at all is no matter. */
-export const planOf = ({ plan, config, stage }: Pick<StageInput, 'plan' | 'config' | 'stage'>): PlannedStep[] =>
-  plan ?? planStage(completed(config), stage);
 
 class StageRun {
   private at: StageInput;

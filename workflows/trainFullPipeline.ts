@@ -23,7 +23,7 @@ import { index, progressQuery, SHORT_EPOCHS, showDetails, stageProgressSignal } 
 import { ModelWorker } from './modelWorker.js';
 import { type PipelineHooks, type RunState, runPipeline } from './pipeline.js';
 import { temporalActs } from './proxies.js';
-import type { StageInput } from './stage.js';
+import type { StageInput } from './stageInput.js';
 import { completed, type ProgressUpdate } from './state.js';
 import { trainStage } from './trainStage.js';
 import { FailureSettings, Waiting } from './waiting.js';

@@ -16,7 +16,8 @@ import { controlSignal, handBackSignal } from './control.js';
 import { index, SHORT_EPOCHS, stageProgressSignal } from './messages.js';
 import { ModelWorker } from './modelWorker.js';
 import { temporalActs } from './proxies.js';
-import { planOf, runStage, type StageInput } from './stage.js';
+import { runStage } from './stage.js';
+import { planOf, type StageInput } from './stageInput.js';
 import { completed, type ProgressUpdate } from './state.js';
 import { FailureSettings, Waiting } from './waiting.js';
 

@@ -8,7 +8,7 @@ import { runMetricsSchema } from '../../core/schema/metrics.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { type PipelineHooks, runPipeline } from '../../workflows/pipeline.js';
-import { StepLeftOut } from '../../workflows/stage.js';
+import { StepLeftOut } from '../../workflows/stageInput.js';
 import type { ProgressUpdate } from '../../workflows/state.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 
