@@ -1,10 +1,10 @@
 // A live change of the configuration becomes part of the run: what is computed after it is keyed by the new one.
-import { changed } from '../core/control.js';
+import { applyConfigPatch } from '../core/liveConfig.js';
 import { runIdentity } from '../core/schema/config.js';
 import type { Scope } from './scope.js';
 import type { ReviseRunInput, ReviseRunOutput } from './types.js';
 
 export async function reviseRun({ store }: Scope, { run, config, fields }: ReviseRunInput): Promise<ReviseRunOutput> {
-  const revised = changed(config, fields);
+  const revised = applyConfigPatch(config, fields);
   return { run: { ...run, config: await store.putJson(runIdentity(revised)) }, config: revised };
 }

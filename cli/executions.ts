@@ -1,10 +1,8 @@
-// The executions of a run on the server, the run's own and those of its stages: whether one rests or tries something
-// again there, which the run itself does not know of.
+// What the server knows about a run and the run itself does not: what is paused there, and what is being retried.
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
-import { STAGES } from '../core/schema/chain.js';
 
 const UNIMPLEMENTED = 12; // gRPC
 
@@ -17,49 +15,34 @@ export async function describeExecution(client: Client, id: string): Promise<Wor
   }
 }
 
-/** A stage, or a workflow of somebody else, is asked for by mistake. @throws GauntletError BAD_INPUT */
+/** @throws GauntletError BAD_INPUT if the workflow is not a training run */
 export function checkIsRun({ workflowId: id, type }: { workflowId: string; type: string }, command: string): void {
   if (type === 'trainFullPipeline') return;
-  const run = id.replace(/\/stage-\d$/, '');
-  const hint = run === id ? '' : `: npx gauntlet ${command} ${run}`;
-  throw new GauntletError('BAD_INPUT', `'${id}' is no training run but a ${type}${hint}`);
+  throw new GauntletError('BAD_INPUT', `'${id}' is not a training run but a ${type}: npx gauntlet ${command} RUN`);
 }
 
-export const goesOn = ({ status }: WorkflowExecutionDescription): boolean =>
+export const isOpen = ({ status }: WorkflowExecutionDescription): boolean =>
   status.name === 'RUNNING' || status.name === 'PAUSED';
 
-/** The executions of a run that go on: its own and its stages'. */
-export async function openExecutions(client: Client, id: string): Promise<WorkflowExecutionDescription[]> {
-  const ids = [id, ...STAGES.map((stage) => `${id}/stage-${stage}`)];
-  const found = await Promise.all(ids.map((each) => describeExecution(client, each)));
-  return found.filter((each) => each !== undefined).filter(goesOn);
-}
-
+/** What is paused on the server, or is being retried. */
 export interface Held {
-  execution: string; // its id
-  activity?: { type: string; id: string }; // absent: the execution as a whole
-  paused: boolean; // on the server, by a person or a rule
-  attempt: number; // the one at hand, of an activity
-  failure?: string; // of the last attempt
+  activity?: { type: string; id: string }; // absent: the whole run
+  paused: boolean;
+  attempt: number; // the current one
+  failure?: string; // of the previous attempt
 }
 
-/** What of a run is paused on the server or is tried again and again. */
-export async function heldUp(client: Client, executions: readonly WorkflowExecutionDescription[]): Promise<Held[]> {
-  const { loadedDataConverter } = client.options;
-  const held: Held[] = [];
-  for (const { workflowId: execution, status, raw } of executions) {
-    if (status.name === 'PAUSED') held.push({ execution, paused: true, attempt: 1 });
-    for (const { activityId, activityType, paused, attempt, lastFailure } of raw.pendingActivities ?? []) {
-      if (!paused && (attempt ?? 1) <= 1) continue;
-      const error = await decodeOptionalFailureToOptionalError(loadedDataConverter, lastFailure);
-      held.push({
-        execution,
-        activity: { type: activityType?.name ?? '', id: activityId ?? '' },
-        paused: paused === true,
-        attempt: attempt ?? 1,
-        ...(error && { failure: lineOf(error) }),
-      });
-    }
+export async function heldActivities(client: Client, { status, raw }: WorkflowExecutionDescription): Promise<Held[]> {
+  const held: Held[] = status.name === 'PAUSED' ? [{ paused: true, attempt: 1 }] : [];
+  for (const { activityId, activityType, paused, attempt, lastFailure } of raw.pendingActivities ?? []) {
+    if (!paused && (attempt ?? 1) <= 1) continue;
+    const error = await decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, lastFailure);
+    held.push({
+      activity: { type: activityType?.name ?? '', id: activityId ?? '' },
+      paused: paused === true,
+      attempt: attempt ?? 1,
+      ...(error && { failure: lineOf(error) }),
+    });
   }
   return held;
 }
@@ -71,28 +54,25 @@ function lineOf(error: Error): string {
   return [type, line, help].filter(Boolean).join(': ');
 }
 
-/** For people, how to go on included. */
+/** One line for people. */
 export function heldText(run: string, { activity, paused, attempt, failure }: Held): string {
-  const what = activity?.type ?? 'the run';
-  if (paused) return `${what} is paused on the server; go on with: npx gauntlet resume ${run}`;
-  return `${what} is being tried again (attempt ${attempt})${failure === undefined ? '' : `: ${failure}`}`;
+  const name = activity?.type ?? 'the run';
+  if (paused) return `${name} is paused on the server; continue with: npx gauntlet resume ${run}`;
+  return `${name} is being retried (attempt ${attempt})${failure === undefined ? '' : `: ${failure}`}`;
 }
 
-/** @throws GauntletError BAD_INPUT where the server has no way to do it */
-export async function unpause(client: Client, { execution, activity }: Held): Promise<void> {
+/** @throws GauntletError BAD_INPUT if the server cannot end the pause */
+export async function unpause(client: Client, run: string, { activity }: Held): Promise<void> {
   const { namespace, identity } = client.options;
   const { workflowService } = client;
   if (activity) {
-    await workflowService.unpauseActivity({
-      ...{ namespace, identity, id: activity.id },
-      execution: { workflowId: execution },
-      resetAttempts: true,
-    });
+    const execution = { workflowId: run };
+    await workflowService.unpauseActivity({ namespace, identity, execution, id: activity.id, resetAttempts: true });
     return;
   }
-  const request = { namespace, identity, workflowId: execution, reason: 'gauntlet resume' };
+  const request = { namespace, identity, workflowId: run, reason: 'gauntlet resume' };
   await workflowService.unpauseWorkflowExecution(request).catch((error: { code?: number }) => {
     if (error.code !== UNIMPLEMENTED) throw error;
-    throw new GauntletError('BAD_INPUT', `'${execution}' is paused on a server that ends no pause by request`);
+    throw new GauntletError('BAD_INPUT', `'${run}' is paused, and this server cannot end the pause of a workflow`);
   });
 }

@@ -1,12 +1,12 @@
-// What `gauntlet resume` does with a run, by the state it is in. Nothing finished is lost: a run that is started again
-// under its id takes it from the store.
+// What `gauntlet resume` does with a run in each state. Finished work is never lost: it is in the store.
+import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { type Decision, fieldsText, type Request } from '../core/control.js';
+import type { temporal } from '@temporalio/proto';
+import type { Decision } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
-import { carriedFrom } from './carried.js';
 import { ask } from './commands/control.js';
-import { checkIsRun, describeExecution, goesOn, heldUp, openExecutions, unpause } from './executions.js';
+import { checkIsRun, describeExecution, heldActivities, isOpen, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
 import { folderOf, storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
@@ -18,150 +18,143 @@ export interface Resumed {
 }
 
 type Resuming = Pick<Session, 'client' | 'workers'> & { store: Store };
+type History = temporal.api.history.v1.IHistory;
 
-const AGAIN = 'started again under its id: finished work is taken from the store';
-const TOGETHER = 'another command has just started it again';
+const STARTED_AGAIN = 'started again from the store; finished work is not repeated';
 
 /**
- * @param decision of a run that waits; 'retry' also where it does not
+ * @param decision about the failed activity of a run that waits for one; all other runs are resumed with 'retry'
  * @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE
  */
 export async function resumeRun(session: Resuming, id: string, decision: Decision = 'retry'): Promise<Resumed> {
-  const { client, store } = session;
+  const { client } = session;
   const found = await describeExecution(client, id);
-  if (found === undefined) return fromStore(session, id, decision);
+  if (found === undefined) return resumeFromStore(session, id, decision);
   checkIsRun(found, 'resume');
-  const status = found.status.name;
-  if (status === 'RUNNING' || status === 'PAUSED') return goOn(session, id, decision);
-  if (decision !== 'retry') {
-    throw new GauntletError('BAD_INPUT', `run '${id}' is ${status.toLowerCase()}: it waits for no decision`);
-  }
+  if (isOpen(found)) return resumeOpen(session, id, decision);
+  const status = found.status.name.toLowerCase().replaceAll('_', ' ');
+  if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' is ${status}: it needs no decision`);
   const joined = { handle: client.workflow.getHandle(id), how: 'finished' } as const;
-  if (status === 'COMPLETED') return { joined, said: 'had finished; nothing to do' };
-  const restarted = await again(client, store, id);
-  return { ...restarted, said: `was ${status.toLowerCase().replaceAll('_', ' ')}: ${restarted.said}` };
+  if (status === 'completed') return { joined, said: 'has finished; nothing to do' };
+  const { said, ...resumed } = await resumeClosed(client, id, found.runId);
+  return { ...resumed, said: `was ${status}: ${said}` };
 }
 
-/** One that ended longer ago than the server keeps histories, or that another server had. */
-async function fromStore({ client, store }: Resuming, id: string, decision: Decision): Promise<Resumed> {
+/** A run that the server has forgotten, or that ran on another server. */
+async function resumeFromStore({ client, store }: Resuming, id: string, decision: Decision): Promise<Resumed> {
   const stored = await storedRun(store, id);
   if (stored === undefined) {
-    const where = `on this server, nor in ${folderOf(store)}`;
-    throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list them with: npx gauntlet status`);
+    const places = `on this server or in ${folderOf(store)}`;
+    throw new GauntletError('NOT_FOUND', `no run '${id}' ${places}; list runs with: npx gauntlet status`);
   }
-  const forgotten = 'the server no longer knows it';
   if (decision !== 'retry') {
-    throw new GauntletError('BAD_INPUT', `run '${id}' waits for no decision: ${forgotten}`);
+    throw new GauntletError('BAD_INPUT', `run '${id}' needs no decision: the server does not know it any more`);
   }
   const { steps, input, result } = stored;
   if (result !== undefined) {
     const joined = { handle: client.workflow.getHandle(id), how: 'finished', result } as const;
-    return { joined, said: `had finished; nothing to do (${forgotten})` };
+    return { joined, said: 'has finished; nothing to do' };
   }
   if (input === undefined) {
-    const way = `start it with its configuration again: npx gauntlet train --id ${id}`;
-    throw new GauntletError(
-      'NOT_FOUND',
-      `run '${id}': ${forgotten}, and the store has not what it was started with; ${way}`,
-    );
+    const hint = `start it with its configuration: npx gauntlet train --id ${id}`;
+    throw new GauntletError('NOT_FOUND', `run '${id}' was never prepared, so the store does not have its input; ${hint}`);
   }
   const joined = await startOrJoin(client, id, input);
-  return { joined, said: `goes on: ${forgotten}; started again from the store: ${steps} steps already done` };
+  return { joined, said: `is not on this server: ${STARTED_AGAIN} (${steps} steps done)` };
 }
 
-async function goOn(session: Resuming, id: string, decision: Decision): Promise<Resumed> {
-  const { client, store } = session;
+async function resumeOpen(session: Resuming, id: string, decision: Decision): Promise<Resumed> {
+  const { client } = session;
   const handle = client.workflow.getHandle(id);
   const joined = { handle, how: 'joined' } as const;
-  const rested = (await heldUp(client, await openExecutions(client, id))).filter(({ paused }) => paused);
-  for (const held of rested) await unpause(client, held);
-  const names = [...new Set(rested.map(({ activity }) => activity?.type ?? 'the run'))].join(', ');
+  const paused = (await heldActivities(client, await handle.describe())).filter((held) => held.paused);
+  for (const held of paused) await unpause(client, id, held);
   if (session.workers === undefined && !(await hasPollers(client))) {
     if (decision !== 'retry') {
-      throw new GauntletError('SERVER_UNAVAILABLE', 'no worker serves runs, so none can hear of it: npx gauntlet up');
+      throw new GauntletError('SERVER_UNAVAILABLE', 'no worker serves runs, so none can answer: npx gauntlet up');
     }
-    return { joined, said: 'goes on where it was as soon as a worker serves it' };
+    return { joined, said: 'continues as soon as a worker serves it' };
   }
-  for (const { workflowId: execution } of await openExecutions(client, id)) {
-    const stuck = await stuckOn(client, execution);
-    if (stuck === undefined) continue;
-    if (decision === 'skip') {
-      throw new GauntletError('BAD_INPUT', `run '${id}' hears of nothing (${stuck}): resume it without --skip first`);
-    }
-    await terminate(client, id, `gauntlet resume: ${stuck}`);
-    if (decision === 'abort') {
-      await endStages(client, id);
-      return { joined, said: `ends: ${stuck}` };
-    }
-    const restarted = await again(client, store, id);
-    return { ...restarted, said: `could not go on (${stuck}): terminated and ${restarted.said}` };
-  }
+  const mismatch = (await failsTasks(client, id)) ? await historyMismatch(await handle.fetchHistory(), id) : undefined;
+  if (mismatch !== undefined) return replaceStuck(client, id, decision, mismatch);
   const progress = await queryProgress(handle);
   if (progress?.state === 'waiting') {
     const { activity } = progress.failure!;
     await ask(handle, { name: 'decide', decision });
-    const done = { retry: `tries ${activity} again`, skip: `leaves out the step of ${activity}`, abort: 'ends' };
+    const done = { retry: `runs ${activity} again`, skip: `skips the step of ${activity}`, abort: 'ends' };
     return { joined, said: done[decision] };
   }
-  if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' waits for no decision`);
-  if (progress?.state !== 'paused') {
-    return { joined, said: names === '' ? 'goes on where it was' : `goes on: ${names} had been paused on the server` };
+  if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' needs no decision`);
+  if (progress?.state === 'paused') {
+    await ask(handle, { name: 'resume' });
+    return { joined, said: 'continues after its pause' };
   }
-  await ask(handle, { name: 'resume' });
-  return { joined, said: 'goes on after its pause' };
+  const names = [...new Set(paused.map(({ activity }) => activity?.type ?? 'the run'))].join(', ');
+  return { joined, said: names === '' ? 'is running' : `continues: ${names} was paused on the server` };
 }
 
-/** With its own input, and what it had accepted and not come to; what it did before is in the store. */
-async function again(client: Client, store: Store, id: string): Promise<Resumed> {
+/** A running execution that the current workflow code cannot replay never makes progress. */
+async function replaceStuck(client: Client, id: string, decision: Decision, mismatch: string): Promise<Resumed> {
+  if (decision === 'skip') {
+    throw new GauntletError('BAD_INPUT', `run '${id}' cannot process requests (${mismatch}): resume it without --skip`);
+  }
+  const handle = client.workflow.getHandle(id);
   const input = await inputOf(client, id);
-  if (!(await endStages(client, id))) return { joined: await startOrJoin(client, id, input), said: TOGETHER };
-  const carried = await carriedFrom(client, store, id);
-  const joined = await startOrJoin(client, id, input, carried);
-  if (joined.how !== 'restarted') return { joined, said: TOGETHER };
-  return { joined, said: carried.length === 0 ? AGAIN : `${AGAIN}; ${carriedText(carried)}` };
-}
-
-function carriedText(carried: readonly Request[]): string {
-  const what = carried.map((request) =>
-    request.kind === 'change' ? `set ${fieldsText(request.fields)}` : request.kind,
-  );
-  return `what it had accepted and not come to follows after step ${carried[0]!.after}: ${what.join(', ')}`;
-}
-
-/**
- * A stage that outlives its run was asked to end; one that cannot go on does not hear of it. False where the run goes on:
- * its stages are its own.
- */
-async function endStages(client: Client, id: string): Promise<boolean> {
-  const stages = (await openExecutions(client, id)).filter(({ workflowId }) => workflowId !== id);
-  const run = await describeExecution(client, id); // after its stages: a new run is there before any stage of it
-  if (run !== undefined && goesOn(run)) return false;
-  for (const { workflowId: stage, runId } of stages)
-    await terminate(client, stage, `gauntlet resume: run '${id}' ended and is started again`, runId);
-  return true;
-}
-
-async function terminate(client: Client, id: string, reason: string, runId?: string): Promise<void> {
-  try {
-    await client.workflow.getHandle(id, runId).terminate(reason);
-  } catch (error) {
+  await handle.terminate(`gauntlet resume: ${mismatch}`).catch((error: unknown) => {
     if (!(error instanceof WorkflowNotFoundError)) throw error; // it has just ended
-  }
+  });
+  if (decision === 'abort') return { joined: { handle, how: 'joined' }, said: `ends: ${mismatch}` };
+  const joined = await startOrJoin(client, id, input);
+  return { joined, said: `could not continue (${mismatch}): ${STARTED_AGAIN}` };
 }
 
 /**
- * Why an execution does not go on, where it is one that today's workflows cannot replay: a worker has said so, and these
- * workflows say so too. (Where they do not, that worker is the stale one.)
+ * Resets the latest execution to the work that did not end well. The new execution keeps everything before it, with all
+ * requests. If the history does not fit the current code, the run is started again and fast-forwards through the store.
  */
-async function stuckOn(client: Client, id: string): Promise<string | undefined> {
-  if (!(await fails(client, id))) return undefined;
-  const { misfitOf } = await import('../workers/replay.js');
-  const misfit = await misfitOf(await client.workflow.getHandle(id).fetchHistory(), id);
-  return misfit && `the history of '${id}' is of other code: ${misfit}`;
+async function resumeClosed(client: Client, id: string, runId: string): Promise<Resumed> {
+  const history = await client.workflow.getHandle(id, runId).fetchHistory();
+  const point = (await historyMismatch(history, id)) === undefined ? resetPoint(history) : undefined;
+  if (point === undefined) {
+    return { joined: await startOrJoin(client, id, await inputOf(client, id)), said: STARTED_AGAIN };
+  }
+  await client.workflowService.resetWorkflowExecution({
+    namespace: client.options.namespace,
+    workflowExecution: { workflowId: id, runId },
+    workflowTaskFinishEventId: point,
+    reason: 'gauntlet resume',
+    requestId: `gauntlet-resume-${runId}`, // a second command at the same time resets nothing
+    identity: `gauntlet resume ${randomUUID()}`,
+  });
+  return { joined: { handle: client.workflow.getHandle(id), how: 'restarted' }, said: 'continues where it ended' };
 }
 
-/** A task of its that failed before, or that fails when it is asked something. */
-async function fails(client: Client, id: string): Promise<boolean> {
+/**
+ * The workflow task to do again: the one that scheduled the activity that failed the run, the last one before a
+ * cancellation, or the last one. Undefined if there is none.
+ */
+export function resetPoint({ events }: History): number | undefined {
+  const all = events ?? [];
+  let cause = all.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
+  while (cause && !cause.activityFailureInfo) cause = cause.cause;
+  const scheduledId = Number(cause?.activityFailureInfo?.scheduledEventId);
+  const scheduled = all.find(({ eventId }) => Number(eventId) === scheduledId)?.activityTaskScheduledEventAttributes;
+  if (scheduled) return Number(scheduled.workflowTaskCompletedEventId);
+  const cancelled = all.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
+  const before = cancelled === -1 ? all : all.slice(0, cancelled);
+  const completed = before.findLast((event) => event.workflowTaskCompletedEventAttributes);
+  return completed && Number(completed.eventId);
+}
+
+/** Why the current workflow code cannot replay a history; undefined if it can. */
+async function historyMismatch(history: History, id: string): Promise<string | undefined> {
+  const { replayError } = await import('../workers/replay.js');
+  const error = await replayError(history, id);
+  return error && `its history does not match this version: ${error}`;
+}
+
+/** True if a workflow task of the run failed before, or fails when the run is asked something. */
+async function failsTasks(client: Client, id: string): Promise<boolean> {
   const handle = client.workflow.getHandle(id);
   const { raw } = await handle.describe();
   if ((raw.pendingWorkflowTask?.attempt ?? 1) > 1) return true;

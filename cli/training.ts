@@ -8,7 +8,6 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { CARRY, type Request } from '../core/control.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
@@ -31,15 +30,13 @@ export interface Joined {
 }
 
 /**
- * How a run with this id goes on, whatever state it is in. Finished work is memoised, so a restart fast-forwards.
- * @param carried what was asked of it before and is still to be done
+ * Starts a run, or joins the run with this id. Finished work is memoised, so a run that is started again fast-forwards.
  * @throws GauntletError RUN_EXISTS where the id belongs to a run with another configuration
  */
 export async function startOrJoin(
   client: Client,
   id: string,
   input: RunConfigInput | undefined,
-  carried: readonly Request[] = [],
 ): Promise<Joined> {
   const status = await statusOf(client, id);
   const handle = (): TrainingHandle => client.workflow.getHandle<typeof trainFullPipeline>(id);
@@ -52,10 +49,10 @@ export async function startOrJoin(
     return { handle: handle(), how: status === 'COMPLETED' ? 'finished' : 'joined' };
   }
   try {
-    await startTraining(client, id, input, carried);
+    await startTraining(client, id, input);
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    return startOrJoin(client, id, input, carried); // somebody else has started it meanwhile
+    return startOrJoin(client, id, input); // another command has just started it
   }
   return { handle: handle(), how: status === undefined ? 'started' : 'restarted' };
 }
@@ -69,28 +66,15 @@ export function differingFields(a: unknown, b: unknown): string[] {
   return Object.keys(left).filter((key) => canonicalJson(left[key]) !== canonicalJson(right[key]));
 }
 
-async function startTraining(
-  client: Client,
-  id: string,
-  input: RunConfigInput | undefined,
-  carried: readonly Request[],
-): Promise<void> {
+async function startTraining(client: Client, id: string, input: RunConfigInput | undefined): Promise<void> {
   const args: [RunConfigInput?] = input === undefined ? [] : [input];
-  const options = {
+  await client.workflow.start<typeof trainFullPipeline>('trainFullPipeline', {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowId: id,
     args,
     workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
     staticSummary: `gauntlet training (${input?.preset ?? 'tiny'})`,
-  };
-  if (carried.length === 0) await client.workflow.start<typeof trainFullPipeline>('trainFullPipeline', options);
-  else {
-    const signal = { signal: CARRY, signalArgs: [[...carried]] as [Request[]] };
-    await client.workflow.signalWithStart<typeof trainFullPipeline, [Request[]]>('trainFullPipeline', {
-      ...options,
-      ...signal,
-    });
-  }
+  });
 }
 
 /** The input a run was started with, from its history. */

@@ -1,5 +1,5 @@
 // The parts of the page about the run as a whole: what was reached, how it got there, and from what it was made.
-import { fieldsText } from '../core/control.js';
+import { fieldsText } from '../core/liveConfig.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import { bestName, ppoCharts, rewardChart, solvedChart, testsChart } from './curves.js';
 import type { ReportData } from './data.js';

@@ -1,5 +1,4 @@
-// Whether today's workflows can go on with an execution: its history is replayed against them, as a worker would.
-
+// Replays the history of an execution with the current workflow code, as a worker does.
 import type { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
@@ -10,8 +9,8 @@ import { installRuntime } from './start.js';
 
 type History = temporal.api.history.v1.IHistory;
 
-/** The first line of why not; undefined where they can. */
-export async function misfitOf(history: History, workflowId: string): Promise<string | undefined> {
+/** The first line of the determinism error; undefined if the history replays. */
+export async function replayError(history: History, workflowId: string): Promise<string | undefined> {
   installRuntime(createLogger('fatal'));
   const options = { workflowBundle: { codePath: await workflowBundle() }, dataConverter: dataConverter(process.env) };
   try {

@@ -1,32 +1,50 @@
-// A workflow that fails says why in its own first line, not three causes down.
-import { ApplicationFailure, isCancellation, TemporalFailure } from '@temporalio/workflow';
+// Failures of activities: what a person reads about them, and what a person can decide.
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  isCancellation,
+  TemporalFailure,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type { RunFailure } from '../core/schema/run.js';
 
-/** The failure at the root of an activity's or a child's failure. */
-function causeOf(error: unknown): unknown {
+/** A person decided to skip the current step: nothing that it computed is kept. */
+export class StepSkipped extends Error {
+  constructor(readonly reason: string) {
+    super(`step skipped: ${reason}`);
+  }
+}
+
+/** Options of one call of an activity. Activities that are called without Temporal ignore them. */
+export interface CallOptions {
+  isSkippable?: boolean; // the call belongs to a step, which can be skipped
+}
+
+/** The failure at the root of an activity failure. */
+function rootCause(error: unknown): unknown {
   let root = error;
   while (root instanceof TemporalFailure && !(root instanceof ApplicationFailure) && root.cause) root = root.cause;
   return root;
 }
 
-/** Its code and its one line. */
-export function rootOf(error: unknown): { type: string; message: string } {
-  const root = causeOf(error);
-  if (root instanceof ApplicationFailure) return { type: root.type ?? 'Error', message: root.message };
-  return {
-    type: root instanceof Error ? root.name : 'Error',
-    message: root instanceof Error ? root.message : String(root),
-  };
+/** What failed, with the code and the message of the root cause. */
+export function describeFailure(error: unknown, inStep = false): RunFailure {
+  const activity = error instanceof ActivityFailure ? error.activityType : 'workflow';
+  const root = rootCause(error) as Error;
+  const code = root instanceof ApplicationFailure ? root.type : root.name;
+  return { activity, code: code ?? 'Error', message: root.message, inStep };
 }
 
-/** The coded failure at the root as the workflow's own; else the error itself. */
-export function plainFailure(error: unknown): unknown {
-  if (isCancellation(error)) return error;
-  const root = causeOf(error);
-  if (root === error || !(root instanceof ApplicationFailure)) return error;
-  return ApplicationFailure.create({
-    message: root.message,
-    type: root.type ?? undefined,
-    nonRetryable: true,
-    cause: error as Error,
-  });
+/** Makes the root cause the failure of the workflow itself, so that the first line of the failure says what went wrong. */
+export function unwrapFailure(error: unknown): unknown {
+  const root = rootCause(error);
+  if (isCancellation(error) || root === error || !(root instanceof ApplicationFailure)) return error;
+  const { message, type } = root;
+  return ApplicationFailure.create({ message, type: type ?? undefined, nonRetryable: true, cause: error as Error });
 }
+
+/** True if no worker took the activity from its task queue in time. */
+export const isScheduleToStartTimeout = (error: unknown): boolean =>
+  error instanceof ActivityFailure &&
+  error.cause instanceof TimeoutFailure &&
+  error.cause.timeoutType === 'SCHEDULE_TO_START';

@@ -1,4 +1,3 @@
 // The workflows that an orchestrator serves.
 export { solveProblems } from './solveProblems.js';
 export { trainFullPipeline } from './trainFullPipeline.js';
-export { trainStage } from './trainStage.js';

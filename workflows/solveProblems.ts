@@ -1,15 +1,38 @@
-// Solves problems with the base model or a checkpoint: the stage chain, optionally tests for every stage, and verdicts.
+// Solves problems with the base model or a checkpoint: the stage chain, optionally tests for each stage, and verdicts.
 import type { SolveProblemsInput } from '../activities/types.js';
-import { plainFailure } from './failures.js';
-import { temporalActs } from './proxies.js';
-import { type SolveProblemsResult, solve } from './steps/solving.js';
+import { STAGES } from '../core/schema/chain.js';
+import { createActivityProxies } from './activities.js';
+import { unwrapFailure } from './failures.js';
+import type { TrainingActivities } from './runState.js';
 
-export { type SolveProblemsResult, solve };
+export interface SolveProblemsResult {
+  solved: number; // problems with a sample that passes all its tests
+  problems: number;
+  solutions: string; // digest of Solution[]: programs and how many tests they pass
+  chains: string; // digest of Chain[]
+  verdicts: string; // digest of SuiteVerdicts[]
+  views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
+  tests?: string; // digest of TestBatch
+}
 
 export async function solveProblems(input: SolveProblemsInput = {}): Promise<SolveProblemsResult> {
   try {
-    return await solve(temporalActs(), input);
+    return await solve(createActivityProxies(), input);
   } catch (error) {
-    throw plainFailure(error);
+    throw unwrapFailure(error);
   }
+}
+
+export async function solve(activities: TrainingActivities, input: SolveProblemsInput): Promise<SolveProblemsResult> {
+  const { run, stages = [...STAGES], generator, discriminator } = await activities.prepareSolving(input);
+  const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
+  const { chains } = await activities.generateChains({ run, batch, stages, adapter: generator.adapter });
+  const targets = { kind: 'all-stages', chains } as const;
+  const written = input.tests
+    ? await activities.generateTests({ run, targets, samples: 1, adapter: discriminator.adapter })
+    : undefined;
+  const tests = written && { tests: written.tests };
+  const { verdicts } = await activities.executeSuite({ run, per: 'problem', suite: 'baseline', chains, ...tests });
+  const { solutions, views, solved, problems } = await activities.collectSolutions({ run, chains, verdicts, ...tests });
+  return { solved, problems, solutions, views, chains, verdicts, ...tests };
 }

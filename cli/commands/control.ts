@@ -3,8 +3,9 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Command } from 'commander';
-import { checkChange, type Decision } from '../../core/control.js';
+import type { Decision } from '../../core/control.js';
 import { GauntletError } from '../../core/errors.js';
+import { applyConfigPatch } from '../../core/liveConfig.js';
 import { resolveConfig } from '../../core/presets.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { parseAssignments } from '../config.js';
@@ -105,7 +106,7 @@ export function addControl(program: Command): void {
     .argument('<field=value...>', 'what may change is listed in docs/configuration.md')
     .action((id: string, assignments: string[], flags: Flags) => {
       const fields = parseAssignments(assignments, '');
-      checkChange(resolveConfig(), fields); // a live field is good or bad whatever the others are, with no worker to say so
+      applyConfigPatch(resolveConfig(), fields); // reports a bad field even if no worker is running
       return tell(id, { name: 'change', fields }, flags);
     });
 }

@@ -5,7 +5,7 @@ import { GauntletError } from '../../core/errors.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import { openFileStore } from '../../store/fileStore.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
-import { checkIsRun, describeExecution, type Held, heldText, heldUp, openExecutions } from '../executions.js';
+import { checkIsRun, describeExecution, type Held, heldActivities, heldText } from '../executions.js';
 import { createOutput, describeError, tableText } from '../output.js';
 import { pleaOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
@@ -99,7 +99,7 @@ async function standingOf(client: Client, handle: TrainingHandle, status: string
   const id = handle.workflowId;
   const standing: Standing = { id, status };
   if (status === 'RUNNING' || status === 'PAUSED') {
-    const held = await heldUp(client, await openExecutions(client, id));
+    const held = await heldActivities(client, await handle.describe());
     const served = status === 'RUNNING' && (await hasPollers(client)); // or the query would wait for its time to be up
     const progress = served ? await queryProgress(handle) : undefined;
     return { ...standing, ...(held.length > 0 && { held }), ...(progress && { progress }) };

@@ -1,0 +1,31 @@
+// What a run has used, and the budgets that limit it.
+import type { RunConfig } from './schema/config.js';
+
+export interface Usage {
+  tokens: number; // sampled
+  seconds: number; // of activities
+  executions: number; // programs run in the sandbox
+}
+
+export const NO_USAGE: Usage = { tokens: 0, seconds: 0, executions: 0 };
+
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  tokens: a.tokens + b.tokens,
+  seconds: a.seconds + b.seconds,
+  executions: a.executions + b.executions,
+});
+
+/**
+ * The budget that the next step would exceed; undefined if none. A run ends before such a step, not after it.
+ * @param next usage of the previous step of the same role
+ */
+export function exhaustedBudget(budget: RunConfig['budget'], used: Usage, next: Usage): string | undefined {
+  const after = addUsage(used, next);
+  for (const kind of ['tokens', 'seconds', 'executions'] as const) {
+    const limit = budget[kind];
+    if (limit !== null && (after[kind] > limit || used[kind] >= limit)) {
+      return `the budget of ${limit} ${kind} (${Math.round(used[kind])} used)`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,72 @@
+// Changes to the configuration of a running run. A change becomes part of the configuration and of the memo keys of
+// everything computed after it. A change of a budget or of `failure` changes no result.
+import { GauntletError } from './errors.js';
+import { isTooDeep } from './nesting.js';
+import { merged, resolveConfig } from './presets.js';
+import type { RunConfig } from './schema/config.js';
+import type { ControlMetrics } from './schema/metrics.js';
+
+/** Fields that can change while a run is running, including all fields below them. */
+export const LIVE_FIELDS = [
+  'ppo',
+  'reward',
+  'advantage',
+  'credit',
+  'batch',
+  'testsPerTurn',
+  'sampling.temperature',
+  'schedule.discriminatorSteps',
+  'schedule.generatorSteps',
+  'schedule.alternatingSteps',
+  'budget',
+  'failure',
+] as const;
+
+/** Maximum length of a change as JSON. The workflow carries all changes that are pending. */
+const MAX_CHANGE_LENGTH = 8_192;
+
+/**
+ * The configuration after a change of nested fields, e.g. `{ppo: {learningRate: 0.001}}`.
+ * @throws GauntletError BAD_CONFIG naming the field that cannot change or has a bad value
+ */
+export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig {
+  if (!isObject(fields)) {
+    throw new GauntletError('BAD_CONFIG', 'a change is an object of fields, e.g. {"ppo": {"learningRate": 0.001}}');
+  }
+  if (isTooDeep(fields) || JSON.stringify(fields).length > MAX_CHANGE_LENGTH) {
+    throw new GauntletError('BAD_CONFIG', `a change can have at most ${MAX_CHANGE_LENGTH} characters of JSON`);
+  }
+  const paths = leafPaths(fields);
+  if (paths.length === 0) throw new GauntletError('BAD_CONFIG', 'the change names no field, e.g. ppo.learningRate');
+  const isLive = (path: string) => LIVE_FIELDS.some((live) => path === live || path.startsWith(`${live}.`));
+  const fixed = paths.find((path) => !isLive(path) || path.split('.').includes('__proto__'));
+  if (fixed !== undefined) {
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `${fixed}: cannot change during a run; these fields can: ${LIVE_FIELDS.join(', ')} (or fork the run)`,
+    );
+  }
+  return resolveConfig({ ...merged(config, fields), preset: config.preset });
+}
+
+/** The configuration after the changes among the given records. */
+export const withRecordedChanges = (config: RunConfig, records: readonly ControlMetrics[] = []): RunConfig =>
+  records.reduce((now, { action, fields }) => (action === 'change' ? applyConfigPatch(now, fields) : now), config);
+
+/** 'a.b' for each value that is not an object of fields. */
+const leafPaths = (fields: Record<string, unknown>): string[] => leaves(fields).map(([path]) => path);
+
+function leaves(fields: Record<string, unknown>, prefix = ''): [path: string, value: unknown][] {
+  return Object.entries(fields).flatMap(([key, value]): [string, unknown][] =>
+    isObject(value) ? leaves(value, `${prefix}${key}.`) : [[`${prefix}${key}`, value]],
+  );
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Changed fields as people write them: 'a.b=1 c=2'. */
+export const fieldsText = (fields: Record<string, unknown>): string =>
+  leaves(fields)
+    .map(([path, value]) => `${path}=${JSON.stringify(value)}`)
+    .join(' ');

@@ -1,0 +1,39 @@
+// Everything after the last step: the best checkpoint is evaluated on the test split, one chain is shown, and the report
+// is rendered.
+import type { EvaluationRates, RunResult } from '../core/schema/run.js';
+import { evaluate } from './evaluation.js';
+import type { RunContext, RunState } from './runState.js';
+import { solve } from './solveProblems.js';
+
+export async function finishRun(context: RunContext, state: RunState): Promise<RunResult> {
+  const { activities, hooks } = context;
+  hooks.onProgress?.({ state: 'evaluating' });
+  const { run, config, step, best, stopped } = state;
+  const { verdict } = await evaluate(context, state, {
+    target: { split: 'test', step, checkpoint: best.name },
+    policy: best.policy,
+    greedy: true,
+  });
+  const { rates } = await verdict;
+  const result: RunResult = {
+    runId: run.runId,
+    seed: config.seed,
+    before: state.before,
+    after: rates as EvaluationRates,
+    trainingSeconds: state.seconds,
+    digests: { generator: best.policy.generator.adapter, discriminator: best.policy.discriminator.adapter },
+    best: best.name,
+    ...(stopped === undefined ? {} : { stopped }),
+  };
+  const { views } = await solve(activities, {
+    source: config.problems,
+    split: 'test',
+    limit: 1,
+    temperature: config.evaluation.temperature,
+    tests: config.discriminator.enabled,
+    checkpoint: { runId: run.runId, name: best.name },
+  });
+  const { path } = await activities.renderReport({ runId: run.runId, result, example: views });
+  hooks.onProgress?.({ state: 'completed' });
+  return path === undefined ? result : { ...result, report: path };
+}

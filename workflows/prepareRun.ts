@@ -1,0 +1,49 @@
+// Everything before the first step: the configuration, the health gate, and the evaluation of the base model.
+import { NO_USAGE } from '../core/budget.js';
+import { checkpointName } from '../core/schema/checkpoint.js';
+import type { EvaluationRates } from '../core/schema/run.js';
+import { closeEpoch, evaluate, settleEvaluation } from './evaluation.js';
+import type { RunContext, RunState } from './runState.js';
+
+export async function prepareRun(context: RunContext, runId: string, input: unknown): Promise<RunState> {
+  const { activities, hooks } = context;
+  const prepared = await activities.prepareRun({ runId, input });
+  const { config, origin, controls = [] } = prepared;
+  let state: RunState = {
+    run: prepared.run,
+    config,
+    stage: (origin?.stage ?? 0) as RunState['stage'],
+    next: origin?.next ?? 0,
+    plan: origin?.plan,
+    policy: prepared.state,
+    memory: prepared.memory,
+    step: origin?.step ?? 0,
+    seconds: 0,
+    used: NO_USAGE,
+    latestUsage: {},
+    best: { name: checkpointName(0, 0), score: Number.NEGATIVE_INFINITY, policy: prepared.state },
+    validation: {},
+    before: {} as EvaluationRates, // measured below
+    baseChains: { test: '' },
+    records: (controls.at(-1)?.index ?? -1) + 1,
+    replay: controls,
+    searchAttributes: prepared.searchAttributes,
+  };
+  hooks.onConfig?.(state);
+  // The shipped problems were generated together with their references; the health gate would find nothing.
+  if (config.problems !== 'tiny') {
+    const { problems } = await activities.quarantineProblems({ run: state.run });
+    state = { ...state, run: { ...state.run, problems } };
+  }
+  hooks.onProgress?.({ state: 'evaluating' });
+  const { chains, verdict } = await evaluate(context, state, {
+    target: { split: 'test', step: 0, checkpoint: 'base' },
+    greedy: true,
+  });
+  const { rates } = await verdict;
+  state = { ...state, before: rates as EvaluationRates, baseChains: { test: chains } };
+  state = await closeEpoch(context, state, { stage: 0, epoch: 0, next: 0, isBase: origin === undefined });
+  state = await settleEvaluation(context, state);
+  hooks.onProgress?.({ state: 'training' });
+  return state;
+}
