@@ -86,7 +86,6 @@ function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof
   };
 }
 
-/** Of a run that began with an earlier version too: a field that was not there yet has its default. */
 const configOf = lastRead(async (store, digest) => runConfigSchema.parse(await store.getJson(digest)));
 
 export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>

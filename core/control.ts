@@ -78,11 +78,11 @@ export const isPaused = (requests: readonly Request[]): boolean =>
 /** The signal that brings a run what an earlier execution of it was asked and had not come to. */
 export const CARRY = 'carry';
 
-/** Whether a record is of what was asked before this very step. Records of earlier versions know the count of steps only. */
+/** Whether a record is of what was asked before this very step. */
 export const isAskedAt = (
   { step, stage, next }: ControlMetrics,
   at: { stage: number; next: number; step: number },
-): boolean => step === at.step && (stage ?? at.stage) === at.stage && (next ?? at.next) === at.next;
+): boolean => step === at.step && stage === at.stage && next === at.next;
 
 /** The configuration as a run left it that is started again. */
 export const changedBefore = (config: RunConfig, controls: readonly ControlMetrics[] = []): RunConfig =>

@@ -1,5 +1,5 @@
 // The activities as workflows see them: a type. A test or a benchmark gives the same functions without Temporal.
 import type { Activities } from '../activities/index.js';
 
-export type Acts = Omit<Activities, 'generateReasoning' | 'scoreOldPolicy' | 'updatePolicy'>;
+export type Acts = Activities;
 export type { RunRef } from '../activities/types.js';

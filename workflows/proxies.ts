@@ -1,6 +1,6 @@
 // The activities over Temporal: which queue serves which, how long an attempt may take, and what the history says of it.
 import { type ActivityInterfaceFor, type ActivityOptions, isCancellation, proxyActivities } from '@temporalio/workflow';
-import type { JudgeEvaluationInput } from '../activities/evaluation.js';
+import type { JudgeEvaluationInput } from '../activities/compositeActivities.js';
 import type { ChainBatch, Position, TestTargets } from '../activities/types.js';
 import type { Decision } from '../core/control.js';
 import { TASK_QUEUES } from '../core/queues.js';
@@ -45,10 +45,7 @@ const OPTIONS: Record<keyof Acts, ActivityOptions> = {
   executeSuite: sandbox,
   judgeEvaluation: sandbox,
   selectChains: sandbox,
-  computeRewards: cpu,
-  summariseEvaluation: cpu,
   recordMetrics: cpu,
-  commitCheckpoint: cpu,
   collectSolutions: cpu,
   renderReport: cpu,
 };

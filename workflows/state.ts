@@ -1,5 +1,5 @@
 // What a run carries from step to step: digests and figures, small enough for any workflow input.
-import type { GenerateEvaluationOutput } from '../activities/evaluation.js';
+import type { GenerateEvaluationOutput } from '../activities/compositeActivities.js';
 import type { PolicyState, Position, RunRef, Timed } from '../activities/types.js';
 import type { Spending } from '../core/control.js';
 import { type Role, STAGES } from '../core/schema/chain.js';

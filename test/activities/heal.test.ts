@@ -3,6 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HEAL_WITHIN_SECONDS, type Producers } from '../../activities/heal.js';
 import { type Activities, createActivities } from '../../activities/index.js';
+import { createLeafActivities } from '../../activities/leafActivities.js';
 import { memoised } from '../../activities/memoise.js';
 import type { Scope } from '../../activities/scope.js';
 import type { RunRef } from '../../activities/types.js';
@@ -94,7 +95,7 @@ describe('a run whose artifacts are damaged under it', function () {
   });
 
   it('an activity makes its lost input anew with the inputs of then, and the store is whole again', async () => {
-    const acts = createActivities(world.deps);
+    const acts = createLeafActivities(world.deps);
     const { run, state, memory } = await acts.prepareRun({ runId: 'run', input: TINIEST_RUN });
     const position = { stage: 5, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
     const batch = { kind: 'train', role: 'generator', position } as const;

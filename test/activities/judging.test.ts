@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { Cell, ChainList, Memory, TestBatch, TestTarget } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import type { Position, PrepareRunOutput } from '../../activities/types.js';
 import type { Chain, Stage } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
@@ -40,12 +40,12 @@ function testTurn(text: string, sample = 0, stage: Stage = 5) {
 
 describe('judging', () => {
   let world: Doubles;
-  let acts: Activities;
+  let acts: LeafActivities;
   let prepared: PrepareRunOutput;
 
   beforeEach(async () => {
     world = await doubles();
-    acts = createActivities(world.deps);
+    acts = createLeafActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));

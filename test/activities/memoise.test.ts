@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { toFailure } from '../../activities/failures.js';
-import { createActivities } from '../../activities/index.js';
+import { createLeafActivities } from '../../activities/leafActivities.js';
 import { memoised } from '../../activities/memoise.js';
 import type { RunRef } from '../../activities/types.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
@@ -93,7 +93,7 @@ describe('a memoised activity', () => {
   });
 
   it('gives the digests that its version stands for', async () => {
-    const acts = createActivities(world.deps);
+    const acts = createLeafActivities(world.deps);
     const { run, state, memory } = await acts.prepareRun({ runId: 'golden', input: SMALL_RUN });
     const position = { stage: 1, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
     const batch = { kind: 'train', role: 'generator', position } as const;

@@ -207,11 +207,8 @@ describe('the pipeline in process', () => {
     };
     const prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
     const position = { stage: 1, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
-    let chains: string | undefined;
-    for (const stage of [1, 2, 3, 4, 5] as const) {
-      const batch = { kind: 'train', role: 'generator', position } as const;
-      chains = (await acts.generateReasoning({ run: prepared.run, batch, stage, chains })).chains;
-    }
+    const batch = { kind: 'train', role: 'generator', position } as const;
+    const { chains } = await acts.generateChains({ run: prepared.run, batch, stages: [1, 2, 3, 4, 5] });
     await acts.executeSuite({ run: prepared.run, per: 'problem', suite: 'baseline', chains });
     assert.ok(!seen.includes(hidden));
   });

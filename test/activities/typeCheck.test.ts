@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { Cell, TestBatch } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import type { Position, RunRef } from '../../activities/types.js';
 import { GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
 import type { Chain } from '../../core/schema/chain.js';
-import { runIdentity } from '../../core/schema/config.js';
 import { readRun } from '../../store/runs.js';
 import { type Doubles, doubles, FakeSandbox, SMALL_RUN } from '../support/doubles.js';
 
@@ -27,10 +25,10 @@ const chain = (sample: number, code: string): Chain => ({
 
 describe('the type check of a run', () => {
   let world: Doubles;
-  let acts: Activities;
+  let acts: LeafActivities;
   beforeEach(async () => {
     world = await doubles();
-    acts = createActivities(world.deps);
+    acts = createLeafActivities(world.deps);
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
@@ -44,7 +42,7 @@ describe('the type check of a run', () => {
     return { verdicts, cells: await world.deps.store.getJson<Cell[]>(verdicts), chains: list };
   };
 
-  it('off: no program is checked, and neither configuration, verdicts nor metrics have a trace of it', async () => {
+  it('checks no program and adds nothing to verdicts and metrics when it is disabled', async () => {
     const { run, memory } = await prepared();
     const { verdicts, cells, chains } = await judge(run);
     const rewarded = await acts.computeRewards({
@@ -58,8 +56,6 @@ describe('the type check of a run', () => {
     const summary = await acts.summariseEvaluation({ run, sampled: verdicts });
     assert.deepEqual(world.sandbox.typeJobs, []);
     assert.ok(!('types' in cells[0]!) && !('typeCheckRate' in rewarded.metrics) && !('typeCheckRate' in summary));
-    assert.ok(!('typeCheck' in (await world.deps.store.getJson<object>(run.config))));
-    assert.ok(!('typeCheck' in runIdentity(resolveConfig())));
     assert.equal((await readRun(world.deps.store, 'run')).config.typeCheck.enabled, false);
   });
 
@@ -93,7 +89,7 @@ describe('the type check of a run', () => {
     const plain = await acts.computeRewards({ run: off.run, role: 'generator', position: POSITION, ...before, memory });
     await rm(world.folder, { recursive: true, force: true });
     world = await doubles();
-    acts = createActivities(world.deps);
+    acts = createLeafActivities(world.deps);
     const on = await prepared({ enabled: true });
     const after = await judge(on.run);
     const input = { run: on.run, role: 'generator', position: POSITION, ...after, memory: on.memory } as const;
@@ -122,7 +118,7 @@ describe('the type check of a run', () => {
   it('is refused before any program is run where there is no checker, in one line', async () => {
     const refusal = new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs --sandbox docker');
     const sandbox = Object.assign(new FakeSandbox(), { checkTypes: () => Promise.reject(refusal) });
-    acts = createActivities({ ...world.deps, sandbox: async () => sandbox });
+    acts = createLeafActivities({ ...world.deps, sandbox: async () => sandbox });
     const { run } = await prepared({ enabled: true });
     await assert.rejects(judge(run), /a type check needs --sandbox docker/);
     await assert.rejects(acts.quarantineProblems({ run }), /a type check needs --sandbox docker/);

@@ -2,7 +2,6 @@
 import type { PolicyState } from '../../activities/types.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
-import { stepMetrics } from '../../core/stepMetrics.js';
 import type { StepContext, StepOutcome, TrainingState, WrittenEvaluation } from '../state.js';
 import { ofEpoch } from './evaluation.js';
 
@@ -23,7 +22,7 @@ export async function updateRole(
   role: Role,
   rollout: Rollout,
 ): Promise<StepOutcome> {
-  const trained = await (context.joined ? inOneActivity : inThree)(context, state, role, rollout);
+  const trained = await inOneActivity(context, state, role, rollout);
   const policy: PolicyState =
     context.config.mode === 'unified'
       ? { generator: trained.state, discriminator: trained.state }
@@ -46,7 +45,7 @@ async function inOneActivity(
   role: Role,
   rollout: Rollout,
 ): Promise<Trained> {
-  const { acts, run, config, position, learningRate, closes, shortEpochs } = context;
+  const { acts, run, config, position, learningRate, closes } = context;
   const { verdicts, chains, tests, memory, sampledTokens, generationSeconds, seconds: rolloutSeconds } = rollout;
   const { generator, discriminator } = policy;
   // in unified mode both roles are what was trained
@@ -55,27 +54,7 @@ async function inOneActivity(
   const trained = await acts.trainPolicy({
     ...{ run, role, position, learningRate, state: policy[role], step: step + 1 },
     ...{ verdicts, chains, tests, memory, sampledTokens, generationSeconds, rolloutSeconds },
-    ...(closes && shortEpochs && { evaluation: { ...ofEpoch(context, base), adapters } }),
+    ...(closes && { evaluation: { ...ofEpoch(context, base), adapters } }),
   });
-  return { state: trained.state, memory: trained.memory!, metrics: trained.metrics!, written: trained.evaluation };
-}
-
-/** As stages did that began before the three were one. */
-async function inThree(
-  { acts, run, position, learningRate }: StepContext,
-  { policy, step }: TrainingState,
-  role: Role,
-  rollout: Rollout,
-): Promise<Trained> {
-  const { verdicts, chains, tests, memory, sampledTokens, generationSeconds, seconds: rolloutSeconds } = rollout;
-  const rewarded = await acts.computeRewards({ run, role, position, verdicts, chains, tests, memory });
-  const { trajectories } = rewarded;
-  const updated = await acts.trainPolicy({ run, role, position, trajectories, state: policy[role], learningRate });
-  const metrics = stepMetrics({
-    ...{ step: step + 1, position, role, learningRate, sampledTokens, generationSeconds, rolloutSeconds },
-    ...{ rewarded, updated },
-    artifacts: { config: run.config, problems: run.problems, verdicts, chains, tests, memory, trajectories },
-  });
-  await acts.recordMetrics({ run, metrics });
-  return { state: updated.state, memory: rewarded.memory, metrics };
+  return { state: trained.state, memory: trained.memory, metrics: trained.metrics, written: trained.evaluation };
 }

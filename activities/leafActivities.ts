@@ -19,7 +19,7 @@ import { selectChains } from './selectChains.js';
 import { summariseEvaluation } from './summariseEvaluation.js';
 import { updatePolicy } from './updatePolicy.js';
 
-export function createUnits(deps: ActivityDeps) {
+export function createLeafActivities(deps: ActivityDeps) {
   const producers: Producers = new Map(); // who is asked for an artifact that was lost
   return {
     prepareRun: repeated(deps, prepareRun, producers),
@@ -45,4 +45,4 @@ export function createUnits(deps: ActivityDeps) {
   };
 }
 
-export type Units = ReturnType<typeof createUnits>;
+export type LeafActivities = ReturnType<typeof createLeafActivities>;
