@@ -46,9 +46,9 @@ export interface GenerateEvaluationOutput {
 
 export interface JudgeEvaluationInput {
   run: RunRef;
-  written: Timed<GenerateEvaluationOutput>;
+  samples: Timed<GenerateEvaluationOutput>;
   /** Validation commits a checkpoint with the results. The test split only records them. */
-  of:
+  target:
     | { split: 'validation'; checkpoint: Omit<CommitCheckpointInput, 'run' | 'score' | 'validation' | 'seconds'> }
     | { split: 'test'; step: number; checkpoint: string };
 }
@@ -60,7 +60,7 @@ export interface JudgeEvaluationOutput {
 /** The part of a step that follows the execution of its programs: rewards, update, record. */
 export interface TrainPolicyInput
   extends Omit<UpdatePolicyInput, 'trajectories'>,
-    Pick<ComputeRewardsInput, 'verdicts' | 'chains' | 'tests' | 'memory'> {
+    Pick<ComputeRewardsInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'> {
   step: number; // of the whole run, this one included
   sampledTokens: number;
   generationSeconds: number;
@@ -73,7 +73,7 @@ export interface TrainPolicyInput
     | undefined;
 }
 export interface TrainPolicyOutput extends UpdatePolicyOutput {
-  memory: Digest;
+  replayBuffer: Digest;
   metrics: StepMetrics; // as recorded
   evaluation?: Timed<GenerateEvaluationOutput>; // if requested
 }
@@ -126,27 +126,31 @@ export function compositeActivities(leaf: LeafActivities) {
   }
 
   /** Runs chains and tests against the hidden tests, and records the rates or commits the checkpoint. */
-  async function judgeEvaluation({ run, written, of }: JudgeEvaluationInput): Promise<Timed<JudgeEvaluationOutput>> {
-    let { seconds } = written;
+  async function judgeEvaluation({
+    run,
+    samples,
+    target,
+  }: JudgeEvaluationInput): Promise<Timed<JudgeEvaluationOutput>> {
+    let { seconds } = samples;
     const judge = async (what: { chains: Digest } | { tests: Digest }): Promise<Digest> => {
       const per = 'chains' in what ? 'problem' : 'target';
       const judged = await leaf.executeSuite({ run, per, suite: 'hidden', ...what });
       seconds += judged.seconds;
       return judged.verdicts;
     };
-    const sampled = await judge({ chains: written.sampled });
-    const greedy = written.greedy && (await judge({ chains: written.greedy }));
-    const tests = await judge({ tests: written.tests });
+    const sampled = await judge({ chains: samples.sampled });
+    const greedy = samples.greedy && (await judge({ chains: samples.greedy }));
+    const tests = await judge({ tests: samples.tests });
     const summary = await leaf.summariseEvaluation({ run, sampled, ...(greedy && { greedy }), tests });
     const { reward, seconds: summarySeconds, ...rates } = summary;
     seconds += summarySeconds;
     const score = checkpointScore(reward ?? 0, rates.testValidity);
-    if (of.split === 'validation') {
-      await leaf.commitCheckpoint({ run, ...of.checkpoint, score, validation: rates, seconds });
+    if (target.split === 'validation') {
+      await leaf.commitCheckpoint({ run, ...target.checkpoint, score, validation: rates, seconds });
     } else {
       await leaf.recordMetrics({
         run,
-        metrics: { kind: 'evaluation', ...of, rates: rates as EvaluationRates, seconds },
+        metrics: { kind: 'evaluation', ...target, rates: rates as EvaluationRates, seconds },
       });
     }
     return { rates, score, seconds };
@@ -157,8 +161,9 @@ export function compositeActivities(leaf: LeafActivities) {
    * samples for the evaluation.
    */
   async function trainPolicy(input: TrainPolicyInput): Promise<Timed<TrainPolicyOutput>> {
-    const { run, role, position, state, learningRate, verdicts, chains, tests, memory, step, sampledTokens } = input;
-    const rewarded = await leaf.computeRewards({ run, role, position, verdicts, chains, tests, memory });
+    const { run, role, position, state, learningRate, verdicts, chains, tests, replayBuffer, step, sampledTokens } =
+      input;
+    const rewarded = await leaf.computeRewards({ run, role, position, verdicts, chains, tests, replayBuffer });
     const { trajectories } = rewarded;
     const { adapter, valueHead } = state;
     const scored = await leaf.scoreOldPolicy({ run, role, trajectories, adapter, ...(valueHead && { valueHead }) });
@@ -179,7 +184,7 @@ export function compositeActivities(leaf: LeafActivities) {
       sampledTokens,
       tokensPerSecond: sampledTokens / Math.max(input.generationSeconds, 1e-9),
       seconds: input.rolloutSeconds + rewarded.seconds + seconds,
-      artifacts: { config: run.config, problems: run.problems, verdicts, chains, tests, memory, trajectories },
+      artifacts: { config: run.config, problems: run.problems, verdicts, chains, tests, replayBuffer, trajectories },
     };
     const evaluation =
       input.evaluation &&
@@ -193,7 +198,7 @@ export function compositeActivities(leaf: LeafActivities) {
         },
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
-    return { ...updated, seconds, memory: rewarded.memory, metrics, ...(evaluation && { evaluation }) };
+    return { ...updated, seconds, replayBuffer: rewarded.replayBuffer, metrics, ...(evaluation && { evaluation }) };
   }
 
   return { generateChains, generateEvaluation, judgeEvaluation, trainPolicy };

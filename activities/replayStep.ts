@@ -58,7 +58,7 @@ export async function replayStep(
 ): Promise<StepReplay> {
   const { artifacts, step, role, stage, phase, epoch } = recorded;
   const scope = openScope(deps, '');
-  const { config, problems, verdicts, chains, tests, memory } = artifacts;
+  const { config, problems, verdicts, chains, tests, replayBuffer } = artifacts;
   // rewards and verdicts ask for no model: a run's bases are none of theirs
   const run = { runId, config, problems } as RunRef;
   const differs: string[] = [];
@@ -73,7 +73,7 @@ export async function replayStep(
     if (again.verdicts !== verdicts) differs.push('verdicts');
   }
   const rewarded = await computeRewards(scope, {
-    ...{ run, role, verdicts, chains, tests, memory },
+    ...{ run, role, verdicts, chains, tests, replayBuffer },
     position: { stage, phase, epoch, step, role },
   });
   if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');

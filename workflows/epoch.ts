@@ -23,9 +23,9 @@ export interface ClosedEpoch {
 /** Evaluates on the validation split, commits the checkpoint, and keeps the best (the earliest of equal ones). */
 export async function closeEpoch(context: RunContext, state: TrainingState, mark: Mark): Promise<ClosedEpoch> {
   const { stage, epoch, next, plan, fresh, written } = mark;
-  const { step, policy, memory } = state;
+  const { step, policy, replayBuffer } = state;
   const { base, verdict } = await evaluate(context, {
-    of: { split: 'validation', checkpoint: { stage, epoch, step, state: policy, memory, next, plan } },
+    of: { split: 'validation', checkpoint: { stage, epoch, step, state: policy, replayBuffer, next, plan } },
     ...{ policy: fresh ? undefined : policy, greedy: false, base: state.base, written },
   });
   const known = verdict.then(({ rates, score }) => (now: TrainingState): TrainingState => {

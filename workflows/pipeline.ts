@@ -100,7 +100,7 @@ async function begin(
   const { rates: before, base } = await measure(context, 0, 'base', undefined);
   const initial: TrainingState = {
     policy: prepared.state,
-    memory: prepared.memory,
+    replayBuffer: prepared.replayBuffer,
     step: origin?.step ?? 0,
     seconds: 0,
     spent: NOTHING_SPENT,

@@ -55,7 +55,7 @@ interface Described {
   stage?: number;
   epoch?: number;
   split?: string;
-  of?: JudgeEvaluationInput['of'];
+  target?: JudgeEvaluationInput['target'];
   role?: string;
   per?: string;
   suite?: string;
@@ -68,7 +68,7 @@ interface Described {
 
 /** One line in the Web UI for each activity of a history. */
 export function summaryOf(name: keyof Acts, input: object): string {
-  const { stage, epoch, split, of, role, per, suite, position, batch, targets, metrics, evaluation } =
+  const { stage, epoch, split, target, role, per, suite, position, batch, targets, metrics, evaluation } =
     input as Described;
   const trained = batch?.kind === 'train' ? batch : undefined;
   const evaluated = batch?.kind === 'evaluation' ? batch : undefined;
@@ -79,10 +79,10 @@ export function summaryOf(name: keyof Acts, input: object): string {
     evaluated && `${evaluated.split}${evaluated.greedy ? ' greedy' : ''}`,
     name === 'generateChains' && 'chains',
     split && `chains and tests of the ${split} split`,
-    of &&
-      (of.split === 'test'
-        ? `${of.checkpoint} on the test split`
-        : checkpointName(of.checkpoint.stage, of.checkpoint.epoch)),
+    target &&
+      (target.split === 'test'
+        ? `${target.checkpoint} on the test split`
+        : checkpointName(target.checkpoint.stage, target.checkpoint.epoch)),
     evaluation && 'and chains and tests of the validation split',
     targets && `tests (${targets.kind})`,
     suite && `${suite} suite by ${per}`,

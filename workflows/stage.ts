@@ -123,14 +123,14 @@ class StageRun {
     this.at = { ...this.at, state: { ...state, spent: add(state.spent, spent) } };
   }
 
-  private keep({ policy, memory, metrics, cost }: StepOutcome, { role }: PlannedStep): void {
+  private keep({ policy, replayBuffer, metrics, cost }: StepOutcome, { role }: PlannedStep): void {
     const { state } = this.at;
     this.at = {
       ...this.at,
       state: {
         ...state,
         policy,
-        memory,
+        replayBuffer,
         step: state.step + 1,
         seconds: state.seconds + metrics.seconds,
         spent: add(state.spent, cost),

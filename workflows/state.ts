@@ -30,7 +30,7 @@ export interface BestCheckpoint {
 
 export interface TrainingState {
   policy: PolicyState;
-  memory: string; // digest: test pool and bug archive
+  replayBuffer: string; // digest: test pool and bug archive
   step: number; // policy updates done in the whole run
   seconds: number; // of training activities, evaluations left out
   spent: Spending; // by training steps
@@ -61,7 +61,7 @@ export interface StepContext extends RunContext {
 
 export interface StepOutcome {
   policy: PolicyState;
-  memory: string;
+  replayBuffer: string;
   metrics: StepMetrics;
   cost: Spending;
   written?: WrittenEvaluation | undefined; // by the models, where the step ended its epoch

@@ -44,7 +44,7 @@ export const stepMetricsSchema = z.strictObject({
     verdicts: z.string(),
     chains: z.string().optional(),
     tests: z.string().optional(),
-    memory: z.string(),
+    replayBuffer: z.string(),
     trajectories: z.string(),
   }),
 });

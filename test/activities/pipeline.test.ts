@@ -96,8 +96,8 @@ describe('the pipeline in process', () => {
         return whole.generateChains(input);
       },
       async judgeEvaluation(input) {
-        const { of } = input;
-        const name = of.split === 'test' ? 'test' : `${of.checkpoint.stage}/${of.checkpoint.epoch}`;
+        const { target } = input;
+        const name = target.split === 'test' ? 'test' : `${target.checkpoint.stage}/${target.checkpoint.epoch}`;
         // the verdict of stage 1, epoch 1 waits for the next step, which would wait for ever if it waited for the verdict
         if (name === '1/1') await new Promise<void>((resolve) => (begun = resolve));
         const judged = await whole.judgeEvaluation(input);
@@ -126,10 +126,10 @@ describe('the pipeline in process', () => {
         if (++steps === 2) fail();
         return acts.trainPolicy(input);
       },
-      judgeEvaluation: ({ of, ...input }) =>
-        of.split === 'validation' && of.checkpoint.epoch === 1
+      judgeEvaluation: ({ target, ...input }) =>
+        target.split === 'validation' && target.checkpoint.epoch === 1
           ? new Promise((_, reject) => (fail = () => reject(new Error('no hidden tests'))))
-          : acts.judgeEvaluation({ of, ...input }),
+          : acts.judgeEvaluation({ target, ...input }),
     };
     await assert.rejects(runPipeline(failing, 'run', SMALL_RUN), /no hidden tests/);
     assert.equal(steps, 2);

@@ -24,8 +24,8 @@ describe('what a workflow says of itself', () => {
       summaryOf('trainPolicy', { role: 'generator', position: POSITION, evaluation: {} }),
       summaryOf('recordMetrics', { metrics: { kind: 'step', step: 9 } }),
       summaryOf('generateEvaluation', { split: 'validation' }),
-      summaryOf('judgeEvaluation', { of: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
-      summaryOf('judgeEvaluation', { of: { split: 'test', checkpoint: 'base' } }),
+      summaryOf('judgeEvaluation', { target: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
+      summaryOf('judgeEvaluation', { target: { split: 'test', checkpoint: 'base' } }),
       summaryOf('prepareRun', { runId: 'r' }),
     ];
     assert.deepEqual(lines, [

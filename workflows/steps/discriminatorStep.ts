@@ -8,7 +8,7 @@ export async function discriminatorStep(context: StepContext, state: TrainingSta
   const { acts, run, config, position } = context;
   const { generator, discriminator } = state.policy;
   const sampled = await sampleChains(context, { kind: 'train', role: 'discriminator', position }, generator.adapter);
-  const selected = await acts.selectChains({ run, chains: sampled.chains, memory: state.memory, position });
+  const selected = await acts.selectChains({ run, chains: sampled.chains, replayBuffer: state.replayBuffer, position });
   const written = await acts.generateTests({
     run,
     targets: { kind: 'selected', targets: selected.targets, position },
@@ -21,7 +21,7 @@ export async function discriminatorStep(context: StepContext, state: TrainingSta
   return updateRole(context, state, 'discriminator', {
     verdicts: judged.verdicts,
     tests,
-    memory: selected.memory,
+    replayBuffer: selected.replayBuffer,
     sampledTokens: sampled.tokens + written.tokens,
     executions: selected.executions + judged.executions,
     generationSeconds,

@@ -8,7 +8,7 @@ import type { RunConfig } from '../../core/schema/config.js';
 import type { RunContext, WrittenEvaluation } from '../state.js';
 
 export interface Evaluation {
-  of: JudgeEvaluationInput['of'];
+  of: JudgeEvaluationInput['target'];
   policy: PolicyState | undefined; // absent: the base model
   greedy: boolean;
   base?: string | undefined; // digest of the base model's chains on the split, where they are known
@@ -41,5 +41,5 @@ export async function evaluate({ acts, run, config }: RunContext, evaluation: Ev
       ...{ run, split, problems: problemsOf(config, split), stages: config.stages, greedy, base },
       adapters: policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter },
     }));
-  return { base: written.base, verdict: acts.judgeEvaluation({ run, written, of }) };
+  return { base: written.base, verdict: acts.judgeEvaluation({ run, samples: written, target: of }) };
 }

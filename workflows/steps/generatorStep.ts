@@ -19,7 +19,7 @@ export async function generatorStep(context: StepContext, state: TrainingState):
   return updateRole(context, state, 'generator', {
     verdicts: judged.verdicts,
     chains,
-    memory: state.memory,
+    replayBuffer: state.replayBuffer,
     sampledTokens: tokens,
     executions: judged.executions,
     generationSeconds: seconds,

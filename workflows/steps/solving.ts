@@ -10,7 +10,7 @@ export interface SolveProblemsResult {
   problems: number;
   solutions: string; // digest of Solution[]: programs and how many tests they pass
   chains: string; // digest of Chain[]
-  verdicts: string; // digest of Cell[]
+  verdicts: string; // digest of SuiteVerdicts[]
   views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
   tests?: string; // digest of TestBatch
 }

@@ -9,7 +9,7 @@ export interface Rollout {
   verdicts: string;
   chains?: string;
   tests?: string;
-  memory: string;
+  replayBuffer: string;
   sampledTokens: number;
   executions: number;
   generationSeconds: number;
@@ -27,14 +27,14 @@ export async function updateRole(
     context.config.mode === 'unified'
       ? { generator: trained.state, discriminator: trained.state }
       : { ...state.policy, [role]: trained.state };
-  const { metrics, memory, written } = trained;
+  const { metrics, replayBuffer, written } = trained;
   const cost = { tokens: rollout.sampledTokens, seconds: metrics.seconds, executions: rollout.executions };
-  return { policy, memory, metrics, cost, written };
+  return { policy, replayBuffer, metrics, cost, written };
 }
 
 interface Trained {
   state: PolicyState[Role];
-  memory: string;
+  replayBuffer: string;
   metrics: StepMetrics;
   written?: WrittenEvaluation | undefined;
 }
@@ -46,15 +46,20 @@ async function inOneActivity(
   rollout: Rollout,
 ): Promise<Trained> {
   const { acts, run, config, position, learningRate, closes } = context;
-  const { verdicts, chains, tests, memory, sampledTokens, generationSeconds, seconds: rolloutSeconds } = rollout;
+  const { verdicts, chains, tests, replayBuffer, sampledTokens, generationSeconds, seconds: rolloutSeconds } = rollout;
   const { generator, discriminator } = policy;
   // in unified mode both roles are what was trained
   const others = role === 'generator' ? { discriminator: discriminator.adapter } : { generator: generator.adapter };
   const adapters = config.mode === 'unified' ? {} : others;
   const trained = await acts.trainPolicy({
     ...{ run, role, position, learningRate, state: policy[role], step: step + 1 },
-    ...{ verdicts, chains, tests, memory, sampledTokens, generationSeconds, rolloutSeconds },
+    ...{ verdicts, chains, tests, replayBuffer, sampledTokens, generationSeconds, rolloutSeconds },
     ...(closes && { evaluation: { ...ofEpoch(context, base), adapters } }),
   });
-  return { state: trained.state, memory: trained.memory, metrics: trained.metrics, written: trained.evaluation };
+  return {
+    state: trained.state,
+    replayBuffer: trained.replayBuffer,
+    metrics: trained.metrics,
+    written: trained.evaluation,
+  };
 }
