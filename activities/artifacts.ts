@@ -46,7 +46,7 @@ export interface ValidatedTurn {
 }
 
 /** One suite and the candidates judged on it: all samples of a problem, or the one chain of a target. */
-export interface Cell {
+export interface SuiteVerdicts {
   problemId: string;
   candidates: { sample: number; empty: boolean }[];
   suite: SuiteTest[]; // given tests (origin 'baseline', hidden ones too), then valid generated ones
@@ -62,7 +62,7 @@ export interface ChainRef {
 }
 
 /** Recent valid tests of problems, and chains that fail some: what the discriminator practises on. */
-export interface Memory {
+export interface ReplayBuffer {
   pool: TestPool;
   archive: BugArchive<ChainRef>;
 }
@@ -86,7 +86,6 @@ function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof
   };
 }
 
-/** Of a run that began with an earlier version too: a field that was not there yet has its default. */
 const configOf = lastRead(async (store, digest) => runConfigSchema.parse(await store.getJson(digest)));
 
 export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>

@@ -5,13 +5,13 @@ import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import { type Cell, type ChainList, problemOf, type TestBatch } from './artifacts.js';
+import { type ChainList, problemOf, type SuiteVerdicts, type TestBatch } from './artifacts.js';
 import { judgeTurn } from './computeRewards.js';
 
 /** One view per chain, in the order of `chains`; tests are shown at the chain that they were written for. */
 export function chainViews(
   chains: ChainList,
-  cells: readonly Cell[],
+  cells: readonly SuiteVerdicts[],
   byId: Map<string, Problem>,
   config: RunConfig,
   batch?: TestBatch,

@@ -1,11 +1,11 @@
 // Programs with their verdicts, as one artifact for people: what `solveProblems` answers with.
 import {
-  type Cell,
   type ChainList,
   problemOf,
   readConfig,
   readProblems,
   type Solution,
+  type SuiteVerdicts,
   type TestBatch,
 } from './artifacts.js';
 import { chainViews } from './chainViews.js';
@@ -18,7 +18,7 @@ export async function collectSolutions(scope: Scope, input: CollectSolutionsInpu
   const config = await readConfig(store, input.run);
   const { byId } = await readProblems(store, input.run.problems);
   const chains = await store.getJson<ChainList>(input.chains);
-  const cells = new Map((await store.getJson<Cell[]>(input.verdicts)).map((cell) => [cell.problemId, cell]));
+  const cells = new Map((await store.getJson<SuiteVerdicts[]>(input.verdicts)).map((cell) => [cell.problemId, cell]));
   const solutions = chains.map((chain): Solution => {
     const cell = cells.get(chain.problemId)!;
     const verdicts = cell.verdicts[cell.candidates.findIndex(({ sample }) => sample === chain.sample)] ?? [];

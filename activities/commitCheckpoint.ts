@@ -5,7 +5,7 @@ import { adapterRole } from '../core/schema/config.js';
 import { canonicalJson, digestBytes } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit } from '../store/checkpoints.js';
 import type { Digest, Store } from '../store/store.js';
-import { type Memory, modelDigests, readConfig, readProblems } from './artifacts.js';
+import { modelDigests, type ReplayBuffer, readConfig, readProblems } from './artifacts.js';
 import { recordMetrics } from './recordMetrics.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, CommitCheckpointInput, RoleState } from './types.js';
@@ -18,7 +18,7 @@ export async function commitCheckpoint(
   const { run, state } = input;
   const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
-  const { pool, archive } = await store.getJson<Memory>(input.memory);
+  const { pool, archive } = await store.getJson<ReplayBuffer>(input.replayBuffer);
   const split = json({
     train: set.train.map((problem) => problem.id),
     validation: set.validation.map((problem) => problem.id),

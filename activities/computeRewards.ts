@@ -7,20 +7,27 @@ import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import { type Cell, type ChainList, type Memory, readConfig, type TestBatch, type ValidatedTurn } from './artifacts.js';
+import {
+  type ChainList,
+  type ReplayBuffer,
+  readConfig,
+  type SuiteVerdicts,
+  type TestBatch,
+  type ValidatedTurn,
+} from './artifacts.js';
 import { groupByProblem, mean } from './executeSuite.js';
 import type { Scope } from './scope.js';
 import type { ComputeRewardsInput, ComputeRewardsOutput } from './types.js';
 
 interface Rewarded {
   groups: RewardedSample[][];
-  memory: string;
+  replayBuffer: string;
   emptyOutputs: number;
 }
 
 export async function computeRewards(scope: Scope, input: ComputeRewardsInput): Promise<ComputeRewardsOutput> {
   const config = await readConfig(scope.store, input.run);
-  const cells = await scope.store.getJson<Cell[]>(input.verdicts);
+  const cells = await scope.store.getJson<SuiteVerdicts[]>(input.verdicts);
   const rewarded =
     input.role === 'generator'
       ? await rewardGenerator(scope, input, config, cells)
@@ -33,7 +40,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
   });
   return {
     trajectories: await scope.store.putJson(trajectories),
-    memory: rewarded.memory,
+    replayBuffer: rewarded.replayBuffer,
     rows: trajectories.length,
     metrics: { ...rewardMetrics(rewarded, cells, input.role), emptyOutputs: rewarded.emptyOutputs },
   };
@@ -44,7 +51,7 @@ async function rewardGenerator(
   scope: Scope,
   input: ComputeRewardsInput,
   config: RunConfig,
-  cells: Cell[],
+  cells: SuiteVerdicts[],
 ): Promise<Rewarded> {
   if (!input.chains) throw new TypeError('rewards of the generator need its chains');
   const chains = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
@@ -56,7 +63,7 @@ async function rewardGenerator(
     })),
   );
   const emptyOutputs = cells.flatMap((cell) => cell.candidates).filter(({ empty }) => empty).length;
-  return { groups, memory: input.memory, emptyOutputs };
+  return { groups, replayBuffer: input.replayBuffer, emptyOutputs };
 }
 
 /** A group is a target; its valid tests join the pool of its problem. */
@@ -64,13 +71,13 @@ async function rewardDiscriminator(
   scope: Scope,
   input: ComputeRewardsInput,
   config: RunConfig,
-  cells: Cell[],
+  cells: SuiteVerdicts[],
 ): Promise<Rewarded> {
   if (!input.tests) throw new TypeError('rewards of the discriminator need its tests');
   const batch = await scope.store.getJson<TestBatch>(input.tests);
-  const memory = await scope.store.getJson<Memory>(input.memory);
+  const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   const rule = REWARD_RULES[config.reward.scheme];
-  let { pool } = memory;
+  let { pool } = replayBuffer;
   const groups = cells.map((cell) => {
     const judged = cell.turns.map((turn) => judgeTurn(cell, turn));
     const rewards = rule.discriminator(judged, config.reward);
@@ -88,11 +95,11 @@ async function rewardDiscriminator(
     );
   });
   const emptyOutputs = cells.flatMap((cell) => cell.turns).filter(({ tests }) => tests.length === 0).length;
-  return { groups, memory: await scope.store.putJson({ ...memory, pool }), emptyOutputs };
+  return { groups, replayBuffer: await scope.store.putJson({ ...replayBuffer, pool }), emptyOutputs };
 }
 
 /** A turn's tests against the chain that they were written for: the only candidate of a target, else to be named. */
-export function judgeTurn(cell: Cell, turn: ValidatedTurn, candidate = 0): JudgedTurn {
+export function judgeTurn(cell: SuiteVerdicts, turn: ValidatedTurn, candidate = 0): JudgedTurn {
   const verdicts = cell.verdicts[candidate] ?? [];
   const tests = turn.tests.map(({ args, suite }) => ({
     inputs: inputKey(args),
@@ -103,7 +110,7 @@ export function judgeTurn(cell: Cell, turn: ValidatedTurn, candidate = 0): Judge
 }
 
 /** Bugs caught are a figure of discriminator steps, whose tests were written for the chain that they meet. */
-function rewardMetrics({ groups }: Rewarded, cells: Cell[], role: Role): Omit<RewardMetrics, 'emptyOutputs'> {
+function rewardMetrics({ groups }: Rewarded, cells: SuiteVerdicts[], role: Role): Omit<RewardMetrics, 'emptyOutputs'> {
   const rewards = groups.flat().map((sample) => sample.reward);
   const reward = mean(rewards);
   const rates = meanRates(cells.flatMap((cell) => cell.verdicts.map((verdicts) => suiteRates(cell.suite, verdicts))));

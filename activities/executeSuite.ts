@@ -3,10 +3,26 @@ import { inputKey } from '../core/rewards/suite.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
-import { type Cell, type ChainList, problemOf, readConfig, readProblems, type TestBatch } from './artifacts.js';
+import {
+  type ChainList,
+  problemOf,
+  readConfig,
+  readProblems,
+  type SuiteVerdicts,
+  type TestBatch,
+} from './artifacts.js';
 import { chainReader } from './generateTests.js';
 import type { Scope } from './scope.js';
-import { buildSuite, candidateJobs, codeOf, judge, type Question, readTurns, referenceJobs, toCell } from './suites.js';
+import {
+  buildSuite,
+  candidateJobs,
+  codeOf,
+  type JudgingTask,
+  judge,
+  readTurns,
+  referenceJobs,
+  toSuiteVerdicts,
+} from './suites.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 
 export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
@@ -25,12 +41,12 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
 const HEARTBEAT_MS = 1000; // while types are checked
 
 interface Judged {
-  cells: Cell[];
+  cells: SuiteVerdicts[];
   executions: number; // programs run
 }
 
 /** Two passes through the sandbox: references on generated inputs, then candidates on the suites. */
-export async function runQuestions(scope: Scope, config: RunConfig, questions: Question[]): Promise<Judged> {
+export async function runQuestions(scope: Scope, config: RunConfig, questions: JudgingTask[]): Promise<Judged> {
   const sandbox = await scope.deps.sandbox(config);
   const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
   const read = questions.map((question) => readTurns(question, config));
@@ -51,13 +67,18 @@ export async function runQuestions(scope: Scope, config: RunConfig, questions: Q
       const job = jobOf(q, c);
       return judge(question.problem, suites[q]!, job === undefined ? undefined : results[job]);
     });
-    return toCell(question, config, suites[q]!, built[q]!.turns, verdicts);
+    return toSuiteVerdicts(question, config, suites[q]!, built[q]!.turns, verdicts);
   });
   return { cells, executions: references.jobs.length + jobs.length };
 }
 
 /** The cells with the types of their candidates. Each distinct program is checked once. */
-async function withTypes(scope: Scope, config: RunConfig, questions: Question[], cells: Cell[]): Promise<Cell[]> {
+async function withTypes(
+  scope: Scope,
+  config: RunConfig,
+  questions: JudgingTask[],
+  cells: SuiteVerdicts[],
+): Promise<SuiteVerdicts[]> {
   const sandbox = await scope.deps.sandbox(config);
   const codes = questions.map(({ problem, candidates }) => candidates.map((chain) => codeOf(chain, problem, config)));
   const distinct = [...new Set(codes.flat())].filter((code) => code !== '');
@@ -72,7 +93,11 @@ async function withTypes(scope: Scope, config: RunConfig, questions: Question[],
   }
 }
 
-async function readQuestions(scope: Scope, input: ExecuteSuiteInput, byId: Map<string, Problem>): Promise<Question[]> {
+async function readQuestions(
+  scope: Scope,
+  input: ExecuteSuiteInput,
+  byId: Map<string, Problem>,
+): Promise<JudgingTask[]> {
   const batch = input.tests ? await scope.store.getJson<TestBatch>(input.tests) : undefined;
   if (input.per === 'target') {
     if (!batch) throw new TypeError("executeSuite per 'target' needs tests");
@@ -111,7 +136,7 @@ export function groupByProblem(chains: Chain[]): Map<string, Chain[]> {
   return groups;
 }
 
-function summarise(cells: Cell[]): Omit<ExecuteSuiteOutput, 'verdicts' | 'executions'> {
+function summarise(cells: SuiteVerdicts[]): Omit<ExecuteSuiteOutput, 'verdicts' | 'executions'> {
   const programs = cells.flatMap((cell) => cell.verdicts);
   const judged = cells.flatMap((cell) => cell.turns);
   const tests = judged.flatMap((turn) => turn.tests);

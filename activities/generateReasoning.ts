@@ -6,7 +6,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
 import { type ChainList, openRole, problemOf, readProblems } from './artifacts.js';
-import { drawCuts, sampleTurns } from './sampling.js';
+import { sampleTurns, samplingFilters } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
 
@@ -31,7 +31,7 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
     ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
     temperature: batchTemperature(input.batch, config),
     maxNewTokens: config.sampling.maxNewTokens,
-    ...(input.batch.kind === 'train' ? {} : drawCuts(config)),
+    ...(input.batch.kind === 'train' ? {} : samplingFilters(config)),
   });
   const extended: ChainList = chains.map((chain, i) => ({
     ...chain,

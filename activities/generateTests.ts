@@ -5,7 +5,7 @@ import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
-import { drawCuts, sampleTurns } from './sampling.js';
+import { sampleTurns, samplingFilters } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
 
@@ -35,7 +35,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
       ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
       temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : config.sampling.temperature,
       maxNewTokens: config.sampling.maxTestTokens,
-      ...(isTraining(input.targets) ? {} : drawCuts(config)),
+      ...(isTraining(input.targets) ? {} : samplingFilters(config)),
     },
   );
   const batch: TestBatch = {

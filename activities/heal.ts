@@ -17,12 +17,12 @@ export interface Producer {
   version: number; // 0: not memoised
   call(input: unknown): Promise<unknown>;
 }
-export type Producers = Map<string, Producer>;
+export type ArtifactProducers = Map<string, Producer>;
 
 /** Does `work`; where an artifact that it reads is lost, that is computed again first, each one once. */
 export async function healing<T>(
   deps: ActivityDeps,
-  producers: Producers,
+  producers: ArtifactProducers,
   input: unknown,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -48,7 +48,12 @@ export async function healing<T>(
   }
 }
 
-async function restore(store: Store, producers: Producers, run: RunRef | undefined, lost: Digest): Promise<boolean> {
+async function restore(
+  store: Store,
+  producers: ArtifactProducers,
+  run: RunRef | undefined,
+  lost: Digest,
+): Promise<boolean> {
   for (const key of await store.memoKeys()) {
     if (kindOfRow(key).kind !== 'result' || !(await names(store, key, lost))) continue;
     const record = await unlessLost(() => readRecord(store, key));

@@ -1,14 +1,26 @@
-// createActivities: the only door from workflows to the world.
-import { composites } from './composites.js';
+// The activities that workflows call.
+import { compositeActivities } from './compositeActivities.js';
+import { createLeafActivities } from './leafActivities.js';
 import type { ActivityDeps } from './scope.js';
-import { createUnits } from './units.js';
 
 export type { ActivityDeps, ActivityLog } from './scope.js';
 
-/** What a worker serves: the units, and the rows of them that workflows call. */
+/** Creates the activities that a worker registers. */
 export function createActivities(deps: ActivityDeps) {
-  const units = createUnits(deps);
-  return { ...units, ...composites(units) };
+  const leaf = createLeafActivities(deps);
+  return {
+    prepareRun: leaf.prepareRun,
+    reviseRun: leaf.reviseRun,
+    quarantineProblems: leaf.quarantineProblems,
+    generateTests: leaf.generateTests,
+    executeSuite: leaf.executeSuite,
+    selectChains: leaf.selectChains,
+    recordMetrics: leaf.recordMetrics,
+    renderReport: leaf.renderReport,
+    prepareSolving: leaf.prepareSolving,
+    collectSolutions: leaf.collectSolutions,
+    ...compositeActivities(leaf),
+  };
 }
 
 export type Activities = ReturnType<typeof createActivities>;

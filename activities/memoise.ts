@@ -3,7 +3,7 @@
 import type { GauntletError } from '../core/errors.js';
 import { memoKey, memoised as storeMemoised } from '../store/memo.js';
 import { toFailure } from './failures.js';
-import { healing, identityOfRun, type Producers, runOf } from './heal.js';
+import { type ArtifactProducers, healing, identityOfRun, runOf } from './heal.js';
 import { type ActivityDeps, openScope, type Scope } from './scope.js';
 import type { Timed } from './types.js';
 
@@ -21,7 +21,7 @@ export interface ActivitySpec<I, O extends object> {
 export function memoised<I, O extends object>(
   deps: ActivityDeps,
   { name, version, run }: ActivitySpec<I, O>,
-  producers: Producers = new Map(),
+  producers: ArtifactProducers = new Map(),
 ) {
   const { store } = deps;
   const onDamage = ({ message }: GauntletError): void => deps.log?.warn({ activity: name }, message);
@@ -41,10 +41,10 @@ export function memoised<I, O extends object>(
 }
 
 /** An activity whose effect is a file of the run: done again on every call, with the same failures. */
-export function repeated<I, O extends object>(
+export function unmemoised<I, O extends object>(
   deps: ActivityDeps,
   run: (scope: Scope, input: I) => Promise<O>,
-  producers: Producers = new Map(),
+  producers: ArtifactProducers = new Map(),
 ) {
   const call = async (input: unknown): Promise<O> => run(openScope(deps, ''), input as I);
   producers.set(run.name, { version: 0, call });

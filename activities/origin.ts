@@ -12,7 +12,7 @@ import { canonicalJson } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint, readPointer } from '../store/checkpoints.js';
 import { type RunManifest, readRun } from '../store/runs.js';
 import type { Store } from '../store/store.js';
-import { type Memory, modelDigests, readConfig, roleState } from './artifacts.js';
+import { modelDigests, type ReplayBuffer, readConfig, roleState } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { Origin, PolicyState, RoleState, RunRef } from './types.js';
 
@@ -80,21 +80,25 @@ async function manifestOf(store: Store, runId: string): Promise<RunManifest | un
 }
 
 /** The states of a checkpoint as those that a run begins with. @throws GauntletError BAD_CHECKPOINT where they do not fit */
-export async function takeOver(
+export async function loadInitialState(
   store: Store,
   checkpoint: Checkpoint,
   run: RunRef,
   config: RunConfig,
-): Promise<{ state: PolicyState; memory: string; origin: Origin }> {
+): Promise<{ state: PolicyState; replayBuffer: string; origin: Origin }> {
   refuseOther(checkpoint, run, config);
   const state = Object.fromEntries(
     await Promise.all(ROLES.map(async (role) => [role, await stateOf(store, checkpoint, adapterRole(config, role))])),
   ) as PolicyState;
-  const memory: Memory = {
+  const replayBuffer: ReplayBuffer = {
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
   };
-  return { state, memory: await store.putJson(memory), origin: await positionOf(store, checkpoint, config) };
+  return {
+    state,
+    replayBuffer: await store.putJson(replayBuffer),
+    origin: await positionOf(store, checkpoint, config),
+  };
 }
 
 /** Adapters of another base or shape do not fit. */
@@ -163,8 +167,8 @@ function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodT
   return fail(`is not what it should be: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
 }
 
-const poolSchema: z.ZodType<Memory['pool']> = z.record(z.string(), z.array(testCaseSchema));
-const archiveSchema: z.ZodType<Memory['archive']> = z.object({
+const poolSchema: z.ZodType<ReplayBuffer['pool']> = z.record(z.string(), z.array(testCaseSchema));
+const archiveSchema: z.ZodType<ReplayBuffer['archive']> = z.object({
   entries: z.array(
     z.object({ problemId: z.string(), chain: z.object({ chains: digestSchema, index: z.int().nonnegative() }) }),
   ),

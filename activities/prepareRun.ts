@@ -9,8 +9,15 @@ import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schem
 import { SPLITS } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
 import { createRun, readControls, writeInput } from '../store/runs.js';
-import { adapterShape, encodeOptimizerState, type Memory, modelDigests, roleState, writeAdapter } from './artifacts.js';
-import { findOrigin, originRef, takeOver } from './origin.js';
+import {
+  adapterShape,
+  encodeOptimizerState,
+  modelDigests,
+  type ReplayBuffer,
+  roleState,
+  writeAdapter,
+} from './artifacts.js';
+import { findOrigin, loadInitialState, originRef } from './origin.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
@@ -31,7 +38,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     problems: await store.putJson(problems),
   };
   const found = await findOrigin(scope, run, config);
-  const wouldTake = found && (await takeOver(store, found, run, config)); // one that does not fit leaves no run behind
+  const wouldTake = found && (await loadInitialState(store, found, run, config)); // one that does not fit leaves no run behind
   const { origin } = await createRun(store, runId, {
     config: identity,
     ...modelDigests(run),
@@ -42,7 +49,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   // another attempt at the same time may have found another one: the manifest's holds
   const isIts = origin?.run === found?.metadata.runId && origin?.checkpoint === found?.metadata.name;
   const its = isIts ? undefined : await findOrigin(scope, run, config);
-  const taken = isIts ? wouldTake : its && (await takeOver(store, its, run, config));
+  const taken = isIts ? wouldTake : its && (await loadInitialState(store, its, run, config));
   await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
   const common = {
@@ -50,9 +57,9 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     ...(controls.length > 0 && { controls }),
   };
   if (taken) return { ...common, ...taken };
-  const empty: Memory = { pool: {}, archive: emptyArchive() };
+  const empty: ReplayBuffer = { pool: {}, archive: emptyArchive() };
   const state = { generator: generator.state, discriminator: discriminator.state };
-  return { ...common, state, memory: await store.putJson(empty) };
+  return { ...common, state, replayBuffer: await store.putJson(empty) };
 }
 
 /** Runs of a schedule have one configuration, and draws of their own. */

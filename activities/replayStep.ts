@@ -48,7 +48,7 @@ export async function executedSuites(store: Store): Promise<ExecutedSuites> {
 
 /**
  * With `executed` the programs are run again too, and their verdicts compared.
- * @throws GauntletError NOT_FOUND where artifacts are gone, BAD_INPUT for a step of an earlier version
+ * @throws GauntletError NOT_FOUND if an artifact is gone
  */
 export async function replayStep(
   deps: ActivityDeps,
@@ -57,11 +57,8 @@ export async function replayStep(
   executed?: ExecutedSuites,
 ): Promise<StepReplay> {
   const { artifacts, step, role, stage, phase, epoch } = recorded;
-  if (artifacts === undefined) {
-    throw new GauntletError('BAD_INPUT', `step ${step} of run ${runId} was recorded without its artifacts`);
-  }
   const scope = openScope(deps, '');
-  const { config, problems, verdicts, chains, tests, memory } = artifacts;
+  const { config, problems, verdicts, chains, tests, replayBuffer } = artifacts;
   // rewards and verdicts ask for no model: a run's bases are none of theirs
   const run = { runId, config, problems } as RunRef;
   const differs: string[] = [];
@@ -76,7 +73,7 @@ export async function replayStep(
     if (again.verdicts !== verdicts) differs.push('verdicts');
   }
   const rewarded = await computeRewards(scope, {
-    ...{ run, role, verdicts, chains, tests, memory },
+    ...{ run, role, verdicts, chains, tests, replayBuffer },
     position: { stage, phase, epoch, step, role },
   });
   if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');

@@ -19,7 +19,7 @@ export interface SamplingRow {
 }
 
 /** What evaluation and solving leave out of the distribution; those that leave out nothing are absent. */
-export function drawCuts({ sampling }: RunConfig): Pick<GenerateOptions, 'topP' | 'topK' | 'repetitionPenalty'> {
+export function samplingFilters({ sampling }: RunConfig): Pick<GenerateOptions, 'topP' | 'topK' | 'repetitionPenalty'> {
   const { topP, topK, repetitionPenalty } = sampling;
   return {
     ...(topP < 1 ? { topP } : {}),

@@ -13,15 +13,12 @@ export interface ActivityLog {
   warn(fields: object, message: string): void;
 }
 
-/** Stored configurations of earlier versions name no containers. */
-export type SandboxConfig = Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers'>>;
-
 export interface ActivityDeps {
   store: Store;
   /** Opens (once) the model of that name, 'tiny' or a folder, as the run asks for it. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
-  /** Opens (once) the sandbox that a configuration asks for. */
-  sandbox(config: SandboxConfig): Promise<Sandbox>;
+  /** Opens (once) the sandbox that a configuration asks for. Without `containers`, their defaults apply. */
+  sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers'>>): Promise<Sandbox>;
   /** 'tiny' or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
   /** Of this program; recorded in manifests and checkpoints. */

@@ -4,27 +4,39 @@ import { RandomStream } from '../core/random.js';
 import { chooseSubject } from '../core/rewards/archive.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { type ChainList, type Memory, problemOf, readConfig, readProblems, type TestTarget } from './artifacts.js';
+import {
+  type ChainList,
+  problemOf,
+  type ReplayBuffer,
+  readConfig,
+  readProblems,
+  type TestTarget,
+} from './artifacts.js';
 import { groupByProblem, runQuestions } from './executeSuite.js';
 import { preferComplete } from './generateTests.js';
 import type { Scope } from './scope.js';
-import type { Question } from './suites.js';
+import type { JudgingTask } from './suites.js';
 import type { SelectChainsInput, SelectChainsOutput } from './types.js';
 
 export async function selectChains(scope: Scope, input: SelectChainsInput): Promise<SelectChainsOutput> {
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const chains = await scope.store.getJson<ChainList>(input.chains);
-  const memory = await scope.store.getJson<Memory>(input.memory);
-  const questions = [...groupByProblem(chains)].map(([problemId, candidates]): Question => {
+  const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
+  const questions = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
     const problem = problemOf(byId, problemId);
-    return { problem, candidates, turns: [], given: [...problem.baselineTests, ...(memory.pool[problemId] ?? [])] };
+    return {
+      problem,
+      candidates,
+      turns: [],
+      given: [...problem.baselineTests, ...(replayBuffer.pool[problemId] ?? [])],
+    };
   });
   const { cells, executions } = await runQuestions(scope, config, questions);
 
   const { stage, step } = input.position;
   const random = new RandomStream(config.seed, 'select', stage, step);
-  let { archive } = memory;
+  let { archive } = replayBuffer;
   let faultyTargets = 0;
   let offset = 0; // of the problem's first chain: the batch is problem-major
   const targets: TestTarget[] = [];
@@ -46,7 +58,7 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   }
   return {
     targets: await scope.store.putJson(targets),
-    memory: await scope.store.putJson({ ...memory, archive }),
+    replayBuffer: await scope.store.putJson({ ...replayBuffer, archive }),
     faulty: faultyTargets,
     executions,
   };

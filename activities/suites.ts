@@ -10,10 +10,10 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { CallResult, ExecutionJob, ExecutionResult, Limits, Verdict } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import type { Cell, ValidatedTurn } from './artifacts.js';
+import type { SuiteVerdicts, ValidatedTurn } from './artifacts.js';
 
 /** What is to be judged together: candidates and the test turns written for them. */
-export interface Question {
+export interface JudgingTask {
   problem: Problem;
   candidates: Chain[];
   turns: { turn: number; sample: TestTurn }[];
@@ -39,7 +39,7 @@ function arityOfProblem(problem: Problem): number | undefined {
   return arities.get(problem);
 }
 
-export function readTurns({ problem, turns }: Question, config: RunConfig): ReadTurn[] {
+export function readTurns({ problem, turns }: JudgingTask, config: RunConfig): ReadTurn[] {
   const arity = arityOfProblem(problem);
   const options = { entry: problem.entry, limit: config.testsPerTurn, ...(arity === undefined ? {} : { arity }) };
   return turns.map(({ turn, sample }) => {
@@ -50,7 +50,7 @@ export function readTurns({ problem, turns }: Question, config: RunConfig): Read
 
 /** The reference on every distinct generated input, one job a problem. */
 export function referenceJobs(
-  questions: Question[],
+  questions: JudgingTask[],
   read: ReadTurn[][],
   limits: Limits,
 ): { jobs: ExecutionJob[]; inputs: Map<string, Map<string, number>> } {
@@ -82,7 +82,7 @@ export function referenceJobs(
 
 /** A generated test is valid where the reference gives the expected value; valid ones join the given tests. */
 export function buildSuite(
-  { problem, given }: Question,
+  { problem, given }: JudgingTask,
   read: ReadTurn[],
   reference: (args: Value[]) => CallResult,
 ): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
@@ -108,7 +108,7 @@ export function buildSuite(
 
 /** One job a candidate with code; several candidates with the same program share one. */
 export function candidateJobs(
-  questions: Question[],
+  questions: JudgingTask[],
   suites: SuiteTest[][],
   config: RunConfig,
 ): { jobs: ExecutionJob[]; jobOf: (q: number, c: number) => number | undefined } {
@@ -144,13 +144,13 @@ export function judge(problem: Problem, suite: SuiteTest[], result: ExecutionRes
   );
 }
 
-export function toCell(
-  question: Question,
+export function toSuiteVerdicts(
+  question: JudgingTask,
   config: RunConfig,
   suite: SuiteTest[],
   turns: ValidatedTurn[],
   verdicts: Verdict[][],
-): Cell {
+): SuiteVerdicts {
   return {
     problemId: question.problem.id,
     candidates: question.candidates.map((chain) => ({

@@ -3,14 +3,14 @@
 import { countTests, exposedShare, testRates, typeCheckRate } from '../core/rewards/counts.js';
 import { passShare } from '../core/rewards/rewards.js';
 import type { Verdict } from '../core/schema/execution.js';
-import type { Cell } from './artifacts.js';
+import type { SuiteVerdicts } from './artifacts.js';
 import { judgeTurn } from './computeRewards.js';
 import { mean } from './executeSuite.js';
 import type { Scope } from './scope.js';
 import type { EvaluationSummary, SummariseEvaluationInput } from './types.js';
 
 export async function summariseEvaluation(scope: Scope, input: SummariseEvaluationInput): Promise<EvaluationSummary> {
-  const read = (digest: string): Promise<Cell[]> => scope.store.getJson<Cell[]>(digest);
+  const read = (digest: string): Promise<SuiteVerdicts[]> => scope.store.getJson<SuiteVerdicts[]>(digest);
   const summary: EvaluationSummary = {};
   if (input.sampled) {
     const cells = await read(input.sampled);
@@ -36,5 +36,5 @@ export async function summariseEvaluation(scope: Scope, input: SummariseEvaluati
 const passesAll = (verdicts: Verdict[]): number =>
   Number(verdicts.length > 0 && verdicts.every((verdict) => verdict === 'pass'));
 
-const failsGiven = (cell: Cell): boolean =>
+const failsGiven = (cell: SuiteVerdicts): boolean =>
   cell.suite.some(({ origin }, i) => origin === 'baseline' && cell.verdicts[0]![i] !== 'pass');

@@ -59,7 +59,7 @@ export interface PrepareRunOutput {
   run: RunRef;
   config: RunConfig;
   state: PolicyState;
-  memory: Digest;
+  replayBuffer: Digest;
   searchAttributes: boolean;
   origin?: Origin;
   controls?: ControlMetrics[]; // of a run that is started again: what was asked of it before
@@ -138,12 +138,12 @@ export interface ExecuteSuiteOutput {
 export interface SelectChainsInput {
   run: RunRef;
   chains: Digest;
-  memory: Digest;
+  replayBuffer: Digest;
   position: Position;
 }
 export interface SelectChainsOutput {
   targets: Digest;
-  memory: Digest;
+  replayBuffer: Digest;
   faulty: number; // problems with a chain that fails a known test
   executions: number; // of programs
 }
@@ -155,11 +155,11 @@ export interface ComputeRewardsInput {
   verdicts: Digest;
   chains?: Digest; // generator
   tests?: Digest; // discriminator
-  memory: Digest;
+  replayBuffer: Digest;
 }
 export interface ComputeRewardsOutput {
   trajectories: Digest;
-  memory: Digest;
+  replayBuffer: Digest;
   rows: number; // that train something
   metrics: RewardMetrics;
 }
@@ -211,7 +211,7 @@ export interface CommitCheckpointInput {
   validation: Partial<EvaluationRates>;
   seconds: number; // of the evaluation
   state: PolicyState;
-  memory: Digest;
+  replayBuffer: Digest;
   next: number; // index of the next step in the stage's plan
   plan?: PlannedStep[]; // where it is no longer what the configuration gives
 }

@@ -111,7 +111,7 @@ export function meanStats(stats: PolicyStats[]): PolicyStats {
 interface SavedProgress extends RoleState {
   done: number;
   stats: PolicyStats[];
-  seconds?: number; // absent in what earlier versions saved
+  seconds: number;
 }
 
 async function writeState(scope: Scope, engine: Engine, progress: Progress): Promise<RoleState> {
@@ -155,6 +155,6 @@ async function readProgress(
     adapter: await adapter(saved.adapter, saved.valueHead),
     optimizer: decodeOptimizerState(await store.getBlob(saved.optimizer)),
     stats: saved.stats,
-    seconds: saved.seconds ?? 0,
+    seconds: saved.seconds,
   };
 }

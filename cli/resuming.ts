@@ -19,6 +19,7 @@ export interface Resumed {
 
 type Resuming = Pick<Session, 'client' | 'workers'> & { store: Store };
 type History = temporal.api.history.v1.IHistory;
+type EventId = NonNullable<temporal.api.history.v1.IHistoryEvent['eventId']>;
 
 const STARTED_AGAIN = 'started again from the store; finished work is not repeated';
 
@@ -57,7 +58,10 @@ async function resumeFromStore({ client, store }: Resuming, id: string, decision
   }
   if (input === undefined) {
     const hint = `start it with its configuration: npx gauntlet train --id ${id}`;
-    throw new GauntletError('NOT_FOUND', `run '${id}' was never prepared, so the store does not have its input; ${hint}`);
+    throw new GauntletError(
+      'NOT_FOUND',
+      `run '${id}' was never prepared, so the store does not have its input; ${hint}`,
+    );
   }
   const joined = await startOrJoin(client, id, input);
   return { joined, said: `is not on this server: ${STARTED_AGAIN} (${steps} steps done)` };
@@ -133,17 +137,16 @@ async function resumeClosed(client: Client, id: string, runId: string): Promise<
  * The workflow task to do again: the one that scheduled the activity that failed the run, the last one before a
  * cancellation, or the last one. Undefined if there is none.
  */
-export function resetPoint({ events }: History): number | undefined {
+export function resetPoint({ events }: History): EventId | undefined {
   const all = events ?? [];
   let cause = all.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
   while (cause && !cause.activityFailureInfo) cause = cause.cause;
   const scheduledId = Number(cause?.activityFailureInfo?.scheduledEventId);
   const scheduled = all.find(({ eventId }) => Number(eventId) === scheduledId)?.activityTaskScheduledEventAttributes;
-  if (scheduled) return Number(scheduled.workflowTaskCompletedEventId);
+  if (scheduled?.workflowTaskCompletedEventId) return scheduled.workflowTaskCompletedEventId;
   const cancelled = all.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
   const before = cancelled === -1 ? all : all.slice(0, cancelled);
-  const completed = before.findLast((event) => event.workflowTaskCompletedEventAttributes);
-  return completed && Number(completed.eventId);
+  return before.findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId ?? undefined;
 }
 
 /** Why the current workflow code cannot replay a history; undefined if it can. */

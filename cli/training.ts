@@ -33,11 +33,7 @@ export interface Joined {
  * Starts a run, or joins the run with this id. Finished work is memoised, so a run that is started again fast-forwards.
  * @throws GauntletError RUN_EXISTS where the id belongs to a run with another configuration
  */
-export async function startOrJoin(
-  client: Client,
-  id: string,
-  input: RunConfigInput | undefined,
-): Promise<Joined> {
+export async function startOrJoin(client: Client, id: string, input: RunConfigInput | undefined): Promise<Joined> {
   const status = await statusOf(client, id);
   const handle = (): TrainingHandle => client.workflow.getHandle<typeof trainFullPipeline>(id);
   const there = status === 'RUNNING' || status === 'PAUSED' || status === 'COMPLETED';

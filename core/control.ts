@@ -3,7 +3,8 @@ import type { ControlMetrics } from './schema/metrics.js';
 
 /** A request takes effect between two steps; requests are handled in the order in which they were made. */
 export type Request = { at: string } & ( // `at`: ISO 8601
-  { kind: 'pause' | 'resume' | 'stop' } | { kind: 'change'; fields: Record<string, unknown> } // nested config fields
+  | { kind: 'pause' | 'resume' | 'stop' }
+  | { kind: 'change'; fields: Record<string, unknown> } // nested config fields
 );
 
 export const DECISIONS = ['retry', 'skip', 'abort'] as const;

@@ -161,12 +161,12 @@ export async function readPointer(
   const parsed = checkpointPointerSchema.safeParse(parseJson(bytes));
   if (parsed.success && rendered(parsed.data) === Buffer.from(bytes).toString('utf8')) {
     const { digest } = parsed.data;
-    if (digest === undefined || digest === pointerDigest(runId, pointer, parsed.data)) return parsed.data;
+    if (digest === pointerDigest(runId, pointer, parsed.data)) return parsed.data;
   }
   throw new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${pointer} is damaged`);
 }
 
-function pointerDigest(runId: string, pointer: string, { name, score }: CheckpointPointer): string {
+function pointerDigest(runId: string, pointer: string, { name, score }: Omit<CheckpointPointer, 'digest'>): string {
   return digestJson({ runId, pointer, name, score });
 }
 

@@ -23,7 +23,7 @@ const options = (queue: 'gpu' | 'sandbox' | 'cpu', startToCloseTimeout: Activity
   heartbeatTimeout: '5s' as const,
 });
 
-const OPTIONS: Partial<Record<Name, ActivityOptions>> = {
+const OPTIONS: Record<Name, ActivityOptions> = {
   prepareRun: options('gpu', '10 minutes'),
   prepareSolving: options('gpu', '10 minutes'),
   generateChains: options('gpu', BATCH_LIMIT),

@@ -1,28 +1,28 @@
 // Evaluates a policy on a fixed batch of held-out problems, judged by hidden tests. The end of an epoch is evaluated on
 // the validation split and its checkpoint is committed with the result. The models write first; the sandbox judges
 // while the next step samples. Every part is memoised, so what did not change since the last evaluation costs nothing.
-import type { JudgeEvaluationInput, JudgeEvaluationOutput } from '../activities/evaluation.js';
+import type { JudgeEvaluationInput, JudgeEvaluationOutput } from '../activities/compositeActivities.js';
 import type { PolicyState, Timed } from '../activities/types.js';
 import { endsEpoch, type PlannedStep } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { planOf, type RunContext, type RunState, type WrittenEvaluation } from './runState.js';
+import { type EvaluationSamples, planOf, type RunContext, type RunState } from './runState.js';
 
 interface Evaluation {
-  target: JudgeEvaluationInput['of'];
+  target: JudgeEvaluationInput['target'];
   policy?: PolicyState | undefined; // absent: the base model
   greedy: boolean;
-  written?: WrittenEvaluation | undefined; // if the last step of the epoch has written it already
+  samples?: EvaluationSamples | undefined; // if the last step of the epoch wrote them already
 }
 
 /** @returns the base model's chains on the split, and the verdict, which is still being computed */
 export async function evaluate(
   { activities }: RunContext,
   { run, config, baseChains }: RunState,
-  { target, policy, greedy, written }: Evaluation,
+  { target, policy, greedy, samples: written }: Evaluation,
 ): Promise<{ chains: string; verdict: Promise<Timed<JudgeEvaluationOutput>> }> {
   const { split } = target;
-  const output =
+  const samples =
     written ??
     (await activities.generateEvaluation({
       run,
@@ -31,7 +31,7 @@ export async function evaluate(
       base: baseChains[split] || undefined,
       adapters: policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter },
     }));
-  return { chains: output.base, verdict: activities.judgeEvaluation({ run, written: output, of: target }) };
+  return { chains: samples.base, verdict: activities.judgeEvaluation({ run, samples, target }) };
 }
 
 /** What the models write for an evaluation of a split. */
@@ -46,22 +46,22 @@ export interface CheckpointPosition {
   next: number; // index of the next step in the plan of the stage
   plan?: PlannedStep[] | undefined;
   isBase?: boolean; // nothing has been trained yet
-  written?: WrittenEvaluation | undefined;
+  samples?: EvaluationSamples | undefined;
 }
 
 /** Evaluates on the validation split and commits a checkpoint. The verdict becomes `context.evaluation`. */
 export async function closeEpoch(
   context: RunContext,
   before: RunState,
-  { isBase, written, ...position }: CheckpointPosition,
+  { isBase, samples, ...position }: CheckpointPosition,
 ): Promise<RunState> {
   const state = await settleEvaluation(context, before); // one evaluation at a time
-  const { step, policy, memory, best } = state;
+  const { step, policy, replayBuffer, best } = state;
   const { chains, verdict } = await evaluate(context, state, {
-    target: { split: 'validation', checkpoint: { ...position, step, state: policy, memory } },
+    target: { split: 'validation', checkpoint: { ...position, step, state: policy, replayBuffer } },
     policy: isBase ? undefined : policy,
     greedy: false,
-    written,
+    samples,
   });
   const name = checkpointName(position.stage, position.epoch);
   const evaluation: RunContext['evaluation'] = {
@@ -80,21 +80,21 @@ export async function closeEpoch(
 }
 
 /** Moves on to the next step. After the last step of an epoch, the epoch is closed. */
-export async function advance(context: RunContext, state: RunState, written?: WrittenEvaluation): Promise<RunState> {
+export async function advance(context: RunContext, state: RunState, samples?: EvaluationSamples): Promise<RunState> {
   const moved = { ...state, next: state.next + 1 };
-  return endsEpoch(planOf(state), state.next) ? closeCurrentEpoch(context, moved, written) : moved;
+  return endsEpoch(planOf(state), state.next) ? closeCurrentEpoch(context, moved, samples) : moved;
 }
 
 /** Closes the epoch of the last step. If every step since the last checkpoint was skipped, there is nothing to close. */
 export async function closeCurrentEpoch(
   context: RunContext,
   state: RunState,
-  written?: WrittenEvaluation,
+  samples?: EvaluationSamples,
 ): Promise<RunState> {
   const { stage, next, plan } = state;
   const { epoch } = planOf(state)[next - 1]!;
   if (state.checkpointStep === state.step) return state;
-  return closeEpoch(context, state, { stage, epoch, next, plan, written });
+  return closeEpoch(context, state, { stage, epoch, next, plan, samples });
 }
 
 /** Waits for the verdict of the latest evaluation. The best checkpoint is the one with the highest score, the earliest of equals. */

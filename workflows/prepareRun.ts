@@ -16,7 +16,7 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
     next: origin?.next ?? 0,
     plan: origin?.plan,
     policy: prepared.state,
-    memory: prepared.memory,
+    replayBuffer: prepared.replayBuffer,
     step: origin?.step ?? 0,
     seconds: 0,
     used: NO_USAGE,
@@ -26,7 +26,7 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
     before: {} as EvaluationRates, // measured below
     baseChains: { test: '' },
     records: (controls.at(-1)?.index ?? -1) + 1,
-    replay: controls,
+    recordedRequests: controls,
     searchAttributes: prepared.searchAttributes,
   };
   hooks.onConfig?.(state);

@@ -30,8 +30,12 @@ export async function applyRequests(context: RunContext, before: RunState): Prom
 /** Applies what an earlier execution of this run recorded at this position. It is not recorded again. */
 async function replayRecords(context: RunContext, before: RunState): Promise<RunState> {
   let state = before;
-  for (let [record] = state.replay; record && isRecordedAt(record, state); [record] = state.replay) {
-    state = { ...state, replay: state.replay.slice(1) };
+  for (
+    let [record] = state.recordedRequests;
+    record && isRecordedAt(record, state);
+    [record] = state.recordedRequests
+  ) {
+    state = { ...state, recordedRequests: state.recordedRequests.slice(1) };
     if (record.action === 'change') state = await changeConfig(context, state, record.fields ?? {});
     if (record.action === 'skip') {
       state = await advance(context, { ...state, used: addUsage(state.used, record.spent ?? NO_USAGE) });
@@ -55,11 +59,7 @@ async function applyRequest(context: RunContext, state: RunState, request: Reque
 }
 
 /** The plan of the steps done stays as it was. If the change ends the current epoch, its checkpoint is written. */
-async function changeConfig(
-  context: RunContext,
-  state: RunState,
-  fields: Record<string, unknown>,
-): Promise<RunState> {
+async function changeConfig(context: RunContext, state: RunState, fields: Record<string, unknown>): Promise<RunState> {
   const plan = planOf(state);
   const last = state.next - 1;
   const { run, config } = await context.activities.reviseRun({ run: state.run, config: state.config, fields });

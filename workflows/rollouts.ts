@@ -7,7 +7,7 @@ export interface Rollout {
   verdicts: string;
   chains?: string;
   tests?: string | undefined;
-  memory: string;
+  replayBuffer: string;
   sampledTokens: number;
   executions: number;
   generationSeconds: number;
@@ -17,7 +17,7 @@ export interface Rollout {
 /** A batch of chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
 export async function generatorRollout(
   activities: TrainingActivities,
-  { run, config, policy, memory }: RunState,
+  { run, config, policy, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
   const written = await activities.generateChains({
@@ -31,19 +31,19 @@ export async function generatorRollout(
   const judged = await activities.executeSuite({ run, per: 'problem', suite: 'baseline', chains, tests });
   const { verdicts, executions } = judged;
   const cost = { sampledTokens: tokens, executions, generationSeconds: seconds, seconds: seconds + judged.seconds };
-  return { verdicts, chains, tests, memory, ...cost };
+  return { verdicts, chains, tests, replayBuffer, ...cost };
 }
 
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
 export async function discriminatorRollout(
   activities: TrainingActivities,
-  { run, config, policy, memory }: RunState,
+  { run, config, policy, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
   const batch = { kind: 'train', role: 'discriminator', position } as const;
   const { adapter } = policy.generator;
   const sampled = await activities.generateChains({ run, batch, stages: config.stages, adapter });
-  const selected = await activities.selectChains({ run, chains: sampled.chains, memory, position });
+  const selected = await activities.selectChains({ run, chains: sampled.chains, replayBuffer, position });
   const { tests, ...written } = await activities.generateTests({
     run,
     targets: { kind: 'selected', targets: selected.targets, position },
@@ -55,7 +55,7 @@ export async function discriminatorRollout(
   return {
     verdicts: judged.verdicts,
     tests,
-    memory: selected.memory,
+    replayBuffer: selected.replayBuffer,
     sampledTokens: sampled.tokens + written.tokens,
     executions: selected.executions + judged.executions,
     generationSeconds,

@@ -39,18 +39,20 @@ export class RunControl implements RequestQueue {
     setHandler(pauseUpdate, () => this.accept('pause'), { validator });
     setHandler(resumeUpdate, () => this.accept('resume'), { validator: () => this.validateResume() });
     setHandler(stopUpdate, () => this.accept('stop'), { validator });
-    setHandler(changeUpdate, (fields) => this.acceptChange(fields), { validator: (fields) => this.validateChange(fields) });
+    setHandler(changeUpdate, (fields) => this.acceptChange(fields), {
+      validator: (fields) => this.validateChange(fields),
+    });
     setHandler(decideUpdate, (decision) => this.acceptDecision(decision), {
       validator: (decision) => this.validateDecision(decision),
     });
   }
 
   /** The state of the run after it was prepared, continued or changed. */
-  onConfig({ config, replay }: RunState): void {
+  onConfig({ config, recordedRequests }: RunState): void {
     this.applied = config;
     this.config = this.snapshot.pending.reduce(
       (now, request) => (request.kind === 'change' ? applyConfigPatch(now, request.fields) : now),
-      withRecordedChanges(config, replay),
+      withRecordedChanges(config, recordedRequests),
     );
   }
 

@@ -1,6 +1,7 @@
 // What a run carries from step to step, and what the code that trains it is given.
+
+import type { GenerateEvaluationOutput } from '../activities/compositeActivities.js';
 import type { Activities } from '../activities/index.js';
-import type { GenerateEvaluationOutput } from '../activities/evaluation.js';
 import type { PolicyState, RunRef, Timed } from '../activities/types.js';
 import type { Usage } from '../core/budget.js';
 import type { Request } from '../core/control.js';
@@ -11,7 +12,7 @@ import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
 
 /** The activities that workflows call. Tests and benchmarks call the same functions without Temporal. */
-export type TrainingActivities = Omit<Activities, 'generateReasoning' | 'scoreOldPolicy' | 'updatePolicy'>;
+export type TrainingActivities = Activities;
 
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
 export interface RunState {
@@ -21,7 +22,7 @@ export interface RunState {
   next: number; // index of the next step in the plan of the stage
   plan?: PlannedStep[] | undefined; // set if a live change made it differ from the plan that the configuration gives
   policy: PolicyState;
-  memory: string; // digest: test pool and bug archive
+  replayBuffer: string; // digest: test pool and bug archive
   step: number; // policy updates done in the whole run
   seconds: number; // of training activities, without evaluations
   used: Usage; // by training steps
@@ -32,7 +33,7 @@ export interface RunState {
   before: EvaluationRates; // of the base model on the test split
   baseChains: { test: string; validation?: string }; // digests of the base model's chains on each split
   records: number; // control records written
-  replay: ControlMetrics[]; // requests that an earlier execution of this run recorded from here on, in order
+  recordedRequests: ControlMetrics[]; // by an earlier execution of this run, from here on
   stopped?: string; // why the run ends before its schedule
   searchAttributes: boolean; // the server knows them
 }
@@ -76,7 +77,7 @@ export interface PendingEvaluation {
 }
 
 /** What the models wrote for an evaluation. */
-export type WrittenEvaluation = Timed<GenerateEvaluationOutput>;
+export type EvaluationSamples = Timed<GenerateEvaluationOutput>;
 
 export const planOf = ({ plan, config }: RunState): PlannedStep[] => plan ?? planStage(config);
 

@@ -1,5 +1,5 @@
 // One line for each activity of a run in the timeline of the Web UI.
-import type { JudgeEvaluationInput } from '../activities/evaluation.js';
+import type { JudgeEvaluationInput } from '../activities/compositeActivities.js';
 import type { ChainBatch, Position, TestTargets } from '../activities/types.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
@@ -11,7 +11,7 @@ interface SummaryFields {
   targets?: TestTargets;
   role?: string;
   split?: string;
-  of?: JudgeEvaluationInput['of'];
+  target?: JudgeEvaluationInput['target'];
   suite?: string;
   per?: string;
   metrics?: RunMetrics;
@@ -19,7 +19,7 @@ interface SummaryFields {
 }
 
 export function summaryOf(name: string, input: object): string {
-  const { batch, targets, role, split, of, suite, per, metrics, evaluation, ...fields } = input as SummaryFields;
+  const { batch, targets, role, split, target, suite, per, metrics, evaluation, ...fields } = input as SummaryFields;
   const ofBatch = batch?.kind === 'train' ? batch : undefined;
   const ofTargets = targets?.kind === 'evaluation' ? undefined : targets?.position;
   const position = fields.position ?? ofBatch?.position ?? ofTargets;
@@ -28,8 +28,8 @@ export function summaryOf(name: string, input: object): string {
     role ?? ofBatch?.role,
     name === 'generateChains' && 'chains',
     split && `chains and tests of the ${split} split`,
-    of?.split === 'test' && `${of.checkpoint} on the test split`,
-    of?.split === 'validation' && checkpointName(of.checkpoint.stage, of.checkpoint.epoch),
+    target?.split === 'test' && `${target.checkpoint} on the test split`,
+    target?.split === 'validation' && checkpointName(target.checkpoint.stage, target.checkpoint.epoch),
     evaluation && 'and chains and tests of the validation split',
     targets && `tests (${targets.kind})`,
     suite && `${suite} suite by ${per}`,

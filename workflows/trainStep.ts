@@ -10,7 +10,7 @@ import { type CallOptions, StepSkipped } from './failures.js';
 import { stepProgress } from './progress.js';
 import { recordRequest } from './requests.js';
 import { discriminatorRollout, generatorRollout, type Rollout } from './rollouts.js';
-import { planOf, type RunContext, type RunState, type TrainingActivities, type WrittenEvaluation } from './runState.js';
+import { type EvaluationSamples, planOf, type RunContext, type RunState, type TrainingActivities } from './runState.js';
 
 const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRollout };
 
@@ -29,24 +29,24 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
     const recorded = await recordRequest(context, state, { action: 'skip', reason: error.reason, spent: used });
     return advance(context, { ...recorded, used: addUsage(state.used, used) });
   }
-  const { policy, memory, metrics, used, written } = outcome;
+  const { policy, replayBuffer, metrics, used, samples } = outcome;
   const trained: RunState = {
     ...state,
     policy,
-    memory,
+    replayBuffer,
     step: state.step + 1,
     seconds: state.seconds + metrics.seconds,
     used: addUsage(state.used, used),
     latestUsage: { ...state.latestUsage, [planned.role]: used },
   };
-  const next = await advance(context, trained, written);
+  const next = await advance(context, trained, samples);
   context.hooks.onProgress?.(stepProgress(next, position, metrics));
   return next;
 }
 
-interface Outcome extends Pick<RunState, 'policy' | 'memory' | 'used'> {
+interface Outcome extends Pick<RunState, 'policy' | 'replayBuffer' | 'used'> {
   metrics: StepMetrics;
-  written?: WrittenEvaluation | undefined;
+  samples?: EvaluationSamples | undefined;
 }
 
 /** Rewards, PPO and the record of the step. The last step of an epoch also writes the samples of its evaluation. */
@@ -71,12 +71,12 @@ async function updatePolicy(
     learningRate: config.ppo.learningRate * learningRateFactor(step + 1, countSteps(config), config.ppo),
     ...(endsEpoch(planOf(state), state.next) && { evaluation }),
   });
-  const { metrics, memory } = trained;
+  const { metrics, replayBuffer } = trained;
   const roles: PolicyState = isUnified
     ? { generator: trained.state, discriminator: trained.state }
     : { ...policy, [role]: trained.state };
-  const used = { tokens: rollout.sampledTokens, seconds: metrics!.seconds, executions };
-  return { policy: roles, memory: memory!, metrics: metrics!, used, written: trained.evaluation };
+  const used = { tokens: rollout.sampledTokens, seconds: metrics.seconds, executions };
+  return { policy: roles, replayBuffer, metrics, used, samples: trained.evaluation };
 }
 
 /** The same activities for one step. Their usage is added up, and a person may skip the step if one of them fails. */

@@ -198,10 +198,8 @@ export type EngineConfig = RunConfig['engine'];
 /** A configuration without what changes no result: where it computes, how much it may spend, what a failure does. */
 export function runIdentity(config: RunConfig): RunConfig {
   const { quantization, groupSize } = config.engine;
-  const { typeCheck, ...fields } = config;
   return {
-    ...(fields as RunConfig), // one without a type check is the run that it was before there were any
-    ...(typeCheck?.enabled ? { typeCheck } : {}),
+    ...config,
     engine: engineSchema.parse({ quantization, groupSize }),
     budget: budgetSchema.parse({}),
     failure: failureSchema.parse({}),

@@ -38,17 +38,15 @@ export const stepMetricsSchema = z.strictObject({
   tokensPerSecond: z.number(), // of generation
   seconds: z.number(), // of all activities of the step
   /** Digests of what the rewards were computed from, and of what came out: see `gauntlet replay`. */
-  artifacts: z
-    .strictObject({
-      config: z.string(),
-      problems: z.string(),
-      verdicts: z.string(),
-      chains: z.string().optional(),
-      tests: z.string().optional(),
-      memory: z.string(),
-      trajectories: z.string(),
-    })
-    .optional(),
+  artifacts: z.strictObject({
+    config: z.string(),
+    problems: z.string(),
+    verdicts: z.string(),
+    chains: z.string().optional(),
+    tests: z.string().optional(),
+    replayBuffer: z.string(),
+    trajectories: z.string(),
+  }),
 });
 export type StepMetrics = z.infer<typeof stepMetricsSchema>;
 
@@ -69,8 +67,8 @@ export const controlMetricsSchema = z.strictObject({
   kind: z.literal('control'),
   step: z.int().nonnegative(), // policy updates done
   index: z.int().nonnegative(), // of the record in its run
-  stage: stageSchema.optional(), // records of earlier versions lack the place
-  next: z.int().nonnegative().optional(), // index in the stage's plan of the step that followed
+  stage: stageSchema,
+  next: z.int().nonnegative(), // index in the stage's plan of the step that followed
   action: z.enum(['pause', 'resume', 'stop', 'change', 'skip', 'budget']),
   fields: z.record(z.string(), z.unknown()).optional(), // of a change
   reason: z.string().optional(), // of a skipped step or a budget

@@ -26,22 +26,25 @@ export async function findTargets(dist, places) {
   return found;
 }
 
-/** Every key of createActivities() is the function of that name in the file of that name, or a row of others. */
+/** Every leaf activity is the function of its name in the file of its name; composite activities share one file. */
 async function activities(dist) {
   const folder = 'activities';
-  const { createActivities } = await load(dist, `${folder}/index.js`);
-  const rows = existsSync(join(dist, `${folder}/composites.js`)) ? await load(dist, `${folder}/composites.js`) : {};
-  const composites = new Set(Object.keys(rows.composites?.({}) ?? {}));
-  return Promise.all(
-    Object.keys(createActivities({})).map(async (name) => {
-      if (composites.has(name))
-        return { kind: 'composite', module: `${folder}/composites.js`, path: ['composites', name] };
+  const { createLeafActivities } = await load(dist, `${folder}/leafActivities.js`);
+  const composites = `${folder}/compositeActivities.js`;
+  const { compositeActivities } = existsSync(join(dist, composites)) ? await load(dist, composites) : {};
+  const named = Object.keys(compositeActivities?.({}) ?? {});
+  const leaves = await Promise.all(
+    Object.keys(createLeafActivities({})).map(async (name) => {
       const module = `${folder}/${name}.js`;
       if (!existsSync(join(dist, module))) throw new Error(`activity ${name} has no file ${module}`);
       if (typeof (await load(dist, module))[name] !== 'function') throw new Error(`${module} does not export ${name}`);
       return { kind: 'activity', module, path: [name] };
     }),
   );
+  return [
+    ...leaves,
+    ...named.map((name) => ({ kind: 'composite', module: composites, path: ['compositeActivities', name] })),
+  ];
 }
 
 async function namedPlace(dist, place) {

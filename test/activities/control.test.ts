@@ -161,9 +161,9 @@ describe('steering a run', () => {
       return {
         ...acts,
         judgeEvaluation: async (input) => {
-          const { of } = input;
+          const { target } = input;
           const judged = await acts.judgeEvaluation(input);
-          if (of.split === 'validation' && of.checkpoint.step === 7) requests.push(...asked.splice(0));
+          if (target.split === 'validation' && target.checkpoint.step === 7) requests.push(...asked.splice(0));
           return judged;
         },
       };

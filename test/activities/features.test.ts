@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { type ChainList, decodeOptimizerState, type TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
+import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import { openScope } from '../../activities/scope.js';
 import type { UpdatePolicyInput } from '../../activities/types.js';
 import { lossOf, meanStats, updatePolicy } from '../../activities/updatePolicy.js';
@@ -21,9 +22,11 @@ const GAE = { estimator: 'gae', gamma: 0.9, lambda: 0.5, valueCoefficient: 0.3 }
 describe('features of a run', () => {
   let world: Doubles;
   let acts: Activities;
+  let leaf: LeafActivities;
   beforeEach(async () => {
     world = await doubles();
     acts = createActivities(world.deps);
+    leaf = createLeafActivities(world.deps);
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
@@ -39,7 +42,7 @@ describe('features of a run', () => {
     ];
     const { adapter, valueHead } = state.generator;
     const trajectories = await world.deps.store.putJson(rows);
-    const out = await acts.scoreOldPolicy({ run, role: 'generator', trajectories, adapter, valueHead });
+    const out = await leaf.scoreOldPolicy({ run, role: 'generator', trajectories, adapter, valueHead });
     return world.deps.store.getJson<Trajectory[]>(out.trajectories);
   }
 
@@ -110,7 +113,7 @@ describe('features of a run', () => {
     });
     const { optimizer: _, ...weights } = state.generator;
     const trajectories = await world.deps.store.putJson(rows);
-    const given = await acts.scoreOldPolicy({ run, role: 'generator', trajectories, ...weights });
+    const given = await leaf.scoreOldPolicy({ run, role: 'generator', trajectories, ...weights });
     const update: UpdatePolicyInput = {
       run,
       role: 'generator',
@@ -234,8 +237,8 @@ describe('features of a run', () => {
       cuts.push([options.topP, options.topK, options.repetitionPenalty]);
       return generate(rows, options);
     };
-    const chain = async (batch: Parameters<Activities['generateReasoning']>[0]['batch']) =>
-      (await acts.generateReasoning({ run, batch, stage: 5 })).chains;
+    const chain = async (batch: Parameters<LeafActivities['generateReasoning']>[0]['batch']) =>
+      (await leaf.generateReasoning({ run, batch, stage: 5 })).chains;
     const chains = await chain({ kind: 'train', role: 'generator', position: POSITION });
     await acts.generateTests({ run, targets: { kind: 'all-stages', chains, position: POSITION }, samples: 1 });
     assert.deepEqual(cuts, new Array(2).fill([undefined, undefined, undefined]));

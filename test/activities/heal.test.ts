@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HEAL_WITHIN_SECONDS, type Producers } from '../../activities/heal.js';
+import { type ArtifactProducers, HEAL_WITHIN_SECONDS } from '../../activities/heal.js';
 import { type Activities, createActivities } from '../../activities/index.js';
+import { createLeafActivities } from '../../activities/leafActivities.js';
 import { memoised } from '../../activities/memoise.js';
 import type { Scope } from '../../activities/scope.js';
 import type { RunRef } from '../../activities/types.js';
@@ -94,15 +95,15 @@ describe('a run whose artifacts are damaged under it', function () {
   });
 
   it('an activity makes its lost input anew with the inputs of then, and the store is whole again', async () => {
-    const acts = createActivities(world.deps);
-    const { run, state, memory } = await acts.prepareRun({ runId: 'run', input: TINIEST_RUN });
+    const acts = createLeafActivities(world.deps);
+    const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'run', input: TINIEST_RUN });
     const position = { stage: 5, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
     const batch = { kind: 'train', role: 'generator', position } as const;
     const { chains } = await acts.generateReasoning({ run, batch, stage: 5 });
     const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
-    for (const digest of [chains, verdicts, memory, run.config, run.problems]) await rm(blobPath(digest));
+    for (const digest of [chains, verdicts, replayBuffer, run.config, run.problems]) await rm(blobPath(digest));
     await writeFile(blobPath(chains), 'damaged');
-    const rewarded = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, memory });
+    const rewarded = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, replayBuffer });
     assert.ok(rewarded.trajectories.startsWith('sha256:'));
     const { adapter, valueHead, optimizer } = state.generator;
     await rm(blobPath(adapter));
@@ -132,7 +133,7 @@ describe('a run whose artifacts are damaged under it', function () {
   it('one that took long is left to a run that starts again, and another version is not asked', async () => {
     const { store } = world.deps;
     let calls = 0;
-    const producers: Producers = new Map();
+    const producers: ArtifactProducers = new Map();
     const spec = (version: number) => ({
       name: 'make',
       version,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { Cell, ChainList, Memory, TestBatch, TestTarget } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import type { ChainList, ReplayBuffer, SuiteVerdicts, TestBatch, TestTarget } from '../../activities/artifacts.js';
+import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import type { Position, PrepareRunOutput } from '../../activities/types.js';
 import type { Chain, Stage } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
@@ -40,12 +40,12 @@ function testTurn(text: string, sample = 0, stage: Stage = 5) {
 
 describe('judging', () => {
   let world: Doubles;
-  let acts: Activities;
+  let acts: LeafActivities;
   let prepared: PrepareRunOutput;
 
   beforeEach(async () => {
     world = await doubles();
-    acts = createActivities(world.deps);
+    acts = createLeafActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
@@ -73,7 +73,7 @@ describe('judging', () => {
         chains: await put(chains),
         tests: written,
       });
-      const [cell] = await get<Cell[]>(out.verdicts);
+      const [cell] = await get<SuiteVerdicts[]>(out.verdicts);
       assert.deepEqual(
         cell!.suite.map(({ origin, test }) => [origin, test.args[0]]),
         [
@@ -113,7 +113,7 @@ describe('judging', () => {
       const chains = [chain(0, SMALL_ONLY), chain(1, GOOD)];
       const written = await tests(chains, [['((7,), 8)'], ['((7,), 8)']]);
       const out = await acts.executeSuite({ run: prepared.run, per: 'target', suite: 'hidden', tests: written });
-      const cells = await get<Cell[]>(out.verdicts);
+      const cells = await get<SuiteVerdicts[]>(out.verdicts);
       assert.deepEqual(
         cells.map((cell) => cell.verdicts),
         [[['pass', 'pass', 'fail']], [['pass', 'pass', 'pass']]],
@@ -128,7 +128,7 @@ describe('judging', () => {
         suite: 'baseline',
         tests: await tests(chains, [['((7,), 8)', 'nothing']]),
       });
-      const [cell] = await get<Cell[]>(out.verdicts);
+      const [cell] = await get<SuiteVerdicts[]>(out.verdicts);
       assert.deepEqual(
         cell!.turns.map((turn) => turn.lost),
         [1, 2],
@@ -139,10 +139,20 @@ describe('judging', () => {
   describe('computeRewards', () => {
     it('rewards chains by their pass share, and trains the tokens of the stage only', async () => {
       const chains = await put([chain(0, GOOD), chain(1, WRONG)]);
-      const { run, memory } = prepared;
+      const { run, replayBuffer } = prepared;
       const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
-      const out = await acts.computeRewards({ run, role: 'generator', position: POSITION, verdicts, chains, memory });
-      assert.deepEqual([out.metrics.reward, out.metrics.passRate, out.rows, out.memory], [0, 0.5, 2, memory]);
+      const out = await acts.computeRewards({
+        run,
+        role: 'generator',
+        position: POSITION,
+        verdicts,
+        chains,
+        replayBuffer,
+      });
+      assert.deepEqual(
+        [out.metrics.reward, out.metrics.passRate, out.rows, out.replayBuffer],
+        [0, 0.5, 2, replayBuffer],
+      );
       const rows = await get<Trajectory[]>(out.trajectories);
       assert.deepEqual(
         rows.map((row) => Math.sign(row.advantage)),
@@ -159,9 +169,16 @@ describe('judging', () => {
 
     it('a group of equal rewards trains nothing', async () => {
       const chains = await put([chain(0, GOOD), chain(1, GOOD)]);
-      const { run, memory } = prepared;
+      const { run, replayBuffer } = prepared;
       const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
-      const out = await acts.computeRewards({ run, role: 'generator', position: POSITION, verdicts, chains, memory });
+      const out = await acts.computeRewards({
+        run,
+        role: 'generator',
+        position: POSITION,
+        verdicts,
+        chains,
+        replayBuffer,
+      });
       assert.equal(out.rows, 0);
     });
 
@@ -170,10 +187,17 @@ describe('judging', () => {
         [chain(0, SMALL_ONLY)],
         [['((7,), 8)\n((4,), 5)', '((2,), 3)\n((0,), 1)', '((2,), 9)\n((1,), 9)', 'nothing']],
       );
-      const { run, memory } = prepared;
+      const { run, replayBuffer } = prepared;
       const position: Position = { ...POSITION, role: 'discriminator' };
       const { verdicts } = await acts.executeSuite({ run, per: 'target', suite: 'baseline', tests: written });
-      const out = await acts.computeRewards({ run, role: 'discriminator', position, verdicts, tests: written, memory });
+      const out = await acts.computeRewards({
+        run,
+        role: 'discriminator',
+        position,
+        verdicts,
+        tests: written,
+        replayBuffer,
+      });
       // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught, the second sample shares input 2 with the third; none: −1
       assert.ok(Math.abs(out.metrics.reward - (1 + 0.3 - 0.6 - 1) / 4) < 1e-9, String(out.metrics.reward));
       assert.deepEqual([out.metrics.validity, out.metrics.bugCatchRate, out.metrics.emptyOutputs], [0.5, 0.25, 1]);
@@ -183,7 +207,7 @@ describe('judging', () => {
           ({ tokens, mask, advantage }) => advantage > 0 && tokens.join() === '7,8,9,0' && mask.join() === '0,1,1,1',
         ),
       );
-      const { pool } = await get<Memory>(out.memory);
+      const { pool } = await get<ReplayBuffer>(out.replayBuffer);
       assert.deepEqual(
         pool['add-1']!.map((test) => test.args[0]),
         [7, 4, 2, 0],
@@ -196,9 +220,9 @@ describe('judging', () => {
 
     it('takes a chain that fails a known test, and archives it', async () => {
       const chains = await put([chain(0, GOOD), chain(1, WRONG), chain(2, GOOD)]);
-      const out = await acts.selectChains({ run: prepared.run, chains, memory: prepared.memory, position });
+      const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer: prepared.replayBuffer, position });
       assert.deepEqual(await get(out.targets), [{ problemId: 'add-1', chain: { chains, index: 1 }, stage: 3 }]);
-      assert.deepEqual((await get<Memory>(out.memory)).archive.entries, [
+      assert.deepEqual((await get<ReplayBuffer>(out.replayBuffer)).archive.entries, [
         { problemId: 'add-1', chain: { chains, index: 1 } },
       ]);
       assert.equal(out.faulty, 1);
@@ -206,26 +230,29 @@ describe('judging', () => {
 
     it('with credit to the suffix draws the tested stage from the trained one on', async () => {
       const chains = await put(Array.from({ length: 12 }, (_, i) => chain(0, WRONG, `add-${i + 1}`)));
-      const { run, memory } = await acts.prepareRun({ runId: 'suffix', input: { ...SMALL_RUN, credit: 'suffix' } });
-      const out = await acts.selectChains({ run, chains, memory, position });
+      const { run, replayBuffer } = await acts.prepareRun({
+        runId: 'suffix',
+        input: { ...SMALL_RUN, credit: 'suffix' },
+      });
+      const out = await acts.selectChains({ run, chains, replayBuffer, position });
       const stages = new Set((await get<TestTarget[]>(out.targets)).map((target) => target.stage));
       assert.deepEqual([...stages].sort(), [3, 4, 5]);
     });
 
     it('knows the pool’s tests as well', async () => {
-      const memory = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]] }, archive: { entries: [] } });
+      const replayBuffer = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]] }, archive: { entries: [] } });
       const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
-      const out = await acts.selectChains({ run: prepared.run, chains, memory, position });
+      const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer, position });
       assert.equal((await get<TestTarget[]>(out.targets))[0]!.chain.index, 1);
     });
 
     it('replays the archive where no chain is faulty, and passes over truncated chains', async () => {
       const old = { problemId: 'add-2', chain: { chains: await put([chain(0, WRONG, 'add-2')]), index: 0 } };
-      const memory = await put({ pool: {}, archive: { entries: [old] } });
+      const replayBuffer = await put({ pool: {}, archive: { entries: [old] } });
       const ids = Array.from({ length: 12 }, (_, i) => `add-${i + 1}`);
       const good = (n: number): string => `def solve(x):\n    return x + ${n}`;
       const chains = await put(ids.flatMap((id, i) => [chain(0, WRONG, id, true), chain(1, good(i + 1), id)]));
-      const out = await acts.selectChains({ run: prepared.run, chains, memory, position });
+      const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer, position });
       const targets = await get<TestTarget[]>(out.targets);
       const replayed = targets.filter((target) => target.chain.chains === old.chain.chains);
       assert.ok(replayed.length > 3 && replayed.length < 12, `${replayed.length} of 12 with probability 0.7`);

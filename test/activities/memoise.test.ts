@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { toFailure } from '../../activities/failures.js';
-import { createActivities } from '../../activities/index.js';
+import { createLeafActivities } from '../../activities/leafActivities.js';
 import { memoised } from '../../activities/memoise.js';
 import type { RunRef } from '../../activities/types.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
@@ -93,8 +93,8 @@ describe('a memoised activity', () => {
   });
 
   it('gives the digests that its version stands for', async () => {
-    const acts = createActivities(world.deps);
-    const { run, state, memory } = await acts.prepareRun({ runId: 'golden', input: SMALL_RUN });
+    const acts = createLeafActivities(world.deps);
+    const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'golden', input: SMALL_RUN });
     const position = { stage: 1, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
     const batch = { kind: 'train', role: 'generator', position } as const;
     let chains: string | undefined;
@@ -106,8 +106,8 @@ describe('a memoised activity', () => {
       samples: 1,
     });
     const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains, tests });
-    const { targets } = await acts.selectChains({ run, chains: chains!, memory, position });
-    const rewarded = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, memory });
+    const { targets } = await acts.selectChains({ run, chains: chains!, replayBuffer, position });
+    const rewarded = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, replayBuffer });
     const { trajectories } = await acts.scoreOldPolicy({
       run,
       role: 'generator',

@@ -63,7 +63,7 @@ describe('a run that begins at a checkpoint', () => {
     late.listRuns = async () => ['night-0'];
     const second = await createActivities({ ...world.deps, store: late }).prepareRun({ runId: 'run', input });
     assert.equal((await readRun(store, 'run')).origin?.run, 'night-1');
-    assert.deepEqual([second.state, second.memory], [first.state, first.memory]);
+    assert.deepEqual([second.state, second.replayBuffer], [first.state, first.replayBuffer]);
   });
 
   it('by a pattern passes over what does not fit or is damaged, and says so where nothing else is there', async () => {

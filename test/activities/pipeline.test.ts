@@ -96,8 +96,8 @@ describe('the pipeline in process', () => {
         return whole.generateChains(input);
       },
       async judgeEvaluation(input) {
-        const { of } = input;
-        const name = of.split === 'test' ? 'test' : `${of.checkpoint.stage}/${of.checkpoint.epoch}`;
+        const { target } = input;
+        const name = target.split === 'test' ? 'test' : `${target.checkpoint.stage}/${target.checkpoint.epoch}`;
         // the verdict of stage 1, epoch 1 waits for the next step, which would wait for ever if it waited for the verdict
         if (name === '1/1') await new Promise<void>((resolve) => (begun = resolve));
         const judged = await whole.judgeEvaluation(input);
@@ -126,10 +126,10 @@ describe('the pipeline in process', () => {
         if (++steps === 2) fail();
         return acts.trainPolicy(input);
       },
-      judgeEvaluation: ({ of, ...input }) =>
-        of.split === 'validation' && of.checkpoint.epoch === 1
+      judgeEvaluation: ({ target, ...input }) =>
+        target.split === 'validation' && target.checkpoint.epoch === 1
           ? new Promise((_, reject) => (fail = () => reject(new Error('no hidden tests'))))
-          : acts.judgeEvaluation({ of, ...input }),
+          : acts.judgeEvaluation({ target, ...input }),
     };
     await assert.rejects(runPipeline(failing, 'run', SMALL_RUN), /no hidden tests/);
     assert.equal(steps, 2);
@@ -207,11 +207,8 @@ describe('the pipeline in process', () => {
     };
     const prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
     const position = { stage: 1, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
-    let chains: string | undefined;
-    for (const stage of [1, 2, 3, 4, 5] as const) {
-      const batch = { kind: 'train', role: 'generator', position } as const;
-      chains = (await acts.generateReasoning({ run: prepared.run, batch, stage, chains })).chains;
-    }
+    const batch = { kind: 'train', role: 'generator', position } as const;
+    const { chains } = await acts.generateChains({ run: prepared.run, batch, stages: [1, 2, 3, 4, 5] });
     await acts.executeSuite({ run: prepared.run, per: 'problem', suite: 'baseline', chains });
     assert.ok(!seen.includes(hidden));
   });

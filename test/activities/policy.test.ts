@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ChainList, openRole, type TestBatch } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
 import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
@@ -27,7 +27,7 @@ describe('activities over the engine', function () {
   let model: string;
   let engine: Engine;
   let world: Doubles;
-  let acts: Activities;
+  let acts: LeafActivities;
   let prepared: PrepareRunOutput;
 
   before(async () => {
@@ -40,7 +40,7 @@ describe('activities over the engine', function () {
   });
   beforeEach(async () => {
     world = await doubles({ engine: async () => engine });
-    acts = createActivities(world.deps);
+    acts = createLeafActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: CONFIG });
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
@@ -83,7 +83,7 @@ describe('activities over the engine', function () {
         },
       },
     });
-    const listened = createActivities({ ...world.deps, engine: async () => listening });
+    const listened = createLeafActivities({ ...world.deps, engine: async () => listening });
     const { chains } = await listened.generateReasoning({ run, batch: BATCH, stage: 1 });
     await listened.generateReasoning({ run, batch: BATCH, stage: 2, chains });
     const answers = (await chainsOf(chains)).map(({ turns }) => [turns[0]!.answerTokens]);
@@ -202,7 +202,7 @@ describe('activities over the engine', function () {
         },
       },
     });
-    const { updatePolicy } = createActivities({ ...world.deps, engine: async () => clocked });
+    const { updatePolicy } = createLeafActivities({ ...world.deps, engine: async () => clocked });
     performance.now = () => clock;
     try {
       await assert.rejects(updatePolicy(input), /killed/);

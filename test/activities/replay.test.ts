@@ -58,12 +58,7 @@ describe('replaying the rewards of a run', () => {
     world.sandbox.run = run;
   });
 
-  it('refuses a step of a version that did not record them, and a run that is none', async () => {
-    const [step] = await recordedSteps(world.deps, 'run');
-    await assert.rejects(replayStep(world.deps, 'run', { ...step!, artifacts: undefined }), {
-      code: 'BAD_INPUT',
-      message: /without its artifacts/,
-    });
+  it('refuses a run that does not exist', async () => {
     await assert.rejects(recordedSteps(world.deps, 'nobody'), { code: 'NOT_FOUND' });
   });
 });

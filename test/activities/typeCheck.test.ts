@@ -1,13 +1,11 @@
 // The type check of a run: what it adds where it is on, and that nothing knows of it where it is off.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { Cell, TestBatch } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import type { SuiteVerdicts, TestBatch } from '../../activities/artifacts.js';
+import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import type { Position, RunRef } from '../../activities/types.js';
 import { GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
 import type { Chain } from '../../core/schema/chain.js';
-import { runIdentity } from '../../core/schema/config.js';
 import { readRun } from '../../store/runs.js';
 import { type Doubles, doubles, FakeSandbox, SMALL_RUN } from '../support/doubles.js';
 
@@ -27,10 +25,10 @@ const chain = (sample: number, code: string): Chain => ({
 
 describe('the type check of a run', () => {
   let world: Doubles;
-  let acts: Activities;
+  let acts: LeafActivities;
   beforeEach(async () => {
     world = await doubles();
-    acts = createActivities(world.deps);
+    acts = createLeafActivities(world.deps);
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
@@ -38,14 +36,14 @@ describe('the type check of a run', () => {
     acts.prepareRun({ runId: 'run', input: typeCheck ? { ...SMALL_RUN, typeCheck } : SMALL_RUN });
   const put = (value: unknown) => world.deps.store.putJson(value);
   const chains = () => put(PROGRAMS.map((code, sample) => chain(sample, code)));
-  const judge = async (run: RunRef): Promise<{ verdicts: string; cells: Cell[]; chains: string }> => {
+  const judge = async (run: RunRef): Promise<{ verdicts: string; cells: SuiteVerdicts[]; chains: string }> => {
     const list = await chains();
     const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains: list });
-    return { verdicts, cells: await world.deps.store.getJson<Cell[]>(verdicts), chains: list };
+    return { verdicts, cells: await world.deps.store.getJson<SuiteVerdicts[]>(verdicts), chains: list };
   };
 
-  it('off: no program is checked, and neither configuration, verdicts nor metrics have a trace of it', async () => {
-    const { run, memory } = await prepared();
+  it('checks no program and adds nothing to verdicts and metrics when it is disabled', async () => {
+    const { run, replayBuffer } = await prepared();
     const { verdicts, cells, chains } = await judge(run);
     const rewarded = await acts.computeRewards({
       run,
@@ -53,13 +51,11 @@ describe('the type check of a run', () => {
       position: POSITION,
       verdicts,
       chains,
-      memory,
+      replayBuffer,
     });
     const summary = await acts.summariseEvaluation({ run, sampled: verdicts });
     assert.deepEqual(world.sandbox.typeJobs, []);
     assert.ok(!('types' in cells[0]!) && !('typeCheckRate' in rewarded.metrics) && !('typeCheckRate' in summary));
-    assert.ok(!('typeCheck' in (await world.deps.store.getJson<object>(run.config))));
-    assert.ok(!('typeCheck' in runIdentity(resolveConfig())));
     assert.equal((await readRun(world.deps.store, 'run')).config.typeCheck.enabled, false);
   });
 
@@ -82,21 +78,33 @@ describe('the type check of a run', () => {
     const batch = { targets: [target], samples: 1, turns: [{ ...turn, text: '((1,), 2)', truncated: false }] };
     const tests = await put(batch as TestBatch);
     const { verdicts } = await acts.executeSuite({ run, per: 'target', suite: 'baseline', tests });
-    assert.ok(!('types' in (await world.deps.store.getJson<Cell[]>(verdicts))[0]!));
+    assert.ok(!('types' in (await world.deps.store.getJson<SuiteVerdicts[]>(verdicts))[0]!));
     assert.deepEqual(world.sandbox.typeJobs, []);
   });
 
   it('is a metric of steps and evaluations, and with weight 0 changes no reward', async () => {
     const off = await prepared();
     const before = await judge(off.run);
-    const { memory } = off;
-    const plain = await acts.computeRewards({ run: off.run, role: 'generator', position: POSITION, ...before, memory });
+    const { replayBuffer } = off;
+    const plain = await acts.computeRewards({
+      run: off.run,
+      role: 'generator',
+      position: POSITION,
+      ...before,
+      replayBuffer,
+    });
     await rm(world.folder, { recursive: true, force: true });
     world = await doubles();
-    acts = createActivities(world.deps);
+    acts = createLeafActivities(world.deps);
     const on = await prepared({ enabled: true });
     const after = await judge(on.run);
-    const input = { run: on.run, role: 'generator', position: POSITION, ...after, memory: on.memory } as const;
+    const input = {
+      run: on.run,
+      role: 'generator',
+      position: POSITION,
+      ...after,
+      replayBuffer: on.replayBuffer,
+    } as const;
     const { metrics, trajectories } = await acts.computeRewards(input);
     assert.equal(trajectories, plain.trajectories);
     assert.deepEqual({ ...metrics, typeCheckRate: undefined }, { ...plain.metrics, typeCheckRate: undefined });
@@ -105,7 +113,7 @@ describe('the type check of a run', () => {
   });
 
   it('takes its weight off the reward of a program that does not check, and adds nothing to one that does', async () => {
-    const { run, memory } = await prepared({ enabled: true, weight: 0.2 });
+    const { run, replayBuffer } = await prepared({ enabled: true, weight: 0.2 });
     const { verdicts, chains } = await judge(run);
     const { metrics } = await acts.computeRewards({
       run,
@@ -113,7 +121,7 @@ describe('the type check of a run', () => {
       position: POSITION,
       verdicts,
       chains,
-      memory,
+      replayBuffer,
     });
     const rewards = [0.5, 0.5, -0.5, -0.5 - 0.2, -0.5 - 0.2, -0.5 - 0.2]; // pass share − 0.5 − weight
     assert.ok(Math.abs(metrics.reward - rewards.reduce((a, b) => a + b) / 6) < 1e-12, String(metrics.reward));
@@ -122,7 +130,7 @@ describe('the type check of a run', () => {
   it('is refused before any program is run where there is no checker, in one line', async () => {
     const refusal = new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs --sandbox docker');
     const sandbox = Object.assign(new FakeSandbox(), { checkTypes: () => Promise.reject(refusal) });
-    acts = createActivities({ ...world.deps, sandbox: async () => sandbox });
+    acts = createLeafActivities({ ...world.deps, sandbox: async () => sandbox });
     const { run } = await prepared({ enabled: true });
     await assert.rejects(judge(run), /a type check needs --sandbox docker/);
     await assert.rejects(acts.quarantineProblems({ run }), /a type check needs --sandbox docker/);

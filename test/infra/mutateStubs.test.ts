@@ -12,9 +12,11 @@ import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 const TOY = {
   'package.json': '{"type":"module"}',
   'dist/activities/index.js':
-    "import { count } from './count.js';\nimport { composites } from './composites.js';\nexport const createActivities = (deps) => { const units = { count: (input) => count(deps, input) }; return { ...units, ...composites(units) }; };\n",
-  'dist/activities/composites.js':
-    'export function composites(units) { return { twice: async (input) => 2 * (await units.count(input)).length, idle: async () => 1 }; }\n',
+    "import { compositeActivities } from './compositeActivities.js';\nimport { createLeafActivities } from './leafActivities.js';\nexport const createActivities = (deps) => { const leaf = createLeafActivities(deps); return { ...leaf, ...compositeActivities(leaf) }; };\n",
+  'dist/activities/leafActivities.js':
+    "import { count } from './count.js';\nexport const createLeafActivities = (deps) => ({ count: (input) => count(deps, input) });\n",
+  'dist/activities/compositeActivities.js':
+    'export function compositeActivities(leaf) { return { twice: async (input) => 2 * (await leaf.count(input)).length, idle: async () => 1 }; }\n',
   'dist/activities/count.js':
     'export async function count(deps, input) { return { length: input.length }; }\n//# sourceMappingURL=count.js.map',
   'dist/core/rewards/rewards.js':
@@ -38,8 +40,8 @@ it('parses', () => { assert.deepEqual(words('a b').words, ['a', 'b']); untested(
 };
 const NAMES = [
   'activity activities/count:count',
-  'composite activities/composites:composites.idle',
-  'composite activities/composites:composites.twice',
+  'composite activities/compositeActivities:compositeActivities.idle',
+  'composite activities/compositeActivities:compositeActivities.twice',
   'gradient ml/autodiff/rules:VJP.Mul',
   'parser core/parse/words:untested',
   'parser core/parse/words:words',
@@ -66,7 +68,7 @@ describe('the mutation check', function () {
     const survivors = results.filter(({ killedBy }) => killedBy === undefined);
     assert.deepEqual(
       survivors.map(({ target }) => target),
-      ['composite activities/composites:composites.idle', 'parser core/parse/words:untested'],
+      ['composite activities/compositeActivities:compositeActivities.idle', 'parser core/parse/words:untested'],
     );
     assert.equal(results.find(({ target }) => target.endsWith('Mul'))?.killedBy, 'test/all.test: differentiates');
     assert.equal(lines.length, NAMES.length);
@@ -120,7 +122,7 @@ it('keeps', async () => { const box = new Box(); box.put(1); box.idle(); assert.
     const targets = await findTargets(join(ROOT, 'dist'));
     for (const [name, test] of [
       ['activity computeRewards', 'test/activities/'],
-      ['composite composites.trainPolicy', 'test/activities/'],
+      ['composite compositeActivities.trainPolicy', 'test/activities/'],
       ['parser literalTests', 'test/sandbox/'],
     ] as const) {
       const target = targets.find(({ kind, path }) => `${kind} ${path.join('.')}` === name);
@@ -152,7 +154,9 @@ it('keeps', async () => { const box = new Box(); box.put(1); box.idle(); assert.
   it('says that no test imports a module, and refuses an activity without its file', async () => {
     const lonely = toy({ 'dist/test/all.test.js': '' });
     assert.equal((await mutateStubs({ root: lonely, only: 'share' }))[0]?.why, 'no test imports it');
-    const homeless = toy({ 'dist/activities/index.js': 'export const createActivities = () => ({ nowhere() {} });' });
+    const homeless = toy({
+      'dist/activities/leafActivities.js': 'export const createLeafActivities = () => ({ nowhere() {} });',
+    });
     await assert.rejects(findTargets(join(homeless, 'dist')), /activity nowhere has no file activities\/nowhere\.js/);
   });
 

@@ -159,5 +159,6 @@ function stepRecord(
     sampledTokens: 16_000,
     tokensPerSecond: 12_000,
     seconds: 4.4,
+    artifacts: { config: '', problems: '', verdicts: '', replayBuffer: '', trajectories: '' },
   };
 }

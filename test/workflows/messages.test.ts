@@ -22,11 +22,10 @@ describe('what a workflow says of itself', () => {
       summaryOf('executeSuite', { per: 'target', suite: 'hidden' }),
       summaryOf('trainPolicy', { role: 'discriminator', position: POSITION }),
       summaryOf('trainPolicy', { role: 'generator', position: POSITION, evaluation: {} }),
-      summaryOf('commitCheckpoint', { stage: 2, epoch: 3 }),
       summaryOf('recordMetrics', { metrics: { kind: 'step', step: 9 } }),
       summaryOf('generateEvaluation', { split: 'validation' }),
-      summaryOf('judgeEvaluation', { of: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
-      summaryOf('judgeEvaluation', { of: { split: 'test', checkpoint: 'base' } }),
+      summaryOf('judgeEvaluation', { target: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
+      summaryOf('judgeEvaluation', { target: { split: 'test', checkpoint: 'base' } }),
       summaryOf('prepareRun', { runId: 'r' }),
     ];
     assert.deepEqual(lines, [
@@ -36,7 +35,6 @@ describe('what a workflow says of itself', () => {
       'hidden suite by target',
       'stage 2 · step 7 · alternating · discriminator',
       'stage 2 · step 7 · alternating · generator · and chains and tests of the validation split',
-      'checkpoint of stage 2, epoch 3',
       'step at step 9',
       'chains and tests of the validation split',
       'checkpoint_stage_2_epoch_3',

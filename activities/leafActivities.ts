@@ -5,8 +5,8 @@ import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
 import { generateReasoning } from './generateReasoning.js';
 import { generateTests } from './generateTests.js';
-import type { Producers } from './heal.js';
-import { memoised, repeated } from './memoise.js';
+import type { ArtifactProducers } from './heal.js';
+import { memoised, unmemoised } from './memoise.js';
 import { prepareRun } from './prepareRun.js';
 import { prepareSolving } from './prepareSolving.js';
 import { quarantineProblems } from './quarantineProblems.js';
@@ -19,12 +19,12 @@ import { selectChains } from './selectChains.js';
 import { summariseEvaluation } from './summariseEvaluation.js';
 import { updatePolicy } from './updatePolicy.js';
 
-export function createUnits(deps: ActivityDeps) {
-  const producers: Producers = new Map(); // who is asked for an artifact that was lost
+export function createLeafActivities(deps: ActivityDeps) {
+  const producers: ArtifactProducers = new Map(); // who is asked for an artifact that was lost
   return {
-    prepareRun: repeated(deps, prepareRun, producers),
-    reviseRun: repeated(deps, reviseRun, producers),
-    quarantineProblems: repeated(deps, quarantineProblems, producers),
+    prepareRun: unmemoised(deps, prepareRun, producers),
+    reviseRun: unmemoised(deps, reviseRun, producers),
+    quarantineProblems: unmemoised(deps, quarantineProblems, producers),
     generateReasoning: memoised(deps, { name: 'generateReasoning', version: 2, run: generateReasoning }, producers),
     generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }, producers),
     executeSuite: memoised(deps, { name: 'executeSuite', version: 2, run: executeSuite }, producers),
@@ -37,12 +37,12 @@ export function createUnits(deps: ActivityDeps) {
       { name: 'summariseEvaluation', version: 1, run: summariseEvaluation },
       producers,
     ),
-    recordMetrics: repeated(deps, recordMetrics, producers),
-    commitCheckpoint: repeated(deps, commitCheckpoint, producers),
-    renderReport: repeated(deps, renderReport, producers),
-    prepareSolving: repeated(deps, prepareSolving, producers),
+    recordMetrics: unmemoised(deps, recordMetrics, producers),
+    commitCheckpoint: unmemoised(deps, commitCheckpoint, producers),
+    renderReport: unmemoised(deps, renderReport, producers),
+    prepareSolving: unmemoised(deps, prepareSolving, producers),
     collectSolutions: memoised(deps, { name: 'collectSolutions', version: 1, run: collectSolutions }, producers),
   };
 }
 
-export type Units = ReturnType<typeof createUnits>;
+export type LeafActivities = ReturnType<typeof createLeafActivities>;

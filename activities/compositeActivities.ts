@@ -1,0 +1,205 @@
+// Activities that call several leaf activities in sequence. Each leaf is memoised, so a retry repeats only what is
+// unfinished. Fewer, longer activities keep the workflow history short.
+import { checkpointScore } from '../core/rl/scores.js';
+import type { Stage } from '../core/schema/chain.js';
+import type { StepMetrics } from '../core/schema/metrics.js';
+import type { EvaluationRates } from '../core/schema/run.js';
+import type { Digest } from '../store/store.js';
+import type { LeafActivities } from './leafActivities.js';
+import type {
+  ChainBatch,
+  CommitCheckpointInput,
+  ComputeRewardsInput,
+  GenerateReasoningInput,
+  GenerateReasoningOutput,
+  RunRef,
+  Timed,
+  UpdatePolicyInput,
+  UpdatePolicyOutput,
+} from './types.js';
+
+export interface GenerateChainsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
+  stages: Stage[]; // of a chain, in order
+  /** The discriminator also writes tests for all stages of one chain of each problem. */
+  tests?: { samples: number; adapter?: Digest | undefined } | undefined;
+}
+/** Tokens and seconds include chains and tests; `truncated` counts the last stage. */
+export interface GenerateChainsOutput extends GenerateReasoningOutput {
+  tests?: Digest;
+}
+
+export interface GenerateEvaluationInput {
+  run: RunRef;
+  split: 'validation' | 'test';
+  problems: number;
+  stages: Stage[]; // of a chain, in order
+  greedy: boolean; // also sample the chains greedily
+  adapters?: { generator: Digest; discriminator: Digest } | undefined; // absent: the base model
+  base?: Digest | undefined; // the base model's chains on this split, if they are known
+}
+export interface GenerateEvaluationOutput {
+  sampled: Digest; // chains
+  greedy?: Digest;
+  base: Digest; // the chains that the discriminator writes tests for
+  tests: Digest;
+}
+
+export interface JudgeEvaluationInput {
+  run: RunRef;
+  samples: Timed<GenerateEvaluationOutput>;
+  /** Validation commits a checkpoint with the results. The test split only records them. */
+  target:
+    | { split: 'validation'; checkpoint: Omit<CommitCheckpointInput, 'run' | 'score' | 'validation' | 'seconds'> }
+    | { split: 'test'; step: number; checkpoint: string };
+}
+export interface JudgeEvaluationOutput {
+  rates: Partial<EvaluationRates>;
+  score: number;
+}
+
+/** The part of a step that follows the execution of its programs: rewards, update, record. */
+export interface TrainPolicyInput
+  extends Omit<UpdatePolicyInput, 'trajectories'>,
+    Pick<ComputeRewardsInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'> {
+  step: number; // of the whole run, this one included
+  sampledTokens: number;
+  generationSeconds: number;
+  rolloutSeconds: number; // generation included
+  /** At the end of an epoch. A role without an adapter here uses the adapter that this step trains. */
+  evaluation?:
+    | (Omit<GenerateEvaluationInput, 'run' | 'adapters'> & {
+        adapters: Partial<NonNullable<GenerateEvaluationInput['adapters']>>;
+      })
+    | undefined;
+}
+export interface TrainPolicyOutput extends UpdatePolicyOutput {
+  replayBuffer: Digest;
+  metrics: StepMetrics; // as recorded
+  evaluation?: Timed<GenerateEvaluationOutput>; // if requested
+}
+
+export function compositeActivities(leaf: LeafActivities) {
+  /** Samples every stage of a batch's chains. Each stage appends one turn to each chain. */
+  async function generateChains({
+    stages,
+    tests,
+    ...input
+  }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
+    let done: Timed<GenerateReasoningOutput> | undefined;
+    for (const stage of stages) {
+      const turn = await leaf.generateReasoning({ ...input, stage, ...(done && { chains: done.chains }) });
+      done = {
+        ...turn,
+        tokens: turn.tokens + (done?.tokens ?? 0),
+        seconds: turn.seconds + (done?.seconds ?? 0),
+      };
+    }
+    const { chains, tokens, seconds } = done!;
+    if (tests === undefined) return done!;
+    const { run, batch } = input;
+    const position = batch.kind === 'train' ? batch.position : undefined;
+    const targets = { kind: 'all-stages', chains, ...(position && { position }) } as const;
+    const written = await leaf.generateTests({ run, targets, ...tests });
+    return { ...done!, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
+  }
+
+  /**
+   * Samples everything that an evaluation needs from the models. The discriminator writes tests for chains of the base
+   * model, so every evaluation has the same bugs to find.
+   */
+  async function generateEvaluation(input: GenerateEvaluationInput): Promise<Timed<GenerateEvaluationOutput>> {
+    const { run, split, problems, stages, adapters } = input;
+    let seconds = 0;
+    const sample = async (adapter: Digest | undefined, greedy: boolean): Promise<Digest> => {
+      const batch: ChainBatch = { kind: 'evaluation', split, problems, greedy };
+      const sampled = await generateChains({ run, batch, stages, ...(adapter && { adapter }) });
+      seconds += sampled.seconds;
+      return sampled.chains;
+    };
+    const sampled = await sample(adapters?.generator, false);
+    const greedy = input.greedy ? await sample(adapters?.generator, true) : undefined;
+    const base = input.base ?? (adapters === undefined ? sampled : await sample(undefined, false));
+    const targets = { kind: 'evaluation', chains: base } as const;
+    const adapter = adapters && { adapter: adapters.discriminator };
+    const written = await leaf.generateTests({ run, targets, samples: 1, ...adapter });
+    return { sampled, ...(greedy && { greedy }), base, tests: written.tests, seconds: seconds + written.seconds };
+  }
+
+  /** Runs chains and tests against the hidden tests, and records the rates or commits the checkpoint. */
+  async function judgeEvaluation({
+    run,
+    samples,
+    target,
+  }: JudgeEvaluationInput): Promise<Timed<JudgeEvaluationOutput>> {
+    let { seconds } = samples;
+    const judge = async (what: { chains: Digest } | { tests: Digest }): Promise<Digest> => {
+      const per = 'chains' in what ? 'problem' : 'target';
+      const judged = await leaf.executeSuite({ run, per, suite: 'hidden', ...what });
+      seconds += judged.seconds;
+      return judged.verdicts;
+    };
+    const sampled = await judge({ chains: samples.sampled });
+    const greedy = samples.greedy && (await judge({ chains: samples.greedy }));
+    const tests = await judge({ tests: samples.tests });
+    const summary = await leaf.summariseEvaluation({ run, sampled, ...(greedy && { greedy }), tests });
+    const { reward, seconds: summarySeconds, ...rates } = summary;
+    seconds += summarySeconds;
+    const score = checkpointScore(reward ?? 0, rates.testValidity);
+    if (target.split === 'validation') {
+      await leaf.commitCheckpoint({ run, ...target.checkpoint, score, validation: rates, seconds });
+    } else {
+      await leaf.recordMetrics({
+        run,
+        metrics: { kind: 'evaluation', ...target, rates: rates as EvaluationRates, seconds },
+      });
+    }
+    return { rates, score, seconds };
+  }
+
+  /**
+   * Computes rewards, scores the trajectories with the old policy and runs PPO on them. At the end of an epoch it also
+   * samples for the evaluation.
+   */
+  async function trainPolicy(input: TrainPolicyInput): Promise<Timed<TrainPolicyOutput>> {
+    const { run, role, position, state, learningRate, verdicts, chains, tests, replayBuffer, step, sampledTokens } =
+      input;
+    const rewarded = await leaf.computeRewards({ run, role, position, verdicts, chains, tests, replayBuffer });
+    const { trajectories } = rewarded;
+    const { adapter, valueHead } = state;
+    const scored = await leaf.scoreOldPolicy({ run, role, trajectories, adapter, ...(valueHead && { valueHead }) });
+    const update = { run, role, position, state, learningRate, trajectories: scored.trajectories };
+    const updated = await leaf.updatePolicy(update);
+    const seconds = scored.seconds + updated.seconds;
+    const metrics: StepMetrics = {
+      kind: 'step',
+      step,
+      stage: position.stage,
+      phase: position.phase,
+      epoch: position.epoch,
+      role,
+      ...rewarded.metrics,
+      update: updated.stats,
+      rows: rewarded.rows,
+      learningRate,
+      sampledTokens,
+      tokensPerSecond: sampledTokens / Math.max(input.generationSeconds, 1e-9),
+      seconds: input.rolloutSeconds + rewarded.seconds + seconds,
+      artifacts: { config: run.config, problems: run.problems, verdicts, chains, tests, replayBuffer, trajectories },
+    };
+    const evaluation =
+      input.evaluation &&
+      (await generateEvaluation({
+        run,
+        ...input.evaluation,
+        adapters: {
+          generator: updated.state.adapter,
+          discriminator: updated.state.adapter,
+          ...input.evaluation.adapters,
+        },
+      }));
+    await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
+    return { ...updated, seconds, replayBuffer: rewarded.replayBuffer, metrics, ...(evaluation && { evaluation }) };
+  }
+
+  return { generateChains, generateEvaluation, judgeEvaluation, trainPolicy };
+}
