@@ -17,8 +17,5 @@ export interface ModelWorkerClaim {
   buildId?: string; // of its code, where it has one
 }
 
-/** Activities of one workflow that may be pending at once. */
-export const FAN_OUT = 32;
-
 /** The worker deployment of workers that have a build id. */
 export const DEPLOYMENT = 'gauntlet';
