@@ -236,6 +236,16 @@ export interface SolveProblemsInput {
   tests?: boolean; // let the discriminator write tests for every stage
   seed?: number;
 }
+/** Result of the workflow solveProblems. */
+export interface SolveProblemsResult {
+  solved: number; // problems with a sample that passes all its tests
+  problems: number;
+  solutions: string; // digest of Solution[]: programs and how many tests they pass
+  chains: string; // digest of Chain[]
+  verdicts: string; // digest of SuiteVerdicts[]
+  views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
+  tests?: string; // digest of TestBatch
+}
 export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // of a chain
