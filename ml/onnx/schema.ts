@@ -1,5 +1,8 @@
-// The part of the ONNX model format (onnx.proto, IR version 10) that this project writes. Field numbers are those of
-// the specification: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+// The part of the ONNX model format (IR version 10) that this project writes, as a protobuf schema. Field numbers are those
+// of the specification: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+import protobuf from 'protobufjs';
+
+const SCHEMA = `
 syntax = "proto2";
 package onnx;
 
@@ -101,3 +104,16 @@ message OperatorSetIdProto {
   optional string domain = 1;
   optional int64 version = 2;
 }
+`;
+
+const { root } = protobuf.parse(SCHEMA);
+
+export const ModelProto = root.lookupType('onnx.ModelProto');
+/** The numbers of an enum by name. */
+const numbers = <K extends string>(name: string): Record<K, number> =>
+  root.lookupEnum(name).values as Record<K, number>;
+export const AttributeType = numbers<'FLOAT' | 'INT' | 'STRING' | 'INTS'>('onnx.AttributeProto.AttributeType');
+export const DataLocation = numbers<'EXTERNAL'>('onnx.TensorProto.DataLocation');
+export const DataType = numbers<'FLOAT' | 'BFLOAT16' | 'FLOAT16' | 'INT64' | 'INT32' | 'UINT8' | 'UINT4' | 'BOOL'>(
+  'onnx.TensorProto.DataType',
+);
