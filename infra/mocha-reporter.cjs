@@ -2,7 +2,10 @@
 const { writeFileSync } = require('node:fs');
 const Mocha = require('mocha');
 
-const firstLine = (error) => String(error?.message ?? error).split('\n')[0].slice(0, 500);
+const firstLine = (error) =>
+  String(error?.message ?? error)
+    .split('\n')[0]
+    .slice(0, 500);
 
 class SpecAndFile extends Mocha.reporters.Spec {
   constructor(runner, options) {
@@ -14,7 +17,10 @@ class SpecAndFile extends Mocha.reporters.Spec {
     runner.on('fail', (test, error) => failures.push(`${test.fullTitle()}: ${firstLine(error)}`));
     const write = (ended) => {
       const { passes, failures: failed, pending } = this.stats;
-      writeFileSync(file, JSON.stringify({ ended, passed: passes, failed, failures, skipped: pending, skippedTitles: skipped }));
+      writeFileSync(
+        file,
+        JSON.stringify({ ended, passed: passes, failed, failures, skipped: pending, skippedTitles: skipped }),
+      );
     };
     if (!file) return;
     runner.on('test end', () => write(false)); // what a crash leaves behind

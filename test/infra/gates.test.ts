@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDependencies } from '../../infra/check-deps.mjs';
+import { lint } from '../../infra/lint.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
@@ -100,6 +101,22 @@ describe('the directions of dependency', function () {
     assert.equal(blind.problems.length, 1);
     const bare = temporaryFolder({ 'tsconfig.json': '{"include":["core"]}', 'core/leaf.ts': LEAF });
     assert.match((await checkDependencies(bare)).problems[0]!, /dependency-cruiser failed/);
+  });
+});
+
+describe('the linter', () => {
+  afterEach(removeTemporaryFolders);
+
+  it('reports a fault in every language', () => {
+    const files = ['core/a.ts', 'core/b.mts', 'core/c.js', 'core/d.cjs', 'core/e.py', 'sandbox/guest/f.py'];
+    const fault = (file: string) => (file.endsWith('.py') ? 'if x == None:\n    pass\n' : 'export   const a = 1;\n');
+    const folder = temporaryFolder({
+      'tsconfig.json': '{"include":["core","sandbox"]}',
+      ...Object.fromEntries(files.map((file) => [file, fault(file)])),
+    });
+    copyFileSync(join(ROOT, 'biome.json'), join(folder, 'biome.json'));
+    const found = lint(folder).join('\n');
+    for (const file of files) assert.ok(found.includes(file), `${file} is not in: ${found}`);
   });
 });
 
