@@ -1,11 +1,11 @@
-// The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use, closed with the worker.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+// What activities run on, opened on first use and closed with the worker: store, engines by model, sandboxes by kind.
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
-import { packageRoot, tinyModelPath } from '../data/paths.js';
+import { tinyModelPath } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
+import { codeVersion } from '../infra/build-stamp.mjs';
+import { ROOT } from '../infra/root.mjs';
 import type { Device, Engine, EngineOptions } from '../ml/session/engine.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -43,7 +43,6 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     const say = options.say ?? ((line: string) => void log?.warn(line));
     return openSandbox(kind, { ...containers, log: say, daemonTimeoutMs: DAEMON_RESTART_MS });
   });
-  const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
   const store = await openFileStore(options.store);
   return {
     deps: {
@@ -57,7 +56,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));
       },
       loadProblems,
-      codeVersion: version,
+      codeVersion: codeVersion(ROOT),
       renderReport: (runId) => renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
       ...(log ? { log } : {}),

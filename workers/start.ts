@@ -101,7 +101,8 @@ async function workerOptions(
   const common = {
     connection,
     namespace,
-    ...(buildId === undefined ? {} : { workerDeploymentOptions: versioned(buildId) }),
+    // An unversioned worker's build id takes no part in routing; the history records it.
+    ...(buildId === undefined ? { buildId: deps.codeVersion } : { workerDeploymentOptions: versioned(buildId) }),
     taskQueue: TASK_QUEUES[role],
     shutdownGraceTime: '3s',
     dataConverter: dataConverter(process.env),

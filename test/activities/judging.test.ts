@@ -6,7 +6,7 @@ import type { Position, PrepareRunOutput } from '../../activities/types.js';
 import type { Chain, Stage } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { addProblem, type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { addProblem, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
 const GOOD = 'def solve(x):\n    return x + 1';

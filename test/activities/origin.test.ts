@@ -11,7 +11,7 @@ import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import { commitCheckpoint, listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const RUN: RunConfigInput = {
   ...SMALL_RUN,

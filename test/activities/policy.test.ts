@@ -10,7 +10,7 @@ import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Engine, GenerateRow } from '../../ml/session/engine.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
 const POSITION = { stage: 2, phase: 'generator', epoch: 2, step: 2, role: 'generator' } as const;

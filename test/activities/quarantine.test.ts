@@ -4,7 +4,7 @@ import { createActivities } from '../../activities/index.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { addProblem, type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 
 const wrong = (n: number): Problem => ({ ...addProblem(n), referenceSolution: 'def solve(x):\n    return x + 99' });
 const IN_FILE = { ...SMALL_RUN, problems: 'own.jsonl' };
@@ -18,7 +18,7 @@ describe('the health gate of a run', () => {
     set.test.push(wrong(51));
     world = await doubles({ loadProblems: async () => set });
   });
-  afterEach(() => rm(world.folder, { recursive: true }));
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const record = async (): Promise<unknown> =>
     JSON.parse(Buffer.from((await world.deps.store.readRunFile('run', 'quarantine.json'))!).toString());

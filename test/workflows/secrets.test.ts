@@ -27,7 +27,7 @@ describe('secrets given in the environment', function () {
   before(async function () {
     needTemporal(this);
     if (!existsSync(join(tinyModelPath(), 'model.safetensors'))) this.skip(); // the embedded model has not been made
-    host = await startServer();
+    host = await startServer({ own: true });
   });
   after(async () => {
     await host?.close();
