@@ -6,7 +6,6 @@ import { formatValue } from '../core/parse/format.js';
 import { type CallResult, type Limits, limitsSchema, type TestRun } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import { runSources } from './literalRun.js';
 import type { Sandbox } from './sandbox.js';
 
 export type Health = { problem: Problem } | { reason: string };
@@ -88,11 +87,11 @@ async function faultOfSource(
     files: { 'test_solution.py': problem.testSource! },
     limits,
   };
-  const [first, ...others] = (await runSources(
+  const runs = await sandbox.runTests(
     Array.from({ length: RUNS }, () => job),
-    sandbox,
-    { ...(signal && { signal }) },
-  )) as unknown as [TestRun, ...TestRun[]];
+    { signal },
+  );
+  const [first, ...others] = runs as [TestRun, ...TestRun[]];
   if (first.tests.length === 0) return 'no tests: the test source holds none';
   for (const [i, { name, outcome, message }] of first.tests.entries()) {
     const other = others.find(({ tests }) => tests[i]?.outcome !== outcome);

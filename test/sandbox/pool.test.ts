@@ -287,9 +287,8 @@ describe('programs with tests', () => {
         names: ['test_a', 'test_b'],
         messages: [null, 'too slow'],
         ms: 7,
-        mode: 'pytest',
       },
-      { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7, mode: 'pytest' },
+      { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7 },
     ]);
   });
 });
