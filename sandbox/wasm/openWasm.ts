@@ -5,7 +5,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
-import { TestPool } from '../split.js';
+import { TestPool } from '../testSource/testPool.js';
 import { WasmProcess } from './process.js';
 import { ensureSnapshot } from './snapshot.js';
 

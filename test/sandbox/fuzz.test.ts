@@ -7,9 +7,9 @@ import { salvageTests } from '../../core/parse/salvage.js';
 import { callResultSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { GuestChannel, GuestLost, type ResolvedJob } from '../../sandbox/guest/channel.js';
-import { checkAnswer, checkNames, checkTester } from '../../sandbox/guest/exchange.js';
 import { encodeFrame, type GuestCall, MAGIC, toCallResult } from '../../sandbox/guest/frames.js';
 import { isPlainValue } from '../../sandbox/guest/values.js';
+import { checkAnswer, checkNames, checkTester } from '../../sandbox/testSource/exchange.js';
 
 const numRuns = Number(process.env.GAUNTLET_FUZZ ?? 300);
 const seed = Number(process.env.GAUNTLET_FUZZ_SEED ?? 20_260_101);

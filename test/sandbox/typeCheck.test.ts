@@ -5,7 +5,7 @@ import type { TypeReport } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { type Guest, GuestLost, type SessionEnd } from '../../sandbox/guest/channel.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { TypePool } from '../../sandbox/typeCheck.js';
+import { TypePool } from '../../sandbox/typeCheck/typePool.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
 

@@ -1,11 +1,11 @@
 // One job of test source: T runs the tests, S holds the program, and everything between them passes here.
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Guest, Session, SessionEnd } from '../guest/channel.js';
-import { checkAnswer, checkNames, checkTester, type Loaded } from '../guest/exchange.js';
-import { type Death, Report } from './report.js';
+import { checkAnswer, checkNames, checkTester, type Loaded } from './exchange.js';
+import { type Death, Report } from './testReport.js';
 
 export type ResolvedTestJob = TestJob & { limits: Limits };
-export interface SplitRun {
+export interface TestSourceRun {
   tests: TestRun['tests'];
   ms: number;
   wallHit: boolean;
@@ -131,7 +131,7 @@ function remaining(limits: Limits, cpuSeconds: number, wallEnd: number): Limits 
 }
 
 /** Runs one job. @throws GuestLost when one of the guests ended under it */
-export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<SplitRun> {
+export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promise<TestSourceRun> {
   await Promise.all([guests.program(job.limits), guests.tests(job.limits)]); // opening them is not the job's time
   const started = performance.now();
   const wallEnd = started + job.limits.wallSeconds * 1000;

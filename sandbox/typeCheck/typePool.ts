@@ -7,10 +7,10 @@ import {
   type TypeJob,
   type TypeReport,
   typeReportSchema,
-} from '../core/schema/execution.js';
-import type { Guest, SessionEnd } from './guest/channel.js';
-import { type BlamePolicy, Pool, type PoolOptions, type Runner } from './pool.js';
-import type { RunOptions } from './sandbox.js';
+} from '../../core/schema/execution.js';
+import type { Guest, SessionEnd } from '../guest/channel.js';
+import { type BlamePolicy, Pool, type PoolOptions, type Runner } from '../pool.js';
+import type { RunOptions } from '../sandbox.js';
 
 /** Of one check. A program of a page takes hundredths of a second. */
 export const CHECK_LIMITS: Limits = limitsSchema.parse({

@@ -4,7 +4,7 @@ import { connectDocker } from '../../sandbox/docker/daemon.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
-import { outcomes, splitConformance, testJob } from './splitConformance.js';
+import { outcomes, testJob, testSourceConformance } from './testSourceConformance.js';
 
 describe('test source on Docker', function () {
   this.timeout(180_000); // the first use makes the images
@@ -21,7 +21,7 @@ describe('test source on Docker', function () {
   });
   after(() => sandbox?.close());
 
-  splitConformance(() => sandbox);
+  testSourceConformance(() => sandbox);
 
   const pytest = async (code: string, files: string | Record<string, string>) =>
     (
@@ -194,7 +194,7 @@ describe('test source in WebAssembly', function () {
   });
   after(() => sandbox.close());
 
-  splitConformance(() => sandbox);
+  testSourceConformance(() => sandbox);
 
   it('style pytest is unavailable, in one line that names the way out', async () => {
     await assert.rejects(sandbox.runTests([testJob('', '', { style: 'pytest' })]), (error) => {

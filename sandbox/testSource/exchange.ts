@@ -1,7 +1,7 @@
 // What the two guests of test source say to each other, checked on its way: neither may send the other what it cannot
-// read, and what the program's side says is an answer, never an instruction. Tags: sandbox/guest/exchange.py.
+// read, and what the program's side says is an answer, never an instruction. Tags: sandbox/testSource/exchange.py.
 import { z } from 'zod';
-import { isPlainValue, type MoreTags } from './values.js';
+import { isPlainValue, type MoreTags } from '../guest/values.js';
 
 const NAME = /^[\p{L}_][\p{L}\p{N}_]{0,199}$/u;
 const isName = (x: unknown): x is string => typeof x === 'string' && NAME.test(x);

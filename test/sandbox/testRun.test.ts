@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { type Guest, GuestLost, type Session, type SessionEnd } from '../../sandbox/guest/channel.js';
-import { checkAnswer, checkNames, checkTester } from '../../sandbox/guest/exchange.js';
 import type { SessionSpec } from '../../sandbox/guest/frames.js';
-import { Report } from '../../sandbox/split/report.js';
-import { TestPool } from '../../sandbox/split.js';
+import { checkAnswer, checkNames, checkTester } from '../../sandbox/testSource/exchange.js';
+import { TestPool } from '../../sandbox/testSource/testPool.js';
+import { Report } from '../../sandbox/testSource/testReport.js';
 
 const rest = { outcome: 'error', message: 'not reached' } as const;
 const outcomes = (report: Report) => report.result(rest).map(({ name, outcome }) => [name, outcome]);

@@ -94,7 +94,7 @@ class Stack:
 `;
 
 /** Adds the suite for the sandbox that `get` gives once it is open. */
-export function splitConformance(get: () => Sandbox): void {
+export function testSourceConformance(get: () => Sandbox): void {
   const run = async (code: string, source: string, more: Partial<TestJob> = {}) =>
     (await get().runTests([testJob(code, source, more)]))[0]!;
   const all = async (expected: string, code: string, source: string, more: Partial<TestJob> = {}) => {
