@@ -269,7 +269,7 @@ def watch(worker, relay, meter, most_output):
         if status is not None:
             why = 'exit'
             break
-        for fd, event in poller.poll(1000 * pause):
+        for fd, _ in poller.poll(1000 * pause):
             if fd == 0:
                 os._exit(0)
             if fd == worker.output:

@@ -141,7 +141,12 @@ function attempt(job, done, limits) {
     const flags = [`--max-old-space-size=${Math.max(16, Math.floor(job.memory / 2 ** 20))}`, '--random-seed=1'];
     const env = { PATH: process.env.PATH, LANG: 'C.UTF-8' };
     const stdio = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'];
-    const child = spawn(process.execPath, [...flags, '-e', SOURCE, 'program'], { cwd: '/tmp', env, stdio, detached: true });
+    const child = spawn(process.execPath, [...flags, '-e', SOURCE, 'program'], {
+      cwd: '/tmp',
+      env,
+      stdio,
+      detached: true,
+    });
     try {
       fs.writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000'); // it goes first
     } catch {
@@ -214,7 +219,8 @@ async function runJob(job) {
     if (missing === 0) break;
     wall = why === 'wall';
     if (failure !== undefined) fill(['load', failure]);
-    else if (why === 'timeout' || wall) fill(['timeout', `no answer within the limit of ${wall ? 'time' : 'CPU time'}`]);
+    else if (why === 'timeout' || wall)
+      fill(['timeout', `no answer within the limit of ${wall ? 'time' : 'CPU time'}`]);
     else if (why === 'output') fill(['output', 'the program printed more than the limit']);
     else if (why === 'protocol') fill(['error', 'the program wrote into the channel of answers']);
     else {

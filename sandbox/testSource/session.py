@@ -134,7 +134,7 @@ class Talk:
             events = self.poller.poll(1000 * pause)
             if not events:
                 self.flush()
-            for fd, event in events:
+            for fd, _ in events:
                 if fd == 0:
                     self.from_host()
                 elif fd == self.answers:

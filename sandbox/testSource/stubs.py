@@ -18,12 +18,12 @@ class ProgramInterrupt(BaseException):
     """The program raised something that would end the whole test run."""
 
 
-def ask(op, subject, name, args=(), kwargs={}):
+def ask(op, subject, name, args=(), kwargs=None):
     """One request to S. Gives its value, or raises what the program raised; containers that were given are updated."""
     refs = []
     packer = Packer(refs, give, True)
     try:
-        request = [op, subject, name, [packer.pack(x) for x in args], {k: packer.pack(x) for k, x in kwargs.items()}]
+        request = [op, subject, name, [packer.pack(x) for x in args], {k: packer.pack(x) for k, x in (kwargs or {}).items()}]
     except Unsendable as error:
         raise TypeError('this cannot be given to the program: ' + str(error)) from None
     with lock:

@@ -14,7 +14,9 @@ const LOAD_CAP = 512 << 20; // bytes of linear memory while starting
 const RETIRE_GROWTH = 64 << 20; // a heap that grew by more is not worth putting back
 const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: what passed a limit, the program or one call, left an interpreter that cannot go on
 
-const exit: (code: number) => never = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);
+const exit: (code: number) => never = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(
+  process,
+);
 
 // ---- the wire (synchronous, so that no event loop is left for anything else) ----
 function readExactly(size: number): Buffer {
@@ -223,10 +225,24 @@ function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () 
 }
 
 // ---- warm up, keep a copy of the heap, serve ----
-const warm = 'def f(a, b):\n  s = sorted([a, b] * 20)\n  return {"x": (s, str(a)), "y": sum(i * i for i in range(500))}';
+const warm =
+  'def f(a, b):\n  s = sorted([a, b] * 20)\n  return {"x": (s, str(a)), "y": sum(i * i for i in range(500))}';
 const warmLimits = { cpu: 9, case: 9, wall: 9, memory: 0, output: 1e6 };
 for (let i = 0; i < 3; i++)
-  runJob({ id: 0, code: warm, entry: 'f', inputs: [[1, 2], [3, 4]], ...warmLimits }, () => {}, () => false);
+  runJob(
+    {
+      id: 0,
+      code: warm,
+      entry: 'f',
+      inputs: [
+        [1, 2],
+        [3, 4],
+      ],
+      ...warmLimits,
+    },
+    () => {},
+    () => false,
+  );
 const python = py.runPython('import sys; sys.version.split()[0]');
 files.restore();
 cutHost();

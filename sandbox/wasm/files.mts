@@ -46,8 +46,8 @@ export interface Device {
 }
 
 export function addDevice(fs: MemFs, path: string, { read, write }: Device): void {
-  const number = (fs['makedev'] as (major: number, minor: number) => number)(64, 0);
-  (fs['registerDevice'] as (dev: number, ops: object) => void)(number, {
+  const number = (fs.makedev as (major: number, minor: number) => number)(64, 0);
+  (fs.registerDevice as (dev: number, ops: object) => void)(number, {
     open: (stream: { seekable: boolean }) => {
       stream.seekable = false;
     },
@@ -55,7 +55,7 @@ export function addDevice(fs: MemFs, path: string, { read, write }: Device): voi
     read: (_stream: unknown, buffer: Uint8Array, offset: number, length: number) => read(buffer, offset, length),
     write: (_stream: unknown, buffer: Uint8Array, offset: number, length: number) => write(buffer, offset, length),
   });
-  (fs['mkdev'] as (path: string, mode: number, dev: number) => void)(path, 0o666, number);
+  (fs.mkdev as (path: string, mode: number, dev: number) => void)(path, 0o666, number);
 }
 
 /** Bytes that a write may add: of a file with the hole before it, of a pipe all, of a device none. */
@@ -74,14 +74,15 @@ export class Files {
   #standard: { stream: Stream | null; shared: object }[];
 
   constructor(readonly fs: MemFs) {
-    for (const name of ['NODEFS', 'PROXYFS', 'IDBFS', 'WORKERFS', 'NODESOCKFS', 'NATIVEFS_ASYNC']) delete fs.filesystems[name];
+    for (const name of ['NODEFS', 'PROXYFS', 'IDBFS', 'WORKERFS', 'NODESOCKFS', 'NATIVEFS_ASYNC'])
+      delete fs.filesystems[name];
     this.#unlink = fs.unlink.bind(fs);
     this.#rmdir = fs.rmdir.bind(fs);
     this.#standard = fs.streams.slice(0, STANDARD).map((stream) => ({ stream, shared: { ...stream?.shared } }));
     this.#seal('/');
     this.#freezeTimes('/tmp');
-    const chmod = fs['chmod'] as (node: unknown, mode: number) => void;
-    fs['chmod'] = (node: unknown, mode: number) => {
+    const chmod = fs.chmod as (node: unknown, mode: number) => void;
+    fs.chmod = (node: unknown, mode: number) => {
       if (typeof node === 'string') this.#refuse(EPERM); // a program's; the file system itself passes the node it made
       chmod.call(fs, node, mode);
     };
@@ -121,13 +122,13 @@ export class Files {
       if (path === '/tmp' || path === '/proc/self/fd') continue;
       const { mode } = this.fs.lstat(path);
       this.#freezeTimes(path);
-      if (this.fs.isLink(mode) || (path.startsWith("/dev/") && !this.fs.isDir(mode))) continue;
+      if (this.fs.isLink(mode) || (path.startsWith('/dev/') && !this.fs.isDir(mode))) continue;
       if (this.fs.isDir(mode)) this.#seal(path);
-      (this.fs['chmod'] as (path: string, mode: number) => void)(path, this.fs.isDir(mode) ? 0o555 : 0o444);
+      (this.fs.chmod as (path: string, mode: number) => void)(path, this.fs.isDir(mode) ? 0o555 : 0o444);
     }
     if (folder === '/') this.#freezeTimes('/');
-    if (folder === '/') (this.fs['chmod'] as (path: string, mode: number) => void)('/', 0o555);
-    this.fs['ignorePermissions'] = false;
+    if (folder === '/') (this.fs.chmod as (path: string, mode: number) => void)('/', 0o555);
+    this.fs.ignorePermissions = false;
   }
 
   /** Times of files outlive a program as their contents would. */

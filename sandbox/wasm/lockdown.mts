@@ -50,8 +50,10 @@ export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate 
       const original = env[name];
       if (typeof original !== 'function') continue;
       if (HOST_IMPORTS.test(name)) env[name] = () => -1;
-      else if (name === '_setitimer_js') env[name] = () => 0; // there is no event loop for it to fire in
-      else if (name === '_dlsym_js') env[name] = (...args: unknown[]) => (gate.closed ? 0 : original(...args)); // no symbol
+      else if (name === '_setitimer_js')
+        env[name] = () => 0; // there is no event loop for it to fire in
+      else if (name === '_dlsym_js')
+        env[name] = (...args: unknown[]) => (gate.closed ? 0 : original(...args)); // no symbol
       else if (STAINING.test(name)) {
         const marked = (...args: unknown[]) => {
           gate.stained = true;
