@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { formatValue } from '../../core/parse/format.js';
-import {
-  LOSS_REASONS,
-  lostTests,
-  malformedCount,
-  type SalvageOptions,
-  salvageTests,
-} from '../../core/parse/salvage.js';
+import { REJECTION_REASONS, type SalvageOptions, salvageTests, unusableTests } from '../../core/parse/salvage.js';
 import { arityOf } from '../../core/parse/signature.js';
 import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
 
 /** 'f(args)→expected' of every test, then every loss as its reason. */
 function read(text: string, options: Partial<SalvageOptions> = {}): string[] {
-  const { tests, losses } = salvageTests(text, { entry: 'f', arity: 1, limit: 9, ...options });
+  const { tests, rejected } = salvageTests(text, { entry: 'f', arity: 1, limit: 9, ...options });
   return [
     ...tests.map((test) => `${formatValue({ t: test.args })}→${formatValue(test.expected)}`),
-    ...losses.map((loss) => loss.reason),
+    ...rejected.map((loss) => loss.reason),
   ];
 }
 
@@ -148,8 +142,8 @@ describe('salvageTests', () => {
   });
 
   it('gives the text of a loss', () => {
-    const { losses } = salvageTests('((1,), foo)', { entry: 'f', limit: 1 });
-    assert.deepEqual(losses, [{ reason: 'not-literal', text: '((1,), foo)' }]);
+    const { rejected } = salvageTests('((1,), foo)', { entry: 'f', limit: 1 });
+    assert.deepEqual(rejected, [{ reason: 'not-literal', text: '((1,), foo)' }]);
   });
 
   it('reads Windows line ends', () => {
@@ -193,13 +187,13 @@ describe('salvageTests', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-        const { tests, losses } = salvageTests(pieces.join(''), { entry: 'f', limit: 3 });
+        const { tests, rejected } = salvageTests(pieces.join(''), { entry: 'f', limit: 3 });
         const module = testsOfModule(pieces.join(''), 'f');
         assert.equal(module.complete, module.rest === undefined);
         for (const test of module.tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
         assert.ok(tests.length <= 3);
         for (const test of tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
-        for (const loss of losses) assert.ok(LOSS_REASONS.includes(loss.reason) && loss.text.length <= 200);
+        for (const loss of rejected) assert.ok(REJECTION_REASONS.includes(loss.reason) && loss.text.length <= 200);
       }),
       { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // 10 000 and more on demand
     );
@@ -271,18 +265,15 @@ describe('test source as values', () => {
   });
 });
 
-describe('malformedCount and lostTests', () => {
+describe('unusableTests', () => {
   const salvage = (text: string) => salvageTests(text, { entry: 'f', limit: 2 });
-  it('tests beyond the limit are not malformed', () => {
-    assert.equal(malformedCount(salvage('((1,),2)\n((2,),3)\n((3,),4)').losses), 0);
-    assert.equal(malformedCount(salvage('((1,),x)\n((2,),3)').losses), 1);
-  });
-  it('a test that was asked for and never came is lost', () => {
-    assert.equal(lostTests(salvage('((1,),2)'), 2), 1);
-    assert.equal(lostTests(salvage(''), 2), 2);
-    assert.equal(lostTests(salvage('((1,),2)\n((2,),3)'), 2), 0);
-    assert.equal(lostTests(salvage('((1,),2)\n((2,),3)\n((3,),x)'), 2), 1);
-    assert.equal(lostTests(salvage('((1,),2)\n((2,),3)\n((3,),4)'), 2), 0);
+  it('counts malformed tests and missing tests, but not tests beyond the limit', () => {
+    assert.equal(unusableTests(salvage('((1,),x)\n((2,),3)'), 1), 1);
+    assert.equal(unusableTests(salvage('((1,),2)'), 2), 1);
+    assert.equal(unusableTests(salvage(''), 2), 2);
+    assert.equal(unusableTests(salvage('((1,),2)\n((2,),3)'), 2), 0);
+    assert.equal(unusableTests(salvage('((1,),2)\n((2,),3)\n((3,),x)'), 2), 1);
+    assert.equal(unusableTests(salvage('((1,),2)\n((2,),3)\n((3,),4)'), 2), 0);
   });
 });
 

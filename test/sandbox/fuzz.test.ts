@@ -288,8 +288,8 @@ describe('whatever a discriminator writes', function () {
   it('is read without failing, within its limit, into plain values', () => {
     check(
       fc.property(output, (written) => {
-        const { tests, losses } = salvageTests(written, { entry: 'f', arity: 1, limit: 5 });
-        assert.ok(tests.length <= 5 && losses.length <= 64);
+        const { tests, rejected } = salvageTests(written, { entry: 'f', arity: 1, limit: 5 });
+        assert.ok(tests.length <= 5 && rejected.length <= 64);
         for (const { args, expected } of tests)
           assert.ok(args.length === 1 && isPlainValue(args[0]) && isPlainValue(expected));
       }),
