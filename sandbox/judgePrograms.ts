@@ -1,4 +1,4 @@
-// Programs with tests in, outcomes out: what `gauntlet sandbox run` and the catalogue of hostile programs need.
+// Judges programs by their tests, for `gauntlet sandbox run` and the catalogue of hostile programs.
 import type { z } from 'zod';
 import { judge, judgeProgram } from '../core/compare.js';
 import { GauntletError } from '../core/errors.js';
@@ -10,25 +10,25 @@ export interface ProgramOutcome {
   id: string;
   outcome: Verdict; // the worst of its tests, in the order memory, timeout, output, error, fail, pass
   tests: Verdict[];
-  names?: string[]; // of tests that came as source
-  messages: (string | null)[]; // for people: why a test gave no value
+  names?: string[]; // of tests in test source
+  messages: (string | null)[]; // why a test returned no value
   ms: number;
 }
 
 export interface JudgeOptions extends RunOptions {
-  limits?: Partial<Limits>; // those of a row go first
+  limits?: Partial<Limits>; // the limits of a row override them
 }
 
-function checkRow(row: unknown, where: string): z.output<typeof programRowSchema> {
+function checkRow(row: unknown, name: string): z.output<typeof programRowSchema> {
   try {
     return parseProgramRow(row);
   } catch (error) {
-    if (error instanceof GauntletError) throw new GauntletError(error.code, `${where}: ${error.message}`);
+    if (error instanceof GauntletError) throw new GauntletError(error.code, `${name}: ${error.message}`);
     throw error;
   }
 }
 
-/** Runs every program on its inputs and judges its answers here; expected values never enter the sandbox. */
+/** Runs every program on its inputs and judges its answers here. Expected values never enter the sandbox. */
 export async function judgePrograms(
   rows: ProgramRow[],
   sandbox: Sandbox,

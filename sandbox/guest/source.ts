@@ -3,14 +3,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const SERVER = ['cgroup.py', 'sweep.py', 'plain.py', 'forkserver.py'] as const;
+const SERVER = ['cgroup.py', 'sweep.py', 'value_jobs.py', 'forkserver.py'] as const;
 const RUNNER = ['runner.py', 'stdio.py', 'calling.py'] as const;
 const INTERACTIVE = ['../testSource/session.py', ...SERVER] as const;
 const EXCHANGE = '../testSource/exchange.py';
 const TESTS = ['stubs.py', 'tester.py', 'pytests.py'].map((file) => `../testSource/${file}`);
 /** The files of each guest, which become one Python source. */
 const GUESTS = {
-  plain: ['atfork.py', ...RUNNER, ...SERVER], // without interactive jobs: a smaller process to fork
+  values: ['atfork.py', ...RUNNER, ...SERVER], // without interactive jobs: a smaller process to fork
   forkserver: ['atfork.py', ...RUNNER, EXCHANGE, '../testSource/program.py', ...INTERACTIVE],
   tester: ['atfork.py', 'runner.py', EXCHANGE, ...TESTS, ...INTERACTIVE],
   checker: ['atfork.py', 'runner.py', EXCHANGE, '../typeCheck/checker.py', ...INTERACTIVE],
@@ -30,7 +30,7 @@ export function packageRoot(): string {
 export const jsGuestSource = (): string =>
   `(() => {\n${fs.readFileSync(path.join(packageRoot(), 'sandbox/javascript/guest.js'), 'utf8')}\n})();`;
 
-/** The whole guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name. */
+/** A guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name. */
 export function guestSource(guest: keyof typeof GUESTS): string {
   const folder = path.join(packageRoot(), 'sandbox/guest');
   const body = GUESTS[guest].map((file) => fs.readFileSync(path.join(folder, file), 'utf8')).join('\n');

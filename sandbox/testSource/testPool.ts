@@ -1,5 +1,5 @@
-// Test source against programs, in two processes that share no interpreter (docs/sandbox.md): T runs the tests and never
-// sees the program, S holds the program and never sees a test. Pairs of guests are pooled; knows no backend.
+// Runs test source against programs in two processes that share no interpreter (docs/sandbox.md): T runs the tests and
+// never sees the program; S holds the program and never sees a test. Pools pairs of guests, independent of the backend.
 
 import { setTimeout } from 'node:timers/promises';
 import { GauntletError } from '../../core/errors.js';
@@ -10,10 +10,10 @@ import type { RunOptions } from '../sandbox.js';
 import { type Guests, type ResolvedTestJob, runTestSource, type TestSourceRun } from './testRun.js';
 
 type Role = 'program' | 'tests';
-const PAUSE_MS = 300; // after a guest could not be started
-const TESTS_MB = 256; // what the tests' process has beside the program's limit: pytest and numpy are in it
+const PAUSE_MS = 300; // after a guest failed to start
+const TESTS_MB = 256; // added to the program's limit for the tests' process, which contains pytest and numpy
 
-/** A guest for programs and one for tests, each opened when first needed and replaced when it has ended. */
+/** A guest for programs and one for tests. Each is opened when first needed and replaced after it has ended. */
 class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
   readonly usable = true;
   #guests = new Map<Role, Promise<Guest>>();
@@ -29,7 +29,7 @@ class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
     try {
       return await runTestSource(job, this);
     } finally {
-      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // ahead of the next
+      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // prepares the next job
     }
   }
 
@@ -86,7 +86,7 @@ const policy: BlamePolicy<ResolvedTestJob, TestSourceRun> = {
   }),
 };
 
-/** Jobs of test source over pairs of guests. */
+/** Runs jobs of test source on pairs of guests. */
 export class TestPool {
   #pool: Pool<ResolvedTestJob, TestSourceRun>;
 

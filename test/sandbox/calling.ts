@@ -186,7 +186,7 @@ class MinStack:
     ]);
     refused(cycle!, /linked list has a cycle/);
     refused(loop!, /tree has a cycle/);
-    refused(plain!, /is no ListNode/);
+    refused(plain!, /is not a ListNode/);
     refused(other!, /stores no `val`/);
     assert.equal(long![0]!.kind, 'value', JSON.stringify(long).slice(0, 200));
     if (!isWasm) refused(endless!, /too many parts/);
@@ -229,7 +229,7 @@ def f():
       'class Node:\n  __class__ = ListNode\ndef make(): return Node()',
     ];
     for (const calls of await runAll(bodies.map((body) => ['f', { result: 'ListNode' }, forged(body), [[], []]]))) {
-      refused(calls.slice(0, 1), /is no ListNode: it stores no/);
+      refused(calls.slice(0, 1), /is not a ListNode: it stores no/);
       assert.deepEqual(calls[1], value([])); // nothing of the program ran
     }
     const [overridden, falsy] = await runAll([

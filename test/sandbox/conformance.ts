@@ -4,7 +4,6 @@ import { equalValues } from '../../core/compare.js';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { callingConformance } from './calling.js';
 
 export const TEST_LIMITS: Limits = {
   cpuSeconds: 3,
@@ -259,6 +258,4 @@ def f(k):
   it('a job without inputs has no calls', async () => {
     assert.deepEqual((await get().run([job('def f(): return 1', [])]))[0]!.calls, []);
   });
-
-  callingConformance(get);
 }

@@ -66,7 +66,7 @@ describe('the health gate', () => {
     assert.equal(await reasonOf(answering([[]]), bare), 'no tests');
     assert.equal(
       await reasonOf(answering([[]], [[]]), { ...bare, testSource: 'x' }),
-      'no tests: the test source holds none',
+      'no tests: the test source contains none',
     );
   });
 

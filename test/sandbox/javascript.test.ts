@@ -104,8 +104,8 @@ describe('the sandbox of JavaScript', function () {
 
   it('test source is Python, and refused', async () => {
     const job = { id: 'a', code: '', style: 'assert' as const, files: { 'a.py': 'assert True' } };
-    await assert.rejects(sandbox!.runTests([job]), /test source runs Python, not javascript/);
-    await assert.rejects(sandbox!.checkTypes([]), /a type check reads Python, not javascript/);
+    await assert.rejects(sandbox!.runTests([job]), /test source needs Python programs, not javascript/);
+    await assert.rejects(sandbox!.checkTypes([]), /type checks need Python programs, not javascript/);
   });
 
   it('WebAssembly has none of it', async () => {

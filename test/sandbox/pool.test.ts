@@ -222,12 +222,12 @@ describe('programs with tests', () => {
     const bad = (given: object, message: RegExp, mode: 'assert' | 'pytest' = 'pytest') =>
       assert.throws(() => parseSourceRow(given, mode), badInput(message));
     bad(row, /^test_source: is missing$/);
-    bad({ ...row, tests: [] }, /^test_source: is missing; a row with tests goes with --mode values$/);
-    bad({ ...source, files: two.files }, /^files: test_source and files exclude each other$/);
-    bad({ ...row, files: {} }, /^files: there is no file$/);
-    bad(two, /^files: mode assert takes one file, here are 2$/, 'assert');
+    bad({ ...row, tests: [] }, /^test_source: is missing; a row with tests needs --mode values$/);
+    bad({ ...source, files: two.files }, /^files: cannot be combined with test_source$/);
+    bad({ ...row, files: {} }, /^files: is empty$/);
+    bad(two, /^files: mode assert takes one file, got 2$/, 'assert');
     for (const path of ['/etc/a.py', '../a.py', 'a/../../b.py', 'a\\b.py', './a.py'])
-      bad({ ...row, files: { [path]: '' } }, /^files\..*: a relative path without \. and \.\. is needed$/);
+      bad({ ...row, files: { [path]: '' } }, /^files\..*: must be a relative path without \. and \.\.$/);
     bad({ test_source: 'x' }, /^id: is missing$/);
   });
 

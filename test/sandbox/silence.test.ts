@@ -12,7 +12,7 @@ import { requireDocker } from './docker.js';
 
 const SILENCE = 2;
 const KINDS = [
-  { language: 'python', isolation: 'uid', plain: true },
+  { language: 'python', isolation: 'uid', valuesOnly: true },
   { language: 'python', isolation: 'uid' }, // takes interactive jobs too
   { language: 'python', isolation: 'strict' },
   { language: 'javascript', isolation: 'strict' },

@@ -7,7 +7,7 @@ import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
 import { PROGRAMS, SOURCES, TESTS } from './hostile/testSource.js';
 
-const limits = { cpuSeconds: 6, caseCpuSeconds: 1, wallSeconds: 30, memoryMb: 256, outputBytes: 1_000_000 };
+const limits = { cpuSeconds: 6, caseCpuSeconds: 0.5, wallSeconds: 30, memoryMb: 256, outputBytes: 1_000_000 };
 const job = (id: string, code: string, source: string, style: 'assert' | 'pytest'): TestJob => ({
   id,
   code,

@@ -123,7 +123,7 @@ describe('type checks in WebAssembly', () => {
     try {
       await assert.rejects(sandbox.checkTypes([]), (error) => {
         assert.ok(error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE');
-        assert.match(error.message, /^a type check needs Docker: .*mypy$/);
+        assert.match(error.message, /^type checks need Docker: .*mypy$/);
         return true;
       });
     } finally {

@@ -49,8 +49,8 @@ const SHORT = { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 }; // for p
 
 /**
  * Runs rows one after another on a sandbox of one guest.
- * @param isShared programs follow each other in one interpreter or container: the fingerprint is taken after each of
- * them, else after those with a look of their own, and after the last
+ * @param isShared programs run one after another in one interpreter or container. Then the fingerprint is taken after each
+ * of them, else only after the last
  */
 export async function judgeOwnRows(rows: readonly HostileRow[], sandbox: Sandbox, isShared = true): Promise<Judged[]> {
   const [first] = await sandbox.run([{ id: 'before', code: FINGERPRINT, entry: 'f', inputs: [[1]] }]);
@@ -68,11 +68,10 @@ export async function judgeOwnRows(rows: readonly HostileRow[], sandbox: Sandbox
         comparison: 'strict',
         ...own,
       };
-      const isLooked = row.after !== undefined;
       return [
         { of: i, as: 'outcome', run },
-        ...(isLooked ? [{ of: i, as: 'after' as const, run: look }] : []),
-        ...(isShared || isLooked || i === rows.length - 1 ? [{ of: i, as: 'fingerprint' as const, run: print }] : []),
+        ...(row.after !== undefined ? [{ of: i, as: 'after' as const, run: look }] : []),
+        ...(isShared || i === rows.length - 1 ? [{ of: i, as: 'fingerprint' as const, run: print }] : []),
       ];
     },
   );
