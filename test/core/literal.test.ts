@@ -7,7 +7,7 @@ import { floatRepr } from '../../core/parse/numbers.js';
 import { fromBase64, toBase64 } from '../../core/parse/text.js';
 import { type Value, valueSchema } from '../../core/schema/value.js';
 
-// source → value, worked out by hand from CPython 3.12
+// source → value in CPython 3.12
 const ACCEPTED: [string, Value][] = [
   ['0', 0],
   ['-5', -5],
@@ -148,7 +148,7 @@ describe('parsePythonLiteral', () => {
     });
   }
 
-  it('refuses with one coded line whatever would need evaluation, does not parse, or is too large', () => {
+  it('refuses text that needs evaluation, does not parse or is too large in one coded line', () => {
     for (const source of REFUSED) {
       assert.throws(
         () => parsePythonLiteral(source),
@@ -158,7 +158,7 @@ describe('parsePythonLiteral', () => {
     }
   });
 
-  it('keeps short text from becoming much data', () => {
+  it('limits the data that short text produces', () => {
     const bombs = [`[${'[0]*9999,'.repeat(2000)}]`, `[${'"a"*9999,'.repeat(2000)}]`, `[${'2**4000,'.repeat(2000)}]`];
     for (const bomb of bombs) assert.throws(() => parsePythonLiteral(bomb), /200000 values/);
   });
@@ -204,7 +204,7 @@ const anyValue = fc.letrec<{ value: Value }>((tie) => ({
 })).value;
 
 describe('formatValue', () => {
-  it('prints what Python would', () => {
+  it('prints values as Python does', () => {
     const cases: [Value, string][] = [
       [null, 'None'],
       [true, 'True'],
