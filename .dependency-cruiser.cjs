@@ -8,6 +8,7 @@ const layer = (name, from, to, extra = {}) => ({
 });
 const TOP = '(core|ml|sandbox|store|data|activities|workflows|workers|report|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
+const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
 
 module.exports = {
@@ -33,8 +34,17 @@ module.exports = {
     },
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|activities|workflows|workers|report|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
-      pathNot: '^sandbox/($1|guest)/',
+      pathNot: `^sandbox/($1|guest)/|${SANDBOX_EXTRAS}`,
     }),
+    // Test source, type checks and JavaScript programs: only the two modules that open a backend import them.
+    {
+      name: 'sandbox-extras-are-opened',
+      severity: 'error',
+      from: { path: '^(?!test/|bench/)([^/]+/[^/]+)', pathNot: '^sandbox/(docker/openDocker|wasm/openWasm)\\.ts' },
+      to: { path: SANDBOX_EXTRAS, pathNot: '^$1/' },
+    },
+    // Training checks types (`typeCheck`) through the sandbox port alone; workers inject the backend.
+    layer('training-avoids-sandbox-extras', '^activities/', SANDBOX_EXTRAS, { reachable: true }),
     layer('report-sees-core', '^report/', except('report', 'core')),
     layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),

@@ -2,7 +2,7 @@
 // here: the sandbox sees programs and inputs only.
 import { judge as judgeCall } from '../core/compare.js';
 import { extractCode } from '../core/parse/code.js';
-import { lostTests, salvageTests } from '../core/parse/salvage.js';
+import { salvageTests, unusableTests } from '../core/parse/salvage.js';
 import { arityOf } from '../core/parse/signature.js';
 import { assembleSuite, inputKey, type SuiteTest } from '../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../core/schema/chain.js';
@@ -44,7 +44,7 @@ export function readTurns({ problem, turns }: JudgingTask, config: RunConfig): R
   const options = { entry: problem.entry, limit: config.testsPerTurn, ...(arity === undefined ? {} : { arity }) };
   return turns.map(({ turn, sample }) => {
     const salvage = salvageTests(sample.text, options);
-    return { turn, tests: salvage.tests, lost: lostTests(salvage, config.testsPerTurn) };
+    return { turn, tests: salvage.tests, lost: unusableTests(salvage, config.testsPerTurn) };
   });
 }
 

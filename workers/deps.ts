@@ -1,4 +1,4 @@
-// What activities run on, opened on first use and closed with the worker: store, engines by model, sandboxes by kind.
+// The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use, closed with the worker.
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';

@@ -15,7 +15,7 @@ export interface JudgedTest {
 /** One discriminator sample. */
 export interface JudgedTurn {
   tests: readonly JudgedTest[];
-  lost: number; // unreadable or missing tests, see lostTests; they count as invalid
+  lost: number; // unreadable or missing tests, see unusableTests; they count as invalid
 }
 
 export type RewardOptions = Pick<RunConfig['reward'], 'diversityCredit' | 'weights'>;

@@ -108,7 +108,7 @@ describe('sandbox run', function () {
       'two files in mode assert',
       ['--mode', 'assert'],
       '{"id":"a","code":"","files":{"a.py":"","b.py":""}}',
-      /line 1: files: mode assert takes one file, here are 2/,
+      /line 1: files: mode assert takes one file, got 2/,
     ],
     [
       'a file outside',
@@ -136,7 +136,7 @@ describe('sandbox run', function () {
     const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--backend'];
     const refused = await inProcess(...args, 'wasm');
     assert.deepEqual([refused.code, refused.out], [1, '']);
-    assert.match(refused.err, /^error: a type check needs Docker: .* \[SANDBOX_UNAVAILABLE\]$/m);
+    assert.match(refused.err, /^error: type checks need Docker: .* \[SANDBOX_UNAVAILABLE\]$/m);
     await requireDocker(this);
     const { code, out, err } = await inProcess(...args, 'docker');
     assert.equal(code, 0, err);

@@ -24,6 +24,8 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
+  'sandbox-extras-are-opened': ['sandbox/pool.ts', "import './testSource/leaf.js';"],
+  'training-avoids-sandbox-extras': ['activities/c.ts', "import '../sandbox/pool.js';"],
   'activities-use-sandbox-port': ['activities/b.ts', "import '../sandbox/docker/leaf.js';"],
   'workflows-see-core': ['workflows/a.ts', "import '../store/leaf.js';"],
   'workflows-type-only-activities': ['workflows/b.ts', "import '../activities/leaf.js';"],
@@ -37,6 +39,7 @@ const LEAVES = [
   'ml/session',
   'sandbox/docker',
   'sandbox/guest',
+  'sandbox/testSource',
   'workflows',
   'activities',
   'workers',
@@ -85,12 +88,13 @@ describe('the directions of dependency', function () {
       'workflows/a.ts':
         "import type { Leaf } from '../activities/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
       'sandbox/docker/a.ts': "import '../guest/leaf.js';",
+      'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
       'activities/a.ts': "import '../store/leaf.js';",
       'workers/a.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
       'workers/reportThread.ts': "import '../report/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 17, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 19, problems: [] });
   });
 
   it('are a failure where no module is seen, and where the checker cannot run', async () => {

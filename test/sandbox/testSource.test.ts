@@ -4,10 +4,10 @@ import { connectDocker } from '../../sandbox/docker/daemon.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
-import { outcomes, splitConformance, testJob } from './splitConformance.js';
+import { outcomes, testJob, testSourceConformance } from './testSourceConformance.js';
 
 describe('test source on Docker', function () {
-  this.timeout(180_000); // the first use makes the images
+  this.timeout(180_000); // includes making the images
   let sandbox: Sandbox;
   before(async function () {
     try {
@@ -21,7 +21,7 @@ describe('test source on Docker', function () {
   });
   after(() => sandbox?.close());
 
-  splitConformance(() => sandbox);
+  testSourceConformance(() => sandbox);
 
   const pytest = async (code: string, files: string | Record<string, string>) =>
     (
@@ -30,7 +30,7 @@ describe('test source on Docker', function () {
       ])
     )[0]!;
 
-  it('pytest runs functions, classes, fixtures, parametrized tests, raises and approx', async () => {
+  it('runs functions, classes, fixtures, parametrized tests, raises and approx under pytest', async () => {
     const source = `
 import pytest, solution
 from solution import Stack, Empty, add
@@ -89,7 +89,7 @@ class Stack:
     );
   });
 
-  it('pytest runs several files with conftest.py and helpers; a file that cannot be collected is an error', async () => {
+  it('runs several files with conftest.py under pytest, and reports a file that cannot be collected', async () => {
     const files = {
       'conftest.py': 'import pytest\n@pytest.fixture\ndef five(): return 5',
       'helpers.py': 'def double(x): return 2 * x',
@@ -105,7 +105,7 @@ class Stack:
     });
   });
 
-  it('skipped tests are no tests; expected failures count as pytest counts them', async () => {
+  it('leaves skipped tests out and counts expected failures as pytest does', async () => {
     const source = `
 import pytest
 from solution import f
@@ -125,7 +125,7 @@ def test_plain(): assert f(1) == 1
     });
   });
 
-  it('under pytest a program can neither skip, end nor add tests, and a loop costs its own test only', async () => {
+  it('lets no program skip, end or add tests under pytest, and a loop affects only its test', async () => {
     const code = `
 import os, unittest
 class SkipTest(unittest.SkipTest): pass
@@ -159,7 +159,7 @@ def forge(): return Forger()
     );
   });
 
-  it('pytest’s own tools work in style assert too, and numpy is there for tests', async () => {
+  it('provides pytest and numpy in style assert too', async () => {
     const source = `
 import numpy as np, pytest
 def test_np(): assert np.allclose(f([0.1, 0.2]), [0.2, 0.4])
@@ -172,7 +172,7 @@ def test_did_not():
     assert.deepEqual(outcomes(result!), { test_np: 'pass', test_raises: 'pass', test_did_not: 'fail' });
   });
 
-  it('what tests told before their process ended counts, though the program was not asked', async () => {
+  it('counts reports that tests sent before their process ended', async () => {
     const source = `
 import os
 def test_a(): pass
@@ -194,9 +194,9 @@ describe('test source in WebAssembly', function () {
   });
   after(() => sandbox.close());
 
-  splitConformance(() => sandbox);
+  testSourceConformance(() => sandbox);
 
-  it('style pytest is unavailable, in one line that names the way out', async () => {
+  it('refuses style pytest in one line', async () => {
     await assert.rejects(sandbox.runTests([testJob('', '', { style: 'pytest' })]), (error) => {
       assert.ok(error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE');
       return /docker/.test(error.message) && !error.message.includes('\n');

@@ -1,5 +1,4 @@
-// One suite of test source for every backend: what tests may do with a program in another process, and what neither a
-// program nor a test can make of the other.
+// One suite of test source for every backend: what tests and programs can do across the two processes, and what they cannot.
 import assert from 'node:assert/strict';
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
@@ -19,7 +18,7 @@ export const testJob = (code: string, source: string, more: Partial<TestJob> = {
   ...more,
   limits: { ...LIMITS, ...more.limits },
 });
-/** Name → outcome; the message where `outcome` alone says too little. */
+/** Outcome by test name, with the message of unexpected outcomes. */
 export const outcomes = ({ tests }: TestRun) => Object.fromEntries(tests.map(({ name, outcome }) => [name, outcome]));
 
 const FORGER = `
@@ -93,8 +92,8 @@ class Stack:
   def __call__(self): return 'called'
 `;
 
-/** Adds the suite for the sandbox that `get` gives once it is open. */
-export function splitConformance(get: () => Sandbox): void {
+/** Adds the suite for the sandbox that `get` returns once it is open. */
+export function testSourceConformance(get: () => Sandbox): void {
   const run = async (code: string, source: string, more: Partial<TestJob> = {}) =>
     (await get().runTests([testJob(code, source, more)]))[0]!;
   const all = async (expected: string, code: string, source: string, more: Partial<TestJob> = {}) => {
@@ -104,7 +103,7 @@ export function splitConformance(get: () => Sandbox): void {
     return result.tests;
   };
 
-  it('every top-level assert is a test, with its line as name; right ones pass and wrong ones fail', async () => {
+  it('treats every top-level assert as a test named by its line', async () => {
     const result = await run(
       'def f(a, b=1): return a + b',
       'assert f(1, 2) == 3\nx = f(2)\nassert x == 4, "wrong"\nassert f(a=2, b=5) == 7\n',
@@ -120,7 +119,7 @@ export function splitConformance(get: () => Sandbox): void {
     assert.match(result.tests[1]!.message!, /wrong/);
   });
 
-  it('functions, unittest classes, plain classes, check(candidate) and statements that assert are tests', async () => {
+  it('treats functions, unittest classes, plain classes, check(candidate) and asserting statements as tests', async () => {
     const source = `
 import unittest
 def test_one(): assert f(1) == 1
@@ -156,7 +155,7 @@ test_one()
     });
   });
 
-  it('every way of import sees the same program', async () => {
+  it('shows the same program to every form of import', async () => {
     const source = `
 import solution
 import solution as s
@@ -173,7 +172,7 @@ assert not hasattr(solution, '_hidden')
     await all('pass', code, source);
   });
 
-  it('values of every kind come back as Python compares them, and arguments arrive as they were', async () => {
+  it('passes values of every type in both directions', async () => {
     const source = `
 for x in (None, True, 2, -1, 10**40, 2.5, float('inf'), 'a\\u00e9\\ud800', b'\\x00\\xff', [1, [2]], (1, (2,)), {1, 'a'},
           frozenset([1]), {'k': [1], (1, 2): None}, 1j, range(3), bytes(3), {frozenset([1]): 2}):
@@ -191,7 +190,7 @@ assert raised(ValueError('no')) == 'no'
     );
   });
 
-  it('an argument that a call changed is changed for the test: the same object, also nested and shared', async () => {
+  it('changes the same object for the test that a call changed, also nested and shared', async () => {
     const code = `
 def grow(xs):
   xs.append(9)
@@ -231,7 +230,7 @@ assert q[0] is first and p == [[2]]
     await all('pass', code, source);
   });
 
-  it('an object that the tests construct behaves as its class says, and stays the same object', async () => {
+  it('sends operators of an object that the tests construct to its class', async () => {
     const source = `
 s = Stack()
 assert len(s) == 0 and not s
@@ -261,7 +260,7 @@ assert u is not s and u == s and u.push(1) is u and len(s) == 1
     await all('pass', STACK, source.replace('with Stack([1]):\n  raise KeyError\n', ''));
   });
 
-  it('exceptions keep their class, text, arguments and attributes; those of the program are classes of it', async () => {
+  it('keeps class, text, arguments and attributes of exceptions', async () => {
     const code = `
 class Base(Exception):
   def __init__(self, text, code):
@@ -299,13 +298,13 @@ def test_own():
     await all('pass', code, source);
   });
 
-  it('an exception that a call raises is an error of that test alone, an assertion of the program’s too', async () => {
+  it('reports an exception of a call, also an AssertionError, as an error of that test', async () => {
     const source = 'assert f(0) == 0\nassert f(1) == 1\nassert f(2) == 2\nassert f(0) == 0';
     const code = 'def f(x):\n  if x == 1: raise ValueError\n  assert x != 2\n  return x';
     assert.deepEqual(Object.values(outcomes(await run(code, source))), ['pass', 'error', 'error', 'pass']);
   });
 
-  it('an object that a function returned never decides an assertion', async () => {
+  it('lets no returned object decide an assertion', async () => {
     const source = `
 import math
 assert f() == [1, 2]
@@ -341,10 +340,10 @@ assert n() == 7 and s() == [7] and False
     const { tests } = await run(FORGER, source);
     assert.equal(tests.length, 29);
     for (const { name, outcome } of tests) assert.ok(outcome === 'fail' || outcome === 'error', `${name}: ${outcome}`);
-    assert.match(tests[0]!.message!, /object of its class Forger: == is not asked of it, .* compare its attributes/);
+    assert.match(tests[0]!.message!, /object of its class Forger, which has no == here, .* compare its attributes/);
   });
 
-  it('a program cannot stand in for a builtin of the tests, except as the entry that is under test', async () => {
+  it('lets only the entry hide a builtin of the tests', async () => {
     const code = `
 def f(xs): return [0]
 def sorted(xs): return [1, 2]
@@ -361,7 +360,7 @@ assert all(x > 0 for x in f([2, 1]))
 assert isinstance(f([2, 1]), dict)
 `;
     await all('fail', code, source, { entry: 'f' });
-    // where nobody says which of the two is meant, neither is
+    // ambiguous without an entry
     await all('error', code, source);
     await all('error', 'def sum(xs): return 0', 'assert sum([1, 2]) == 3');
     await all('fail', 'def sum(xs): return 0', 'from solution import sum\nassert sum([1, 2]) == 3');
@@ -369,7 +368,7 @@ assert isinstance(f([2, 1]), dict)
     await all('pass', 'def sum(xs): return 3', 'assert sum([1, 2]) == 3', { entry: 'sum' });
   });
 
-  it('a program that leaves, exits, kills itself or raises what ends a run makes errors, and the other tests count', async () => {
+  it('reports errors for a program that exits or kills itself, and runs the other tests', async () => {
     const code = `
 import os, sys
 def f(k):
@@ -386,7 +385,7 @@ def f(k):
     assert.deepEqual(Object.values(outcomes(await run(code, source))), ['pass', ...Array(5).fill('error'), 'pass']);
   });
 
-  it('a loop in a call is a timeout of that test alone, whatever the test catches', async () => {
+  it('reports a timeout for a test with a loop in a call, whatever it catches', async () => {
     const code = 'calls = 0\ndef f(x):\n  global calls\n  calls += 1\n  while x: pass\n  return calls';
     const source = `
 def test_before(): assert f(0) == 1
@@ -409,7 +408,7 @@ def test_after(): assert f(0) == 1
     });
   });
 
-  it('memory and output past the limit are found per test; an object of the lost process is an error', async () => {
+  it('reports memory and output per test, and an error for an object of a lost process', async () => {
     const code = `
 class Box:
   def __init__(self): self.x = 1
@@ -438,7 +437,7 @@ def test_after(): assert big(0) is None
     });
   });
 
-  it('tests that loop, exit or swallow everything end themselves; the tests after them run in a fresh process', async () => {
+  it('runs later tests in a fresh process after tests that loop, exit or swallow everything', async () => {
     const source = `
 import os, sys
 def test_a(): assert f(1) == 1
@@ -456,7 +455,7 @@ def test_e(): assert f(2) == 2
     assert.deepEqual(Object.values(result), ['pass', 'error', 'error', 'timeout', 'pass']);
   });
 
-  it('a test that loops, by itself or over calls, is a timeout and leaves the others their time', async () => {
+  it('reports a timeout for a test that loops, and leaves the others their time', async () => {
     const source = `
 def test_a():
   while True: pass
@@ -480,7 +479,7 @@ assert f(3) == 3
     assert.match(result.tests[1]!.message!, /one test/);
   });
 
-  it('a program that does not load gives its verdict to every test, and no test is no verdict', async () => {
+  it('gives the verdict of a program that does not load to every test', async () => {
     const source = 'from solution import f\nassert f(1) == 1\ndef test_x(): assert True';
     await all('error', 'def f(x) return x', source);
     await all('error', 'raise ValueError', source);
@@ -490,14 +489,14 @@ assert f(3) == 3
     assert.deepEqual((await run('def f(x): return x', '')).tests, []);
   });
 
-  it('a set-up that fails is an error of what follows it, not of what was before', async () => {
+  it('reports a failed set-up as an error of later tests only', async () => {
     const result = await run('def f(x): return x', 'assert f(1) == 1\nx = f(1) / 0\nassert x == 1\ndef test_y(): pass');
     assert.deepEqual(outcomes(result), { 'line 1': 'pass', 'line 3': 'error', test_y: 'error' });
     assert.match(result.tests[1]!.message!, /set-up.*ZeroDivisionError.*line 2/);
     await all('error', 'def f(x): return x', 'assert f(1) ==\n');
   });
 
-  it('tests may patch what they see without reaching the program', async () => {
+  it('lets tests patch `solution` without changing the program', async () => {
     const source = `
 import solution, math
 from unittest import mock
@@ -515,7 +514,7 @@ assert solution.root(4) == 2
     );
   });
 
-  it('functions of the tests cannot be given to the program, generators cannot come back; both say why', async () => {
+  it('refuses functions as arguments and generators as answers with a message', async () => {
     const code = 'def apply(f, x): return f(x)\ndef gen():\n  yield 1';
     const { tests } = await run(
       code,
@@ -526,10 +525,10 @@ assert solution.root(4) == 2
       ['error', 'error', 'pass'],
     );
     assert.match(tests[0]!.message!, /stay with the tests/);
-    assert.match(tests[1]!.message!, /generators are refused/);
+    assert.match(tests[1]!.message!, /a generator is not plain data/);
   });
 
-  it('a program finds no test: not in frames, memory, files, modules or descriptors', async () => {
+  it('hides tests from the program: frames, memory, files, modules and descriptors', async () => {
     const code = `
 import gc, os, sys
 def f(x):
@@ -558,10 +557,10 @@ with open('/tmp/expected_marker', 'w') as file: file.write(expected_marker)
 assert f(${JSON.stringify(needle)}) == [True, False]
 assert f([115, 111, 108, 117, 116, 105, 111, 110]) == [True, True]
 `;
-    await all('pass', code, source); // the second finds the name of the program's own module: the search does search
+    await all('pass', code, source); // the second search must find the program's own module name
   });
 
-  it('a program that writes frames of its own only answers wrongly, and never for a test', async () => {
+  it('accepts no test report from a program that writes frames', async () => {
     const code = `
 import os, struct
 def say(text):
@@ -581,7 +580,7 @@ def g(x): return x
     assert.equal(tests.length, 3);
   });
 
-  it('tests that write frames of their own cannot speak for the program', async () => {
+  it('accepts no answer of the program from tests that write frames', async () => {
     const source = `
 import sys
 channel = next(m for m in [sys._getframe()] if m)
@@ -597,7 +596,7 @@ def test_other(): assert f(1) == 1
     assert.ok(tests.length > 0 && tests.every(({ outcome }) => outcome === 'error'), JSON.stringify(tests));
   });
 
-  it('names that only run code are not to be had from the program', async () => {
+  it('gives tests no name of the program that only runs code', async () => {
     const source = `
 import solution
 assert solution.apply(eval, '1')
@@ -612,7 +611,7 @@ assert solution.Box.__subclasses__()
     assert.ok(tests.slice(3).every(({ outcome }) => outcome !== 'timeout'));
   });
 
-  it('many jobs keep their order, and one job leaves nothing to the next', async () => {
+  it('keeps the order of many jobs, and nothing of one job in the next', async () => {
     const jobs = Array.from({ length: 12 }, (_, i) => ({
       ...testJob(
         'import json\nseen = getattr(json, "seen", 0)\njson.seen = 1\ndef f(x): return x + seen',

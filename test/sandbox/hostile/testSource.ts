@@ -1,7 +1,7 @@
-// Programs that try to pass test source, and test source that tries to break the run: what each claims must not become a
-// pass. The programs answer x + 1 never, or for 1 alone; the tests ask for 1 and 2.
+// Programs that try to pass test source without solving it, and test source that tries to break the run. The programs return
+// x + 1 never, or only for 1; the tests check 1 and 2.
 
-/** In S the runner's own classes are within reach: everything that its process says can be forged. */
+/** A program can reach the runner's classes in S, so everything that its process sends can be forged. */
 const guest = 'import sys\nP = sys._getframe(1).f_globals["Program"]\n';
 const names = (...entries: string[]) => `${guest}P.names = lambda self: [["f", "f", None], ${entries.join(', ')}]\n`;
 const replies = (expression: string) =>
@@ -51,7 +51,7 @@ export const SOURCES = {
   pytest: 'from solution import f\ndef test_a():\n    assert f(1) == 2\ndef test_b():\n    assert [f(2)] == [3]\n',
 } as const;
 
-/** Test source that ends, floods or forges: none of it may pass, and the job after it is judged as ever. */
+/** Test source that exits, floods or forges. It must not pass or affect the next job. */
 export const TESTS: Record<string, string> = {
   'an exit': 'import os\nassert f(1) == 2\nos._exit(0)\nassert f(2) == 3\n',
   'no report at all': 'import sys\nsys._getframe(1).f_globals["channel"].send("passed")\nassert f(1) == 2\n',

@@ -1,7 +1,7 @@
-// What the two guests of test source say to each other, checked on its way: neither may send the other what it cannot
-// read, and what the program's side says is an answer, never an instruction. Tags: sandbox/guest/exchange.py.
+// Checks the messages between the two guests of test source: neither can send the other something unreadable, and the
+// program's side can only answer, never instruct. The tags are described in sandbox/testSource/exchange.py.
 import { z } from 'zod';
-import { isPlainValue, type MoreTags } from './values.js';
+import { isPlainValue, type MoreTags } from '../guest/values.js';
 
 const NAME = /^[\p{L}_][\p{L}\p{N}_]{0,199}$/u;
 const isName = (x: unknown): x is string => typeof x === 'string' && NAME.test(x);
@@ -23,7 +23,7 @@ const given: MoreTags = {
   y: (x) => Array.isArray(x) && x.length === 2 && isName(x[0]) && typeof x[1] === 'string',
 };
 
-const MAX_NODES = 4_000_000; // of a message; the guests stop at half of it
+const MAX_NODES = 4_000_000; // per message; the guests stop at half of it
 const isAnswered = (x: unknown): boolean => isPlainValue(x, both, MAX_NODES);
 const isGiven = (x: unknown): boolean => isPlainValue(x, given, MAX_NODES);
 
@@ -57,7 +57,7 @@ function isContainer(x: unknown): boolean {
   return Array.isArray(x) || Object.hasOwn(x, 'd') || Object.hasOwn(x, 's');
 }
 
-/** How an answer of the program's process is understood: passed on as it stands, memory, or not an answer at all. */
+/** The kind of a message from the program's process: an answer, out of memory, or undefined if it is invalid. */
 export function checkAnswer(text: string): 'answer' | 'memory' | undefined {
   const parsed = answerSchema.safeParse(parse(text));
   if (!parsed.success) return undefined;
@@ -84,10 +84,10 @@ const namesSchema = z.union([
 
 export type Loaded = { kind: 'names' } | { kind: 'error' | 'memory'; message: string };
 
-/** The first frame of the program's process: its names, or why it did not load. */
+/** Reads the first message of the program's process: its names, or why it did not load. */
 export function checkNames(text: string): Loaded {
   const parsed = namesSchema.safeParse(parse(text));
-  if (!parsed.success) return { kind: 'error', message: 'the program wrote into the channel of answers' };
+  if (!parsed.success) return { kind: 'error', message: 'the program wrote into the answer channel' };
   if ('names' in parsed.data) return { kind: 'names' };
   const [[key, message]] = Object.entries(parsed.data) as [['e' | 'm', string]];
   return { kind: key === 'm' ? 'memory' : 'error', message: message.slice(0, 500) };
@@ -115,7 +115,7 @@ const testerSchema = z.union([
 ]);
 export type TesterMessage = z.infer<typeof testerSchema>;
 
-/** A frame of the tests' process; undefined when it is none. */
+/** Reads a message of the tests' process; undefined if it is invalid. */
 export function checkTester(text: string): TesterMessage | undefined {
   const parsed = testerSchema.safeParse(parse(text));
   return parsed.success ? parsed.data : undefined;

@@ -1,5 +1,5 @@
-# T: runs test source as it stands against the stand-ins of stubs.py, and reports every test. What is reported is the
-# claim of the test's author; the host adds what it saw of the program.
+# T: runs test source unchanged against the stand-ins of stubs.py and reports every test. The host combines the reports
+# with what it saw of the program.
 import __future__
 import ast
 import unittest
@@ -10,7 +10,7 @@ def report(**message):
 
 
 def say(error):
-    """An exception in one line, with the line of the tests that it came from."""
+    """An exception in one line, with the line number of the tests."""
     trace, line = error.__traceback__, None
     while trace:
         if trace.tb_frame.f_code.co_filename == 'tests.py':
@@ -24,9 +24,9 @@ def say(error):
 
 
 def verdict_of(error):
-    """pass, fail, error, or None for a skipped test; an assertion of the program's own is an error."""
+    """pass, fail, error, or None for a skipped test. An assertion error of the program is an error."""
     if is_from_program(error):
-        return 'error'  # whatever it is: a program cannot skip a test
+        return 'error'  # a program cannot skip or fail a test
     outcomes = sys.modules.get('_pytest.outcomes')
     if isinstance(error, (unittest.SkipTest, outcomes.Skipped) if outcomes else unittest.SkipTest):
         return None
@@ -39,7 +39,7 @@ def is_from_program(error):
 
 
 class Source:
-    """Test source of style assert, cut into set-up and tests."""
+    """Test source of style assert, split into set-up and tests."""
 
     def __init__(self, text, entry):
         self.tree = ast.parse(text, 'tests.py')
@@ -83,11 +83,11 @@ class Source:
         taken = {step[0] for step in self.steps}
         return next(x for x in (name, *(f'{name} #{k}' for k in range(2, len(taken) + 3))) if x not in taken)
 
-    # ---- kinds of tests; each gets the namespace and its name ----
+    # ---- kinds of tests ----
     def check(self, namespace, name):
         entry = namespace.get(self.entry, Missing(self.entry)) if self.entry else None
         if entry is None:
-            raise TypeError('check(candidate) needs to be told the entry of the program')
+            raise TypeError('check(candidate) needs the entry of the program')
         namespace['check'](stand_in(self.entry) if self.entry in tested['names'] else entry)
 
     def function(self, namespace, name):
@@ -119,7 +119,7 @@ class Source:
 
 
 class Result(unittest.TestResult):
-    """Keeps the exception itself, which says more than unittest's text."""
+    """Keeps the exception itself, which has more information than unittest's text."""
 
     error = None
 
@@ -151,7 +151,7 @@ def is_main_guard(node):
 
 
 def has_assert(node):
-    """Whether a statement asserts by itself, definitions in it left out."""
+    """Whether a statement contains an assert outside definitions."""
     if isinstance(node, ast.Assert):
         return True
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
@@ -160,12 +160,12 @@ def has_assert(node):
 
 
 def doubtful(tree):
-    """Names that both Python and the program have, where nobody said which is tested; None where there are none."""
+    """Why the tests are ambiguous: they use a name that is a builtin and also the program's. None if they are not."""
     nodes = list(ast.walk(tree))
     names = {x.id for x in nodes if isinstance(x, ast.Name)}
     told = {x.asname or x.name for x in nodes if isinstance(x, ast.alias)}
     both = sorted((names - told) & (tested['names'].keys() - set(shown_names())) & vars(builtins).keys())
-    return both and f'the program has {both[0]}, and so has Python: name the entry, or import it in the tests' or None
+    return both and f'{both[0]} is a builtin and also defined by the program: name the entry, or import it in the tests' or None
 
 
 def run_asserts(text, entry, skip):
@@ -213,7 +213,7 @@ def execute(node, flags, namespace):
 
 
 def run_tests(style, files, entry, skip):
-    """Runs the tests of one job and reports them; the first frame from the host tells the program's names."""
+    """Runs and reports the tests of one job. The first message from the host contains the program's names."""
     seed_random(0)
     names = json.loads(channel.receive())['names']
     open_solution(names, entry)

@@ -1,4 +1,4 @@
-# Style pytest of T: the real pytest, in this process, with a plugin that reports every test.
+# Style pytest of T: pytest in this process, with a plugin that reports every test.
 import os
 
 FOLDER = '/tmp/tests'
@@ -10,7 +10,7 @@ PYTEST_OPTIONS = (
 
 
 def load_pytest():
-    """pytest, or None where it is not installed. Called ahead of jobs where they are forked from this process."""
+    """pytest, or None if it is not installed."""
     try:
         return importlib.import_module('pytest')
     except ImportError:
@@ -19,11 +19,11 @@ def load_pytest():
 
 def make_plugin(pytest, skip):
     class Reports:
-        """Tells the host what starts and how it ended; files whose collection fails are tests that are errors."""
+        """Reports the start and the outcome of every test. A file that cannot be collected is one error."""
 
-        def pytest_addoption(self, parser):  # of the terminal's plugin, which is left out; others read them
+        def pytest_addoption(self, parser):  # options of disabled plugins that other plugins read
             parser.addoption('--verbose', action='count', default=0, dest='verbose')
-            parser.addoption('--trace', action='store_true', dest='trace')  # of the debugger's, read for unittest
+            parser.addoption('--trace', action='store_true', dest='trace')
             parser.addoption('--pdb', action='store_true', dest='usepdb')
 
         @pytest.hookimpl(hookwrapper=True)
@@ -44,7 +44,7 @@ def make_plugin(pytest, skip):
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_protocol(self, item):
             report(begin=item.nodeid)
-            item.repr_failure = lambda error, style=None: say(error.value)  # nobody reads a long traceback
+            item.repr_failure = lambda error, style=None: say(error.value)  # long tracebacks are not shown
             self.verdicts, self.message = [], None
             yield
             rank = ('error', 'fail', None, 'pass')

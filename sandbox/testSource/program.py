@@ -1,10 +1,10 @@
-# S: holds one program and answers requests about its public names, one at a time. It never sees a test. What it answers
-# is plain data, names, or numbers of objects that stay here; the host checks every answer before a test sees it.
+# S: holds one program and answers requests about its public names, one at a time. It never sees a test. Answers are plain
+# data, names, or numbers of objects that stay here. The host checks every answer before a test sees it.
 import copy
 import math
 import operator
 
-SMALL = 4096  # bytes of a constant that is told with its name
+SMALL = 4096  # bytes; constants up to this size are sent with their name
 MAX_OBJECTS = 10_000
 mro_of = type.__dict__['__mro__'].__get__
 dict_of = type.__dict__['__dict__'].__get__
@@ -25,11 +25,11 @@ OPERATORS.update(
     trunc=math.trunc, copy=copy.copy, deepcopy=copy.deepcopy, dir=dir,
     enter=lambda x: type(x).__enter__(x), exit=lambda x, *error: type(x).__exit__(x, *error),
 )  # fmt: skip
-STAYS = ('iter', 'reversed')  # their result is an object here, whatever it is
+STAYS = ('iter', 'reversed')  # their result always stays here as an object
 
 
 class Program:
-    """The namespace of a loaded program, and the objects that the tests know by number."""
+    """The namespace of a loaded program, and its objects that the tests refer to by number."""
 
     def __init__(self, namespace, first):
         self.namespace, self.first, self.objects, self.numbers = namespace, first, [], {}
@@ -79,12 +79,12 @@ class Program:
         name = type.__getattribute__(base, '__name__')
         return name if EXCEPTIONS.get(name) is base else kinds.get(id(base))
 
-    # ---- what crosses ----
+    # ---- encoding ----
     def foreign(self, x):
         """The tag of an object that is not plain data: its public name, or its number here."""
         kind = type(x)
         if issubclass(kind, lazy):
-            raise Unsendable('generators are refused: a program answers with values, here a list')
+            raise Unsendable('a generator is not plain data: return a list')
         if issubclass(kind, types.ModuleType):
             raise Unsendable('a module is not plain data')
         name = getattr(x, '__name__', None) if issubclass(kind, (type, types.FunctionType)) else None
@@ -169,7 +169,7 @@ class Program:
             known = next((one for one in line if EXCEPTIONS.get(one.__name__) is one), BaseException)
             own = next(
                 (name for one in line[: line.index(known)] for name, x in self.public() if x is one), None
-            )  # of its classes the nearest that has a public name
+            )  # its nearest class with a public name
             try:
                 text = str.__str__(str(error))[:1000]
             except Exception:
@@ -195,7 +195,7 @@ def is_same(a, b):
 
 
 def load_module(code):
-    """Executes a program as module `solution`; raises what the program raised."""
+    """Executes a program as module `solution`. Raises what the program raises."""
     seed_random(0)  # the same program gives the same answer in every run
     module = types.ModuleType('solution')
     sys.modules['solution'] = sys.modules['__main__'] = module
@@ -204,7 +204,7 @@ def load_module(code):
 
 
 def open_program(code, first):
-    """Loads a program; gives what answers, and the first frame: {"names": …}, or the text of its failure."""
+    """Loads a program. Returns its answer function, and the first message: {"names": …} or the text of its failure."""
     try:
         program = Program(load_module(code).__dict__, first)
         text = to_json({'names': program.names()})
@@ -216,7 +216,7 @@ def open_program(code, first):
 
 
 def converse(job):
-    """One session: the names, then an answer to every request."""
+    """Runs one session: sends the names, then an answer to every request."""
     answer, first = open_program(job['code'], job['first'])
     channel.send(first)
     while answer is not None:

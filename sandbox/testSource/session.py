@@ -1,9 +1,10 @@
-# Interactive jobs of the fork server: a child that the host talks to until one of them ends it. Their frames are relayed
-# as text, never parsed. Limits, sweep and accounting are those of other jobs; the relay's own CPU time is not charged.
+# Interactive jobs of the fork server: a child that exchanges messages with the host until one of them ends the job. The
+# messages are relayed as text, never parsed. Limits, sweep and accounting work as for other jobs, and the relay's own CPU
+# time is not charged.
 
 
 class Channel:
-    """The child's end: frames of u32 length and text."""
+    """The child's end of the pipes: frames of u32 length and text."""
 
     def send(self, text):
         data = text.encode()
@@ -18,7 +19,7 @@ class Channel:
 
 
 channel = Channel()
-TOLD = (b'{"tests"', b'{"begin"', b'{"end":[')  # how frames of tests begin that want no answer: each way to the host costs
+REPORTS = (b'{"tests"', b'{"begin"', b'{"end":[')  # messages of tests without an answer: sent with the next one
 MOST_HELD = 65536
 
 
@@ -30,7 +31,7 @@ class Talk:
         self.own_start, self.kills = time.process_time(), cgroup.oom_kills()
         self.case_start, self.written, self.status, self.why = None, 0, None, None
         self.inbox, self.outbox, self.looked, self.is_open = bytearray(), bytearray(), 0.0, True
-        self.held = bytearray()  # for the host: what tests tell without asking goes with what follows
+        self.held = bytearray()  # messages for the host that are not sent yet
         self.is_tests = job.get('role') == 'tests'
 
     def start(self):
@@ -59,7 +60,7 @@ class Talk:
         return cgroup.cpu_seconds() - self.cpu_start - (time.process_time() - self.own_start)
 
     def look(self):
-        """Why the limits end it, if they do; and how long the next look may wait."""
+        """Sets `why` if a limit is exceeded. Returns the seconds until the next check."""
         used, left = self.used(), self.job['wall'] - (time.monotonic() - self.started)
         cpu_left = self.job['cpu'] - used
         if cpu_left <= 0:
@@ -94,7 +95,7 @@ class Talk:
         except BlockingIOError:
             pass
         except OSError:
-            self.outbox.clear()  # its end is seen by its exit
+            self.outbox.clear()  # it has exited
         if self.outbox:
             self.poller.register(self.requests, select.POLLOUT)
         else:
@@ -120,7 +121,7 @@ class Talk:
                 self.mark(head)
                 self.held += frame_of({'id': self.job['id'], 'out': self.inbox[4:4 + size].decode('utf-8', 'replace')})
                 del self.inbox[:4 + size]
-                if not (self.is_tests and head in TOLD) or len(self.held) > MOST_HELD:
+                if not (self.is_tests and head in REPORTS) or len(self.held) > MOST_HELD:
                     self.flush()
         return len(part)
 
@@ -162,7 +163,7 @@ class Talk:
                 pause = min(pause, 0 if self.status is not None else 0.001)
 
     def mark(self, head):
-        """Where the time of one call of a program, or of one test, begins and ends."""
+        """Starts or stops the clock of one call of a program, or of one test."""
         if not self.is_tests:
             self.case_start = None
         elif head.startswith(b'{"begin"'):
@@ -171,7 +172,7 @@ class Talk:
             self.case_start = None
 
     def drain(self):
-        """What an ended child still said."""
+        """Reads the last messages of a child that has ended."""
         self.why = None
         try:
             while self.why is None and self.from_child():
@@ -182,7 +183,7 @@ class Talk:
 
 
 def run_session(job):
-    """Runs one interactive job and tells the host how it ended. The sweep comes after that: nothing else begins before."""
+    """Runs one interactive job, reports to the host how it ended, and sweeps."""
     talk = Talk(job)
     talk.start()
     talk.relay()
@@ -195,7 +196,7 @@ def run_session(job):
     elif why == 'output':
         ended = ['output', 'the program printed more than the limit']
     elif why == 'protocol':
-        ended = ['error', 'the program wrote into the channel of answers']
+        ended = ['error', 'the program wrote into the answer channel']
     elif why == 'end':
         ended = ['end', '']
     elif talk.kills is not None and cgroup.oom_kills() > talk.kills:

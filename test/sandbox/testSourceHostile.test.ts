@@ -1,13 +1,13 @@
-// Forged passes of test source: hostile programs under three kinds of tests, and hostile tests, on every backend.
+// Forged passes of test source: hostile programs with three kinds of tests, and hostile tests, on every backend.
 import assert from 'node:assert/strict';
 import type { TestJob } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
-import { PROGRAMS, SOURCES, TESTS } from './hostile/split.js';
+import { PROGRAMS, SOURCES, TESTS } from './hostile/testSource.js';
 
-const limits = { cpuSeconds: 6, caseCpuSeconds: 1, wallSeconds: 30, memoryMb: 256, outputBytes: 1_000_000 };
+const limits = { cpuSeconds: 6, caseCpuSeconds: 0.5, wallSeconds: 30, memoryMb: 256, outputBytes: 1_000_000 };
 const job = (id: string, code: string, source: string, style: 'assert' | 'pytest'): TestJob => ({
   id,
   code,
@@ -37,7 +37,7 @@ for (const { name, open, hasPytest } of BACKENDS)
       ...(kind !== 'assert' && hasPytest ? [{ kind: `${kind} under pytest`, source, style: 'pytest' as const }] : []),
     ]);
     for (const { kind, source, style } of kinds)
-      it(`every test is there, and no hostile program passes both: ${kind}`, async () => {
+      it(`reports both tests, and no hostile program passes both: ${kind}`, async () => {
         const hostile = Object.entries(PROGRAMS).map(([id, code]) => job(id, code, source, style));
         const runs = await sandbox.runTests([...hostile, job('right', RIGHT, source, style)]);
         assert.deepEqual(
@@ -50,7 +50,7 @@ for (const { name, open, hasPytest } of BACKENDS)
         }
       });
 
-    it('test source that exits, forges its report or loops passes nothing, and the next job is judged as ever', async () => {
+    it('lets no hostile test source pass or affect the next job', async () => {
       const jobs = Object.entries(TESTS).flatMap(([id, source]) => [
         job(id, RIGHT, source, 'assert'),
         job('right', RIGHT, `import os\nassert not os.path.exists("/tmp/left")\n${SOURCES.assert}`, 'assert'),

@@ -1,20 +1,20 @@
-// Test source against programs, in two processes that share no interpreter (docs/sandbox.md): T runs the tests and never
-// sees the program, S holds the program and never sees a test. Pairs of guests are pooled; knows no backend.
+// Runs test source against programs in two processes that share no interpreter (docs/sandbox.md): T runs the tests and
+// never sees the program; S holds the program and never sees a test. Pools pairs of guests, independent of the backend.
 
 import { setTimeout } from 'node:timers/promises';
-import { GauntletError } from '../core/errors.js';
-import { type Limits, limitsSchema, type TestJob, type TestRun } from '../core/schema/execution.js';
-import { type Guest, GuestLost } from './guest/channel.js';
-import { type BlamePolicy, Pool, type Runner } from './pool.js';
-import type { RunOptions } from './sandbox.js';
-import { type Guests, type ResolvedTestJob, runSplit, type SplitRun } from './split/run.js';
+import { GauntletError } from '../../core/errors.js';
+import { type Limits, limitsSchema, type TestJob, type TestRun } from '../../core/schema/execution.js';
+import { type Guest, GuestLost } from '../guest/channel.js';
+import { type BlamePolicy, Pool, type Runner } from '../pool.js';
+import type { RunOptions } from '../sandbox.js';
+import { type Guests, type ResolvedTestJob, runTestSource, type TestSourceRun } from './testRun.js';
 
 type Role = 'program' | 'tests';
-const PAUSE_MS = 300; // after a guest could not be started
-const TESTS_MB = 256; // what the tests' process has beside the program's limit: pytest and numpy are in it
+const PAUSE_MS = 300; // after a guest failed to start
+const TESTS_MB = 256; // added to the program's limit for the tests' process, which contains pytest and numpy
 
-/** A guest for programs and one for tests, each opened when first needed and replaced when it has ended. */
-class Pair implements Runner<ResolvedTestJob, SplitRun>, Guests {
+/** A guest for programs and one for tests. Each is opened when first needed and replaced after it has ended. */
+class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
   readonly usable = true;
   #guests = new Map<Role, Promise<Guest>>();
   #closed = false;
@@ -25,11 +25,11 @@ class Pair implements Runner<ResolvedTestJob, SplitRun>, Guests {
     return true;
   }
 
-  async run(job: ResolvedTestJob): Promise<SplitRun> {
+  async run(job: ResolvedTestJob): Promise<TestSourceRun> {
     try {
-      return await runSplit(job, this);
+      return await runTestSource(job, this);
     } finally {
-      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // ahead of the next
+      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // prepares the next job
     }
   }
 
@@ -70,7 +70,7 @@ class Pair implements Runner<ResolvedTestJob, SplitRun>, Guests {
   }
 }
 
-const policy: BlamePolicy<ResolvedTestJob, SplitRun> = {
+const policy: BlamePolicy<ResolvedTestJob, TestSourceRun> = {
   canary: ({ limits }) => ({
     id: 'canary',
     code: 'def canary(x):\n  return x + 1\n',
@@ -86,9 +86,9 @@ const policy: BlamePolicy<ResolvedTestJob, SplitRun> = {
   }),
 };
 
-/** Jobs of test source over pairs of guests. */
+/** Runs jobs of test source on pairs of guests. */
 export class TestPool {
-  #pool: Pool<ResolvedTestJob, SplitRun>;
+  #pool: Pool<ResolvedTestJob, TestSourceRun>;
 
   constructor({ size, guests, patienceMs = 0 }: { size: number; guests: Guests; patienceMs?: number }) {
     this.#pool = new Pool({ size, depth: 1, patienceMs, open: async () => new Pair(guests) }, policy);

@@ -1,7 +1,7 @@
-# A program's job with one fork. The process that pid 1 forked ahead takes the job from stdin into memory that it shares
-# with pid 1, says in numbers what its limits are, gives up its rights and runs the program. pid 1 keeps the clock and
-# passes the answers on from memory that is not there in forked processes (MADV_DONTFORK), so that it never holds a
-# program, an input or an answer in memory that a later program inherits. Shared memory is emptied after each job.
+# Runs a job of values with one fork. pid 1 forks a process ahead of the job. That process reads the job from stdin into
+# memory shared with pid 1, reports the limits as numbers, drops its rights and runs the program. pid 1 watches the clock
+# and passes the answers on from memory that forked processes do not have (MADV_DONTFORK). So no later program inherits
+# memory with a program, an input or an answer. Shared memory is emptied after each job.
 import mmap
 import os
 import select
@@ -10,12 +10,12 @@ import struct
 import time
 
 MAX_JOB = 64 << 20
-FRAME = struct.Struct('>IBI')  # length of what follows, kind, id of the job: as the host reads it
-PARTS = 1 << 16  # bytes that are read at once
+FRAME = struct.Struct('>IBI')  # length of the rest, kind, id of the job
+PARTS = 1 << 16  # bytes per read
 ROOM = 4 << 20
 JOB = mmap.mmap(-1, 4 + MAX_JOB)
 ANSWERS = mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # what programs print: only counted
+SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # for what programs print, which is only counted
 for memory in ANSWERS, SCRATCH:
     memory.madvise(mmap.MADV_DONTFORK)
 LOADED, ANSWER, FAILED = b'LAX'
@@ -24,7 +24,7 @@ STDIN.register(0, select.POLLIN)
 
 
 def receive_job():
-    """The next frame of the host, into shared memory. False: it went away, or was silent for so long that it must have."""
+    """Reads the next frame of the host into shared memory. False if the host went away or has been silent for too long."""
     if not STDIN.poll(1000 * SILENCE):
         return False
     with memoryview(JOB) as view:
@@ -41,8 +41,7 @@ def receive_job():
 
 
 def next_job():
-    """The next job; passed over is that the host is there, and what it said to an interactive job that has ended. None: see
-    `receive_job`."""
+    """The next job. Skips keep-alives and messages to an interactive job that has ended. None if the host is gone."""
     while receive_job():
         job = read_job()
         if 'cpu' in job:
@@ -50,11 +49,11 @@ def next_job():
     return None
 
 
-REPORT = struct.Struct('>?qdddq?Q')  # whether it is a program's job; its limits, or the latest uid of a supervisor
+REPORT = struct.Struct('>?qdddq?Q')  # whether it is a job of values; its limits, or the latest uid of a supervisor
 
 
 def pack_limits(job):
-    """What pid 1 has to know of a job: numbers. One without a program or a call only asks whether this guest answers."""
+    """What pid 1 needs to know of a job, as numbers. A job without a program and calls only checks that the guest answers."""
     check = not job['inputs'] and not job['code']
     return REPORT.pack(True, job['id'], job['cpu'], job['case'], job['wall'], job['output'], check, len(job['inputs']))
 
@@ -76,49 +75,27 @@ def read_job():
 def forget_job():
     try:
         JOB.madvise(mmap.MADV_REMOVE)
-    except OSError:  # not every kernel can: then it is overwritten
+    except OSError:  # not supported by every kernel
         size = 4 + struct.unpack_from('>I', JOB)[0]
         JOB[:size] = bytes(size)
 
 
-REHEARSALS = 40  # in pid 1: the interpreter adapts its code to what it has run several times, and forks inherit that
-SAMPLE = to_json({
-    'id': 1, 'code': 'def sample(a, b):\n    c = {}\n    for i, x in enumerate(a):\n        c[x] = [i, b]\n    return [len(c), str(b)]\n',
-    'entry': 'sample', 'inputs': [[[3, 1, 2], 'x'], [[1], 2]], 'cpu': 2, 'case': 1, 'wall': 10, 'output': 1000,
-}).encode()  # fmt: skip
-
-
-def rehearse():
-    """Runs a program of ours. The first write to a page that is shared with pid 1 copies it, which is most of the time that a
-    short program takes; after a rehearsal the pages that every program needs are this process's own."""
-    before = sys.modules['__main__']
-    job = from_json(str(memoryview(SAMPLE), 'utf-8'))
-    pack_limits(job)
-    function = load(job['code'], job['entry'], job.get('calling'))
-    for args in job['inputs']:
-        FRAME.pack(len(call(function, args).encode()), ANSWER, job['id'])
-    sys.modules['__main__'] = before
-    del sys.modules['solution']
-
-
 def work(done, output, answers, report):
-    """In the forked process: takes the job (again, after a crash: from input `done` on) and runs the program."""
-    if PLAIN_ONLY:
+    """In the forked process: reads the job and runs the program, after a crash from input `done` on."""
+    if VALUES_ONLY:
         give_up()
-        if not STRICT and done == 0 and not STDIN.poll(0):
-            rehearse()
     if STRICT or done > 0:
         job = read_job()
     else:
         job = next_job()
         if job is None:
             return
-        if 'role' in job and not PLAIN_ONLY:
+        if 'role' in job and not VALUES_ONLY:
             JOB.close()
             return supervise(job, report)
         os.write(report, pack_limits(job))
     JOB.close()
-    if not PLAIN_ONLY:
+    if not VALUES_ONLY:
         give_up()
     limit(job, output, answers, report)
     pack, write, number = FRAME.pack, write_all, job['id']
@@ -135,11 +112,11 @@ def work(done, output, answers, report):
     send(LOADED, '')
     for args in job['inputs'][done:]:
         send(ANSWER, call(function, args))
-    write(4, b'.')  # done: never read, it only wakes pid 1
+    write(4, b'.')  # never read: wakes pid 1
 
 
 class Worker:
-    """A forked process and what is read of it."""
+    """A forked process and the pipes from it."""
 
     def __init__(self, done):
         self.answers, answers = os.pipe()
@@ -150,7 +127,7 @@ class Worker:
             try:
                 work(done, output, answers, report)
             except BaseException as error:
-                os.write(2, ('the process failed: ' + repr(error) + '\n').encode())  # the host quotes the last line
+                os.write(2, ('the process failed: ' + repr(error) + '\n').encode())  # the host shows the last line
             finally:
                 os._exit(0)
         os.close(answers)
@@ -163,11 +140,11 @@ class Worker:
 
 
 class Relay:
-    """Passes on the frames of a program; one that breaks the rules ends it. No byte of them becomes an object."""
+    """Passes on the frames of a program and ends a program that breaks the protocol. Creates no object from their bytes."""
 
     def __init__(self, number, count):
         self.number, self.left = number, count
-        self.start = self.next = self.end = 0  # in ANSWERS: not passed on yet; not looked at yet; not read yet
+        self.start = self.next = self.end = 0  # positions in ANSWERS: first byte not passed on, not parsed, not read
         self.new_program()
 
     def new_program(self):
@@ -201,7 +178,7 @@ class Relay:
             self.next += size
         elif kind == FAILED and not self.loaded and self.left > 0:
             with memoryview(ANSWERS) as view, view[frame:frame + size] as text:
-                while self.left > 0:  # no call has been answered; this answers them all
+                while self.left > 0:  # no call has been answered; this is the answer to all
                     self.left -= 1
                     write_all(1, text)
             self.start = self.next = frame + size
@@ -209,7 +186,7 @@ class Relay:
             self.broken = True
 
     def flush(self, tail=b''):
-        """Passes on what has come, and a frame of our own after it."""
+        """Passes on the parsed frames, followed by `tail`."""
         with memoryview(ANSWERS) as view, view[self.start:self.next] as answers:
             written = os.writev(1, [answers, tail])
             if written < len(answers) + len(tail):
@@ -220,8 +197,8 @@ class Relay:
 
 
 class Meter:
-    """The limits of CPU and wall clock. The program's counts its whole container; a call's counts the program's first
-    process alone, so that children which compete with it for the processor do not make its time a matter of luck."""
+    """The limits of CPU and wall clock. The program's limit counts its whole container. A call's limit counts only the
+    program's first process, so that children which compete for the processor do not change its result."""
 
     def __init__(self, job, cpu_start, wall_end):
         self.cpu_end, self.wall_end, self.case = cpu_start + job['cpu'], wall_end, job['case']
@@ -234,7 +211,7 @@ class Meter:
         self.case_end = cpu_of(self.pid) + self.case
 
     def over(self):
-        """'timeout' (the program's CPU), 'case' (the call's), 'wall', or None; and seconds until it should be asked again."""
+        """Returns 'timeout' (the program's CPU), 'case' (the call's), 'wall' or None, and the seconds until the next check."""
         cpu_left, left = self.cpu_end - cgroup.cpu_seconds(), self.wall_end - time.monotonic()
         if cpu_left <= 0:
             return 'timeout', 0
@@ -248,20 +225,21 @@ class Meter:
         return None, min(left, max(0.005, cpu_left), 0.05)
 
 
-SHORT = 0.004  # seconds
+SHORT = 0.004  # seconds; waiting so long before the first read saves wake-ups: about 5 % of a short program's CPU time
 
 
 def watch(worker, relay, meter, most_output):
-    """Until all calls are answered or the program ended or passed a limit: why (None: all answered), its wait status."""
+    """Waits until all calls are answered, or the program ends or exceeds a limit. Returns why (None: all answered) and its
+    wait status."""
     os.set_blocking(worker.answers, False)
     os.set_blocking(worker.output, False)
     poller = select.poll()
     poller.register(worker.report, select.POLLIN)
-    poller.register(0, 0)  # hang-up only: the host went away
+    poller.register(0, 0)  # reports only that the host went away
     written, status = 0, None
     meter.new_program(worker.pid)
     why, pause = meter.over()
-    poller.poll(1000 * min(pause, SHORT))  # most programs are done by then: one wake-up, not one for each answer
+    poller.poll(1000 * min(pause, SHORT))
     poller.unregister(worker.report)
     poller.register(worker.answers, select.POLLIN)
     poller.register(worker.output, select.POLLIN)
@@ -300,12 +278,9 @@ def watch(worker, relay, meter, most_output):
     return why, status
 
 
-USUAL = b'{"id":%d,"calls":[],"ms":%.3f,"cpu":%.9f,"wall":false,"retire":false}'
-
-
 def serve(worker, job):
-    """In pid 1: watches the process that took a job, answers the host, leaves the container clean. After a crash in one
-    call the remaining ones go to a fresh process, with what is left of the limits."""
+    """In pid 1: watches the process that runs a job, answers the host and cleans the container. After a crash in one call a
+    fresh process runs the remaining calls with the rest of the limits."""
     started, cpu_start = time.monotonic(), cgroup.cpu_seconds()
     relay, meter, rest, wall = Relay(job['id'], job['count']), Meter(job, cpu_start, started + job['wall']), [], False
     while True:
@@ -313,7 +288,7 @@ def serve(worker, job):
         why, status = watch(worker, relay, meter, job['output'])
         if relay.left == 0:
             break
-        one = False  # the verdict is about the call that was running; else about all that are left
+        one = False  # whether the verdict is only for the running call; else for all remaining ones
         if why in ('timeout', 'wall'):
             wall = why == 'wall'
             verdict = ['timeout', 'no answer within the limit of ' + ('time' if wall else 'CPU time')]
@@ -322,7 +297,7 @@ def serve(worker, job):
         elif why == 'output':
             verdict = ['output', 'the program printed more than the limit']
         elif why == 'protocol':
-            verdict = ['error', 'the program wrote into the channel of answers']
+            verdict = ['error', 'the program wrote into the answer channel']
         else:
             one = relay.loaded
             if kills is not None and cgroup.oom_kills() > kills:
@@ -342,20 +317,17 @@ def serve(worker, job):
         UID[0] += 0 if STRICT else 1
         relay.new_program()
         worker = Worker(job['count'] - relay.left)
-    # the answer goes out before the sweep: no program begins until that is done, but the host need not wait for it
+    # the answer goes out before the sweep, so that the host need not wait for it; the next program does
     retire = (STRICT and not job['check']) or UID[0] > LAST_UID
     ms = round((time.monotonic() - started) * 1000, 3)
-    if rest or wall or retire:
-        result = {'id': job['id'], 'calls': rest, 'ms': ms, 'cpu': cgroup.cpu_seconds(), 'wall': wall, 'retire': retire}
-        relay.flush(frame_of(result))
-    else:  # the same, as it mostly is: an encoder writes to many pages
-        relay.flush(with_length(USUAL % (job['id'], ms, cgroup.cpu_seconds())))
+    result = {'id': job['id'], 'calls': rest, 'ms': ms, 'cpu': cgroup.cpu_seconds(), 'wall': wall, 'retire': retire}
+    relay.flush(frame_of(result))
     tidy(worker)
     forget_job()
 
 
 def tidy(worker):
-    """Ends what is left of a program. Where that fails the container ends: the host gives what waits to another one."""
+    """Removes what a program left. If that fails the container ends, and the host gives waiting jobs to another one."""
     clean = sweep(None if STRICT else UID[0])
     worker.close()
     if not clean:

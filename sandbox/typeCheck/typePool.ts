@@ -1,5 +1,5 @@
-// Static type checks over guests that hold a checker: one child a program, which reads its text, answers once and ends.
-// The program never runs, so its answer is the checker's; it is checked all the same, and can only be about that program.
+// Static type checks in guests that contain a checker. One child process per program reads its text, answers once and
+// ends. The program never runs, but the answer is validated all the same.
 import { z } from 'zod';
 import {
   type Limits,
@@ -7,12 +7,12 @@ import {
   type TypeJob,
   type TypeReport,
   typeReportSchema,
-} from '../core/schema/execution.js';
-import type { Guest, SessionEnd } from './guest/channel.js';
-import { type BlamePolicy, Pool, type PoolOptions, type Runner } from './pool.js';
-import type { RunOptions } from './sandbox.js';
+} from '../../core/schema/execution.js';
+import type { Guest, SessionEnd } from '../guest/channel.js';
+import { type BlamePolicy, Pool, type PoolOptions, type Runner } from '../pool.js';
+import type { RunOptions } from '../sandbox.js';
 
-/** Of one check. A program of a page takes hundredths of a second. */
+/** Limits of one check. A short program takes hundredths of a second. */
 export const CHECK_LIMITS: Limits = limitsSchema.parse({
   cpuSeconds: 5,
   caseCpuSeconds: 5,
@@ -20,7 +20,7 @@ export const CHECK_LIMITS: Limits = limitsSchema.parse({
   memoryMb: 512,
   outputBytes: 100_000,
 });
-const MAX_CODE = 200_000; // characters; beyond it nothing is asked
+const MAX_CODE = 200_000; // characters; longer programs are not checked
 
 export type ResolvedTypeJob = TypeJob & { limits: Limits };
 type Finding = Omit<TypeReport, 'id'>;
@@ -40,7 +40,7 @@ function parse(text: string): Finding | undefined {
   }
 }
 
-/** One check in one child of a guest. @throws GuestLost */
+/** Runs one check in one child process of a guest. @throws GuestLost */
 export async function checkProgram(guest: Guest, { code, limits }: ResolvedTypeJob): Promise<TypeRun> {
   const said: string[] = [];
   const session = guest.open({ role: 'types', code }, limits, (text) => {
@@ -54,7 +54,7 @@ export async function checkProgram(guest: Guest, { code, limits }: ResolvedTypeJ
 function findingOf(said: string[], { kind, message }: SessionEnd): Finding {
   const answer = said.length === 1 ? parse(said[0]!) : undefined;
   if (answer) return answer;
-  return unchecked(said.length > 0 ? 'the checker wrote what is no answer' : `${kind}: ${message}`.slice(0, 300));
+  return unchecked(said.length > 0 ? 'the checker wrote an invalid answer' : `${kind}: ${message}`.slice(0, 300));
 }
 
 const policy: BlamePolicy<ResolvedTypeJob, TypeRun> = {
@@ -63,7 +63,7 @@ const policy: BlamePolicy<ResolvedTypeJob, TypeRun> = {
   blame: (_, message) => ({ ...unchecked(message.slice(0, 300)), wallHit: false }),
 };
 
-/** A guest as what the pool spreads jobs over. */
+/** A guest as the runner of a pool. */
 class Checker implements Runner<ResolvedTypeJob, TypeRun> {
   constructor(readonly guest: Guest) {}
   get usable(): boolean {
@@ -87,7 +87,7 @@ export interface TypePoolOptions extends Pick<PoolOptions, 'size' | 'spares' | '
   open(limits: Limits): Promise<Guest>;
 }
 
-/** Programs over guests with a checker. */
+/** Checks programs in guests that contain a checker. */
 export class TypePool {
   #pool: Pool<ResolvedTypeJob, TypeRun>;
 

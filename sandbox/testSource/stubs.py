@@ -1,25 +1,25 @@
-# T's side of a program in another process: a module `solution` whose functions, classes and objects are stand-ins that
-# ask S. Plain data that comes back is made here, so that no method of the program ever decides an equality: what a
-# function of the program returns and is not plain data can be asked for attributes and methods, and refuses the rest.
+# T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data in
+# answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program returns
+# have attributes and methods only and refuse every operator.
 import importlib
 import threading
 
 lock = threading.Lock()
 tested = {'names': {}, 'loaded': False, 'entry': None}  # name → (kind, detail)
-stand_ins = {}  # name → what stands for it here
+stand_ins = {}  # name → its stand-in
 proxies = {}  # number of an object in S → its stand-in
 
 
 class ProgramEnded(BaseException):
-    """The program met a limit, or its process ended: the host has judged the test, whatever catches this."""
+    """The program reached a limit or its process ended. The host has judged the test, even if the test catches this."""
 
 
 class ProgramInterrupt(BaseException):
-    """The program raised something that would end the whole test run."""
+    """The program raised an exception that would end the whole test run."""
 
 
 def ask(op, subject, name, args=(), kwargs=None):
-    """One request to S. Gives its value, or raises what the program raised; containers that were given are updated."""
+    """Sends one request to S. Returns its value or raises what the program raised. Updates the containers in `args`."""
     refs = []
     packer = Packer(refs, give, True)
     try:
@@ -63,7 +63,7 @@ def exception(ancestor, text, own, args, number):
 
 
 def give(x):
-    """The tag of what is not plain data, on its way to S."""
+    """The tag of an object that is not plain data, for a request to S."""
     kind = type(x)
     if isinstance(x, (Object, Opaque, Function, Method)) or isinstance(kind, ClassOfProgram):
         return object.__getattribute__(x, '_subject')
@@ -82,7 +82,7 @@ def give(x):
 
 
 def take(tag, x):
-    """What stands for a name or an object of S here."""
+    """The stand-in of a name or an object of S."""
     if tag == 'g':
         return stand_in(x)
     number, kind = x
@@ -110,7 +110,7 @@ class Function:
 
 
 class Missing:
-    """A name that the program does not define: every use is an error, so that the number of tests stays the same."""
+    """A name that the program does not define. Every use is an error, so that the number of tests stays the same."""
 
     def __init__(self, name):
         self.__dict__['_name'] = name
@@ -134,7 +134,7 @@ class Method:
         subject = self._subject
         value = ask('invoke', subject, self.__name__, args, kwargs)
         if 'g' in subject and type(value) is Opaque and value.__class__ is stand_ins.get(subject['g']):
-            return constructed(value.__class__, value._subject)  # another way to construct, such as a classmethod
+            return constructed(value.__class__, value._subject)  # an alternative constructor, such as a classmethod
         return value
 
 
@@ -160,8 +160,8 @@ SIGNS = {'eq': '==', 'ne': '!=', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', '
 def refuse(name):
     def refused(self, *args):
         raise TypeError(
-            f'the program answered with an object of its class {self._kind}: {SIGNS.get(name, name)} is not asked of it, since '
-            'that class would decide the test; compare its attributes, or let the program answer with plain data'
+            f'the program returned an object of its class {self._kind}, which has no {SIGNS.get(name, name)} here, since its class '
+            'would decide the test; compare its attributes, or let the program return plain data'
         )
 
     return refused
@@ -172,12 +172,12 @@ ORDER = 'lt le gt ge'.split()
 UNARY = 'neg pos abs invert index len bool hash int float complex bytes iter next reversed floor ceil trunc copy'.split()
 ITEMS = 'getitem setitem delitem contains round format'.split()
 IN_PLACE = ['i' + name for name in BINARY if name != 'divmod']
-OWN = ('_subject', '_kind')  # what a stand-in itself holds
+OWN = ('_subject', '_kind')  # attributes of the stand-in itself
 KEYWORDS = {'and': 'and_', 'or': 'or_'}
 
 
 class Opaque:
-    """An object that the program answered with: attributes and methods only."""
+    """An object that the program returned. It has attributes and methods only."""
 
     def __init__(self, subject, kind):
         self.__dict__.update(_subject=subject, _kind=kind)
@@ -207,7 +207,7 @@ class Opaque:
 
 
 class Object:
-    """An object that the tests constructed: its class is what they test, so its operators are asked of it."""
+    """An object that the tests constructed. Its class is under test, so operators are sent to it."""
 
     def __getattr__(self, name):
         if name in OWN:
@@ -258,7 +258,7 @@ class Object:
 
 
 class Iterator:
-    """The iteration over an object that the tests constructed."""
+    """An iterator over an object that the tests constructed."""
 
     def __init__(self, of):
         self.of = of
@@ -297,7 +297,7 @@ def fill_operators():
             setattr(Object, f'__{name}__', forward(KEYWORDS.get(name, name)))
     for name in IN_PLACE:
         setattr(Object, f'__{name}__', in_place(name))
-    for name in ORDER:  # with plain data Python says that the two have no order
+    for name in ORDER:  # compared with plain data there is no order
         asked = forward(name)
         setattr(Object, f'__{name}__', lambda self, other, asked=asked: asked(self, other) if is_of_program(other) else NotImplemented)
 
@@ -360,7 +360,7 @@ def exception_class(name, ancestors):
 
 
 def stand_in(name):
-    """What stands for a public name here; plain constants are asked for anew."""
+    """The stand-in of a public name. Plain constants are requested anew each time."""
     if name in stand_ins:
         return stand_ins[name]
     if name not in tested['names']:
@@ -385,12 +385,12 @@ def stand_in(name):
     return Missing(name) if made is None else made
 
 
-# What steers a run of tests, by its exceptions or by objects that equal anything, is not the program's to name.
+# Modules that could control the test run, through exceptions or objects that equal anything. Tests do not get them.
 STEERING = ('unittest', 'doctest', 'bdb', 'pdb', 'test', 'idlelib', 'antigravity', 'this')
 
 
 def own_module(name, kind, home):
-    """A module of the standard library, or a class or function of one, that the program imported: the tests get their own."""
+    """The tests' own copy of a standard module, or a class or function of one, that the program imported."""
     top = home.split('.')[0]
     if top in STEERING or top not in sys.stdlib_module_names and top != 'numpy':
         return None
@@ -418,7 +418,7 @@ class Solution(types.ModuleType):
 
 
 def shown_names():
-    """Names that tests see without asking for them. None hides a builtin of Python's from the tests, except the entry."""
+    """Names that tests see without importing them. Only the entry may hide a builtin of Python."""
     return [
         name
         for name in tested['names']
@@ -427,10 +427,10 @@ def shown_names():
 
 
 def open_solution(names, entry):
-    """Makes `import solution` give stand-ins; `names` is None where the program did not load."""
+    """Installs the module `solution`. `names` is None if the program did not load."""
     tested.update(loaded=names is not None, entry=entry)
     for name, kind, detail in names or ():
-        if name[:1] != '_':  # only public ones are the program's to tell
+        if name[:1] != '_':  # the program may only name public ones
             tested['names'][name] = (kind, detail)
     for name, (kind, _) in tested['names'].items():
         if kind == 'x':

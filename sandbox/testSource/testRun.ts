@@ -1,16 +1,16 @@
-// One job of test source: T runs the tests, S holds the program, and everything between them passes here.
+// Runs one job of test source: T runs the tests, S holds the program. All messages between them pass through here.
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Guest, Session, SessionEnd } from '../guest/channel.js';
-import { checkAnswer, checkNames, checkTester, type Loaded } from '../guest/exchange.js';
-import { type Death, Report } from './report.js';
+import { checkAnswer, checkNames, checkTester, type Loaded } from './exchange.js';
+import { type Death, Report } from './testReport.js';
 
 export type ResolvedTestJob = TestJob & { limits: Limits };
-export interface SplitRun {
+export interface TestSourceRun {
   tests: TestRun['tests'];
   ms: number;
   wallHit: boolean;
 }
-/** Where the two processes run: a guest for each, replaced by the pair when it has ended. */
+/** The guests of the two processes. The pair replaces a guest that has ended. */
 export interface Guests {
   program(limits: Limits): Promise<Guest>;
   tests(limits: Limits): Promise<Guest>;
@@ -18,8 +18,8 @@ export interface Guests {
 
 const MAX_FRAMES = 400_000; // of the tests, in one job
 const MAX_BYTES = 256 << 20;
-const LEAST = 0.001; // seconds that a process is begun for
-const OBJECTS = 1_000_000; // numbers of objects that each process of the program has to itself
+const LEAST = 0.001; // with fewer seconds left no process is started
+const OBJECTS = 1_000_000; // object numbers reserved for each process of the program
 const LATE: Death = { outcome: 'timeout', message: 'no time was left within the limits' };
 
 const deathOf = ({ kind, message }: SessionEnd): Death =>
@@ -32,9 +32,9 @@ interface Running {
   isUnwanted: boolean;
 }
 
-/** S: one process at a time, within one budget of CPU time. */
+/** S: one process at a time, with one budget of CPU time for all. */
 class Program {
-  readonly lost: Promise<never>; // rejects when its guest ended, or none could be opened
+  readonly lost: Promise<never>; // rejects if its guest ended or could not be opened
   fail!: (error: Error) => void;
   wallHit = false;
   #left: number;
@@ -54,7 +54,7 @@ class Program {
     this.lost.catch(() => {});
   }
 
-  /** The process that holds the program, started where there is none. */
+  /** Starts the process that holds the program, if there is none. */
   start(): Promise<Start> {
     if (!this.#running) {
       const running: Running = { isUnwanted: false, start: Promise.resolve(LATE) };
@@ -80,7 +80,7 @@ class Program {
       const answer = this.#answer;
       this.#answer = undefined;
       if (answer) answer(text);
-      else session.end(); // it speaks without being asked
+      else session.end(); // a message without a request
     });
     running.session = session;
     session.ended.then(
@@ -102,7 +102,7 @@ class Program {
     });
   }
 
-  /** The program's answer to a request of the tests, as text; or how it ended instead. */
+  /** The program's answer to a request of the tests, as text, or how the program ended. */
   async ask(request: string): Promise<string | Death> {
     const start = await this.start();
     if ('outcome' in start) return start;
@@ -114,7 +114,7 @@ class Program {
     return reply;
   }
 
-  /** Ends the process, and waits until its guest is free. */
+  /** Ends the process and waits until its guest is free. */
   async stop(): Promise<void> {
     const running = this.#running;
     if (!running) return;
@@ -130,9 +130,9 @@ function remaining(limits: Limits, cpuSeconds: number, wallEnd: number): Limits 
   return { ...limits, cpuSeconds, wallSeconds, caseCpuSeconds: Math.min(limits.caseCpuSeconds, cpuSeconds) };
 }
 
-/** Runs one job. @throws GuestLost when one of the guests ended under it */
-export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<SplitRun> {
-  await Promise.all([guests.program(job.limits), guests.tests(job.limits)]); // opening them is not the job's time
+/** @throws GuestLost if one of the guests ends during the job */
+export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promise<TestSourceRun> {
+  await Promise.all([guests.program(job.limits), guests.tests(job.limits)]); // the job's time starts afterwards
   const started = performance.now();
   const wallEnd = started + job.limits.wallSeconds * 1000;
   const report = new Report();
@@ -144,7 +144,7 @@ export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<Sp
   for (;;) {
     const limits = remaining(job.limits, left, wallEnd);
     if (!limits) {
-      if (left > LEAST) wallHit = true; // the wall clock's doing, as where it ends a process
+      if (left > LEAST) wallHit = true; // the wall clock ends the job, not the CPU limit
       rest = LATE;
       break;
     }
@@ -166,7 +166,7 @@ export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<Sp
       const kind = checkAnswer(answer);
       if (kind === 'memory') report.strike({ outcome: 'memory', message: 'MemoryError' });
       if (kind) return session.send(answer);
-      report.strike({ outcome: 'error', message: 'the program wrote into the channel of answers' });
+      report.strike({ outcome: 'error', message: 'the program wrote into the answer channel' });
       await program.stop();
       session.send('{"dead":"the program ended"}');
     };
@@ -190,7 +190,7 @@ export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<Sp
         else if ('done' in message) {
           isDone = true;
           session.end();
-          program.stop().catch(() => {}); // both processes end at the same time
+          program.stop().catch(() => {}); // so that both processes end at the same time
         } else if (message.end[0] === report.current) report.end(message.end[1], message.end[2]);
         else giveUp();
       },
@@ -214,19 +214,19 @@ export async function runSplit(job: ResolvedTestJob, guests: Guests): Promise<Sp
     left -= end.used;
     if (isDone || isBroken) break;
     const death = deathOf(end);
-    const wasIn = report.current;
-    if (wasIn === undefined) {
+    const interrupted = report.current;
+    if (interrupted === undefined) {
       rest = death;
       if (report.finished.length === 0 && report.isComplete) report.announce(['tests']);
       break;
     }
-    report.announce([wasIn]);
+    report.announce([interrupted]);
     report.end(death.outcome, death.message);
     if (report.isComplete) break;
   }
   if (isBroken) {
     report.announce(report.current === undefined ? ['tests'] : [report.current]);
-    unloaded ??= { outcome: 'error', message: 'the tests wrote what is no report of tests' };
+    unloaded ??= { outcome: 'error', message: 'the tests wrote an invalid report' };
   }
   return { tests: report.result(rest, unloaded), ms: performance.now() - started, wallHit };
 }

@@ -1,13 +1,13 @@
-# What tests (T) and a program (S) in two processes say to each other: tagged values as everywhere, and beside them
+# The messages between tests (T) and a program (S) in two processes: tagged values with further tags
 #   {"r": k}  the k-th list, dict or set of this request, so that identity and mutation survive the way there and back
 #   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice    {"y": [name, text]} builtin exception
-#   {"g": name} a public name of the program    {"u": name} a builtin function or type    {"h": [id, class, kinds]} an
-#   object that stays in S.
+#   {"g": name} a public name of the program    {"u": name} a builtin function or type    {"h": [id, class]} an object
+#   that stays in S.
 # Each side decodes into objects of its own: nothing executable crosses.
 import builtins
 
-# Of one message. More than of an answer in values mode: it is looked at by the tests and forgotten, never kept.
-# Twice as many, for what JSON in JSON escapes, fit in a frame.
+# Limits of one message, above those of an answer in values mode, since the host does not keep messages. A frame has room
+# for twice as many bytes, since JSON in JSON is escaped.
 MESSAGE_BYTES = 30 << 20
 MESSAGE_NODES = 2_000_000
 
@@ -25,7 +25,7 @@ MUTABLE = (list, dict, set)
 
 
 class Packer:
-    """Encodes for one message. `refs`: the mutable containers met so far; `foreign` gives the tag of an object, or None."""
+    """Encodes one message. `refs`: the mutable containers found so far; `foreign` returns the tag of an object, or None."""
 
     def __init__(self, refs, foreign, learn):
         self.refs, self.foreign, self.learn = refs, foreign, learn
@@ -35,7 +35,7 @@ class Packer:
         return encode(value, 0, [MESSAGE_NODES, MESSAGE_BYTES], self.other)
 
     def content(self, container):
-        """One mutable container itself, not a reference to it."""
+        """Encodes one mutable container itself, not a reference to it."""
         self.inside = container
         return self.pack(container)
 
@@ -64,7 +64,7 @@ class Packer:
 
 
 def unpack(value, refs, foreign, learn):
-    """Fresh objects for an encoded value. `foreign(tag, x)` gives what stands for a name, an object or an exception."""
+    """Makes fresh objects from an encoded value. `foreign(tag, x)` returns the stand-in of a name, object or exception."""
     if isinstance(value, list):
         out = []
         if learn:
@@ -104,7 +104,7 @@ def unpack(value, refs, foreign, learn):
 
 
 def replace(container, content):
-    """Gives a container the content of another of its kind; it stays the same object."""
+    """Replaces the content of a container, which stays the same object."""
     if isinstance(container, list):
         container[:] = content
     else:

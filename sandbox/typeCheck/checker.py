@@ -1,7 +1,7 @@
-# A static type check of one program, by mypy. The program is text here and never runs. Before pid 1 forks anything, mypy
-# has checked a text of ours that imports much of the library, and keeps what it learned; every check is an update of that
-# state in a forked process, which ends with it: so it costs milliseconds, and no program meets another's. The options are
-# ours alone, and what a program writes to switch the checker off is blanked before it reads it.
+# Checks the types of one program with mypy. The program is text here and never runs. Before the first fork, pid 1 lets
+# mypy check a text that imports much of the standard library. Every check is an incremental update of that state in a
+# forked process, so it takes milliseconds and no program affects another one. The options are fixed; comments that would
+# switch the checker off are changed before mypy reads them.
 import ast
 import os
 import re
@@ -23,18 +23,18 @@ LEARNED = (
     'time types typing typing_extensions'
 ).split()
 
-# mypy takes a line '# mypy: …' for options, in a text over several lines too
+# mypy reads options from a line '# mypy: …', also inside a multi-line string
 OPTION_LINE = re.compile('^# mypy:', re.MULTILINE)
 IGNORE = re.compile(r'#([^\S\n]*)type:([^\S\n]*)ignore')
 ERROR = re.compile(r'program(?::(\d+))?: error: (.*)')
 
 
 def without_directives(code):
-    """The same program line by line, with no comment that mypy obeys but comments of types."""
+    """The same program with the same lines, without comments that mypy obeys, except type comments."""
     lines = code.replace('\r\n', '\n').replace('\r', '\n').split('\n')
     for i, line in enumerate(lines[:2]):
         if line.lstrip().startswith('#'):
-            lines[i] = line.replace('coding', 'Coding')  # in another encoding the text would be another
+            lines[i] = line.replace('coding', 'Coding')  # a declared encoding would change the text
     return IGNORE.sub(r'#\1Type:\2ignore', OPTION_LINE.sub('# Mypy:', '\n'.join(lines)))
 
 
@@ -59,7 +59,7 @@ run_mypy = start_mypy()
 
 
 def check_types(code):
-    """What a program's own text can cause is part of the answer, whatever mypy does about it."""
+    """Returns a verdict, the number of errors and messages. Failures that the text causes are part of the answer."""
     try:
         ast.parse(code, 'program')
     except (SyntaxError, ValueError) as error:

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { type Guest, GuestLost, type Session, type SessionEnd } from '../../sandbox/guest/channel.js';
-import { checkAnswer, checkNames, checkTester } from '../../sandbox/guest/exchange.js';
 import type { SessionSpec } from '../../sandbox/guest/frames.js';
-import { Report } from '../../sandbox/split/report.js';
-import { TestPool } from '../../sandbox/split.js';
+import { checkAnswer, checkNames, checkTester } from '../../sandbox/testSource/exchange.js';
+import { TestPool } from '../../sandbox/testSource/testPool.js';
+import { Report } from '../../sandbox/testSource/testReport.js';
 
 const rest = { outcome: 'error', message: 'not reached' } as const;
 const outcomes = (report: Report) => report.result(rest).map(({ name, outcome }) => [name, outcome]);
 
-describe('frames between tests and a program', () => {
-  it('an answer is one value, exception or lack of memory, with changed containers; all else is none', () => {
+describe('messages between tests and a program', () => {
+  it('an answer is one value, exception or out of memory, with changed containers', () => {
     for (const good of [
       '{"v":[1,{"h":[3,"Box"]},{"r":0},{"z":[1]},{"g":"f"}]}',
       '{"x":["ValueError","no",null,[1],null],"w":[[0,[1]],[1,{"d":[]}]]}',
@@ -37,7 +37,7 @@ describe('frames between tests and a program', () => {
       assert.equal(checkAnswer(bad), undefined, bad);
   });
 
-  it('a program’s first frame is its names or its failure', () => {
+  it('the first message of a program is its names or its failure', () => {
     assert.deepEqual(
       checkNames('{"names":[["f","f",null],["C","c",[["m"],["B"]]],["N","v",3],["E","x",["ValueError"]]]}'),
       {
@@ -50,7 +50,7 @@ describe('frames between tests and a program', () => {
       assert.equal(checkNames(bad).kind, 'error', bad);
   });
 
-  it('tests may ask for public attributes and named operators, and report; all else is no frame of theirs', () => {
+  it('tests may only request public attributes and named operators, and report', () => {
     for (const good of [
       '{"q":["call",{"g":"f"},null,[1,{"u":"len"}],{"key":2}]}',
       '{"q":["invoke",{"h":[1,"Box"]},"push",[{"h":[1,"Box"]}],{}]}',
@@ -78,7 +78,7 @@ describe('frames between tests and a program', () => {
 });
 
 describe('the report of test source', () => {
-  it('keeps the order of the tests, the first word on each, and leaves skipped ones out', () => {
+  it('keeps the order of the tests and the first report of each, without skipped ones', () => {
     const report = new Report();
     report.announce(['a', 'b', 'c', 'd']);
     for (const [name, outcome] of [
@@ -99,7 +99,7 @@ describe('the report of test source', () => {
     assert.deepEqual(report.finished, ['a', 'b', 'c']);
   });
 
-  it('what the program did decides its test: memory over timeout over output over error over the claim', () => {
+  it('lets the end of a program override the reported outcome', () => {
     const report = new Report();
     report.announce(['a', 'b', 'c']);
     report.begin('a');
@@ -119,7 +119,7 @@ describe('the report of test source', () => {
     ]);
   });
 
-  it('a program that ended before any test decides all that follow; one that did not load all', () => {
+  it('applies the end of a program before any test to later tests, and a failed load to all', () => {
     const report = new Report();
     report.announce(['a', 'b']);
     report.begin('a');
@@ -138,7 +138,7 @@ describe('the report of test source', () => {
     );
   });
 
-  it('a test that begins in the middle of another ends that as an error', () => {
+  it('ends a test as an error if another one begins', () => {
     const report = new Report();
     report.begin('a');
     report.begin('b');
@@ -159,7 +159,7 @@ describe('pairs of guests', () => {
     end: (how: Partial<SessionEnd> | Error) => void,
   ) => (text: string) => void;
 
-  /** Guests whose sessions are played by `play`; counts those opened. */
+  /** Guests whose sessions run `play`. Counts opened ones. */
   type Options = { onEnd?: (role: string, finish: () => void) => void };
   function guests(play: Play, { onEnd = (_, finish) => finish() }: Options = {}) {
     const opened = { program: 0, tests: 0 };
@@ -202,7 +202,7 @@ describe('pairs of guests', () => {
     say({ names: [['f', 'f', null]] });
     return () => say({ v: 42 });
   };
-  /** T with one test that asks once; passes if the answer is 42. */
+  /** T with one test that sends one request and passes if the answer is 42. */
   const tests = (say: (message: object) => void) => {
     let heard = 0;
     return (text: string) => {
@@ -217,7 +217,7 @@ describe('pairs of guests', () => {
     };
   };
 
-  it('one of each serves job after job, and ends with the pool', async () => {
+  it('serve job after job and end with the pool', async () => {
     const { pool, opened, closed } = guests((spec, say) => (spec.role === 'program' ? program(say) : tests(say)));
     const runs = await pool.run([job, job, job]);
     assert.deepEqual(
@@ -236,7 +236,7 @@ describe('pairs of guests', () => {
     await assert.rejects(pool.run([job]), { code: 'SANDBOX_FAULT', message: /closed/ });
   });
 
-  it('when the tests are done both processes are told to end at the same time', async () => {
+  it('end both processes at the same time after the tests', async () => {
     const ended: string[] = [];
     let finishTests = () => {};
     const { pool } = guests((spec, say) => (spec.role === 'program' ? program(say) : tests(say)), {
@@ -245,7 +245,7 @@ describe('pairs of guests', () => {
         if (role === 'tests') finishTests = finish;
         else {
           finish();
-          finishTests(); // not before the program's process has been told
+          finishTests(); // only after the program's process got its end
         }
       },
     });
@@ -254,7 +254,7 @@ describe('pairs of guests', () => {
     await pool.close();
   });
 
-  it('a guest lost in the middle is replaced and the job runs again', async () => {
+  it('replace a lost guest and run the job again', async () => {
     for (const role of ['program', 'tests'] as const) {
       let lost = 0;
       const { pool, opened } = guests((spec, say, end) => {
@@ -271,7 +271,7 @@ describe('pairs of guests', () => {
     }
   });
 
-  it('a program that loses two guests is an error only where a known one passes; else it is a fault', async () => {
+  it('blame a program that loses two guests only if a known program passes', async () => {
     const deadly: Play = (spec, say, end) => {
       if (spec.role === 'program' && spec.code === 'deadly') end(new GuestLost('gone', true));
       return spec.role === 'program' ? program(say) : tests(say);
@@ -294,7 +294,7 @@ describe('pairs of guests', () => {
     await broken.close();
   });
 
-  it('what the wall clock ended runs again, and only that counts', async () => {
+  it('run a job that hits the wall clock again, and only that run counts', async () => {
     let runs = 0;
     const { pool } = guests((spec, say, end) => {
       if (spec.role === 'program') return program(say);
@@ -311,7 +311,7 @@ describe('pairs of guests', () => {
     await pool.close();
   });
 
-  it('what had no time left because this side was busy runs again too: the tests after a crash, a program not begun', async () => {
+  it('run a job again if the wall clock left no time for tests or the program', async () => {
     const late = { ...job, limits: { ...limits, wallSeconds: 0.3 } };
     const busy = (): void => {
       for (const until = performance.now() + 400; performance.now() < until; );
@@ -348,7 +348,7 @@ describe('pairs of guests', () => {
     }
   });
 
-  it('tests that ask twice at once, or speak for another test, are errors', async () => {
+  it('report an error for tests that send two requests at once or report another test', async () => {
     for (const talk of [
       [
         { tests: ['t'] },
@@ -373,7 +373,7 @@ describe('pairs of guests', () => {
     }
   });
 
-  it('a program that speaks without being asked, or answers with no answer, decides the test', async () => {
+  it('report an error for a program that sends an unrequested or invalid answer', async () => {
     for (const answer of [{ v: 1, pass: true }, { verdict: 'pass' }]) {
       const { pool } = guests((spec, say) => {
         if (spec.role === 'tests') return tests(say);

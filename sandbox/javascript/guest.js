@@ -1,7 +1,6 @@
-// The JavaScript guest: pid 1 of a container that serves one program (isolation 'strict'). It takes a job from stdin,
-// starts a process for the program, keeps the limits, and answers in the frames that every guest speaks
-// (docs/guest-protocol.md). CommonJS without packages: it travels on the command line as `node -e`, and so does the
-// program's process, which runs this same source.
+// The JavaScript guest: pid 1 of a container for one program (isolation 'strict'). It reads a job from stdin, starts a
+// process for the program, enforces the limits, and answers in frames of the guest protocol (docs/guest-protocol.md).
+// CommonJS without packages: the source is an argument of `node -e`, also for the program's process.
 const fs = require('node:fs');
 const vm = require('node:vm');
 const { spawn } = require('node:child_process');
@@ -12,7 +11,7 @@ const MAX_NODES = 200000;
 
 // ---- values: core/schema/value.ts
 
-/** Tagged JSON as a fresh value: tuples are arrays, dicts with only strings as keys objects, others maps. */
+/** Makes a fresh value from tagged JSON: tuples are arrays; dicts are objects if all keys are strings, else maps. */
 function decode(x) {
   if (Array.isArray(x)) return x.map(decode);
   if (x === null || typeof x !== 'object') return x;
@@ -27,7 +26,7 @@ function decode(x) {
   return pairs.every(([key]) => typeof key === 'string') ? Object.fromEntries(pairs) : new Map(pairs);
 }
 
-/** A value as tagged JSON. A number without a fraction is an int, as JavaScript tells no difference. */
+/** A value as tagged JSON. A number without a fraction is an int, since JavaScript does not distinguish the two. */
 function encode(value, depth = 0, budget = { nodes: MAX_NODES }) {
   if (--budget.nodes < 0) throw new TypeError('the value has too many parts');
   if (depth > MAX_DEPTH) throw new TypeError('the value is nested too deeply');
@@ -73,7 +72,7 @@ async function runProgram() {
     try {
       text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     } catch {
-      // it stays a failure
+      // still a failure
     }
     return stringify({ e: String(text).slice(0, 300) });
   };
@@ -81,7 +80,7 @@ async function runProgram() {
   try {
     Object.assign(globalThis, { require, module: { exports: {} }, exports: {} });
     new vm.Script(code, { filename: 'solution.js' }).runInThisContext();
-    if (!/^[A-Za-z_$][\w$]*$/.test(entry)) throw new TypeError(`${entry} is no name of a function`);
+    if (!/^[A-Za-z_$][\w$]*$/.test(entry)) throw new TypeError(`${entry} is not a name of a function`);
     target = vm.runInThisContext(`typeof ${entry} === 'undefined' ? undefined : ${entry}`);
     if (typeof target !== 'function') throw new ReferenceError(`the program defines no function ${entry}`);
   } catch (error) {
@@ -135,7 +134,7 @@ function writeFrame(message) {
   process.stdout.write(Buffer.concat([head, body]));
 }
 
-/** Starts the program's process for the inputs from `done` on. Gives its answers and why it ended. */
+/** Runs the program's process for the inputs from `done` on. Returns its answers and why it ended. */
 function attempt(job, done, limits) {
   return new Promise((resolve) => {
     const flags = [`--max-old-space-size=${Math.max(16, Math.floor(job.memory / 2 ** 20))}`, '--random-seed=1'];
@@ -148,9 +147,9 @@ function attempt(job, done, limits) {
       detached: true,
     });
     try {
-      fs.writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000'); // it goes first
+      fs.writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000'); // the kernel kills it first
     } catch {
-      // then the kernel chooses by size
+      // the kernel chooses by size
     }
     const seen = { answers: [], loaded: false, failure: undefined, why: undefined, heap: false };
     let [data, printed, callStart, timer] = [Buffer.alloc(0), 0, undefined, undefined];
@@ -181,10 +180,10 @@ function attempt(job, done, limits) {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (part) => {
         printed += part.length;
-        if (stream === child.stderr && part.includes('heap out of memory')) seen.heap = true; // V8's own end
+        if (stream === child.stderr && part.includes('heap out of memory')) seen.heap = true; // V8 aborts
         if (printed > job.output && !seen.heap) end('output');
       });
-    child.stdio[4].on('error', () => {}); // it ended before it read its job
+    child.stdio[4].on('error', () => {}); // it may end before it reads its job
     child.stdio[4].end(JSON.stringify({ code: job.code, entry: job.entry, inputs: job.inputs.slice(done) }));
     const look = () => {
       const used = cpuSeconds();
@@ -196,9 +195,9 @@ function attempt(job, done, limits) {
     child.on('close', (status, signal) => {
       clearInterval(timer);
       try {
-        process.kill(-1, 'SIGKILL'); // what it started
+        process.kill(-1, 'SIGKILL'); // and its children
       } catch {
-        // nothing is left
+        // there are none
       }
       resolve({ ...seen, status, signal });
     });
@@ -222,7 +221,7 @@ async function runJob(job) {
     else if (why === 'timeout' || wall)
       fill(['timeout', `no answer within the limit of ${wall ? 'time' : 'CPU time'}`]);
     else if (why === 'output') fill(['output', 'the program printed more than the limit']);
-    else if (why === 'protocol') fill(['error', 'the program wrote into the channel of answers']);
+    else if (why === 'protocol') fill(['error', 'the program wrote into the answer channel']);
     else {
       const one = loaded ? 1 : missing;
       if (why === 'case') fill(['timeout', 'no answer within the limit of CPU time of one call'], one);
@@ -239,7 +238,7 @@ function serve() {
   let timer;
   const listen = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => process.exit(0), 1000 * silence); // a host that is there speaks more often
+    timer = setTimeout(() => process.exit(0), 1000 * silence); // a living host sends a message more often
   };
   process.stdin.on('end', () => process.exit(0)); // the host went away
   process.stdin.on('data', (part) => {
@@ -250,7 +249,7 @@ function serve() {
       listen();
       if (job.alive) continue;
       clearTimeout(timer);
-      const check = job.inputs.length === 0 && job.code === ''; // only asks whether this guest answers
+      const check = job.inputs.length === 0 && job.code === ''; // only checks that this guest answers
       void runJob(job).then((result) => {
         writeFrame({ ...result, retire: !check });
         listen();
