@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type Problem, SPLITS } from '../core/schema/problem.js';
+import type { Rejected } from '../data/problemDrafts.js';
 import { examineProblem } from '../sandbox/healthGate.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { readConfig, readProblems } from './artifacts.js';
@@ -26,32 +27,39 @@ export async function quarantineProblems(
 ): Promise<QuarantineProblemsOutput> {
   const { store } = scope;
   const { set } = await readProblems(store, run.problems);
+  const { rejected = [] } = set;
   const record = await recordOf(
     scope,
     run,
     SPLITS.flatMap((split) => set[split]),
+    rejected,
   );
-  const out = new Set(record.quarantined.map(({ id }) => id));
+  const out = new Set(record.quarantined.slice(rejected.length).map(({ id }) => id)); // rejected records are not in the set
   const healthy = Object.fromEntries(SPLITS.map((split) => [split, set[split].filter(({ id }) => !out.has(id))]));
   const empty = SPLITS.find((split) => healthy[split]!.length === 0);
   if (empty !== undefined) {
     const { id, reason } = record.quarantined[0] ?? { id: '', reason: '' };
     throw new GauntletError(
       'BAD_INPUT',
-      `no healthy problem is left for ${empty}: ${out.size} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
+      `no healthy problem is left for ${empty}: ${record.quarantined.length} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
     );
   }
-  return { problems: await store.putJson(healthy), total: record.total, quarantined: out.size };
+  return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
 }
 
-async function recordOf(scope: Scope, run: QuarantineProblemsInput['run'], problems: Problem[]): Promise<Quarantine> {
+async function recordOf(
+  scope: Scope,
+  run: QuarantineProblemsInput['run'],
+  problems: Problem[],
+  rejected: Rejected[],
+): Promise<Quarantine> {
   const { store, deps } = scope;
   const known = await readRecord(scope, run);
   if (known) return known;
   const config = await readConfig(store, run);
   const sandbox = await deps.sandbox(config);
   if (config.typeCheck.enabled) await sandbox.checkTypes([]); // refused before hours of work
-  const quarantined: Quarantine['quarantined'] = [];
+  const quarantined = [...rejected];
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
     const options = { limits: config.limits, ...(scope.signal && { signal: scope.signal }) };
@@ -64,7 +72,7 @@ async function recordOf(scope: Scope, run: QuarantineProblemsInput['run'], probl
       clearInterval(beat);
     }
   }
-  const record: Quarantine = { problems: run.problems, total: problems.length, quarantined };
+  const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
   for (const one of record.quarantined) deps.log?.warn(one, 'a problem is quarantined');
   await store.createRunFile(run.runId, RECORD, `${canonicalJson(record, 2)}\n`);
   return (await readRecord(scope, run)) ?? record; // of two attempts at once, the first one's
