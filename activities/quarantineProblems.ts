@@ -5,12 +5,13 @@ import { GauntletError } from '../core/errors.js';
 import { type Problem, SPLITS } from '../core/schema/problem.js';
 import type { Rejected } from '../data/problemDrafts.js';
 import { examineProblem } from '../sandbox/healthGate.js';
-import { canonicalJson } from '../store/canonicalJson.js';
+import { canonicalJson, parseJson } from '../store/canonicalJson.js';
+import { createRecord, readRecord } from '../store/records.js';
+import { QUARANTINE } from '../store/runs.js';
 import { readConfig, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
 
-const RECORD = 'quarantine.json';
 const BATCH = 8; // problems in work; each listens to the signal
 const HEARTBEAT_MS = 1000;
 
@@ -54,7 +55,7 @@ async function recordOf(
   rejected: Rejected[],
 ): Promise<Quarantine> {
   const { store, deps } = scope;
-  const known = await readRecord(scope, run);
+  const known = await readQuarantine(scope, run);
   if (known) return known;
   const config = await readConfig(store, run);
   const sandbox = await deps.sandbox(config);
@@ -74,22 +75,14 @@ async function recordOf(
   }
   const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
   for (const one of record.quarantined) deps.log?.warn(one, 'a problem is quarantined');
-  await store.createRunFile(run.runId, RECORD, `${canonicalJson(record, 2)}\n`);
-  return (await readRecord(scope, run)) ?? record; // of two attempts at once, the first one's
+  await createRecord(store, run.runId, QUARANTINE, `${canonicalJson(record, 2)}\n`);
+  return (await readQuarantine(scope, run)) ?? record; // of two attempts at once, the first one's
 }
 
-async function readRecord(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
-  const bytes = await scope.store.readRunFile(run.runId, RECORD);
+async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
+  const bytes = await readRecord(scope.store, run.runId, QUARANTINE);
   if (bytes === undefined) return undefined;
-  const record = parse(Buffer.from(bytes).toString('utf8'));
-  if (record?.problems === run.problems) return record;
-  throw new GauntletError('CORRUPT_ARTIFACT', `${RECORD} of run ${run.runId} is damaged or of other problems`);
-}
-
-function parse(text: string): Quarantine | undefined {
-  try {
-    return recordSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  const { data } = recordSchema.safeParse(parseJson(bytes));
+  if (data?.problems === run.problems) return data;
+  throw new GauntletError('CORRUPT_ARTIFACT', `${QUARANTINE} of run ${run.runId} is damaged or of other problems`);
 }

@@ -36,6 +36,6 @@ export type CheckpointMetadata = z.infer<typeof checkpointMetadataSchema>;
 export const checkpointPointerSchema = z.strictObject({
   name: checkpointNameSchema,
   score: z.number(),
-  digest: digestSchema.optional(), // of run, pointer, name and score; pointers of older runs have none
+  digest: digestSchema, // of run, pointer, name and score
 });
 export type CheckpointPointer = z.infer<typeof checkpointPointerSchema>;

@@ -71,7 +71,10 @@ describe('bad input on the command line', () => {
       ));
   it('solve skips a bad problem and names it', async () => {
     const good = { id: 'b', description: 'b', function_signature: 'def f(x):', baseline_tests: [] };
-    const records = [{ ...good, reference_solution: 'x' }, { ...good, id: 'a\u001b', reference_solution: ' ' }];
+    const records = [
+      { ...good, reference_solution: 'x' },
+      { ...good, id: 'a\u001b', reference_solution: ' ' },
+    ];
     const mixed = await temporaryFolder({ 'mixed.json': JSON.stringify(records) });
     const { code, err } = await inProcess('solve', join(mixed, 'mixed.json'), '--store', mixed);
     const [skipped, next] = err.trim().split('\n');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { canonicalJson, digestJson } from '../../store/canonicalJson.js';
 import {
   bestCheckpoint,
   CHECKPOINT_FILES,
@@ -282,7 +283,9 @@ describe('checkpoints', () => {
       await writeFile(path, '{"name":');
       await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('BAD_CHECKPOINT', 'checkpoint_best is damaged'));
       assert.deepEqual(await problems(), ['checkpoint_best is damaged']);
-      await writeFile(path, '{\n  "name": "checkpoint_stage_5_epoch_9",\n  "score": 1\n}\n');
+      const target = { name: 'checkpoint_stage_5_epoch_9', score: 1 };
+      const digest = digestJson({ runId: 'r', pointer: 'checkpoint_best', ...target });
+      await writeFile(path, `${canonicalJson({ ...target, digest }, 2)}\n`);
       await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('BAD_CHECKPOINT', 'checkpoint_stage_5_epoch_9'));
       assert.match((await problems())[0]!, /^checkpoint_best names checkpoint_stage_5_epoch_9/);
       await rm(path);
