@@ -39,7 +39,8 @@ export function addShow(program: Command): void {
   withStore(command).action(async (flags: Flags) => {
     const output = createOutput(flags.json === true);
     // what is bad is refused before anything is started
-    await loadProblems(flags.problems);
+    const { rejected = [] } = await loadProblems(flags.problems);
+    for (const { id, reason } of rejected) output.note(`skipped ${id}: ${reason}`);
     if (flags.model !== undefined) checkModel(flags.model);
     const store = await openFileStore(flags.store);
     const checkpoint = flags.run && { runId: await chooseRun(store, flags.run), name: flags.checkpoint };

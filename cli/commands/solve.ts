@@ -29,7 +29,8 @@ export function addSolve(program: Command): void {
   withStore(command).action(async (file: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     // what is bad is refused before anything is started
-    await loadProblems(file);
+    const { rejected = [] } = await loadProblems(file);
+    for (const { id, reason } of rejected) output.note(`skipped ${id}: ${reason}`);
     if (flags.model !== undefined) checkModel(flags.model);
     const store = await openFileStore(flags.store);
     const checkpoint =

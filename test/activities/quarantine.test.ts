@@ -40,6 +40,18 @@ describe('the health gate of a run', () => {
     });
   });
 
+  it('records the bad records of the file, also one that shares its id with a good problem', async () => {
+    const reason = 'line 2: field `description`: must not be empty';
+    set.rejected = [{ id: addProblem(1).id, reason }];
+    const acts = createActivities(world.deps);
+    const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
+    const out = await acts.quarantineProblems({ run });
+    assert.deepEqual([out.total, out.quarantined], [25, 3]);
+    assert.deepEqual(await world.deps.store.getJson(out.problems), problemSet());
+    const { quarantined } = (await record()) as { quarantined: { id: string; reason: string }[] };
+    assert.deepEqual(quarantined[0], { id: addProblem(1).id, reason });
+  });
+
   it('decides once: a later attempt takes the record, whatever the sandbox says by then', async () => {
     const acts = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });

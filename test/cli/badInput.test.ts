@@ -67,8 +67,21 @@ describe('bad input on the command line', () => {
     it(`a problem file with a missing field (${command})`, () =>
       refuses(
         [...command.split(' '), file('problems.json'), ...store],
-        /problems\.json: problem 1 \(a\): missing field `reference_solution` \[BAD_INPUT\]/,
+        /problems\.json: no record can be used; the first: problem 1: missing field `reference_solution` \[BAD_INPUT\]/,
       ));
+  it('solve skips a bad problem and names it', async () => {
+    const good = { id: 'b', description: 'b', function_signature: 'def f(x):', baseline_tests: [] };
+    const records = [
+      { ...good, reference_solution: 'x' },
+      { ...good, id: 'a\u001b', reference_solution: ' ' },
+    ];
+    const mixed = await temporaryFolder({ 'mixed.json': JSON.stringify(records) });
+    const { code, err } = await inProcess('solve', join(mixed, 'mixed.json'), '--store', mixed);
+    const [skipped, next] = err.trim().split('\n');
+    assert.equal(skipped, 'skipped a: problem 2: field `id`: must be one line of at most 200 printable characters');
+    assert.match(next!, /0 runs in .* train one first/);
+    assert.equal(code, 1);
+  });
   it('a problem file that is not there', () =>
     refuses(['solve', file('none.json'), ...store], /none\.json: no such file/));
   it('a model folder without a tokenizer, where text is needed', async () => {
