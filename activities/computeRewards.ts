@@ -37,6 +37,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     // a discriminator sample is one turn, trained whole whichever stage it is about
     credit: input.role === 'generator' ? config.credit : 'suffix',
     ...config.advantage,
+    regularised: config.ppo.klCoefficient > 0 || config.ppo.entropyBonus > 0,
   });
   return {
     trajectories: await scope.store.putJson(trajectories),

@@ -29,7 +29,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     generateTests: memoised(deps, { name: 'generateTests', version: 1, run: generateTests }, producers),
     executeSuite: memoised(deps, { name: 'executeSuite', version: 2, run: executeSuite }, producers),
     selectChains: memoised(deps, { name: 'selectChains', version: 2, run: selectChains }, producers),
-    computeRewards: memoised(deps, { name: 'computeRewards', version: 2, run: computeRewards }, producers),
+    computeRewards: memoised(deps, { name: 'computeRewards', version: 3, run: computeRewards }, producers),
     scoreOldPolicy: memoised(deps, { name: 'scoreOldPolicy', version: 1, run: scoreOldPolicy }, producers),
     updatePolicy: memoised(deps, { name: 'updatePolicy', version: 1, run: updatePolicy }, producers),
     summariseEvaluation: memoised(

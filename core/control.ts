@@ -120,7 +120,16 @@ export function changed(config: RunConfig, fields: Record<string, unknown>): Run
       `${fixed}: cannot change while a run goes on; what can: ${LIVE_FIELDS.join(', ')} (or fork the run)`,
     );
   }
-  return resolveConfig({ ...merged(config, fields), preset: config.preset });
+  const after = resolveConfig({ ...merged(config, fields), preset: config.preset });
+  const [hasHead, needsHead] = [config, after].map(({ advantage }) => advantage.estimator === 'gae');
+  if (hasHead !== needsHead) {
+    const reason = `its adapters ${hasHead ? 'have a' : 'have no'} value head`;
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `advantage.estimator: cannot change ${hasHead ? 'from' : 'to'} gae in an existing run: ${reason}; start a new run`,
+    );
+  }
+  return after;
 }
 
 /** 'a.b' for every value that is no object of fields. */
