@@ -1,4 +1,4 @@
-// From rewarded chains to what PPO trains on: one sequence each, a mask over the tokens that get credit.
+// Converts rewarded chains to PPO training rows: one sequence each, with a mask over the tokens that get credit.
 import { assertNever } from '../errors.js';
 import type { Stage, Turn } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
@@ -24,11 +24,11 @@ function isTrained(stage: Stage, trained: Stage, credit: Credit): boolean {
 
 /** All tokens of a chain in order. */
 export function sequenceOf(turns: readonly Omit<TokenTurn, 'stage'>[]): number[] {
-  const none: number[] = []; // one call: what a concat has joined is slow to concat again
+  const none: number[] = []; // a single concat: repeated ones are slow
   return none.concat(...turns.flatMap((turn) => [turn.promptTokens, turn.answerTokens]));
 }
 
-/** Where in sequenceOf(turns) the sampled tokens lie: ranges [from, to) of the answers, empty ones left out. */
+/** Ranges [from, to) of the answers in sequenceOf(turns), without empty ones. */
 export function sampledRanges(turns: readonly TokenTurn[]): [from: number, to: number][] {
   let length = 0;
   return turns.flatMap(({ promptTokens, answerTokens }): [number, number][] => {
@@ -39,8 +39,8 @@ export function sampledRanges(turns: readonly TokenTurn[]): [from: number, to: n
 }
 
 /**
- * 1 for every sampled token (the end token included) of the stages that get credit, aligned with sequenceOf(turns) and
- * cut after the last 1. Instructions are never trained; neither is entry 0, which nothing predicts.
+ * 1 for every sampled token (end token included) of the stages that get credit, aligned with sequenceOf(turns) and cut
+ * after the last 1. Instructions are never trained, nor is entry 0, which nothing predicts.
  */
 export function creditMask(turns: readonly TokenTurn[], trainedStage: Stage, credit: Credit): number[] {
   const mask: number[] = [];
@@ -53,7 +53,7 @@ export function creditMask(turns: readonly TokenTurn[], trainedStage: Stage, cre
   return mask.slice(0, mask.lastIndexOf(1) + 1);
 }
 
-/** One rewarded sample: a chain, or a discriminator turn as a chain of that one turn. */
+/** One rewarded sample: a chain, or a discriminator turn as a chain of one turn. */
 export interface RewardedSample {
   turns: readonly TokenTurn[];
   reward: number;
