@@ -102,7 +102,6 @@ export interface GenerateReasoningInput {
 export interface GenerateReasoningOutput {
   chains: Digest;
   tokens: number; // sampled
-  truncated: number; // answers cut by a length limit
 }
 
 export interface GenerateTestsInput {
@@ -127,12 +126,6 @@ export interface ExecuteSuiteInput {
 export interface ExecuteSuiteOutput {
   verdicts: Digest;
   executions: number; // of programs, references included
-  programs: number;
-  allPass: number; // candidates that pass their whole suite
-  passRate: number; // mean share of passed tests of a candidate
-  tests: number; // generated, malformed ones included
-  validTests: number;
-  suiteSize: number; // mean
 }
 
 export interface SelectChainsInput {
@@ -144,7 +137,6 @@ export interface SelectChainsInput {
 export interface SelectChainsOutput {
   targets: Digest;
   replayBuffer: Digest;
-  faulty: number; // problems with a chain that fails a known test
   executions: number; // of programs
 }
 

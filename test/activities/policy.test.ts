@@ -68,8 +68,6 @@ describe('activities over the engine', function () {
     assert.ok(answers.every((tokens) => tokens.length > 0 && tokens.length <= 6));
     assert.equal(one.tokens, before.flatMap((chain) => chain.turns[0]!.answerTokens).length);
     assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // samples of one problem draw differently
-    const third = before.filter((chain) => chain.turns[0]!.truncated).length;
-    assert.equal(one.truncated, third);
   });
 
   it('generateReasoning tells the engine which tokens of a chain it had sampled', async () => {

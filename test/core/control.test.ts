@@ -50,6 +50,20 @@ describe('a change of a run that goes on', () => {
     assert.throws(() => changed(config, {}), { code: 'BAD_CONFIG', message: /names no field/ });
   });
 
+  it('refuses to add or remove the value head of GAE, and allows other estimators', () => {
+    const gae = resolveConfig({ advantage: { estimator: 'gae' } });
+    assert.throws(() => checkChange(config, { advantage: { estimator: 'gae' } }), {
+      code: 'BAD_CONFIG',
+      message:
+        'advantage.estimator: cannot change to gae in an existing run: its adapters have no value head; start a new run',
+    });
+    assert.throws(() => checkChange(gae, { advantage: { estimator: 'batch' } }), {
+      message: /^advantage\.estimator: cannot change from gae .* have a value head/,
+    });
+    assert.equal(changed(config, { advantage: { estimator: 'batch' } }).advantage.estimator, 'batch');
+    assert.equal(changed(gae, { advantage: { lambda: 0.5, estimator: 'gae' } }).advantage.lambda, 0.5);
+  });
+
   it('refuses a bad value by the name of its field', () => {
     assert.throws(() => changed(config, { ppo: { learningRate: -1 } }), {
       code: 'BAD_CONFIG',

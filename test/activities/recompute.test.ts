@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ArtifactProducers, HEAL_WITHIN_SECONDS } from '../../activities/heal.js';
 import { type Activities, createActivities } from '../../activities/index.js';
 import { createLeafActivities } from '../../activities/leafActivities.js';
-import { memoised } from '../../activities/memoise.js';
+import { activityWrappers } from '../../activities/memoise.js';
+import { RECOMPUTE_WITHIN_SECONDS } from '../../activities/recompute.js';
 import type { Scope } from '../../activities/scope.js';
 import type { RunRef } from '../../activities/types.js';
 import { RandomStream } from '../../core/random.js';
@@ -15,7 +15,7 @@ import { verifyStore } from '../../store/verify.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
 
-/** The activities of a run that is cut off after so many calls, or damaged before each of the calls that follow. */
+/** Calls `before` ahead of every activity, to interrupt the run or damage its artifacts. */
 function disturbed(acts: Activities, before: (call: number) => Promise<void>): Activities {
   let call = 0;
   const wrapped = Object.entries(acts).map(([name, act]) => [
@@ -28,7 +28,7 @@ function disturbed(acts: Activities, before: (call: number) => Promise<void>): A
   return Object.fromEntries(wrapped) as Activities;
 }
 
-describe('a run whose artifacts are damaged under it', function () {
+describe('recomputation of lost artifacts', function () {
   this.timeout(60_000);
   let expected: Awaited<ReturnType<typeof runPipeline>>;
   let world: Doubles;
@@ -56,7 +56,7 @@ describe('a run whose artifacts are damaged under it', function () {
     return name;
   }
 
-  it('computes what is lost again, and ends with the same bytes, though one is damaged before every other call', async () => {
+  it('ends with the same bytes if a blob is damaged before every other call', async () => {
     const random = new RandomStream('damage', 1);
     let damages = 0;
     const acts = disturbed(createActivities(world.deps), async (call) => {
@@ -64,24 +64,24 @@ describe('a run whose artifacts are damaged under it', function () {
       await damageOneBlob(random);
       damages++;
     });
-    // where the record of how it was made is lost too, the run is started again, as `gauntlet resume` does
+    // if the memo record is lost too, the run is restarted, as `gauntlet resume` does
     let restarts = 0;
-    const toItsEnd = async (): Promise<typeof expected> => {
+    const finish = async (): Promise<typeof expected> => {
       try {
         return await runPipeline(acts, 'run', TINIEST_RUN);
       } catch (error) {
         assert.equal((error as { type?: string }).type, 'CORRUPT_ARTIFACT');
         assert.ok(restarts++ < 10);
-        return toItsEnd();
+        return finish();
       }
     };
-    const result = await toItsEnd();
+    const result = await finish();
     assert.deepEqual(result.digests, expected.digests);
     assert.deepEqual(result.after, expected.after);
     assert.ok(damages > 10, `${damages} in ${restarts + 1} attempts`);
   });
 
-  it('left half done and damaged, it ends with the same bytes when it is started again', async () => {
+  it('ends with the same bytes if an interrupted run is damaged and restarted', async () => {
     const acts = createActivities(world.deps);
     const cut = disturbed(acts, async (call) => {
       if (call > 12) throw new Error('killed');
@@ -94,7 +94,7 @@ describe('a run whose artifacts are damaged under it', function () {
     assert.deepEqual(result.after, expected.after);
   });
 
-  it('an activity makes its lost input anew with the inputs of then, and the store is whole again', async () => {
+  it('recomputes lost inputs of an activity from their recorded inputs and leaves the store undamaged', async () => {
     const acts = createLeafActivities(world.deps);
     const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'run', input: TINIEST_RUN });
     const position = { stage: 5, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
@@ -114,37 +114,32 @@ describe('a run whose artifacts are damaged under it', function () {
     assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
   });
 
-  it('what nobody can make again is told with the way to go on, and not retried', async () => {
+  it('fails without retry and names the next command if an artifact cannot be recomputed', async () => {
     const gone = `sha256:${'5'.repeat(64)}`;
     const base = { modelDigest: 'm', adapterConfig: 'a' };
     const run = { runId: 'r', bases: { generator: base, discriminator: base }, config: 'c', problems: 'p' } as RunRef;
-    const read = memoised(world.deps, {
-      name: 'read',
-      version: 1,
-      run: async (scope, _: { run: RunRef }) => ({ bytes: (await scope.store.getBlob(gone)).length }),
-    });
+    const { memoised } = activityWrappers(world.deps);
+    const read = memoised('read', 1, async (scope, _: { run: RunRef }) => ({
+      bytes: (await scope.store.getBlob(gone)).length,
+    }));
     await assert.rejects(read({ run }), {
       type: 'CORRUPT_ARTIFACT',
       nonRetryable: true,
-      message: new RegExp(`${gone} .*could not be computed again here: go on with .gauntlet resume r.`),
+      message: new RegExp(`${gone} .*cannot be recomputed here: continue with .gauntlet resume r.`),
     });
   });
 
-  it('one that took long is left to a run that starts again, and another version is not asked', async () => {
+  it('does not recompute slow artifacts or artifacts of another version', async () => {
     const { store } = world.deps;
     let calls = 0;
-    const producers: ArtifactProducers = new Map();
-    const spec = (version: number) => ({
-      name: 'make',
-      version,
-      run: async (scope: Scope, { n }: { n: number }) => {
+    const { memoised } = activityWrappers(world.deps);
+    const make = (version: number) =>
+      memoised('make', version, async (scope: Scope, { n }: { n: number }) => {
         calls++;
         return { made: await scope.store.putJson({ n }) };
-      },
-    });
-    const make = (version: number) => memoised(world.deps, spec(version), producers);
+      });
     const value = async (scope: Scope, { made }: { made: string }) => ({ value: await scope.store.getJson(made) });
-    const read = memoised(world.deps, { name: 'read', version: 1, run: value }, producers);
+    const read = memoised('read', 1, value);
     const lost = async (n: number) => {
       const { made } = await make(1)({ n });
       await rm(blobPath(made));
@@ -153,11 +148,11 @@ describe('a run whose artifacts are damaged under it', function () {
     assert.deepEqual((await read({ made: await lost(1) })).value, { n: 1 });
     assert.equal(calls, 2);
 
-    const record = { name: 'make', version: 1, inputs: { n: 2 }, seconds: HEAL_WITHIN_SECONDS + 1 };
+    const record = { name: 'make', version: 1, inputs: { n: 2 }, seconds: RECOMPUTE_WITHIN_SECONDS + 1 };
     await store.putMemo(recordKey(memoKey('make', 1, { n: 2 })), await store.putJson(record));
     await assert.rejects(read({ made: await lost(2) }), { type: 'CORRUPT_ARTIFACT' });
     const old = await lost(3);
-    make(2); // today's version of it
+    make(2); // replaces version 1
     await assert.rejects(read({ made: old }), { type: 'CORRUPT_ARTIFACT' });
     assert.equal(calls, 4);
   });

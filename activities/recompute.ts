@@ -1,5 +1,5 @@
-// A lost input is computed again: the store's records say which activity made an artifact, and of what. So a blob that
-// was damaged or deleted under a run costs the time of one activity, and nobody has to come.
+// Recomputes lost artifacts. The store records which activity produced an artifact and from which inputs, so a damaged
+// or deleted blob costs the time of one activity and needs no manual repair.
 import { GauntletError } from '../core/errors.js';
 import { digestJson } from '../store/canonicalJson.js';
 import { kindOfRow, readRecord, unlessLost } from '../store/memo.js';
@@ -9,18 +9,18 @@ import type { Digest, Store } from '../store/store.js';
 import type { ActivityDeps } from './scope.js';
 import type { RunRef } from './types.js';
 
-/** What takes longer is not done inside the limits of another activity: `gauntlet resume` does it in its own. */
-export const HEAL_WITHIN_SECONDS = 120;
+/** Longer recomputations do not fit in the time limits of another activity. `gauntlet resume` repeats them instead. */
+export const RECOMPUTE_WITHIN_SECONDS = 120;
 
-/** An activity that made artifacts, to be called again with the inputs of then. */
-export interface Producer {
+/** An activity that can be called again with recorded inputs. */
+export interface ArtifactProducer {
   version: number; // 0: not memoised
   call(input: unknown): Promise<unknown>;
 }
-export type ArtifactProducers = Map<string, Producer>;
+export type ArtifactProducers = Map<string, ArtifactProducer>;
 
-/** Does `work`; where an artifact that it reads is lost, that is computed again first, each one once. */
-export async function healing<T>(
+/** Runs `work`. If an artifact that it reads is lost, recomputes the artifact (once each) and runs `work` again. */
+export async function withRecomputation<T>(
   deps: ActivityDeps,
   producers: ArtifactProducers,
   input: unknown,
@@ -36,42 +36,42 @@ export async function healing<T>(
       const { message } = error as GauntletError;
       const run = runOf(input);
       deps.log?.warn({ run: run?.runId, artifact: lost }, message);
-      if (!tried.has(lost) && (await restore(deps.store, producers, run, lost))) {
+      if (!tried.has(lost) && (await recompute(deps.store, producers, run, lost))) {
         tried.add(lost);
         continue;
       }
-      const way = run === undefined ? '' : `: go on with \`gauntlet resume ${run.runId}\``;
-      throw new GauntletError('CORRUPT_ARTIFACT', `${message}, and could not be computed again here${way}`, {
+      const hint = run === undefined ? '' : `: continue with \`gauntlet resume ${run.runId}\``;
+      throw new GauntletError('CORRUPT_ARTIFACT', `${message}, and it cannot be recomputed here${hint}`, {
         cause: error,
       });
     }
   }
 }
 
-async function restore(
+async function recompute(
   store: Store,
   producers: ArtifactProducers,
   run: RunRef | undefined,
   lost: Digest,
 ): Promise<boolean> {
   for (const key of await store.memoKeys()) {
-    if (kindOfRow(key).kind !== 'result' || !(await names(store, key, lost))) continue;
+    if (kindOfRow(key).kind !== 'result' || !(await refersTo(store, key, lost))) continue;
     const record = await unlessLost(() => readRecord(store, key));
     const producer = record && producers.get(record.name);
-    if (!record || producer?.version !== record.version || record.seconds > HEAL_WITHIN_SECONDS) continue;
+    if (!record || producer?.version !== record.version || record.seconds > RECOMPUTE_WITHIN_SECONDS) continue;
     const input = withRun(record.inputs, run);
-    if (input !== undefined) await attempt(() => producer.call(input));
+    if (input !== undefined) await ignoreErrors(() => producer.call(input));
     if (await store.hasBlob(lost)) return true;
   }
-  // what a run begins with is named by no row
+  // no memo row refers to the initial artifacts of a run
   const prepare = producers.get('prepareRun');
   if (prepare && run && (await store.readRunFile(run.runId, MANIFEST)) !== undefined) {
-    await attempt(async () => prepare.call({ runId: run.runId, input: await openingInput(store, run) }));
+    await ignoreErrors(async () => prepare.call({ runId: run.runId, input: await initialConfig(store, run) }));
   }
   return store.hasBlob(lost);
 }
 
-async function names(store: Store, key: string, artifact: Digest): Promise<boolean> {
+async function refersTo(store: Store, key: string, artifact: Digest): Promise<boolean> {
   const output = await unlessLost(async () => {
     const digest = await store.getMemo(key);
     return digest === undefined ? undefined : store.getJson(digest);
@@ -80,39 +80,42 @@ async function names(store: Store, key: string, artifact: Digest): Promise<boole
 }
 
 /**
- * The inputs of then. Of the run only its identity was kept: where it had the models of this one, they are where this
- * one found them; its configuration may have been another (before a live change, or for solving).
+ * The recorded inputs with a complete RunRef. The record has the identity of its run only. If its models are those of
+ * `run`, they are at the same place. Its configuration may differ (before a live change, or for solving).
  */
 function withRun(inputs: unknown, run: RunRef | undefined): unknown {
-  const then = runOf(inputs);
-  if (then === undefined) return inputs;
+  const recorded = runOf(inputs);
+  if (recorded === undefined) return inputs;
   if (run === undefined) return undefined;
-  const same = digestJson(then) === digestJson(identityOfRun({ ...run, config: then.config, problems: then.problems }));
-  return same ? { ...(inputs as object), run: { ...run, config: then.config, problems: then.problems } } : undefined;
+  const { config, problems } = recorded;
+  const candidate = { ...run, config, problems };
+  return digestJson(recorded) === digestJson(runIdentityOf(candidate))
+    ? { ...(inputs as object), run: candidate }
+    : undefined;
 }
 
-/** What a run computes hangs on its digests, not on its id, nor on where its models lie and what they run on. */
-export function identityOfRun({ bases, config, problems }: RunRef): object {
+/** Results depend on these digests, not on the run's id, the location of its models or its device. */
+export function runIdentityOf({ bases, config, problems }: RunRef): object {
   const identityOf = ({ modelDigest, adapterConfig }: RunRef['bases']['generator']) => ({ modelDigest, adapterConfig });
   const [generator, discriminator] = [identityOf(bases.generator), identityOf(bases.discriminator)];
   return { bases: { generator, discriminator }, config, problems };
 }
 
-/** The manifest's configuration, with the models where this run found them. */
-async function openingInput(store: Store, run: RunRef): Promise<unknown> {
+/** The configuration of the manifest, with the current location of the models. */
+async function initialConfig(store: Store, run: RunRef): Promise<unknown> {
   const { config } = await readRun(store, run.runId);
   const { discriminator } = config;
-  const own = discriminator.model === null ? discriminator : { ...discriminator, model: run.bases.discriminator.model };
+  const model = discriminator.model === null ? null : run.bases.discriminator.model;
   return {
     ...config,
     model: run.bases.generator.model,
-    discriminator: own,
+    discriminator: { ...discriminator, model },
     engine: { ...config.engine, ...run.engine },
   };
 }
 
-/** A failure on the way is not the failure to tell: what is lost is. */
-async function attempt(work: () => Promise<unknown>): Promise<void> {
+/** Ignores recomputation errors; the caller reports the missing artifact. */
+async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
   await work().catch(() => undefined);
 }
 
