@@ -147,7 +147,7 @@ class Verifier {
 
   private async checkpoints(runId: string): Promise<void> {
     const at = (name: string): string => `${CHECKPOINTS}/${name}`;
-    const help = `go on from another checkpoint: \`gauntlet checkpoints list --run ${runId}\``;
+    const help = `go on from another checkpoint: \`gauntlet checkpoints list ${runId}\``;
     for (const { name, committed, problems } of await verifyCheckpoints(this.store, runId)) {
       this.checked.checkpoints++;
       const isPointer = !name.startsWith('checkpoint_stage');
@@ -210,7 +210,7 @@ class Verifier {
 
 function helpFor(path: string, runId: string): string {
   if (path === 'report.html') return `\`gauntlet report ${runId}\` draws it again`;
-  if (isMetadataPath(path)) return `go on from another checkpoint: \`gauntlet checkpoints list --run ${runId}\``;
+  if (isMetadataPath(path)) return `go on from another checkpoint: \`gauntlet checkpoints list ${runId}\``;
   return `\`gauntlet resume ${runId}\` writes it again where the run goes on; else take it from a backup`;
 }
 

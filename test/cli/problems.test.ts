@@ -115,7 +115,7 @@ describe('gauntlet problems', function () {
       [await importing('set.jsonl', '--format', 'mbpp'), /set\.jsonl: line 1 \(Own\/0\): missing field `code`/],
       [await importing('odd.jsonl', '--references', join(folder, 'odd.jsonl')), /odd\.jsonl: line 1: \{id, code\}/],
     ] as const) {
-      assert.equal(ended.code, 1);
+      assert.equal(ended.code, 2);
       assert.match(ended.err, message);
       assert.equal(ended.err.trim().split('\n').length, 1, ended.err);
       assert.equal(ended.out, '');
@@ -123,7 +123,7 @@ describe('gauntlet problems', function () {
     assert.deepEqual(readdirSync(folder), before);
     const nowhere = join(folder, 'none', 'own.jsonl');
     const { code, err } = await inProcess('problems', 'import', join(folder, 'set.jsonl'), '--out', nowhere);
-    assert.deepEqual([code, existsSync(nowhere)], [1, false]);
+    assert.deepEqual([code, existsSync(nowhere)], [2, false]);
     assert.match(err, /line 2|there is no folder/);
   });
 });

@@ -292,7 +292,7 @@ describe('test source that is literal, on WebAssembly', function () {
     assert.deepEqual([outcome, names, mode], ['pass', ['test_solution.py::test_it'], 'values']);
     await assert.rejects(judged(`${table}    assert len([answer]) == 1\n`), {
       code: 'SANDBOX_UNAVAILABLE',
-      message: /^tests of style pytest that are more than literal asserts need --backend docker: .*no pytest/,
+      message: /^tests of style pytest that are more than literal asserts need --sandbox docker: .*no pytest/,
     });
     const [generator] = await judgeSources(
       [{ id: 'a', code: ANSWERING.generators!, test_source: table }],
