@@ -105,9 +105,9 @@ export function describeError(error: unknown): string {
 
 /** The last line on standard error; with --json it is one JSON object. @returns the exit code */
 export function printError(error: unknown, json: boolean): number {
-  const { exitCode, ...details } = failureOf(error);
+  const { exitCode, code, message, hint } = failureOf(error);
   const line = json
-    ? JSON.stringify({ error: details })
+    ? JSON.stringify({ error: { code, message, hint } })
     : `${paint('red', 'error', process.stderr)}: ${describeError(error)}`;
   process.stderr.write(`${line}\n`);
   return exitCode;

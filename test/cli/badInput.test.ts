@@ -170,10 +170,9 @@ describe('a machine that lacks something', function () {
   it('an unreachable TEMPORAL_ADDRESS', async () => {
     const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', GAUNTLET_STORE: await temporaryFolder() };
     const { code, out, err } = await gauntlet(['train', '--watch', '--json'], env);
-    assert.match(
-      err.trim(),
-      /^error: no Temporal server answers at 127\.0\.0\.1:1 \(TEMPORAL_ADDRESS\): .*\[SERVER_UNAVAILABLE\]$/,
-    );
+    const { error } = JSON.parse(err) as { error: { code: string; message: string } };
+    assert.equal(error.code, 'SERVER_UNAVAILABLE');
+    assert.match(error.message, /^no Temporal server answers at 127\.0\.0\.1:1 \(TEMPORAL_ADDRESS\): /);
     assert.deepEqual([code, out], [EXIT.unavailable, '']);
   });
 
