@@ -1,6 +1,6 @@
 // Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
 import { judge } from '../core/compare.js';
-import { unusableTests, salvageTests } from '../core/parse/salvage.js';
+import { salvageTests, unusableTests } from '../core/parse/salvage.js';
 import { arityOf } from '../core/parse/signature.js';
 import { assembleSuite, inputKey, type SuiteTest } from '../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../core/schema/chain.js';

@@ -173,7 +173,7 @@ class Verifier {
 }
 
 const otherCheckpoint = (runId: string): string =>
-  `continue from another checkpoint: \`gauntlet checkpoints list --run ${runId}\``;
+  `continue from another checkpoint: \`gauntlet checkpoints list ${runId}\``;
 
 function helpFor(path: string, runId: string): string {
   if (path === 'report.html') return `\`gauntlet report ${runId}\` renders it again`;

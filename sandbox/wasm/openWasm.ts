@@ -47,7 +47,7 @@ export async function openWasm({
       if (jobs.some(({ style }) => style === 'pytest'))
         throw new GauntletError(
           'SANDBOX_UNAVAILABLE',
-          'tests of style pytest need --backend docker: WebAssembly has no pytest',
+          'tests of style pytest need --sandbox docker: WebAssembly has no pytest',
         );
       return tests.run(jobs, options);
     },

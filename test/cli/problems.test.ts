@@ -132,7 +132,7 @@ describe('gauntlet problems', function () {
         /odd\.jsonl: line 1: expected \{id, code\}/,
       ],
     ] as const) {
-      assert.equal(ended.code, 1);
+      assert.equal(ended.code, 2);
       assert.match(ended.err, message);
       assert.equal(ended.err.trim().split('\n').length, 1, ended.err);
       assert.equal(ended.out, '');
@@ -140,7 +140,7 @@ describe('gauntlet problems', function () {
     assert.deepEqual(readdirSync(folder), before);
     const nowhere = join(folder, 'none', 'own.jsonl');
     const { code, err } = await inProcess('problems', 'import', join(folder, 'set.jsonl'), '--out', nowhere);
-    assert.deepEqual([code, existsSync(nowhere)], [1, false]);
+    assert.deepEqual([code, existsSync(nowhere)], [2, false]);
     assert.match(err, /line 1|there is no folder/);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { resolveConfig } from '../../core/presets.js';
-import { checkpointName, countSteps, endsEpoch, planStage, replan } from '../../core/schedule.js';
+import { countSteps, endsEpoch, planStage, replan } from '../../core/schedule.js';
 
 const schedule = { discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 3 };
 

@@ -1,6 +1,6 @@
 // Single corruptions of a store, drawn from a seed: which file, and whether a bit of it flips, its end is cut off, it
 // grows, or it is deleted. For each one it is asked whether the reader of that file refuses it by name, and whether
-// `checkpoints verify` names it.
+// `store verify` names it.
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RandomStream } from '../../core/random.js';

@@ -278,7 +278,7 @@ describe('a run whose history is long', function () {
     await described(({ state }) => state.paused); // not by the end of its first part, but by how it ended
     await listed(({ runs, paused }) => runs.join() === [first, second].join() && paused);
     for (const [command, paused] of [
-      ['unpause', false],
+      ['resume', false],
       ['pause', true],
     ] as const) {
       assert.equal((await inProcess('schedule', command, name, '--store', world.folder)).code, 0);

@@ -113,7 +113,7 @@ describe('a run left behind', function () {
     const status = await command('status', id);
     assert.match(
       status.out,
-      new RegExp(`^${id}: only in the store \\(2 steps done\\)\ngo on with: npx gauntlet resume`),
+      new RegExp(`^${id}: only in the store \\(2 steps done\\)\ncontinue with: npx gauntlet resume`),
     );
     assert.match((await command('status')).out, new RegExp(`${id}.*only in the store`));
     assert.match((await command('pause', id)).err, /only in the store: npx gauntlet resume left-\d+ starts it again/);
@@ -146,7 +146,7 @@ describe('a run left behind', function () {
     const replay = await command('replay', id);
     assert.deepEqual([replay.code, /all as recorded\n$/.test(replay.out)], [0, true], replay.err);
     await serve();
-    const fork = await command('fork', id, '--at', 'stage-5/epoch-1', '--id', `${id}-fork`);
+    const fork = await command('fork', `${id}/checkpoint_stage_5_epoch_1`, `${id}-fork`);
     assert.equal(fork.code, 0, fork.err);
     await host.client.workflow.getHandle(`${id}-fork`).result();
     assert.deepEqual((await bytesOf(world, `${id}-fork`)).length, 2);
