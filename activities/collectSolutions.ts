@@ -8,9 +8,9 @@ import {
   type SuiteVerdicts,
   type TestBatch,
 } from './artifacts.js';
+import { codeOf } from './chains.js';
 import { chainViews } from './chainViews.js';
 import type { Scope } from './scope.js';
-import { codeOf } from './suites.js';
 import type { CollectSolutionsInput, CollectSolutionsOutput } from './types.js';
 
 export async function collectSolutions(scope: Scope, input: CollectSolutionsInput): Promise<CollectSolutionsOutput> {

@@ -43,10 +43,12 @@ export interface GenerateEvaluationOutput {
   base: Digest; // the chains that the discriminator writes tests for
   tests: Digest;
 }
+/** What the models wrote for an evaluation. */
+export type EvaluationSamples = Timed<GenerateEvaluationOutput>;
 
 export interface JudgeEvaluationInput {
   run: RunRef;
-  samples: Timed<GenerateEvaluationOutput>;
+  samples: EvaluationSamples;
   /** Validation commits a checkpoint with the results. The test split only records them. */
   target:
     | { split: 'validation'; checkpoint: Omit<CommitCheckpointInput, 'run' | 'score' | 'validation' | 'seconds'> }

@@ -37,11 +37,7 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
     ...chain,
     turns: [...chain.turns, { stage: input.stage as Stage, ...turns[i]! }],
   }));
-  return {
-    chains: await scope.store.putJson(extended),
-    tokens,
-    truncated: turns.filter((turn) => turn.truncated).length,
-  };
+  return { chains: await scope.store.putJson(extended), tokens };
 }
 
 /** Empty chains of the batch: drawn by the run's seed for training, fixed ones of the split for an evaluation. */

@@ -2,9 +2,9 @@
 // discriminator's turns do not see each other (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { discriminatorPrompt } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
-import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
+import { chainReader, preferComplete } from './chains.js';
 import { sampleTurns, samplingFilters } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
@@ -80,20 +80,4 @@ async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConf
     const index = random.choice(preferComplete(chains, indices));
     return config.stages.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage }));
   });
-}
-
-/** Chains without a truncated turn where there are any. */
-export function preferComplete(chains: ChainList, indices: number[]): number[] {
-  const complete = indices.filter((index) => chains[index]!.turns.every((turn) => !turn.truncated));
-  return complete.length > 0 ? complete : indices;
-}
-
-/** Chains of targets may lie in several lists (replayed ones do); each list is read once. */
-export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
-  const lists = new Map<string, ChainList>();
-  for (const {
-    chain: { chains },
-  } of targets)
-    if (!lists.has(chains)) lists.set(chains, await scope.store.getJson<ChainList>(chains));
-  return ({ chain }) => lists.get(chain.chains)![chain.index]!;
 }

@@ -3,7 +3,6 @@
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { deriveKey } from '../core/random.js';
-import { emptyArchive } from '../core/rewards/archive.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
@@ -57,7 +56,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     ...(controls.length > 0 && { controls }),
   };
   if (taken) return { ...common, ...taken };
-  const empty: ReplayBuffer = { pool: {}, archive: emptyArchive() };
+  const empty: ReplayBuffer = { pool: {}, archive: { entries: [] } };
   const state = { generator: generator.state, discriminator: discriminator.state };
   return { ...common, state, replayBuffer: await store.putJson(empty) };
 }

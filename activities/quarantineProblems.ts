@@ -3,13 +3,15 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type Problem, SPLITS } from '../core/schema/problem.js';
+import type { Rejected } from '../data/problemDrafts.js';
 import { examineProblem } from '../sandbox/healthGate.js';
-import { canonicalJson } from '../store/canonicalJson.js';
+import { canonicalJson, parseJson } from '../store/canonicalJson.js';
+import { createRecord, readRecord } from '../store/records.js';
+import { QUARANTINE } from '../store/runs.js';
 import { readConfig, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
 
-const RECORD = 'quarantine.json';
 const BATCH = 8; // problems in work; each listens to the signal
 const HEARTBEAT_MS = 1000;
 
@@ -26,32 +28,39 @@ export async function quarantineProblems(
 ): Promise<QuarantineProblemsOutput> {
   const { store } = scope;
   const { set } = await readProblems(store, run.problems);
+  const { rejected = [] } = set;
   const record = await recordOf(
     scope,
     run,
     SPLITS.flatMap((split) => set[split]),
+    rejected,
   );
-  const out = new Set(record.quarantined.map(({ id }) => id));
+  const out = new Set(record.quarantined.slice(rejected.length).map(({ id }) => id)); // rejected records are not in the set
   const healthy = Object.fromEntries(SPLITS.map((split) => [split, set[split].filter(({ id }) => !out.has(id))]));
   const empty = SPLITS.find((split) => healthy[split]!.length === 0);
   if (empty !== undefined) {
     const { id, reason } = record.quarantined[0] ?? { id: '', reason: '' };
     throw new GauntletError(
       'BAD_INPUT',
-      `no healthy problem is left for ${empty}: ${out.size} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
+      `no healthy problem is left for ${empty}: ${record.quarantined.length} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
     );
   }
-  return { problems: await store.putJson(healthy), total: record.total, quarantined: out.size };
+  return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
 }
 
-async function recordOf(scope: Scope, run: QuarantineProblemsInput['run'], problems: Problem[]): Promise<Quarantine> {
+async function recordOf(
+  scope: Scope,
+  run: QuarantineProblemsInput['run'],
+  problems: Problem[],
+  rejected: Rejected[],
+): Promise<Quarantine> {
   const { store, deps } = scope;
-  const known = await readRecord(scope, run);
+  const known = await readQuarantine(scope, run);
   if (known) return known;
   const config = await readConfig(store, run);
   const sandbox = await deps.sandbox(config);
   if (config.typeCheck.enabled) await sandbox.checkTypes([]); // refused before hours of work
-  const quarantined: Quarantine['quarantined'] = [];
+  const quarantined = [...rejected];
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
     const options = { limits: config.limits, ...(scope.signal && { signal: scope.signal }) };
@@ -64,24 +73,16 @@ async function recordOf(scope: Scope, run: QuarantineProblemsInput['run'], probl
       clearInterval(beat);
     }
   }
-  const record: Quarantine = { problems: run.problems, total: problems.length, quarantined };
+  const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
   for (const one of record.quarantined) deps.log?.warn(one, 'a problem is quarantined');
-  await store.createRunFile(run.runId, RECORD, `${canonicalJson(record, 2)}\n`);
-  return (await readRecord(scope, run)) ?? record; // of two attempts at once, the first one's
+  await createRecord(store, run.runId, QUARANTINE, `${canonicalJson(record, 2)}\n`);
+  return (await readQuarantine(scope, run)) ?? record; // of two attempts at once, the first one's
 }
 
-async function readRecord(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
-  const bytes = await scope.store.readRunFile(run.runId, RECORD);
+async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
+  const bytes = await readRecord(scope.store, run.runId, QUARANTINE);
   if (bytes === undefined) return undefined;
-  const record = parse(Buffer.from(bytes).toString('utf8'));
-  if (record?.problems === run.problems) return record;
-  throw new GauntletError('CORRUPT_ARTIFACT', `${RECORD} of run ${run.runId} is damaged or of other problems`);
-}
-
-function parse(text: string): Quarantine | undefined {
-  try {
-    return recordSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  const { data } = recordSchema.safeParse(parseJson(bytes));
+  if (data?.problems === run.problems) return data;
+  throw new GauntletError('CORRUPT_ARTIFACT', `${QUARANTINE} of run ${run.runId} is damaged or of other problems`);
 }

@@ -66,7 +66,7 @@ export async function replayStep(
     const suite = { run, per: role === 'generator' ? 'problem' : 'target', suite: 'baseline', chains } as const;
     const judged = tests === undefined ? executed.get(suiteKey(chains, verdicts)) : { tests };
     if (judged === undefined) {
-      const gone = 'the record of the tests that its programs ran on is gone (gauntlet gc removes old ones)';
+      const gone = 'the record of the tests that its programs ran on is gone (gauntlet store gc removes old ones)';
       throw new GauntletError('NOT_FOUND', `step ${step} of run ${runId}: ${gone}; replay it without --execute`);
     }
     const again = await executeSuite(scope, { ...suite, ...judged });

@@ -102,7 +102,6 @@ export interface GenerateReasoningInput {
 export interface GenerateReasoningOutput {
   chains: Digest;
   tokens: number; // sampled
-  truncated: number; // answers cut by a length limit
 }
 
 export interface GenerateTestsInput {
@@ -127,12 +126,6 @@ export interface ExecuteSuiteInput {
 export interface ExecuteSuiteOutput {
   verdicts: Digest;
   executions: number; // of programs, references included
-  programs: number;
-  allPass: number; // candidates that pass their whole suite
-  passRate: number; // mean share of passed tests of a candidate
-  tests: number; // generated, malformed ones included
-  validTests: number;
-  suiteSize: number; // mean
 }
 
 export interface SelectChainsInput {
@@ -144,7 +137,6 @@ export interface SelectChainsInput {
 export interface SelectChainsOutput {
   targets: Digest;
   replayBuffer: Digest;
-  faulty: number; // problems with a chain that fails a known test
   executions: number; // of programs
 }
 
@@ -235,6 +227,16 @@ export interface SolveProblemsInput {
   temperature?: number; // default 0 = greedy
   tests?: boolean; // let the discriminator write tests for every stage
   seed?: number;
+}
+/** Result of the workflow solveProblems. */
+export interface SolveProblemsResult {
+  solved: number; // problems with a sample that passes all its tests
+  problems: number;
+  solutions: string; // digest of Solution[]: programs and how many tests they pass
+  chains: string; // digest of Chain[]
+  verdicts: string; // digest of SuiteVerdicts[]
+  views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
+  tests?: string; // digest of TestBatch
 }
 export interface PrepareSolvingOutput {
   run: RunRef;

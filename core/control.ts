@@ -1,5 +1,9 @@
 // What people can ask of a training run while it is running: pause, resume, stop, change fields, decide after a failure.
+import { GauntletError } from './errors.js';
+import { applyConfigPatch, withRecordedChanges } from './liveConfig.js';
+import type { RunConfig } from './schema/config.js';
 import type { ControlMetrics } from './schema/metrics.js';
+import type { RunFailure } from './schema/run.js';
 
 /** A request takes effect between two steps; requests are handled in the order in which they were made. */
 export type Request = { at: string } & ( // `at`: ISO 8601
@@ -7,9 +11,71 @@ export type Request = { at: string } & ( // `at`: ISO 8601
   | { kind: 'change'; fields: Record<string, unknown> } // nested config fields
 );
 
+/** The requests that a run has accepted and not applied yet. */
+export class RequestQueue {
+  private config?: RunConfig; // after all accepted requests
+  private closed = false;
+
+  constructor(readonly snapshot: { pending: Request[]; paused: boolean } = { pending: [], paused: false }) {}
+
+  /** Called when the run was prepared or its configuration changed. `records` are requests that it will apply again. */
+  configure(config: RunConfig, records: readonly ControlMetrics[] = []): void {
+    this.config = this.snapshot.pending.reduce(
+      (now, request) => (request.kind === 'change' ? applyConfigPatch(now, request.fields) : now),
+      withRecordedChanges(config, records),
+    );
+  }
+
+  /** No further request can take effect. */
+  close(): void {
+    this.closed = true;
+  }
+
+  /** @throws GauntletError BAD_INPUT | BAD_CONFIG if the request cannot take effect */
+  validate(kind: Request['kind'], fields?: unknown): void {
+    const refuse = (message: string): never => {
+      throw new GauntletError('BAD_INPUT', message);
+    };
+    if (this.closed) refuse('the last step is done: nothing is left to control');
+    if (kind === 'resume' && !this.snapshot.paused) refuse('the run is not paused');
+    if (kind === 'change') applyConfigPatch(this.config ?? refuse('the run is still preparing: try again'), fields);
+  }
+
+  accept(request: Request): void {
+    const { kind } = request;
+    this.snapshot.pending.push(request);
+    if (kind === 'pause' || kind === 'resume') this.snapshot.paused = kind === 'pause';
+    if (kind === 'change') this.config = applyConfigPatch(this.config!, request.fields);
+  }
+
+  take(): Request | undefined {
+    return this.snapshot.pending.shift();
+  }
+
+  get isEmpty(): boolean {
+    return this.snapshot.pending.length === 0;
+  }
+
+  /** True if the latest of `pause` and `resume` was `pause`. */
+  get isPaused(): boolean {
+    return this.snapshot.paused;
+  }
+}
+
 export const DECISIONS = ['retry', 'skip', 'abort'] as const;
 /** What a person decides about an activity that failed: run it again, skip its step, or end the run. */
 export type Decision = (typeof DECISIONS)[number];
+
+/** @throws GauntletError BAD_INPUT if no failure needs a decision, or not this one */
+export function validateDecision(decision: unknown, failure: RunFailure | undefined): void {
+  const refuse = (message: string): never => {
+    throw new GauntletError('BAD_INPUT', message);
+  };
+  if (!DECISIONS.includes(decision as Decision)) refuse(`decide: expected one of ${DECISIONS.join(', ')}`);
+  if (failure === undefined) refuse('no failure needs a decision');
+  else if (decision === 'skip' && !failure.inStep)
+    refuse(`${failure.activity} is not part of a step: it cannot be skipped`);
+}
 
 /** A place between two steps of a run. */
 export interface StepPosition {

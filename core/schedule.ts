@@ -1,4 +1,4 @@
-// The plan of a run as data: which policy update comes when. Workflows follow it; nothing else decides the order.
+// The plan of a run as data: the order of its policy updates. Nothing else decides the order.
 import type { Role, Stage } from './schema/chain.js';
 import type { RunConfig } from './schema/config.js';
 
@@ -19,7 +19,7 @@ type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator'>;
  * first). Without a discriminator its steps are left out and the generator's stay, so both runs update the generator
  * equally often; epochs are numbered without gaps.
  */
-export function planStage(config: ScheduleConfig, _stage?: Stage): PlannedStep[] {
+export function planStage(config: ScheduleConfig): PlannedStep[] {
   const { discriminatorSteps, generatorSteps, alternatingSteps } = config.schedule;
   const epochs: { phase: Phase; roles: Role[] }[] = [
     { phase: 'discriminator', roles: new Array<Role>(discriminatorSteps).fill('discriminator') },
@@ -78,4 +78,27 @@ export function countSteps(config: ScheduleConfig, role?: Role): number {
   return perStage * config.schedule.stages.length;
 }
 
-export { checkpointName } from './schema/checkpoint.js';
+/** Where a run is in its schedule. */
+export interface SchedulePosition {
+  config: ScheduleConfig;
+  stage: Stage | 0; // 0 before the first stage
+  next: number; // index of the next step in the plan of the stage
+  plan?: PlannedStep[] | undefined; // set if a live change made it differ from the plan that the configuration gives
+}
+
+export const planOf = ({ plan, config }: SchedulePosition): PlannedStep[] => plan ?? planStage(config);
+
+/** The next step of the current stage; undefined if none is left. */
+export const nextStep = (position: SchedulePosition & { stopped?: string }): PlannedStep | undefined =>
+  position.stopped === undefined ? planOf(position)[position.next] : undefined;
+
+/** The current stage, if it has begun, and all later stages. */
+export const remainingStages = ({ config, stage }: SchedulePosition): Stage[] =>
+  config.schedule.stages.filter((each) => each >= stage);
+
+/** Policy updates that are left in the whole run. */
+export function stepsLeft(position: SchedulePosition): number {
+  const later = position.config.schedule.stages.filter((stage) => stage > position.stage).length;
+  const current = position.stage === 0 ? 0 : planOf(position).length - position.next;
+  return current + later * planStage(position.config).length;
+}

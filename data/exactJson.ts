@@ -1,15 +1,15 @@
-// JSON as Python writes and reads it. JavaScript's numbers are one type: 1.0 would become the int 1, a long int would
-// lose digits, and NaN and Infinity are no JSON at all. So such numbers are kept as marks with their text.
+// JSON as Python writes and reads it. JSON.parse turns 1.0 into the int 1, drops digits of long ints and refuses NaN and
+// Infinity. So such numbers are replaced by marker objects that hold their text.
 import { isTooDeep } from '../core/nesting.js';
 import { floatValue, intValue } from '../core/parse/numbers.js';
 import type { Value } from '../core/schema/value.js';
 
-const MARK = '\u2209'; // the one key of an object that stands for a number
+const MARK = '\u2209'; // the only key of an object that stands for a number
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b|-?\d[\d.eE+-]*/g;
 const PLAIN = /^-?\d{1,15}$/;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** JSON; NaN and Infinity, which Python writes, are marks. @throws SyntaxError */
+/** JSON; NaN and Infinity become markers. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   try {
     return shallow(JSON.parse(text));
@@ -19,12 +19,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Every number that JavaScript would not keep as the int that it is, as a mark. @throws SyntaxError */
+/** JSON; every number but an int of up to 15 digits becomes a marker. @throws SyntaxError */
 export const parseExactJson = (text: string): unknown =>
   shallow(JSON.parse(marked(text, (number) => !PLAIN.test(number))));
 
 function shallow(json: unknown): unknown {
-  if (isTooDeep(json)) throw new SyntaxError('nested too deep');
+  if (isTooDeep(json)) throw new SyntaxError('nested too deeply');
   return json;
 }
 
@@ -35,7 +35,7 @@ const marked = (text: string, isMarked: (number: string) => boolean): string =>
       : part,
   );
 
-/** What parseExactJson gave as a Python value: lists stay lists, an object is a dict with keys of text. */
+/** The result of parseExactJson as a Python value: lists stay lists, an object becomes a dict with string keys. */
 export function valueOfExact(json: unknown): Value {
   if (json === null || typeof json === 'boolean' || typeof json === 'string') return json;
   if (typeof json === 'number') return Object.is(json, -0) ? 0 : json;

@@ -1,4 +1,4 @@
-// Line coverage by c8 over all source, loaded or not; generated code alone is left out.
+// Line coverage by c8 over all source, loaded or not.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { buildIsFresh, finishBuild } from './build-stamp.mjs';
+import { buildIsFresh, finishBuild, writeVersion } from './build-stamp.mjs';
 import { withLock } from './lock.mjs';
 import { packagesAreFresh } from './packages.mjs';
 import { ROOT } from './root.mjs';
@@ -25,6 +25,7 @@ async function main() {
     async () => {
       await installPackages();
       await build();
+      writeVersion(ROOT);
       await prepareSandbox();
     },
     (pid) => log(`another set-up (process ${pid}) works on this checkout: waiting for it`),

@@ -1,6 +1,6 @@
-// Float32 tensors as one blob: optimizer moments and adapters between activities. Deterministic, so that equal
-// tensors have equal digests: magic, header length, header (canonical JSON, padded), raw little-endian f32 by name.
-import { endianness } from 'node:os';
+// Named float32 tensors as one blob, for optimizer states and adapters. Equal tensors give equal bytes: magic number,
+// header length, header (canonical JSON, padded), then the values, sorted by name, in the byte order
+// of the machine: ONNX Runtime runs on little-endian ones only.
 import { GauntletError } from '../core/errors.js';
 import { canonicalJson } from './canonicalJson.js';
 
@@ -34,10 +34,10 @@ export function encodeTensors(tensors: Record<string, Float32Array>, meta: Recor
     out.set(new Uint8Array(buffer, byteOffset, byteLength), at);
     at += byteLength;
   }
-  return endianness() === 'LE' ? out : swapped(out, start);
+  return out;
 }
 
-/** Copies: the tensors do not share memory with `bytes`. @throws GauntletError CORRUPT_ARTIFACT */
+/** The tensors do not share memory with `bytes`. @throws GauntletError CORRUPT_ARTIFACT */
 export function decodeTensors(bytes: Uint8Array): TensorFile {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.length < PREFIX || view.toString('latin1', 0, MAGIC.length) !== MAGIC) throw corrupt('wrong magic number');
@@ -45,13 +45,12 @@ export function decodeTensors(bytes: Uint8Array): TensorFile {
   if (start > view.length) throw corrupt('cut off in its header');
   const header = parseHeader(view.toString('utf8', PREFIX, start));
   const expected = header.tensors.reduce((sum, [, length]) => sum + 4 * length, start);
-  if (expected !== view.length) throw corrupt(`${view.length} bytes where its header needs ${expected}`);
-  const data = endianness() === 'LE' ? view : swapped(view, start);
+  if (expected !== view.length) throw corrupt(`${view.length} bytes, but its header needs ${expected}`);
   const tensors: Record<string, Float32Array> = {};
   let at = start;
   for (const [name, length] of header.tensors) {
     const values = new Float32Array(length);
-    new Uint8Array(values.buffer).set(data.subarray(at, at + 4 * length));
+    new Uint8Array(values.buffer).set(view.subarray(at, at + 4 * length));
     tensors[name] = values;
     at += 4 * length;
   }
@@ -69,14 +68,8 @@ function parseHeader(text: string): Header {
   const good =
     Array.isArray(tensors) &&
     tensors.every((t) => Array.isArray(t) && typeof t[0] === 'string' && Number.isInteger(t[1]) && t[1] >= 0);
-  if (!good || typeof meta !== 'object' || meta === null) throw corrupt('its header has another shape');
+  if (!good || typeof meta !== 'object' || meta === null) throw corrupt('its header is malformed');
   return { tensors, meta };
-}
-
-function swapped(bytes: Buffer, start: number): Buffer {
-  const out = Buffer.from(bytes);
-  out.subarray(start).swap32();
-  return out;
 }
 
 function corrupt(why: string): GauntletError {

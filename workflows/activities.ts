@@ -1,14 +1,12 @@
 // The activities over Temporal: task queues, time limits, retries, and what happens after a failure that no retry fixes.
 import { type ActivityInterfaceFor, type ActivityOptions, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
 import type { Decision } from '../core/control.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import type { RunFailure } from '../core/schema/run.js';
-import { type CallOptions, describeFailure, StepSkipped } from './failures.js';
+import { describeFailure, StepSkipped } from './failures.js';
 import type { ModelWorker } from './modelWorker.js';
-import type { TrainingActivities } from './runState.js';
 import { summaryOf } from './summaries.js';
-
-type Name = keyof TrainingActivities;
 
 // Infrastructure faults are retried for as long as they last. Faults of input or logic are marked non-retryable.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
@@ -17,27 +15,10 @@ const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '
 // large model on a CPU takes hours. So do dozens of programs that sleep up to their wall-clock limit.
 const BATCH_LIMIT = '12 hours';
 
-const options = (queue: 'gpu' | 'sandbox' | 'cpu', startToCloseTimeout: ActivityOptions['startToCloseTimeout']) => ({
-  taskQueue: TASK_QUEUES[queue],
-  startToCloseTimeout,
-  heartbeatTimeout: '5s' as const,
-});
-
-const OPTIONS: Record<Name, ActivityOptions> = {
-  prepareRun: options('gpu', '10 minutes'),
-  prepareSolving: options('gpu', '10 minutes'),
-  generateChains: options('gpu', BATCH_LIMIT),
-  generateTests: options('gpu', BATCH_LIMIT),
-  trainPolicy: options('gpu', BATCH_LIMIT),
-  generateEvaluation: options('gpu', BATCH_LIMIT),
-  quarantineProblems: options('sandbox', BATCH_LIMIT),
-  executeSuite: options('sandbox', BATCH_LIMIT),
-  judgeEvaluation: options('sandbox', BATCH_LIMIT),
-  selectChains: options('sandbox', BATCH_LIMIT),
-  reviseRun: options('cpu', '5 minutes'),
-  recordMetrics: options('cpu', '5 minutes'),
-  collectSolutions: options('cpu', '5 minutes'),
-  renderReport: options('cpu', '5 minutes'),
+const NAMES: Record<'gpu' | 'sandbox' | 'cpu', (keyof Activities)[]> = {
+  gpu: ['prepareRun', 'prepareSolving', 'generateChains', 'generateTests', 'trainPolicy', 'generateEvaluation'],
+  sandbox: ['quarantineProblems', 'executeSuite', 'judgeEvaluation', 'selectChains'],
+  cpu: ['reviseRun', 'recordMetrics', 'collectSolutions', 'renderReport'],
 };
 
 export interface ProxyOptions {
@@ -49,22 +30,24 @@ export interface ProxyOptions {
   modelWorker?: ModelWorker;
 }
 
-export function createActivityProxies({ maxAttempts, decide, modelWorker }: ProxyOptions = {}): TrainingActivities {
-  const proxies = Object.entries(OPTIONS).map(([key, activityOptions]) => {
-    const name = key as Name;
-    const { executeWithOptions } = proxyActivities<ActivityInterfaceFor<TrainingActivities>>(activityOptions)[name] as {
+export function createActivityProxies({ maxAttempts, decide, modelWorker }: ProxyOptions = {}): Activities {
+  const createProxy = (queue: keyof typeof NAMES, name: keyof Activities) => {
+    const options: ActivityOptions = {
+      taskQueue: TASK_QUEUES[queue],
+      startToCloseTimeout: queue === 'cpu' ? '5 minutes' : BATCH_LIMIT,
+      heartbeatTimeout: '5s',
+    };
+    const { executeWithOptions } = proxyActivities<ActivityInterfaceFor<Activities>>(options)[name] as {
       executeWithOptions(options: ActivityOptions, args: unknown[]): Promise<unknown>;
     };
-    const execute = (input: object) => (destination: ActivityOptions) => {
-      const retry = { ...RETRY, maximumAttempts: maxAttempts?.() ?? undefined };
-      const summary = summaryOf(name, input);
-      return executeWithOptions({ ...activityOptions, ...destination, retry, summary }, [input]);
-    };
-    const usesModel = activityOptions.taskQueue === TASK_QUEUES.gpu;
-    const call = async (input: object, { isSkippable = false }: CallOptions = {}): Promise<unknown> => {
+    return async (input: object, isSkippable = false): Promise<unknown> => {
+      const execute = (destination: ActivityOptions = {}) => {
+        const retry = { ...RETRY, maximumAttempts: maxAttempts?.() ?? undefined };
+        return executeWithOptions({ ...options, ...destination, retry, summary: summaryOf(name, input) }, [input]);
+      };
       for (;;) {
         try {
-          return await (usesModel && modelWorker ? modelWorker.run(execute(input)) : execute(input)({}));
+          return await (queue === 'gpu' && modelWorker ? modelWorker.run(execute) : execute());
         } catch (error) {
           if (isCancellation(error) || decide === undefined) throw error;
           const failure = describeFailure(error, isSkippable);
@@ -74,7 +57,8 @@ export function createActivityProxies({ maxAttempts, decide, modelWorker }: Prox
         }
       }
     };
-    return [name, call];
-  });
-  return Object.fromEntries(proxies) as TrainingActivities;
+  };
+  const queues = Object.entries(NAMES) as [keyof typeof NAMES, (keyof Activities)[]][];
+  const proxies = queues.flatMap(([queue, names]) => names.map((name) => [name, createProxy(queue, name)]));
+  return Object.fromEntries(proxies) as Activities;
 }

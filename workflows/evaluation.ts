@@ -1,12 +1,12 @@
 // Evaluates a policy on a fixed batch of held-out problems, judged by hidden tests. The end of an epoch is evaluated on
 // the validation split and its checkpoint is committed with the result. The models write first; the sandbox judges
 // while the next step samples. Every part is memoised, so what did not change since the last evaluation costs nothing.
-import type { JudgeEvaluationInput, JudgeEvaluationOutput } from '../activities/compositeActivities.js';
-import type { PolicyState, Timed } from '../activities/types.js';
-import { endsEpoch, type PlannedStep } from '../core/schedule.js';
+import type { EvaluationSamples, JudgeEvaluationInput } from '../activities/compositeActivities.js';
+import type { PolicyState } from '../activities/types.js';
+import { endsEpoch, planOf } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { type EvaluationSamples, planOf, type RunContext, type RunState } from './runState.js';
+import type { RunContext, RunState } from './runState.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];
@@ -19,64 +19,18 @@ interface Evaluation {
 export async function evaluate(
   { activities }: RunContext,
   { run, config, baseChains }: RunState,
-  { target, policy, greedy, samples: written }: Evaluation,
-): Promise<{ chains: string; verdict: Promise<Timed<JudgeEvaluationOutput>> }> {
+  { target, policy, greedy, ...evaluation }: Evaluation,
+) {
   const { split } = target;
-  const samples =
-    written ??
-    (await activities.generateEvaluation({
-      run,
-      ...evaluationBatch(config, split),
-      greedy,
-      base: baseChains[split] || undefined,
-      adapters: policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter },
-    }));
+  const adapters = policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter };
+  const input = { run, ...evaluationBatch(config, split), greedy, base: baseChains[split] || undefined, adapters };
+  const samples = evaluation.samples ?? (await activities.generateEvaluation(input));
   return { chains: samples.base, verdict: activities.judgeEvaluation({ run, samples, target }) };
 }
 
 /** What the models write for an evaluation of a split. */
 export function evaluationBatch({ evaluation, stages }: RunConfig, split: 'validation' | 'test') {
   return { split, problems: split === 'test' ? evaluation.testProblems : evaluation.problems, stages };
-}
-
-/** The position of a checkpoint in the schedule. Stage 0 is the position before the first step. */
-export interface CheckpointPosition {
-  stage: number;
-  epoch: number;
-  next: number; // index of the next step in the plan of the stage
-  plan?: PlannedStep[] | undefined;
-  isBase?: boolean; // nothing has been trained yet
-  samples?: EvaluationSamples | undefined;
-}
-
-/** Evaluates on the validation split and commits a checkpoint. The verdict becomes `context.evaluation`. */
-export async function closeEpoch(
-  context: RunContext,
-  before: RunState,
-  { isBase, samples, ...position }: CheckpointPosition,
-): Promise<RunState> {
-  const state = await settleEvaluation(context, before); // one evaluation at a time
-  const { step, policy, replayBuffer, best } = state;
-  const { chains, verdict } = await evaluate(context, state, {
-    target: { split: 'validation', checkpoint: { ...position, step, state: policy, replayBuffer } },
-    policy: isBase ? undefined : policy,
-    greedy: false,
-    samples,
-  });
-  const name = checkpointName(position.stage, position.epoch);
-  const evaluation: RunContext['evaluation'] = {
-    failed: false,
-    result: verdict.then(({ rates, score }) => {
-      const result = { best: score > best.score ? { name, score, policy } : best, validation: rates };
-      context.hooks.onProgress?.({ best: { name: result.best.name, score: result.best.score }, validation: rates });
-      return result;
-    }),
-  };
-  evaluation.result.catch(() => {
-    evaluation.failed = true; // thrown before the next step, where the evaluation is settled
-  });
-  context.evaluation = evaluation;
-  return { ...state, baseChains: { ...state.baseChains, validation: chains }, checkpointStep: step };
 }
 
 /** Moves on to the next step. After the last step of an epoch, the epoch is closed. */
@@ -91,13 +45,38 @@ export async function closeCurrentEpoch(
   state: RunState,
   samples?: EvaluationSamples,
 ): Promise<RunState> {
-  const { stage, next, plan } = state;
-  const { epoch } = planOf(state)[next - 1]!;
   if (state.checkpointStep === state.step) return state;
-  return closeEpoch(context, state, { stage, epoch, next, plan, samples });
+  const { stage, next, plan, policy } = state;
+  return closeEpoch(context, state, { stage, epoch: planOf(state)[next - 1]!.epoch, next, plan }, { policy, samples });
 }
 
-/** Waits for the verdict of the latest evaluation. The best checkpoint is the one with the highest score, the earliest of equals. */
+/** Evaluates on the validation split and commits a checkpoint. The verdict becomes `context.evaluation`. */
+export async function closeEpoch(
+  context: RunContext,
+  before: RunState,
+  position: { epoch: number } & Pick<RunState, 'stage' | 'next' | 'plan'>,
+  evaluated: Pick<Evaluation, 'policy' | 'samples'>,
+): Promise<RunState> {
+  const state = await settleEvaluation(context, before); // one evaluation at a time
+  const { step, policy, replayBuffer, best } = state;
+  const { chains, verdict } = await evaluate(context, state, {
+    target: { split: 'validation', checkpoint: { ...position, step, state: policy, replayBuffer } },
+    greedy: false,
+    ...evaluated,
+  });
+  const name = checkpointName(position.stage, position.epoch);
+  const result = verdict.then(({ rates, score }) => {
+    const latest = { best: score > best.score ? { name, score, policy } : best, validation: rates };
+    context.hooks.onProgress?.({ best: { name: latest.best.name, score: latest.best.score }, validation: rates });
+    return latest;
+  });
+  const evaluation = { result, failed: false };
+  result.catch(() => (evaluation.failed = true)); // thrown before the next step, where the evaluation is settled
+  context.evaluation = evaluation;
+  return { ...state, baseChains: { ...state.baseChains, validation: chains }, checkpointStep: step };
+}
+
+/** Waits for the verdict of the latest evaluation. Of checkpoints with equal scores, the earliest is the best. */
 export async function settleEvaluation(context: RunContext, state: RunState): Promise<RunState> {
   if (context.evaluation === undefined) return state;
   const result = await context.evaluation.result;

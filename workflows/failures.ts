@@ -1,11 +1,5 @@
 // Failures of activities: what a person reads about them, and what a person can decide.
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  isCancellation,
-  TemporalFailure,
-  TimeoutFailure,
-} from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, isCancellation, TemporalFailure } from '@temporalio/workflow';
 import type { RunFailure } from '../core/schema/run.js';
 
 /** A person decided to skip the current step: nothing that it computed is kept. */
@@ -13,11 +7,6 @@ export class StepSkipped extends Error {
   constructor(readonly reason: string) {
     super(`step skipped: ${reason}`);
   }
-}
-
-/** Options of one call of an activity. Activities that are called without Temporal ignore them. */
-export interface CallOptions {
-  isSkippable?: boolean; // the call belongs to a step, which can be skipped
 }
 
 /** The failure at the root of an activity failure. */
@@ -42,9 +31,3 @@ export function unwrapFailure(error: unknown): unknown {
   const { message, type } = root;
   return ApplicationFailure.create({ message, type: type ?? undefined, nonRetryable: true, cause: error as Error });
 }
-
-/** True if no worker took the activity from its task queue in time. */
-export const isScheduleToStartTimeout = (error: unknown): boolean =>
-  error instanceof ActivityFailure &&
-  error.cause instanceof TimeoutFailure &&
-  error.cause.timeoutType === 'SCHEDULE_TO_START';

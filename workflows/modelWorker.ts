@@ -1,15 +1,16 @@
 // Model work of a run goes to one worker for as long as that worker is alive: it has the weights in memory, and the keys
 // and values of the chains that it wrote. If it does not take work in time, the run claims another worker, which computes
 // what is missing again, bit for bit. This is Temporal's pattern of a worker-specific task queue.
+
 import {
   ActivityFailure,
   type ActivityOptions,
   isCancellation,
   proxyActivities,
+  type TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import { DEPLOYMENT, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
-import { isScheduleToStartTimeout } from './failures.js';
 
 type Destination = Pick<ActivityOptions, 'taskQueue' | 'scheduleToStartTimeout'>;
 
@@ -37,7 +38,7 @@ export class ModelWorker {
       try {
         return await execute({ taskQueue: queue, scheduleToStartTimeout });
       } catch (error) {
-        if (!isScheduleToStartTimeout(error)) throw error;
+        if (!wasNotTaken(error)) throw error;
         this.claim = await claimWorker();
         if (this.claim?.queue === queue) scheduleToStartTimeout = BUSY_START_TIMEOUT;
       }
@@ -46,15 +47,16 @@ export class ModelWorker {
   }
 }
 
+/** True if no worker took the activity from its task queue in time. */
+const wasNotTaken = (error: unknown): boolean =>
+  error instanceof ActivityFailure && (error.cause as Partial<TimeoutFailure>)?.timeoutType === 'SCHEDULE_TO_START';
+
 /** Undefined if no worker answers. */
-async function claimWorker(): Promise<ModelWorkerClaim | undefined> {
-  try {
-    return await claimModelWorker();
-  } catch (error) {
+const claimWorker = (): Promise<ModelWorkerClaim | undefined> =>
+  claimModelWorker().catch((error: unknown) => {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return undefined;
-  }
-}
+  });
 
 /** Private queues are not versioned, so the run checks itself that the worker has the current build. */
 function isFromOtherBuild({ buildId }: ModelWorkerClaim): boolean {

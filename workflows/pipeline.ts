@@ -1,24 +1,18 @@
 // The method: N discriminator steps, N generator steps and K alternating steps, stage after stage. This is pure
 // orchestration over activities. The workflow runs it; tests and benchmarks run it without Temporal.
+import type { Activities } from '../activities/index.js';
+import { nextStep, remainingStages } from '../core/schedule.js';
 import type { RunResult } from '../core/schema/run.js';
 import { settleEvaluation } from './evaluation.js';
 import { finishRun } from './finishRun.js';
 import { prepareRun } from './prepareRun.js';
 import { applyRequests } from './requests.js';
-import {
-  enterStage,
-  nextStep,
-  type RunContext,
-  type RunHooks,
-  type RunState,
-  remainingStages,
-  type TrainingActivities,
-} from './runState.js';
+import type { RunContext, RunHooks, RunState } from './runState.js';
 import { trainStep } from './trainStep.js';
 
 /** @param from the state of a run that continues; absent: the run starts */
 export async function runPipeline(
-  activities: TrainingActivities,
+  activities: Activities,
   runId: string,
   input: unknown,
   hooks: RunHooks = {},
@@ -27,9 +21,9 @@ export async function runPipeline(
   const context: RunContext = { activities, hooks };
   let state = from ?? (await prepareRun(context, runId, input));
   for (const stage of remainingStages(state)) {
-    state = enterStage(state, stage);
+    if (stage !== state.stage) state = { ...state, stage, next: 0, plan: undefined };
     for (;;) {
-      await continueAsNewIfDue(context, state);
+      if (hooks.isContinueAsNewDue?.(state)) await hooks.continueAsNew?.(await settleEvaluation(context, state));
       state = await applyRequests(context, state); // pause, change, stop, budget
       const step = nextStep(state); // one of N discriminator, N generator and K alternating steps
       if (step !== undefined) state = await trainStep(context, state, step);
@@ -38,11 +32,6 @@ export async function runPipeline(
     }
     if (state.stopped !== undefined) break;
   }
-  hooks.onTrained?.();
+  hooks.requests?.close?.();
   return finishRun(context, state);
-}
-
-async function continueAsNewIfDue(context: RunContext, state: RunState): Promise<void> {
-  const { hooks } = context;
-  if (hooks.isContinueAsNewDue?.(state)) await hooks.continueAsNew?.(await settleEvaluation(context, state));
 }

@@ -42,7 +42,7 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
   });
   const { rates } = await verdict;
   state = { ...state, before: rates as EvaluationRates, baseChains: { test: chains } };
-  state = await closeEpoch(context, state, { stage: 0, epoch: 0, next: 0, isBase: origin === undefined });
+  state = await closeEpoch(context, state, { stage: 0, epoch: 0, next: 0 }, { policy: origin && state.policy });
   state = await settleEvaluation(context, state);
   hooks.onProgress?.({ state: 'training' });
   return state;

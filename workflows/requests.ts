@@ -1,61 +1,64 @@
-// Applies what people requested since the last step, and ends a run that is out of budget. Each applied request is
-// recorded with its position, so that a run that is started again applies it at the same position.
+// Applies what people requested since the last step, and ends a run that is out of budget. Each request is recorded with
+// its position. A run that is started again applies its recorded requests at the same positions.
 import { addUsage, exhaustedBudget, NO_USAGE } from '../core/budget.js';
-import { isRecordedAt, type Request } from '../core/control.js';
-import { endsEpoch, replan } from '../core/schedule.js';
+import { isRecordedAt } from '../core/control.js';
+import { endsEpoch, nextStep, planOf, replan } from '../core/schedule.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import { advance, closeCurrentEpoch, settleEvaluation } from './evaluation.js';
-import { nextStep, planOf, type RunContext, type RunState } from './runState.js';
+import type { RunContext, RunState } from './runState.js';
+
+type Action = Pick<ControlMetrics, 'action' | 'fields' | 'reason' | 'spent'>;
 
 export async function applyRequests(context: RunContext, before: RunState): Promise<RunState> {
-  const { requests: queue, onProgress } = context.hooks;
-  if (context.evaluation?.failed) await settleEvaluation(context, before); // throws
-  let state = await replayRecords(context, before);
+  const { requests, onProgress, waitForRequest } = context.hooks;
+  let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // throws its failure
   let isResting = false;
   while (state.stopped === undefined) {
-    const request = queue?.take();
-    if (request !== undefined) {
-      state = await applyRequest(context, state, request);
-    } else if (queue?.isPaused?.() && queue.waitForRequest) {
+    const [record, ...later] = state.recordedRequests;
+    const isDue = record !== undefined && isRecordedAt(record, state);
+    const request = isDue ? undefined : requests?.take();
+    if (isDue) {
+      state = await applyAction(context, { ...state, recordedRequests: later }, record);
+    } else if (request !== undefined) {
+      const { kind, at, ...fields } = request;
+      state = await recordAndApply(context, state, { action: kind, ...fields }, at);
+    } else if (requests?.isPaused && waitForRequest) {
       state = await settleEvaluation(context, state); // a paused run has all its checkpoints
       if (!isResting) onProgress?.({ state: 'paused' });
       isResting = true;
-      await queue.waitForRequest();
+      await waitForRequest();
     } else break;
   }
   if (isResting) onProgress?.({ state: 'training' });
   return stopIfOverBudget(context, state);
 }
 
-/** Applies what an earlier execution of this run recorded at this position. It is not recorded again. */
-async function replayRecords(context: RunContext, before: RunState): Promise<RunState> {
-  let state = before;
-  for (
-    let [record] = state.recordedRequests;
-    record && isRecordedAt(record, state);
-    [record] = state.recordedRequests
-  ) {
-    state = { ...state, recordedRequests: state.recordedRequests.slice(1) };
-    if (record.action === 'change') state = await changeConfig(context, state, record.fields ?? {});
-    if (record.action === 'skip') {
-      state = await advance(context, { ...state, used: addUsage(state.used, record.spent ?? NO_USAGE) });
-    }
-    if (record.action === 'stop' || record.action === 'budget') {
-      return stop(context, state, record.reason ?? record.action);
-    }
-  }
-  return state;
+export async function recordAndApply(
+  context: RunContext,
+  state: RunState,
+  action: Action,
+  at = context.hooks.now?.() ?? new Date().toISOString(),
+): Promise<RunState> {
+  const { run, step, next, records } = state;
+  const stage = state.stage as ControlMetrics['stage'];
+  const metrics: ControlMetrics = { kind: 'control', step, index: records, stage, next, ...action, at };
+  await context.activities.recordMetrics({ run, metrics });
+  return applyAction(context, { ...state, records: records + 1 }, action);
 }
 
-async function applyRequest(context: RunContext, state: RunState, request: Request): Promise<RunState> {
-  const { kind, at } = request;
-  if (kind === 'change') {
-    const changed = await changeConfig(context, state, request.fields);
-    return recordRequest(context, changed, { action: kind, fields: request.fields, at });
+async function applyAction(context: RunContext, state: RunState, action: Action): Promise<RunState> {
+  const { reason, fields = {}, spent = NO_USAGE } = action;
+  switch (action.action) {
+    case 'change':
+      return changeConfig(context, state, fields);
+    case 'skip':
+      return advance(context, { ...state, used: addUsage(state.used, spent) });
+    case 'stop':
+    case 'budget':
+      return stop(context, state, reason ?? 'stop requested');
+    default:
+      return state; // the queue knows whether the run is paused
   }
-  if (kind !== 'stop') return recordRequest(context, state, { action: kind, at });
-  const reason = 'stop requested';
-  return stop(context, await recordRequest(context, state, { action: kind, reason, at }), reason);
 }
 
 /** The plan of the steps done stays as it was. If the change ends the current epoch, its checkpoint is written. */
@@ -75,8 +78,7 @@ async function stopIfOverBudget(context: RunContext, state: RunState): Promise<R
   const step = nextStep(state);
   if (step === undefined) return state;
   const reason = exhaustedBudget(state.config.budget, state.used, state.latestUsage[step.role] ?? NO_USAGE);
-  if (reason === undefined) return state;
-  return stop(context, await recordRequest(context, state, { action: 'budget', reason }), reason);
+  return reason === undefined ? state : recordAndApply(context, state, { action: 'budget', reason });
 }
 
 /** Ends the run. An epoch that has begun gets its checkpoint, so that no step is lost. */
@@ -84,15 +86,4 @@ async function stop(context: RunContext, state: RunState, reason: string): Promi
   const isMidEpoch = state.next > 0 && !endsEpoch(planOf(state), state.next - 1);
   const closed = isMidEpoch ? await closeCurrentEpoch(context, state) : state;
   return { ...closed, stopped: reason };
-}
-
-type RequestRecord = Pick<ControlMetrics, 'action' | 'fields' | 'reason' | 'spent'> & { at?: string };
-
-/** Writes a control record at the current position. */
-export async function recordRequest(context: RunContext, state: RunState, record: RequestRecord): Promise<RunState> {
-  const { run, step, stage, next, records } = state;
-  const at = record.at ?? context.hooks.now?.() ?? new Date().toISOString();
-  const position = { step, index: records, stage: stage as ControlMetrics['stage'], next };
-  await context.activities.recordMetrics({ run, metrics: { kind: 'control', ...position, ...record, at } });
-  return { ...state, records: records + 1 };
 }

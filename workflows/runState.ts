@@ -1,26 +1,18 @@
 // What a run carries from step to step, and what the code that trains it is given.
-
-import type { GenerateEvaluationOutput } from '../activities/compositeActivities.js';
 import type { Activities } from '../activities/index.js';
-import type { PolicyState, RunRef, Timed } from '../activities/types.js';
+import type { PolicyState, RunRef } from '../activities/types.js';
 import type { Usage } from '../core/budget.js';
-import type { Request } from '../core/control.js';
-import { type PlannedStep, planStage } from '../core/schedule.js';
-import type { Role, Stage } from '../core/schema/chain.js';
+import type { RequestQueue } from '../core/control.js';
+import type { SchedulePosition } from '../core/schedule.js';
+import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
 
-/** The activities that workflows call. Tests and benchmarks call the same functions without Temporal. */
-export type TrainingActivities = Activities;
-
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
-export interface RunState {
+export interface RunState extends SchedulePosition {
   run: RunRef;
   config: RunConfig;
-  stage: Stage | 0; // 0 before the first stage
-  next: number; // index of the next step in the plan of the stage
-  plan?: PlannedStep[] | undefined; // set if a live change made it differ from the plan that the configuration gives
   policy: PolicyState;
   replayBuffer: string; // digest: test pool and bug archive
   step: number; // policy updates done in the whole run
@@ -41,22 +33,14 @@ export interface RunState {
 /** The fields of a run's progress that change. */
 export type ProgressUpdate = Partial<Omit<RunProgress, 'runId'>>;
 
-/** Requests that people make while the run is running. */
-export interface RequestQueue {
-  take(): Request | undefined;
-  /** True if the latest of `pause` and `resume` was `pause`. */
-  isPaused?(): boolean;
-  waitForRequest?(): Promise<void>;
-}
-
 /** What the host of a run provides: a Temporal workflow, or a program that calls the activities directly. */
 export interface RunHooks {
   onProgress?(update: ProgressUpdate): void;
   /** Called after the run was prepared and after each live change. */
   onConfig?(state: RunState): void;
-  /** Called when no step is left and no request can take effect any more. */
-  onTrained?(): void;
-  requests?: RequestQueue;
+  requests?: Pick<RequestQueue, 'take'> & Partial<Pick<RequestQueue, 'isPaused' | 'close'>>;
+  /** Absent: the run does not pause. */
+  waitForRequest?(): Promise<void>;
   /** True if the run must continue as a new execution before its next step. */
   isContinueAsNewDue?(state: RunState): boolean;
   continueAsNew?(state: RunState): Promise<never>;
@@ -65,36 +49,8 @@ export interface RunHooks {
 }
 
 export interface RunContext {
-  activities: TrainingActivities;
+  activities: Activities;
   hooks: RunHooks;
   /** The latest evaluation if its verdict is still being computed. It overlaps the next steps. */
-  evaluation?: PendingEvaluation | undefined;
-}
-
-export interface PendingEvaluation {
-  result: Promise<Pick<RunState, 'best' | 'validation'>>;
-  failed: boolean;
-}
-
-/** What the models wrote for an evaluation. */
-export type EvaluationSamples = Timed<GenerateEvaluationOutput>;
-
-export const planOf = ({ plan, config }: RunState): PlannedStep[] => plan ?? planStage(config);
-
-/** The next step of the current stage; undefined if none is left. */
-export const nextStep = (state: RunState): PlannedStep | undefined =>
-  state.stopped === undefined ? planOf(state)[state.next] : undefined;
-
-/** The current stage, if it has begun, and all later stages. */
-export const remainingStages = ({ config, stage }: RunState): Stage[] =>
-  config.schedule.stages.filter((each) => each >= stage);
-
-export const enterStage = (state: RunState, stage: Stage): RunState =>
-  stage === state.stage ? state : { ...state, stage, next: 0, plan: undefined };
-
-/** Policy updates of the whole run, done and planned. */
-export function totalSteps(state: RunState): number {
-  const later = state.config.schedule.stages.filter((stage) => stage > state.stage);
-  const current = state.stage === 0 ? 0 : planOf(state).length - state.next;
-  return state.step + current + later.length * planStage(state.config).length;
+  evaluation?: { result: Promise<Pick<RunState, 'best' | 'validation'>>; failed: boolean } | undefined;
 }

@@ -1,19 +1,9 @@
 // Solves problems with the base model or a checkpoint: the stage chain, optionally tests for each stage, and verdicts.
-import type { SolveProblemsInput } from '../activities/types.js';
+import type { Activities } from '../activities/index.js';
+import type { SolveProblemsInput, SolveProblemsResult } from '../activities/types.js';
 import { STAGES } from '../core/schema/chain.js';
 import { createActivityProxies } from './activities.js';
 import { unwrapFailure } from './failures.js';
-import type { TrainingActivities } from './runState.js';
-
-export interface SolveProblemsResult {
-  solved: number; // problems with a sample that passes all its tests
-  problems: number;
-  solutions: string; // digest of Solution[]: programs and how many tests they pass
-  chains: string; // digest of Chain[]
-  verdicts: string; // digest of SuiteVerdicts[]
-  views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
-  tests?: string; // digest of TestBatch
-}
 
 export async function solveProblems(input: SolveProblemsInput = {}): Promise<SolveProblemsResult> {
   try {
@@ -23,7 +13,7 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
   }
 }
 
-export async function solve(activities: TrainingActivities, input: SolveProblemsInput): Promise<SolveProblemsResult> {
+export async function solve(activities: Activities, input: SolveProblemsInput): Promise<SolveProblemsResult> {
   const { run, stages = [...STAGES], generator, discriminator } = await activities.prepareSolving(input);
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
   const { chains } = await activities.generateChains({ run, batch, stages, adapter: generator.adapter });

@@ -1,38 +1,31 @@
 // One line for each activity of a run in the timeline of the Web UI.
-import type { JudgeEvaluationInput } from '../activities/compositeActivities.js';
-import type { ChainBatch, Position, TestTargets } from '../activities/types.js';
-import { checkpointName } from '../core/schema/checkpoint.js';
-import type { RunMetrics } from '../core/schema/metrics.js';
+import type { Position } from '../activities/types.js';
 
 /** The fields of activity inputs that say what the activity is for. */
 interface SummaryFields {
   position?: Position;
-  batch?: ChainBatch;
-  targets?: TestTargets;
+  batch?: { kind: string; role?: string; position?: Position };
+  targets?: { kind: string; position?: Position };
+  target?: { split: string; checkpoint: string | { stage: number; epoch: number } };
+  metrics?: { kind: string; step: number };
   role?: string;
   split?: string;
-  target?: JudgeEvaluationInput['target'];
   suite?: string;
-  per?: string;
-  metrics?: RunMetrics;
-  evaluation?: object;
 }
 
 export function summaryOf(name: string, input: object): string {
-  const { batch, targets, role, split, target, suite, per, metrics, evaluation, ...fields } = input as SummaryFields;
-  const ofBatch = batch?.kind === 'train' ? batch : undefined;
-  const ofTargets = targets?.kind === 'evaluation' ? undefined : targets?.position;
-  const position = fields.position ?? ofBatch?.position ?? ofTargets;
+  const { batch, targets, target, metrics, role, split, suite, ...fields } = input as SummaryFields;
+  const position = fields.position ?? batch?.position ?? targets?.position;
+  const checkpoint = target?.checkpoint;
   const parts = [
     position && `stage ${position.stage} · step ${position.step} · ${position.phase}`,
-    role ?? ofBatch?.role,
+    role ?? batch?.role,
     name === 'generateChains' && 'chains',
-    split && `chains and tests of the ${split} split`,
-    target?.split === 'test' && `${target.checkpoint} on the test split`,
-    target?.split === 'validation' && checkpointName(target.checkpoint.stage, target.checkpoint.epoch),
-    evaluation && 'and chains and tests of the validation split',
     targets && `tests (${targets.kind})`,
-    suite && `${suite} suite by ${per}`,
+    suite && `${suite} suite`,
+    (split ?? target?.split) && `${split ?? target?.split} split`,
+    checkpoint &&
+      (typeof checkpoint === 'string' ? checkpoint : `stage ${checkpoint.stage}, epoch ${checkpoint.epoch}`),
     metrics && `${metrics.kind} at step ${metrics.step}`,
   ];
   return parts.filter(Boolean).join(' · ') || name;

@@ -1,21 +1,23 @@
 // A training run. The workflow id is the run id. Without input it trains the embedded model with the tiny preset. Each
 // stage is one execution: the run continues as new between stages, and earlier if the server suggests it.
 import { ContinueAsNew, continueAsNew, isCancellation, workflowInfo } from '@temporalio/workflow';
+import type { RequestQueue } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
+import { stepsLeft } from '../core/schedule.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { createActivityProxies } from './activities.js';
 import { describeFailure, unwrapFailure } from './failures.js';
 import { ModelWorker } from './modelWorker.js';
 import { runPipeline } from './pipeline.js';
 import { RunMonitor } from './progress.js';
-import { type ControlSnapshot, RunControl } from './runControl.js';
-import { type RunHooks, type RunState, totalSteps } from './runState.js';
+import { RunControl } from './runControl.js';
+import type { RunHooks, RunState } from './runState.js';
 
 /** What a run takes along when it continues as new. */
 export interface RunSnapshot {
   state: RunState;
   progress: RunProgress;
-  control: ControlSnapshot;
+  requests: RequestQueue['snapshot'];
   claim?: ModelWorkerClaim | undefined;
 }
 
@@ -23,7 +25,7 @@ export interface RunSnapshot {
 export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot): Promise<RunResult> {
   const runId = workflowInfo().workflowId;
   const monitor = new RunMonitor(snapshot?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 });
-  const control = new RunControl(monitor, snapshot?.control);
+  const control = new RunControl(monitor, snapshot?.requests);
   const modelWorker = new ModelWorker(snapshot?.claim);
   const activities = createActivityProxies({
     modelWorker,
@@ -31,23 +33,24 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
     decide: (failure) => control.decide(failure),
   });
   const onConfig = (state: RunState): void => {
-    control.onConfig(state);
+    control.failureSettings = state.config.failure;
+    control.queue.configure(state.config, state.recordedRequests);
     if (state.searchAttributes) monitor.model = state.config.model;
-    monitor.update({ totalSteps: totalSteps(state) });
+    monitor.update({ totalSteps: state.step + stepsLeft(state) });
   };
   let stage = snapshot?.state.stage;
   const hooks: RunHooks = {
-    requests: control,
+    requests: control.queue,
+    waitForRequest: control.waitForRequest,
     onProgress: (update) => monitor.update(update),
     onConfig,
-    onTrained: () => control.close(),
     isContinueAsNewDue: (state) => {
       stage ||= state.stage;
       return state.stage !== stage || workflowInfo().continueAsNewSuggested;
     },
     continueAsNew: (state) => {
       const { progress } = monitor;
-      const next: RunSnapshot = { state, progress, control: control.snapshot, claim: modelWorker.claim };
+      const next: RunSnapshot = { state, progress, requests: control.queue.snapshot, claim: modelWorker.claim };
       return continueAsNew<typeof trainFullPipeline>(input, next);
     },
   };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 export const comparisonSpecSchema = z.strictObject({
-  mode: z.enum(['lenient', 'strict', 'python']).default('lenient'), // python: what == says there
+  mode: z.enum(['lenient', 'strict']).default('lenient'),
   absolute: z.number().nonnegative().default(1e-9), // tolerance of an expected float; lenient only
   relative: z.number().nonnegative().default(1e-9), // share of the expected float
   /** Order of the answer's outermost list: as it is, any (a multiset), any at every depth, or any and repeats count once. */
@@ -13,5 +13,5 @@ export const comparisonSpecSchema = z.strictObject({
 export type ComparisonSpec = z.output<typeof comparisonSpecSchema>;
 
 /** A mode by its name, or all of it. Stored as written. */
-export const comparisonSchema = z.union([z.enum(['lenient', 'strict', 'python']), comparisonSpecSchema.partial()]);
+export const comparisonSchema = z.union([z.enum(['lenient', 'strict']), comparisonSpecSchema.partial()]);
 export type Comparison = z.infer<typeof comparisonSchema>;

@@ -32,7 +32,7 @@ export const stepMetricsSchema = z.strictObject({
   role: roleSchema,
   ...rewardMetricsSchema.shape,
   update: policyStatsSchema,
-  rows: z.int(), // sequences with a non-zero advantage
+  rows: z.int(), // sequences in the update
   learningRate: z.number(),
   sampledTokens: z.int(),
   tokensPerSecond: z.number(), // of generation

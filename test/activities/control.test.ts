@@ -10,7 +10,7 @@ import { readMetrics } from '../../store/runs.js';
 import { StepSkipped } from '../../workflows/failures.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import type { ProgressUpdate, RequestQueue, RunHooks } from '../../workflows/runState.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
 const AT = '2026-01-01T00:00:00.000Z';

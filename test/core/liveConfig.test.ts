@@ -97,3 +97,17 @@ describe('fieldsText', () => {
 
 /** An object with so many levels. */
 const nested = (levels: number): object => JSON.parse(`${'{"ppo":'.repeat(levels)}1${'}'.repeat(levels)}`) as object;
+
+describe('a change of advantage.estimator', () => {
+  it('is refused to or from gae, because the adapters of a run have a value head or none', () => {
+    const withHead = resolveConfig({ advantage: { estimator: 'gae' } });
+    assert.throws(() => applyConfigPatch(resolveConfig({}), { advantage: { estimator: 'gae' } }), {
+      code: 'BAD_CONFIG',
+      message: /^advantage\.estimator: cannot change to gae in an existing run: its adapters have no value head; /,
+    });
+    assert.throws(() => applyConfigPatch(withHead, { advantage: { estimator: 'group' } }), {
+      code: 'BAD_CONFIG',
+      message: /^advantage\.estimator: /,
+    });
+  });
+});

@@ -123,7 +123,7 @@ it('keeps', async () => { const box = new Box(); box.put(1); box.idle(); assert.
     for (const [name, test] of [
       ['activity computeRewards', 'test/activities/'],
       ['composite compositeActivities.trainPolicy', 'test/activities/'],
-      ['parser literalTests', 'test/sandbox/'],
+      ['parser testsOfModule', 'test/core/'],
     ] as const) {
       const target = targets.find(({ kind, path }) => `${kind} ${path.join('.')}` === name);
       assert.ok(target && testsFor(target).some((file) => file.startsWith(test)), name);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeVersion } from '../../infra/build-stamp.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from './support.js';
 
@@ -31,7 +32,7 @@ describe('set-up', function () {
 
   const checkout = () => {
     const folder = temporaryFolder({
-      'package.json': '{"type":"module"}',
+      'package.json': '{"type":"module","version":"1.2.3"}',
       'package-lock.json': LOCK,
       'tsconfig.json': TSCONFIG,
       'core/a.ts': 'export const a: number = 1;\n',
@@ -112,6 +113,20 @@ describe('set-up', function () {
     assert.match(broken.text, /core\/a\.ts.*TS2322.*\nsetup: the build failed: see the lines above\n$/s);
     writeInto(folder, 'core/a.ts', 'export const a = 1;\n');
     assert.equal((await setup()).code, 0);
+  });
+
+  it('records the version and the git commit, or a digest of the sources outside a repository', async () => {
+    const { folder, setup } = checkout();
+    await setup();
+    const unknown = codeVersion(folder);
+    assert.match(unknown, /^1\.2\.3\+sources\.[0-9a-f]{12}$/);
+    writeInto(folder, 'core/a.ts', 'export const a = 2;\n');
+    await setup();
+    assert.notEqual(codeVersion(folder), unknown);
+    mkdirSync(join(folder, '.git'));
+    program(folder, 'tools/git', 'echo 1d909da12345-dirty');
+    await setup();
+    assert.equal(codeVersion(folder), '1.2.3+1d909da12345-dirty');
   });
 
   it('asks for a newer Node in one line', async () => {

@@ -1,13 +1,13 @@
 // Single corruptions of a store, drawn from a seed: which file, and whether a bit of it flips, its end is cut off, it
 // grows, or it is deleted. For each one it is asked whether the reader of that file refuses it by name, and whether
-// `checkpoints verify` names it.
+// `store verify` names it.
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RandomStream } from '../../core/random.js';
 import { loadCheckpoint, readPointer } from '../../store/checkpoints.js';
 import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { readRecord } from '../../store/records.js';
-import { readMetrics, readResult, readRun } from '../../store/runs.js';
+import { readInput, readMetrics, readResult, readRun } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
 
 export const HOWS = ['flip', 'truncate', 'extend', 'delete'] as const;
@@ -43,6 +43,7 @@ export const FILE_CLASSES: readonly FileClass[] = [
     silentDeletion: true,
   },
   { name: 'manifest', pattern: /^runs\/[^/]+\/manifest\.json$/, load: (store, parts) => readRun(store, run(parts)) },
+  { name: 'input', pattern: /^runs\/[^/]+\/input\.json$/, load: (store, parts) => readInput(store, run(parts)) },
   { name: 'metrics', pattern: /^runs\/[^/]+\/metrics\//, load: (store, parts) => readMetrics(store, run(parts)) },
   { name: 'result', pattern: /^runs\/[^/]+\/result\.json$/, load: (store, parts) => readResult(store, run(parts)) },
   { name: 'chain', pattern: /^runs\/[^/]+\/chain\.json$/, load: (store, parts) => readResult(store, run(parts)) },

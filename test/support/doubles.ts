@@ -19,7 +19,8 @@ import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/session/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { openMemoryStore } from './memoryStore.js';
 
 const EOS = 0;
 const MEMORY = '/dev/shm'; // where fsync costs nothing
@@ -225,19 +226,28 @@ export interface Doubles {
 }
 
 /** Dependencies over a fresh store in a temporary folder. */
-export async function doubles(over: Partial<ActivityDeps> = {}): Promise<Doubles> {
+export async function doubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
   const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'gauntlet-activities-'));
+  return around(await openFileStore(folder), changes);
+}
+
+/** The same over a store in memory, several times as fast. No file exists in `folder`. */
+export async function memoryDoubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
+  return around(openMemoryStore(), changes);
+}
+
+function around(store: FileStore, changes: Partial<ActivityDeps>): Doubles {
   const engine = new FakeEngine();
   const sandbox = new FakeSandbox();
   const deps: ActivityDeps = {
-    store: await openFileStore(folder),
+    store,
     engine: async () => engine,
     sandbox: async () => sandbox,
     loadProblems: async () => problemSet(),
     codeVersion: 'test',
-    ...over,
+    ...changes,
   };
-  return { deps, engine, sandbox, folder };
+  return { deps, engine, sandbox, folder: store.root };
 }
 
 /** Two stages of one step of each kind: small enough to run in a moment. */

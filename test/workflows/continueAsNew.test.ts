@@ -172,7 +172,7 @@ describe('a run that continues as new', function () {
     await described(({ state }) => state.paused); // its last execution failed
     await listed(({ runs, paused }) => runs.join() === [first, second].join() && paused);
     for (const [command, paused] of [
-      ['unpause', false],
+      ['resume', false],
       ['pause', true],
     ] as const) {
       assert.equal((await inProcess('schedule', command, name, '--store', f.world.folder)).code, 0);

@@ -33,7 +33,7 @@ let engine: Watched | undefined;
 const sandbox = new FakeSandbox();
 await startWorkers({
   connection: { address },
-  namespace: 'default',
+  namespace: process.env.TEMPORAL_NAMESPACE ?? 'default',
   store: folder,
   roles: roles.split(',') as WorkerRole[],
   log: createLogger('fatal'),

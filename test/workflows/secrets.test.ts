@@ -27,7 +27,7 @@ describe('secrets given in the environment', function () {
   before(async function () {
     needTemporal(this);
     if (!existsSync(join(tinyModelPath(), 'model.safetensors'))) this.skip(); // the embedded model has not been made
-    host = await startServer();
+    host = await startServer({ own: true });
   });
   after(async () => {
     await host?.close();
@@ -52,7 +52,7 @@ describe('secrets given in the environment', function () {
       told.push(out, err);
       return code;
     };
-    const train = ['train', '--id', 'sealed', '--config', join(place, 'config.json'), '--watch', '--json'];
+    const train = ['train', 'sealed', '--config', join(place, 'config.json'), '--watch', '--json'];
     assert.equal(await command(...train), 0, told.join('\n'));
     assert.equal(await command('pause', 'sealed'), 1);
     assert.throws(() => dataConverter({ GAUNTLET_CODEC_KEYS: CODEC_KEY }), {

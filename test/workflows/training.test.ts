@@ -10,7 +10,7 @@ import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } 
 import { workflowBundle } from '../../workers/bundle.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import type { SolveProblemsResult } from '../../workflows/solveProblems.js';
+import type { SolveProblemsResult } from '../../activities/types.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { record, recorded } from './golden.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';

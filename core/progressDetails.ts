@@ -1,0 +1,19 @@
+// The progress of a run as Markdown, shown in the Web UI of Temporal.
+import type { RunProgress } from './schema/run.js';
+
+export function progressDetails(progress: RunProgress): string {
+  const { runId, state, step, stage, phase, epoch, reward, validation, best, failure } = progress;
+  const resume = `\`gauntlet resume ${runId}\``;
+  const skip = failure?.inStep ? ', skip the step with `--skip`,' : '';
+  const lines = [
+    `**${state}** · step ${step} of ${progress.totalSteps}`,
+    failure && `\`${failure.activity}\` failed: ${failure.code}: ${failure.message}`,
+    state === 'waiting' && `Continue with ${resume}${skip} or end the run with \`--abort\`.`,
+    (state === 'paused' || state === 'failed') && `Continue with ${resume}.`,
+    stage !== undefined && `stage ${stage} · ${phase} · epoch ${epoch}`,
+    reward !== undefined && `reward ${reward.toFixed(3)}`,
+    validation?.passRate !== undefined && `validation pass rate ${(100 * validation.passRate).toFixed(1)} %`,
+    best && `best \`${best.name}\` (${best.score.toFixed(3)})`,
+  ];
+  return lines.filter(Boolean).join('\n\n');
+}
