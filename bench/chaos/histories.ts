@@ -26,7 +26,8 @@ export async function executionsOf(client: Client, workflowId: string): Promise<
       if (!ended) continue;
       const id = String(ended.scheduledEventId);
       const [from, last] = [scheduled.get(id), started.get(id)];
-      if (!from || !last) throw new Error(`${workflowId}: activity ${id} completed, but the history has no start of it`);
+      if (!from || !last)
+        throw new Error(`${workflowId}: activity ${id} completed, but the history has no start of it`);
       executions.push({ name: from.name, attempt: last.attempt, scheduled: from.at, started: last.at, completed: at });
     }
   }

@@ -42,7 +42,12 @@ function clientOf(executions: Record<string, Described>, service: object = {}): 
 }
 
 describe('the execution of a run', () => {
-  const client = clientOf({ r: { status: 'RUNNING' }, p: { status: 'PAUSED' }, c: { status: 'COMPLETED' }, lost: { status: 'lost' } });
+  const client = clientOf({
+    r: { status: 'RUNNING' },
+    p: { status: 'PAUSED' },
+    c: { status: 'COMPLETED' },
+    lost: { status: 'lost' },
+  });
 
   it('has a status; an unknown run has none; the error of a lost server is thrown', async () => {
     assert.equal((await describeExecution(client, 'r'))?.workflowId, 'r');

@@ -22,7 +22,12 @@ describe('applyConfigPatch', () => {
   });
 
   it('refuses fields that cannot change during a run, and lists those that can', () => {
-    for (const fields of [{ seed: 2 }, { lora: { rank: 4 } }, { schedule: { stages: [5] } }, { sampling: { topP: 1 } }]) {
+    for (const fields of [
+      { seed: 2 },
+      { lora: { rank: 4 } },
+      { schedule: { stages: [5] } },
+      { sampling: { topP: 1 } },
+    ]) {
       assert.throws(() => applyConfigPatch(config, fields), {
         code: 'BAD_CONFIG',
         message: /^[\w.]+: cannot change during a run/,
@@ -91,7 +96,10 @@ describe('withRecordedChanges', () => {
 
 describe('fieldsText', () => {
   it('writes changed fields as people enter them', () => {
-    assert.equal(fieldsText({ ppo: { learningRate: 0.1, clip: 1 }, credit: 'suffix' }), 'ppo.learningRate=0.1 ppo.clip=1 credit="suffix"');
+    assert.equal(
+      fieldsText({ ppo: { learningRate: 0.1, clip: 1 }, credit: 'suffix' }),
+      'ppo.learningRate=0.1 ppo.clip=1 credit="suffix"',
+    );
   });
 });
 
@@ -105,6 +113,7 @@ describe('a change of advantage.estimator', () => {
       code: 'BAD_CONFIG',
       message: /^advantage\.estimator: cannot change to gae in an existing run: its adapters have no value head; /,
     });
+    assert.equal(applyConfigPatch(config, { advantage: { estimator: 'batch' } }).advantage.estimator, 'batch');
     assert.throws(() => applyConfigPatch(withHead, { advantage: { estimator: 'group' } }), {
       code: 'BAD_CONFIG',
       message: /^advantage\.estimator: /,

@@ -28,10 +28,7 @@ describe('a run that continues as new', function () {
     const handle = await f.start(config);
     const result = (await handle.result()) as RunResult;
     const expected = await f.undisturbed(config);
-    assert.deepEqual(
-      { ...result, trainingSeconds: 0 },
-      { ...expected.result, trainingSeconds: 0, runId: f.id },
-    );
+    assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, trainingSeconds: 0, runId: f.id });
     assert.deepEqual(await bytesOf(f.world.deps.store, f.id), expected.bytes);
     const histories = await historiesOf(f.host.client, f.id);
     assert.equal(histories.length, 7, 'one execution prepares the run, and each step has one');

@@ -47,7 +47,8 @@ describe('a run with an activity that fails for good', function () {
     await f.until('waiting');
     await decide('retry');
     // A decision is for one failure: the next one is refused until the activity has failed again.
-    const retried = () => decide('retry').catch((error: unknown) => assert.ok(error instanceof WorkflowUpdateFailedError));
+    const retried = () =>
+      decide('retry').catch((error: unknown) => assert.ok(error instanceof WorkflowUpdateFailedError));
     while ((await retried()) === undefined);
     await handle.result();
   });
@@ -102,10 +103,7 @@ describe('a run with an activity that fails for good', function () {
     await handle.result();
     assert.equal((await f.steps()).length, 3);
     const [skip] = await f.controls();
-    assert.deepEqual(
-      [skip!.action, skip!.reason, skip!.step],
-      ['skip', 'trainPolicy: the adapter is damaged', 1],
-    );
+    assert.deepEqual([skip!.action, skip!.reason, skip!.step], ['skip', 'trainPolicy: the adapter is damaged', 1]);
   });
 
   it('records no metrics of a skipped step that failed after its update', async () => {
@@ -180,7 +178,10 @@ describe('a run with an activity that fails for good', function () {
   });
 
   it('applies a change of the failure settings from the next step to the end of the run', async () => {
-    const repairs = { 'metrics/2.json': f.failWrite('metrics/2.json'), 'metrics/4-test.json': f.failWrite('metrics/4-test.json') };
+    const repairs = {
+      'metrics/2.json': f.failWrite('metrics/2.json'),
+      'metrics/4-test.json': f.failWrite('metrics/4-test.json'),
+    };
     const hold = f.holdUpdate(1);
     const handle = await f.start(FAILS);
     await hold.reached;

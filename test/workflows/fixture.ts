@@ -109,8 +109,7 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
     return records.filter((record): record is StepMetrics => record.kind === 'step');
   }
   const controls = (runId = id()): Promise<ControlMetrics[]> => readControls(world.deps.store, runId);
-  const actions = async (): Promise<[string, number][]> =>
-    (await controls()).map(({ action, step }) => [action, step]);
+  const actions = async (): Promise<[string, number][]> => (await controls()).map(({ action, step }) => [action, step]);
 
   /** The checkpoints of the run once it has completed. */
   async function completed(runId = id()): Promise<Bytes> {

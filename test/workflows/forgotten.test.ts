@@ -17,7 +17,11 @@ describe('a run that is only in the store', function () {
   const f = runFixture('forgotten');
 
   const resume = (decision?: Decision) =>
-    resumeRun({ client: f.host.client, ...(f.workers && { workers: f.workers }), store: f.world.deps.store }, f.id, decision);
+    resumeRun(
+      { client: f.host.client, ...(f.workers && { workers: f.workers }), store: f.world.deps.store },
+      f.id,
+      decision,
+    );
   const command = (...argv: string[]) => inProcess(...argv, '--store', f.world.folder);
   /** A run on another server, of which only the store is left. */
   const elsewhere = (input: object = RUN) => runPipeline(createActivities(f.world.deps), f.id, input);
@@ -30,7 +34,10 @@ describe('a run that is only in the store', function () {
     assert.match(status.out, new RegExp(`^${f.id}: only in the store \\(2 steps done\\)\n.*npx gauntlet resume`));
     assert.match((await command('status')).out, new RegExp(`${f.id}.*only in the store`));
     assert.match((await command('pause', f.id)).err, /only in the store: npx gauntlet resume forgotten-\d+/);
-    await assert.rejects(resume('abort'), { code: 'BAD_INPUT', message: /needs no decision: the server does not know it/ });
+    await assert.rejects(resume('abort'), {
+      code: 'BAD_INPUT',
+      message: /needs no decision: the server does not know it/,
+    });
     const { joined, said } = await resume();
     assert.equal(joined.how, 'started');
     assert.match(said, /^is not on this server: started again from the store.*\(2 steps done\)$/);
@@ -121,7 +128,10 @@ describe('a run with an activity that is paused on the server', function () {
       ...{ namespace: server.namespace, id: activity.id, execution: { workflowId: f.id } },
     });
     isBroken = false;
-    assert.match(await status(), /\ntrainPolicy is paused on the server; continue with: npx gauntlet resume held-\d+$/m);
+    assert.match(
+      await status(),
+      /\ntrainPolicy is paused on the server; continue with: npx gauntlet resume held-\d+$/m,
+    );
     const { said } = await resumeRun({ client, workers: f.workers!, store: f.world.deps.store }, f.id);
     assert.equal(said, 'continues: trainPolicy was paused on the server');
     assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);

@@ -12,7 +12,10 @@ describe('the reset point of a closed run', () => {
   });
   const failed = (scheduledEventId?: number) => ({
     workflowExecutionFailedEventAttributes: {
-      failure: { message: 'no', cause: scheduledEventId === undefined ? null : { activityFailureInfo: { scheduledEventId } } },
+      failure: {
+        message: 'no',
+        cause: scheduledEventId === undefined ? null : { activityFailureInfo: { scheduledEventId } },
+      },
     },
   });
   const pointOf = (...events: object[]) =>

@@ -18,7 +18,11 @@ describe('gauntlet resume', function () {
   const f = runFixture('resumed');
 
   const resume = (decision?: Decision) =>
-    resumeRun({ client: f.host.client, store: f.world.deps.store, ...(f.workers && { workers: f.workers }) }, f.id, decision);
+    resumeRun(
+      { client: f.host.client, store: f.world.deps.store, ...(f.workers && { workers: f.workers }) },
+      f.id,
+      decision,
+    );
   const refused = (decision: Decision | undefined, code: string, message: RegExp) =>
     assert.rejects(resume(decision), { code, message });
   const statusOf = async (): Promise<string> => (await f.run().describe()).status.name;
@@ -66,7 +70,10 @@ describe('gauntlet resume', function () {
         f.next();
         await f.start();
         await f.until('waiting');
-        const { code, out, err } = await gauntlet(['resume', f.id, '--abort', ...watch, '--store', f.world.folder], env);
+        const { code, out, err } = await gauntlet(
+          ['resume', f.id, '--abort', ...watch, '--store', f.world.folder],
+          env,
+        );
         assert.equal(code, 0, err);
         assert.ok(out.includes(`npx gauntlet resume ${f.id} --watch\n`), out);
         assert.match(err, new RegExp(`run '${f.id}' ends$`, 'm'));
@@ -144,7 +151,8 @@ describe('gauntlet resume', function () {
       for (const { joined } of both) assert.match(joined.how, /^(restarted|joined)$/);
       await completesAsUndisturbed();
       const executions = [];
-      for await (const { runId } of f.host.client.workflow.list({ query: `WorkflowId = '${f.id}'` })) executions.push(runId);
+      for await (const { runId } of f.host.client.workflow.list({ query: `WorkflowId = '${f.id}'` }))
+        executions.push(runId);
       assert.ok(executions.length <= 2, `${executions.length} executions`);
     });
 
@@ -257,7 +265,7 @@ describe('gauntlet resume', function () {
     async function olderCode(): Promise<string> {
       const code = await readFile(await workflowBundle(), 'utf8');
       const [found, head, sdk] =
-        /(async function trainFullPipeline\([^)]*\) \{)[^]*?(_temporalio_workflow__WEBPACK\w+)/.exec(code) ?? [];
+        /(async function trainFullPipeline\([^)]*\) \{)[\s\S]*?(_temporalio_workflow__WEBPACK\w+)/.exec(code) ?? [];
       assert.ok(found && head && sdk);
       const path = join(f.world.folder, 'older.js');
       await writeFile(path, code.replace(head, `${head} await (0,${sdk}.sleep)('1ms');`));
@@ -273,7 +281,10 @@ describe('gauntlet resume', function () {
       repair();
       const { joined, said } = await resume();
       assert.equal(joined.how, 'restarted');
-      assert.match(said, /^could not continue \(its history does not match this version: .*\): started again from the store/);
+      assert.match(
+        said,
+        /^could not continue \(its history does not match this version: .*\): started again from the store/,
+      );
       await completesAsUndisturbed();
       const first = f.host.client.workflow.getHandle(f.id, handle.firstExecutionRunId);
       assert.equal((await first.describe()).status.name, 'TERMINATED');
@@ -295,7 +306,10 @@ describe('gauntlet resume', function () {
       assert.match(said, /^was terminated: started again from the store/);
       hold.release();
       const { at } = controls[0]!;
-      assert.deepEqual(await f.completed(), (await f.undisturbed(RUN, { 1: [{ kind: 'change', fields: CHANGE, at }] })).bytes);
+      assert.deepEqual(
+        await f.completed(),
+        (await f.undisturbed(RUN, { 1: [{ kind: 'change', fields: CHANGE, at }] })).bytes,
+      );
       assert.deepEqual(await f.controls(), controls, 'replayed requests are not recorded again');
     });
 
