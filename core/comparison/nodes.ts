@@ -3,7 +3,7 @@
 import type { Value } from '../schema/value.js';
 import { isLoose, isNumber, type NumberView, numberKey, realPart, view } from './views.js';
 
-export interface ForestOptions {
+interface ForestOptions {
   mode: 'lenient' | 'strict'; // strict: types count
   loose: boolean; // there is a tolerance
   unordered: boolean; // lists have no order, at every depth

@@ -41,7 +41,6 @@ export const resultFrameSchema = z.strictObject({
 });
 /** Between jobs: the guest could not be cleaned, and ends. */
 export const retireFrameSchema = z.strictObject({ retire: z.literal(true) });
-export type ResultFrame = z.infer<typeof resultFrameSchema>;
 
 /** Text from the child of an interactive job, and the end of that job. */
 export const outFrameSchema = z.strictObject({ id: z.int(), out: z.string() });
