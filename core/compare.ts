@@ -1,7 +1,7 @@
 // Equality of answers and expected values, decided outside the sandbox; docs/sandbox.md describes it for users.
 // Lenient is Python's ==, widened: a tuple equals a list at any depth, nan equals nan, and if a finite float is
-// expected, at any depth, the answer may differ by a tolerance. Other numbers are compared exactly (1 == 1.0 == True; an
-// int of any size with a float as Python does). Strict: the same types at every depth and equal numbers;
+// expected, at any depth, the answer may differ by a tolerance. Other numbers are compared exactly (1 == 1.0 == True;
+// an int of any size with a float as Python does). Strict: the same types at every depth and equal numbers;
 // nan equals nan, -0.0 equals 0.0. In both, sets and dicts have no order, and set and frozenset are the same type.
 import { Matcher, TooManySteps } from './comparison/matching.js';
 import { Forest, type Node } from './comparison/nodes.js';

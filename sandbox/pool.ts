@@ -186,7 +186,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
 
   #refill(job: Job): void {
     while (!this.#closed && this.#spares.length < (this.options.spares ?? 0))
-      this.#spares.push(this.options.open(job).catch(() => undefined)); // #take opens a guest itself then, and reports the failure
+      this.#spares.push(this.options.open(job).catch(() => undefined)); // then #take reports the failure
   }
 
   async #open(job: Job): Promise<Runner<Job, Run>> {

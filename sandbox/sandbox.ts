@@ -19,11 +19,15 @@ export interface Sandbox {
    * @throws GauntletError SANDBOX_FAULT if the infrastructure failed; there are no verdicts then
    */
   run(jobs: ExecutionJob[], options?: RunOptions): Promise<ExecutionResult[]>;
-  /** Runs test source against programs, each in its own process. @throws as `run`; SANDBOX_UNAVAILABLE for a style that this backend lacks */
+  /**
+   * Runs test source against programs, each in its own process.
+   * @throws as `run`; SANDBOX_UNAVAILABLE for a style that this backend lacks
+   */
   runTests(jobs: TestJob[], options?: RunOptions): Promise<TestRun[]>;
   /**
    * Checks the types of each program without running it.
-   * @throws as `run`; SANDBOX_UNAVAILABLE if there is no checker, also for an empty list, so that callers can test for it
+   * @throws as `run`; SANDBOX_UNAVAILABLE if there is no checker, also for an empty list, so that callers can test for
+   * it
    */
   checkTypes(jobs: TypeJob[], options?: RunOptions): Promise<TypeReport[]>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
-// Equality of nodes under a tolerance. Being close is not transitive, so collections without an order are equal if their
-// elements can be paired off: a bipartite matching by augmenting paths. Both sides are sorted, so each answer first tries
-// the expected values near its own position, and nearly equal collections take about linear time.
+// Equality of nodes under a tolerance. Being close is not transitive, so collections without an order are equal if
+// their elements can be paired off: a bipartite matching by augmenting paths. Both sides are sorted, so each answer
+// first tries the expected values near its own position, and nearly equal collections take about linear time.
 import { compareNodes, type Node } from './nodes.js';
 import { isClose, type Tolerance } from './views.js';
 

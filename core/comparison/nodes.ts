@@ -1,9 +1,9 @@
-// Values as trees whose nodes have an id for their exact value: two nodes of one forest have the same `id` if and only if
-// they are equal without tolerance, whatever the order of sets, dicts and (any-depth) lists. Takes linear time.
+// Values as trees whose nodes have an id for their exact value: two nodes of one forest have the same `id` if and only
+// if they are equal without tolerance, whatever the order of sets, dicts and (any-depth) lists. Takes linear time.
 import type { Value } from '../schema/value.js';
 import { isLoose, isNumber, type NumberView, numberKey, realPart, view } from './views.js';
 
-export interface ForestOptions {
+interface ForestOptions {
   mode: 'lenient' | 'strict'; // strict: types count
   loose: boolean; // there is a tolerance
   unordered: boolean; // lists have no order, at every depth

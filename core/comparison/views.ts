@@ -63,7 +63,9 @@ export function numberKey(number: NumberView): string {
   return im === 0 ? floatKey(re) : `${floatKey(re)}+${floatKey(im)}j`;
 }
 
-/** Hexadecimal if the float is an integer; else decimal, which differs from every hexadecimal int ('.', 'e-', 'N', 'I'). */
+/**
+ * Hexadecimal if the float is an integer; else decimal, which differs from every hexadecimal int ('.', 'e-', 'N', 'I').
+ */
 const floatKey = (x: number): string => (Number.isInteger(x) ? BigInt(x).toString(16) : String(x));
 
 export interface Tolerance {

@@ -1,5 +1,5 @@
-// Constant arithmetic of tests (2**3, 10**9 + 7, "a" * 3, [0] * 5), within caps, so that no text can make the parser slow
-// or use much memory.
+// Constant arithmetic of tests (2**3, 10**9 + 7, "a" * 3, [0] * 5), within caps, so that no text can make the parser
+// slow or use much memory.
 import type { Value } from '../schema/value.js';
 import { floatRepr, floatValue, intValue, toBigInt, toFloat } from './numbers.js';
 

@@ -27,8 +27,9 @@ export interface Bindings {
 export const noBindings = (): Bindings => ({ names: new Map(), answers: new Map() });
 
 /**
- * `assert f(…) == x`, `x == f(…)`, `f(…) is None|True|False`, bare `f(…)` (True) and `not f(…)` (False), with or without
- * a message or brackets, and the equivalent methods of unittest. f may be called through an object (`Solution().f`).
+ * `assert f(…) == x`, `x == f(…)`, `f(…) is None|True|False`, bare `f(…)` (True) and `not f(…)` (False), with or
+ * without a message or brackets, and the equivalent methods of unittest. f may be called through an object
+ * (`Solution().f`).
  * @throws SalvageProblem, LiteralProblem
  */
 export function assertedTest(source: string, options: AssertOptions): TestCase {

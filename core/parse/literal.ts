@@ -9,9 +9,9 @@ import { parsePython, singleExpression } from './tree.js';
 const MAX_LITERAL_NODES = 200_000;
 
 /**
- * Reads one literal: numbers, strings and bytes in every spelling, None/True/False and JSON's null/true/false, tuples, lists,
- * dicts, sets, constant arithmetic, and calls that tests use for values without a literal: set(), list(range(n)),
- * float('inf').
+ * Reads one literal: numbers, strings and bytes in every spelling, None/True/False and JSON's null/true/false, tuples,
+ * lists, dicts, sets, constant arithmetic, and calls that tests use for values without a literal: set(),
+ * list(range(n)), float('inf').
  * @throws GauntletError BAD_INPUT
  */
 export function parsePythonLiteral(text: string): Value {

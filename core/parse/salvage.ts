@@ -1,4 +1,5 @@
-// Reads the tests in a discriminator's answer one by one, so that a malformed test does not cost the others. Nothing runs.
+// Reads the tests in a discriminator's answer one by one, so that a malformed test does not cost the others. Nothing
+// runs.
 import type { TestCase } from '../schema/problem.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
 import { assertedTest, nameOf, SalvageProblem } from './asserts.js';
@@ -8,8 +9,9 @@ import { type Found, testsOfFunction } from './testFunctions.js';
 import { elements, parsePython, parts, singleExpression } from './tree.js';
 
 /**
- * Why a test was rejected: it does not parse; the text ends inside it; it needs evaluation; it exceeds a cap; it does not
- * have the form ((args), expected); wrong number of arguments; another function; an assert of another form; too many tests.
+ * Why a test was rejected: it does not parse; the text ends inside it; it needs evaluation; it exceeds a cap; it does
+ * not have the form ((args), expected); wrong number of arguments; another function; an assert of another form; too
+ * many tests.
  */
 export const REJECTION_REASONS = [
   'syntax',
@@ -45,8 +47,9 @@ const MAX_REJECTED = 64; // reading stops after so many
 const BULLET = /^(?:[-*•`>]|\d+[.):])/;
 
 /**
- * Reads `((arg, …), expected)` literals, one per line or in a list, fenced or in prose; `assert f(args) == expected`, bare
- * or in pytest functions, also parametrized ones; and unittest's `self.assertEqual(f(args), expected)`. Never throws.
+ * Reads `((arg, …), expected)` literals, one per line or in a list, fenced or in prose; `assert f(args) == expected`,
+ * bare or in pytest functions, also parametrized ones; and unittest's `self.assertEqual(f(args), expected)`. Never
+ * throws.
  */
 export function salvageTests(text: string, options: SalvageOptions): Salvage {
   return new Salvager(text.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n'), options).run();
@@ -58,8 +61,8 @@ function malformedCount(rejected: readonly RejectedTest[]): number {
 }
 
 /**
- * Tests of a sample that count as invalid without being judged: malformed ones and missing ones. If missing tests did not
- * count, one safe test would be worth more than an honest attempt at all of them.
+ * Tests of a sample that count as invalid without being judged: malformed ones and missing ones. If missing tests did
+ * not count, one safe test would be worth more than an honest attempt at all of them.
  */
 export function unusableTests(salvage: Salvage, requested: number): number {
   return Math.max(malformedCount(salvage.rejected), requested - salvage.tests.length, 0);
@@ -211,8 +214,8 @@ class Salvager {
 const TEST_FUNCTION = /^(?:def\s+test|@\s*(?:pytest\s*\.\s*)?mark\s*\.\s*parametrize\b)/;
 
 /**
- * The end of the function that starts at `at` with its decorators: the next line that is not indented deeper. `looked` is
- * the end of the text that was searched.
+ * The end of the function that starts at `at` with its decorators: the next line that is not indented deeper. `looked`
+ * is the end of the text that was searched.
  */
 function blockEnd(text: string, at: number): { end: number; looked: number } {
   const column = at - (text.lastIndexOf('\n', at - 1) + 1);

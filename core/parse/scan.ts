@@ -6,7 +6,7 @@ const CLOSERS = ')]}';
 const STRING_START = /^(?:[rRbBuUfF]{0,2})('''|"""|'|")/;
 
 /** The end of the string literal that starts at `from`; undefined if it is not closed (single quotes: on its line). */
-export function stringEnd(text: string, from: number): number | undefined {
+function stringEnd(text: string, from: number): number | undefined {
   const start = STRING_START.exec(text.slice(from, from + 5));
   if (!start) return undefined;
   const quote = start[1]!;

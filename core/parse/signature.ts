@@ -4,8 +4,8 @@ import { nameOf } from './asserts.js';
 import { parts } from './tree.js';
 
 /**
- * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', possibly after imports),
- * without `self`. Undefined if the number is not fixed (defaults, stars) or the function is not found.
+ * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', possibly after
+ * imports), without `self`. Undefined if the number is not fixed (defaults, stars) or the function is not found.
  */
 export function arityOf(signature: string, entry: string): number | undefined {
   const source = `${signature.trimEnd().replace(/:?$/, ':')} pass`;

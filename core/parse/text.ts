@@ -18,7 +18,10 @@ const SIMPLE: Readonly<Record<string, string>> = {
 
 const OPEN = /^([A-Za-z]*)('''|"""|'|")/;
 
-/** Reads one literal with its prefix and quotes. Undefined if it is not one, or needs more than the text (\N{…}, f-fields). */
+/**
+ * Reads one literal with its prefix and quotes. Undefined if it is not one, or needs more than the text (\N{…},
+ * f-fields).
+ */
 export function parseText(literal: string): TextLiteral | undefined {
   const open = OPEN.exec(literal);
   if (!open) return undefined;

@@ -1,5 +1,5 @@
-// The containers of one open sandbox. Their names are known before they are created, so that containers left by a broken
-// connection are found and removed after a reconnection and at the end.
+// The containers of one open sandbox. Their names are known before they are created, so that containers left by a
+// broken connection are found and removed after a reconnection and at the end.
 import { randomUUID } from 'node:crypto';
 import type Docker from 'dockerode';
 import { listContainers, within } from './daemon.js';

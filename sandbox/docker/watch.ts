@@ -134,8 +134,8 @@ export class DaemonWatch {
   }
 
   /**
-   * Who ended this container, whose stream broke. Its program did if the daemon was there without a break since `epoch`,
-   * reports that the container died, and received no request to kill it.
+   * Who ended this container, whose stream broke. Its program did if the daemon was there without a break since
+   * `epoch`, reports that the container died, and received no request to kill it.
    */
   async blame(id: string, epoch: number): Promise<'program' | 'program, memory' | 'infrastructure'> {
     const fate = this.#fates.get(id);

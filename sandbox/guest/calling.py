@@ -1,6 +1,6 @@
-# Loads a program and calls it in the style of its problem (core/schema/calling.ts): a function, a method of a fresh object
-# or a class through operations. Builds linked lists and trees from literals and turns them back into literals. Reads
-# answers without running a method of the program, so a forged attribute is only a wrong answer.
+# Loads a program and calls it in the style of its problem (core/schema/calling.ts): a function, a method of a fresh
+# object or a class through operations. Builds linked lists and trees from literals and turns them back into literals.
+# Reads answers without running a method of the program, so a forged attribute is only a wrong answer.
 
 NODES = compile('''
 class ListNode:
@@ -68,7 +68,8 @@ def load(code, entry, calling=None):
 
 
 def call(program, args):
-    """Makes one call with fresh arguments. Returns the answer as text: {"v": value}, {"e": error} or {"m": out of memory}."""
+    """Makes one call with fresh arguments. Returns the answer as text: {"v": value}, {"e": error} or {"m": out of
+    memory}."""
     try:
         budget = [MAX_NODES, MAX_BYTES]
         if type(program) is dict:

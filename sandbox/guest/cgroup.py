@@ -72,7 +72,8 @@ def cpu_of(pid):
 
 
 def cpu_of_processes():
-    """CPU time from /proc, of reaped children and of living processes with their reaped children, except this process."""
+    """CPU time from /proc, of reaped children and of living processes with their reaped children, except this
+    process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = used.ru_utime + used.ru_stime
     for name in os.listdir('/proc'):

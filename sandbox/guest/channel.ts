@@ -1,5 +1,5 @@
-// The host's side of one guest. Jobs go out and results come back in order; when the guest ends, the host knows which job
-// was running and which ones were waiting. Backends own the process or container behind it.
+// The host's side of one guest. Jobs go out and results come back in order; when the guest ends, the host knows which
+// job was running and which ones were waiting. Backends own the process or container behind it.
 
 import type { z } from 'zod';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
@@ -92,7 +92,10 @@ export class GuestChannel {
   /** When the running job started (the host's monotonic ms), and the guest's CPU clock at that time, in seconds. */
   headSince = 0;
   cpuAtHead = 0;
-  /** The guest's CPU clock when the running call started; undefined while a program loads, and for guests that do not report it. */
+  /**
+   * The guest's CPU clock when the running call started; undefined while a program loads, and for guests that do not
+   * report it.
+   */
   cpuAtCall?: number | undefined;
 
   constructor(
@@ -228,7 +231,9 @@ export class GuestChannel {
     this.transport.destroy();
   }
 
-  /** Ends the guest because its running job exceeded a limit: all unanswered calls, or the first of them, are timeouts. */
+  /**
+   * Ends the guest because its running job exceeded a limit: all unanswered calls, or the first of them, are timeouts.
+   */
   expire(message: string, wallHit: boolean, scope: 'program' | 'call' = 'program', used?: number): void {
     const pending = this.#queue.shift();
     this.retire('the guest was ended with a program that exceeded its limit');

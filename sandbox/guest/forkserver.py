@@ -2,8 +2,9 @@
 # That process runs a job of values (value_jobs.py) itself under a fresh uid, and pid 1 passes on its answers. For an
 # interactive job (testSource/session.py) that process is the supervisor, which forks the program. Afterwards everything
 # left is killed and /tmp is emptied. A child can read all memory that it was forked with, so no process may be forked
-# from one that knew an earlier job: its program and answers could be found in freed memory. Needs CAP_SETUID, CAP_SETGID
-# and CAP_KILL. Isolation 'strict': one job, one uid and no capability. The answers of children are opaque here.
+# from one that knew an earlier job: its program and answers could be found in freed memory. Needs CAP_SETUID,
+# CAP_SETGID and CAP_KILL. Isolation 'strict': one job, one uid and no capability. The answers of children are opaque
+# here.
 import ctypes
 import fcntl
 import gc

@@ -26,7 +26,9 @@ export const callFrameSchema = z.strictObject({
   cpu: z.number().nonnegative().optional(), // the guest's CPU clock as the next call begins
 });
 
-/** Such a guest also reports when the program is loaded and its next call begins. Then the limit of one call applies. */
+/**
+ * Such a guest also reports when the program is loaded and its next call begins. Then the limit of one call applies.
+ */
 export const loadedFrameSchema = z.strictObject({ id: z.int(), loaded: z.number().nonnegative() });
 
 export const resultFrameSchema = z.strictObject({
@@ -39,7 +41,6 @@ export const resultFrameSchema = z.strictObject({
 });
 /** Between jobs: the guest could not be cleaned, and ends. */
 export const retireFrameSchema = z.strictObject({ retire: z.literal(true) });
-export type ResultFrame = z.infer<typeof resultFrameSchema>;
 
 /** Text from the child of an interactive job, and the end of that job. */
 export const outFrameSchema = z.strictObject({ id: z.int(), out: z.string() });

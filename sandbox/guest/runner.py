@@ -1,5 +1,6 @@
-# Turns the answers of a program into plain data. Shared by the fork server and the WebAssembly guest. It knows inputs but
-# never an expected value. It uses a private copy of the builtins, so a program that replaces `len` breaks only itself.
+# Turns the answers of a program into plain data. Shared by the fork server and the WebAssembly guest. It knows inputs
+# but never an expected value. It uses a private copy of the builtins, so a program that replaces `len` breaks only
+# itself.
 import base64
 import json
 import random

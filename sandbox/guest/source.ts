@@ -30,7 +30,9 @@ export function packageRoot(): string {
 export const jsGuestSource = (): string =>
   `(() => {\n${fs.readFileSync(path.join(packageRoot(), 'sandbox/javascript/guest.js'), 'utf8')}\n})();`;
 
-/** A guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name. */
+/**
+ * A guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name.
+ */
 export function guestSource(guest: keyof typeof GUESTS): string {
   const folder = path.join(packageRoot(), 'sandbox/guest');
   const body = GUESTS[guest].map((file) => fs.readFileSync(path.join(folder, file), 'utf8')).join('\n');

@@ -1,5 +1,6 @@
-# Calling style `stdio`: every call runs the whole program anew as __main__. The argument is its standard input, the answer
-# is its standard output. Both are real files on descriptors 0 and 1, since contest programs also use open(0) and os.write.
+# Calling style `stdio`: every call runs the whole program anew as __main__. The argument is its standard input, the
+# answer is its standard output. Both are real files on descriptors 0 and 1, since contest programs also use open(0) and
+# os.write.
 import atexit
 import os
 import threading

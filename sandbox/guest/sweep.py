@@ -1,5 +1,5 @@
-# Cleans up after a program: kills and reaps processes, then a process with the program's rights empties /tmp. No program
-# runs at that time, so /tmp does not change meanwhile.
+# Cleans up after a program: kills and reaps processes, then a process with the program's rights empties /tmp. No
+# program runs at that time, so /tmp does not change meanwhile.
 import os
 import signal
 import time
@@ -82,7 +82,8 @@ def wipe_tmp(uid):
 
 
 def sweep(uid):
-    """Kills and reaps every other process of this container and empties /tmp. False if it is not clean and must retire."""
+    """Kills and reaps every other process of this container and empties /tmp. False if it is not clean and must
+    retire."""
     try:
         os.kill(-1, signal.SIGKILL)  # atomic with respect to forks, so a fork bomb cannot escape
     except OSError:

@@ -1,7 +1,7 @@
 # Runs a job of values with one fork. pid 1 forks a process ahead of the job. That process reads the job from stdin into
-# memory shared with pid 1, reports the limits as numbers, drops its rights and runs the program. pid 1 watches the clock
-# and passes the answers on from memory that forked processes do not have (MADV_DONTFORK). So no later program inherits
-# memory with a program, an input or an answer. Shared memory is emptied after each job.
+# memory shared with pid 1, reports the limits as numbers, drops its rights and runs the program. pid 1 watches the
+# clock and passes the answers on from memory that forked processes do not have (MADV_DONTFORK). So no later program
+# inherits memory with a program, an input or an answer. Shared memory is emptied after each job.
 import mmap
 import os
 import select
@@ -15,7 +15,7 @@ PARTS = 1 << 16  # bytes per read
 ROOM = 4 << 20
 JOB = mmap.mmap(-1, 4 + MAX_JOB)
 ANSWERS = mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # for what programs print, which is only counted
+SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # printed output, which is only counted
 for memory in ANSWERS, SCRATCH:
     memory.madvise(mmap.MADV_DONTFORK)
 LOADED, ANSWER, FAILED = b'LAX'
@@ -24,7 +24,8 @@ STDIN.register(0, select.POLLIN)
 
 
 def receive_job():
-    """Reads the next frame of the host into shared memory. False if the host went away or has been silent for too long."""
+    """Reads the next frame of the host into shared memory. False if the host went away or has been silent for too
+    long."""
     if not STDIN.poll(1000 * SILENCE):
         return False
     with memoryview(JOB) as view:
@@ -53,7 +54,8 @@ REPORT = struct.Struct('>?qdddq?Q')  # whether it is a job of values; its limits
 
 
 def pack_limits(job):
-    """What pid 1 needs to know of a job, as numbers. A job without a program and calls only checks that the guest answers."""
+    """What pid 1 needs to know of a job, as numbers. A job without a program and calls only checks that the guest
+    answers."""
     check = not job['inputs'] and not job['code']
     return REPORT.pack(True, job['id'], job['cpu'], job['case'], job['wall'], job['output'], check, len(job['inputs']))
 
@@ -140,7 +142,8 @@ class Worker:
 
 
 class Relay:
-    """Passes on the frames of a program and ends a program that breaks the protocol. Creates no object from their bytes."""
+    """Passes on the frames of a program and ends a program that breaks the protocol. Creates no object from their
+    bytes."""
 
     def __init__(self, number, count):
         self.number, self.left = number, count
@@ -211,7 +214,8 @@ class Meter:
         self.case_end = cpu_of(self.pid) + self.case
 
     def over(self):
-        """Returns 'timeout' (the program's CPU), 'case' (the call's), 'wall' or None, and the seconds until the next check."""
+        """Returns 'timeout' (the program's CPU), 'case' (the call's), 'wall' or None, and the seconds until the next
+        check."""
         cpu_left, left = self.cpu_end - cgroup.cpu_seconds(), self.wall_end - time.monotonic()
         if cpu_left <= 0:
             return 'timeout', 0
@@ -229,8 +233,8 @@ SHORT = 0.004  # seconds; waiting so long before the first read saves wake-ups: 
 
 
 def watch(worker, relay, meter, most_output):
-    """Waits until all calls are answered, or the program ends or exceeds a limit. Returns why (None: all answered) and its
-    wait status."""
+    """Waits until all calls are answered, or the program ends or exceeds a limit. Returns why (None: all answered) and
+    its wait status."""
     os.set_blocking(worker.answers, False)
     os.set_blocking(worker.output, False)
     poller = select.poll()

@@ -6,8 +6,8 @@
 # Each side decodes into objects of its own: nothing executable crosses.
 import builtins
 
-# Limits of one message, above those of an answer in values mode, since the host does not keep messages. A frame has room
-# for twice as many bytes, since JSON in JSON is escaped.
+# Limits of one message, above those of an answer in values mode, since the host does not keep messages. A frame has
+# room for twice as many bytes, since JSON in JSON is escaped.
 MESSAGE_BYTES = 30 << 20
 MESSAGE_NODES = 2_000_000
 
@@ -25,7 +25,8 @@ MUTABLE = (list, dict, set)
 
 
 class Packer:
-    """Encodes one message. `refs`: the mutable containers found so far; `foreign` returns the tag of an object, or None."""
+    """Encodes one message. `refs`: the mutable containers found so far; `foreign` returns the tag of an object, or
+    None."""
 
     def __init__(self, refs, foreign, learn):
         self.refs, self.foreign, self.learn = refs, foreign, learn
@@ -64,7 +65,8 @@ class Packer:
 
 
 def unpack(value, refs, foreign, learn):
-    """Makes fresh objects from an encoded value. `foreign(tag, x)` returns the stand-in of a name, object or exception."""
+    """Makes fresh objects from an encoded value. `foreign(tag, x)` returns the stand-in of a name, object or
+    exception."""
     if isinstance(value, list):
         out = []
         if learn:

@@ -82,7 +82,7 @@ const namesSchema = z.union([
   z.strictObject({ m: z.string() }),
 ]);
 
-export type Loaded = { kind: 'names' } | { kind: 'error' | 'memory'; message: string };
+type Loaded = { kind: 'names' } | { kind: 'error' | 'memory'; message: string };
 
 /** Reads the first message of the program's process: its names, or why it did not load. */
 export function checkNames(text: string): Loaded {
@@ -113,7 +113,7 @@ const testerSchema = z.union([
   }),
   z.strictObject({ done: z.literal(true) }),
 ]);
-export type TesterMessage = z.infer<typeof testerSchema>;
+type TesterMessage = z.infer<typeof testerSchema>;
 
 /** Reads a message of the tests' process; undefined if it is invalid. */
 export function checkTester(text: string): TesterMessage | undefined {

@@ -1,5 +1,5 @@
-# S: holds one program and answers requests about its public names, one at a time. It never sees a test. Answers are plain
-# data, names, or numbers of objects that stay here. The host checks every answer before a test sees it.
+# S: holds one program and answers requests about its public names, one at a time. It never sees a test. Answers are
+# plain data, names, or numbers of objects that stay here. The host checks every answer before a test sees it.
 import copy
 import math
 import operator

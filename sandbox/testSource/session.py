@@ -1,6 +1,6 @@
 # Interactive jobs of the fork server: a child that exchanges messages with the host until one of them ends the job. The
-# messages are relayed as text, never parsed. Limits, sweep and accounting work as for other jobs, and the relay's own CPU
-# time is not charged.
+# messages are relayed as text, never parsed. Limits, sweep and accounting work as for other jobs, and the relay's own
+# CPU time is not charged.
 
 
 class Channel:

@@ -1,6 +1,6 @@
-# T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data in
-# answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program returns
-# have attributes and methods only and refuse every operator.
+# T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data
+# in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
+# returns have attributes and methods only and refuse every operator.
 import importlib
 import threading
 

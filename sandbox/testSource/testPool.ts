@@ -29,7 +29,7 @@ class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
     try {
       return await runTestSource(job, this);
     } finally {
-      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // prepares the next job
+      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // for the next job
     }
   }
 

@@ -1,7 +1,7 @@
 // Runs one job of test source: T runs the tests, S holds the program. All messages between them pass through here.
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Guest, Session, SessionEnd } from '../guest/channel.js';
-import { checkAnswer, checkNames, checkTester, type Loaded } from './exchange.js';
+import { checkAnswer, checkNames, checkTester } from './exchange.js';
 import { type Death, Report } from './testReport.js';
 
 export type ResolvedTestJob = TestJob & { limits: Limits };
@@ -25,7 +25,7 @@ const LATE: Death = { outcome: 'timeout', message: 'no time was left within the 
 const deathOf = ({ kind, message }: SessionEnd): Death =>
   kind === 'end' ? { outcome: 'error', message: `its process ended: ${message}` } : { outcome: kind, message };
 
-type Start = { loaded: Loaded; text: string } | Death;
+type Start = { names: string } | Death; // the message with the program's names
 interface Running {
   start: Promise<Start>;
   session?: Session;
@@ -93,7 +93,9 @@ class Program {
       (error) => this.fail(error),
     );
     const text = await reply;
-    return typeof text === 'string' ? { loaded: checkNames(text), text } : text;
+    if (typeof text !== 'string') return text;
+    const loaded = checkNames(text);
+    return loaded.kind === 'names' ? { names: text } : { outcome: loaded.kind, message: loaded.message };
   }
 
   #nextAnswer(): Promise<string | Death> {
@@ -106,7 +108,6 @@ class Program {
   async ask(request: string): Promise<string | Death> {
     const start = await this.start();
     if ('outcome' in start) return start;
-    if (start.loaded.kind !== 'names') return { outcome: start.loaded.kind, message: start.loaded.message };
     const session = this.#running?.session;
     if (!session) return { outcome: 'error', message: 'its process ended between two calls' };
     const reply = this.#nextAnswer();
@@ -197,9 +198,8 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
     );
     const load = async () => {
       const first = await program.start();
-      if (!('outcome' in first) && first.loaded.kind === 'names') return session.send(first.text);
-      unloaded =
-        'outcome' in first ? first : { outcome: first.loaded.kind as 'error', message: messageOf(first.loaded) };
+      if ('names' in first) return session.send(first.names);
+      unloaded = first;
       session.send('{"names":null}');
     };
     load().catch(program.fail);
@@ -230,5 +230,3 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
   }
   return { tests: report.result(rest, unloaded), ms: performance.now() - started, wallHit };
 }
-
-const messageOf = (loaded: Loaded): string => ('message' in loaded ? loaded.message : '');

@@ -1,7 +1,7 @@
 # Checks the types of one program with mypy. The program is text here and never runs. Before the first fork, pid 1 lets
 # mypy check a text that imports much of the standard library. Every check is an incremental update of that state in a
-# forked process, so it takes milliseconds and no program affects another one. The options are fixed; comments that would
-# switch the checker off are changed before mypy reads them.
+# forked process, so it takes milliseconds and no program affects another one. The options are fixed; comments that
+# would switch the checker off are changed before mypy reads them.
 import ast
 import os
 import re

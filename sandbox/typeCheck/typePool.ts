@@ -13,7 +13,7 @@ import { type BlamePolicy, Pool, type PoolOptions, type Runner } from '../pool.j
 import type { RunOptions } from '../sandbox.js';
 
 /** Limits of one check. A short program takes hundredths of a second. */
-export const CHECK_LIMITS: Limits = limitsSchema.parse({
+const CHECK_LIMITS: Limits = limitsSchema.parse({
   cpuSeconds: 5,
   caseCpuSeconds: 5,
   wallSeconds: 20,
@@ -22,9 +22,9 @@ export const CHECK_LIMITS: Limits = limitsSchema.parse({
 });
 const MAX_CODE = 200_000; // characters; longer programs are not checked
 
-export type ResolvedTypeJob = TypeJob & { limits: Limits };
+type ResolvedTypeJob = TypeJob & { limits: Limits };
 type Finding = Omit<TypeReport, 'id'>;
-export type TypeRun = Finding & { wallHit: boolean };
+type TypeRun = Finding & { wallHit: boolean };
 
 const answerSchema = typeReportSchema.omit({ id: true }).extend({
   messages: z.array(z.string().max(300)).max(5),
@@ -41,7 +41,7 @@ function parse(text: string): Finding | undefined {
 }
 
 /** Runs one check in one child process of a guest. @throws GuestLost */
-export async function checkProgram(guest: Guest, { code, limits }: ResolvedTypeJob): Promise<TypeRun> {
+async function checkProgram(guest: Guest, { code, limits }: ResolvedTypeJob): Promise<TypeRun> {
   const said: string[] = [];
   const session = guest.open({ role: 'types', code }, limits, (text) => {
     said.push(text);
@@ -63,27 +63,17 @@ const policy: BlamePolicy<ResolvedTypeJob, TypeRun> = {
   blame: (_, message) => ({ ...unchecked(message.slice(0, 300)), wallHit: false }),
 };
 
-/** A guest as the runner of a pool. */
-class Checker implements Runner<ResolvedTypeJob, TypeRun> {
-  constructor(readonly guest: Guest) {}
-  get usable(): boolean {
-    return this.guest.usable;
-  }
-  fits(job: ResolvedTypeJob): boolean {
-    return this.guest.fits(job);
-  }
-  check(): Promise<boolean> {
-    return this.guest.check?.() ?? Promise.resolve(true);
-  }
-  run(job: ResolvedTypeJob): Promise<TypeRun> {
-    return checkProgram(this.guest, job);
-  }
-  close(): Promise<void> {
-    return this.guest.close();
-  }
-}
+const runnerOf = (guest: Guest): Runner<ResolvedTypeJob, TypeRun> => ({
+  get usable() {
+    return guest.usable;
+  },
+  fits: (job) => guest.fits(job),
+  check: async () => (await guest.check?.()) ?? true,
+  run: (job) => checkProgram(guest, job),
+  close: () => guest.close(),
+});
 
-export interface TypePoolOptions extends Pick<PoolOptions, 'size' | 'spares' | 'patienceMs'> {
+interface TypePoolOptions extends Pick<PoolOptions, 'size' | 'spares' | 'patienceMs'> {
   open(limits: Limits): Promise<Guest>;
 }
 
@@ -92,7 +82,7 @@ export class TypePool {
   #pool: Pool<ResolvedTypeJob, TypeRun>;
 
   constructor({ open, ...options }: TypePoolOptions) {
-    const start = async ({ limits }: ResolvedTypeJob): Promise<Checker> => new Checker(await open(limits));
+    const start = async ({ limits }: ResolvedTypeJob) => runnerOf(await open(limits));
     this.#pool = new Pool({ ...options, depth: 1, open: start }, policy);
   }
 

@@ -1,6 +1,7 @@
-// The process with CPython in WebAssembly. It runs under Node's permission model with an empty environment and without code
-// generation from strings. It removes the interpreter's access to the host and then serves jobs in one synchronous loop:
-// read a frame, run, answer, restore the whole heap. The permissions allow it to read its two siblings and the interpreter.
+// The process with CPython in WebAssembly. It runs under Node's permission model with an empty environment and without
+// code generation from strings. It removes the interpreter's access to the host and then serves jobs in one synchronous
+// loop: read a frame, run, answer, restore the whole heap. The permissions allow it to read its two siblings and the
+// interpreter.
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import type { JobFrame, SessionSpec } from '../guest/frames.js';

@@ -1,5 +1,6 @@
-// Removes the host from the process of the interpreter. Before the interpreter is instantiated, imports that reach the host
-// become stubs and its memory gets a limit; afterwards the process loses network, processes and other access to the host.
+// Removes the host from the process of the interpreter. Before the interpreter is instantiated, imports that reach the
+// host become stubs and its memory gets a limit; afterwards the process loses network, processes and other access to
+// the host.
 import childProcess from 'node:child_process';
 import dgram from 'node:dgram';
 import dns from 'node:dns';
@@ -12,8 +13,9 @@ const HOST_IMPORTS =
 const GLOBALS = ['fetch', 'WebSocket', 'EventSource', 'Worker', 'process', 'require', 'Buffer', 'navigator'];
 
 /**
- * Imports that stay open once programs run: those of the C library and of calls from JavaScript into Python. All others,
- * which lead from Python objects to JavaScript objects, are closed, since a program finds such objects through gc.
+ * Imports that stay open once programs run: those of the C library and of calls from JavaScript into Python. All
+ * others, which lead from Python objects to JavaScript objects, are closed, since a program finds such objects through
+ * gc.
  */
 const KEPT =
   /^(invoke_\w+|__syscall_\w+|fd_\w+|clock_\w+|environ_\w+|random_get|proc_exit|_(mmap|munmap|msync|tzset|timegm|mktime|localtime|gmtime|abort|setitimer)_js|emscripten_(gl|console_)\w+|emscripten_(out|err)|emscripten_(get_now|date_now|resize_heap|get_heap_max|runtime_keepalive_\w+)|_emscripten_(get_progname|runtime_keepalive_clear)|_Py_\w+|_PyEM_TrampolineCall_JS|ffi_\w+|__call_sighandler|exit|__assert_fail|throw_no_gil|can_run_sync_js|_maybe_poll_async|_try_fcntl64|js2python_js|JsvArray_Get|JsvError_Check|JsvNoValue_Check|_python2js_(ascii|ucs[124]))$/;
@@ -37,7 +39,10 @@ export interface Gate {
   stained: boolean; // the function table may have changed: the process must be replaced
 }
 
-/** Stubs the host imports of modules that are instantiated until the gate closes. `memoryCap` returns the limit in bytes. */
+/**
+ * Stubs the host imports of modules that are instantiated until the gate closes. `memoryCap` returns the limit in
+ * bytes.
+ */
 export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate {
   const gate: Gate = { closed: false, stained: false };
   delete wasm.Suspending; // with these the interpreter's imports would not be plain functions

@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../../core/schema/problem.js';
 import { openDrafts } from '../../data/problemDrafts.js';
-import { connectDocker } from '../../sandbox/docker/daemon.js';
 import { examineProblem } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
+import { requireDocker } from './docker.js';
 import { applyMutation, sampleMutants, tokenise } from './mutants.js';
 import { runNative, whyNoNative } from './native.js';
 
@@ -32,13 +32,7 @@ describe('HumanEval+ in the sandbox', function () {
       console.log('      skipped: GAUNTLET_SHARED names no folder with data/humanevalplus.jsonl.gz');
       return this.skip();
     }
-    try {
-      await connectDocker();
-    } catch (error) {
-      if (process.env.GAUNTLET_REQUIRE_DOCKER === '1') throw error;
-      console.log('      skipped: no Docker daemon answers (GAUNTLET_REQUIRE_DOCKER=1 makes that a failure)');
-      return this.skip();
-    }
+    await requireDocker(this);
     [problems, bodies] = [[], []];
     for await (const entry of (await openDrafts(file, 'auto')).entries()) {
       assert.ok('draft' in entry, JSON.stringify(entry));

@@ -1,5 +1,5 @@
-// Runs test source in a plain Python process, with program and tests in one module, to compare the two processes with it.
-// The code runs with the rights of the test.
+// Runs test source in a plain Python process, with program and tests in one module, to compare the two processes with
+// it. The code runs with the rights of the test.
 import { spawn, spawnSync } from 'node:child_process';
 
 export const NATIVE_PYTHON = process.env.GAUNTLET_PYTHON ?? 'python3';

@@ -1,5 +1,5 @@
-// The project's own hostile programs on every backend and isolation. Docker's default isolation runs all of them, the others
-// every third one, or all with GAUNTLET_HOSTILE=all.
+// The project's own hostile programs on every backend and isolation. Docker's default isolation runs all of them, the
+// others every third one, or all with GAUNTLET_HOSTILE=all.
 import assert from 'node:assert/strict';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { ProgramOutcome } from '../../sandbox/judgePrograms.js';

@@ -51,7 +51,7 @@ describe('a guest without a job', function () {
     const answers = specs.map(async (spec) => {
       const guest = await ContainerGuest.start(fleet, spec);
       try {
-        await pause(3000 * SILENCE);
+        await pause(1500 * SILENCE);
         assert.ok(guest.usable, `it ended: ${JSON.stringify(spec)}`);
         const code = spec.language === 'javascript' ? 'const f = (x) => x + 1;' : 'def f(x): return x + 1';
         return await guest.run({ id: 'a', code, entry: 'f', inputs: [[41]], limits: limitsSchema.parse({}) });

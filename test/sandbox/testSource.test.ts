@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
-import { connectDocker } from '../../sandbox/docker/daemon.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
+import { requireDocker } from './docker.js';
 import { outcomes, testJob, testSourceConformance } from './testSourceConformance.js';
 
 describe('test source on Docker', function () {
   this.timeout(180_000); // includes making the images
   let sandbox: Sandbox;
   before(async function () {
-    try {
-      await connectDocker();
-    } catch (error) {
-      if (process.env.GAUNTLET_REQUIRE_DOCKER === '1') throw error;
-      console.log('      skipped: no Docker daemon answers (GAUNTLET_REQUIRE_DOCKER=1 makes that a failure)');
-      return this.skip();
-    }
+    await requireDocker(this);
     sandbox = await openDocker({ size: 1 });
   });
   after(() => sandbox?.close());

@@ -1,4 +1,5 @@
-// One suite of test source for every backend: what tests and programs can do across the two processes, and what they cannot.
+// One suite of test source for every backend: what tests and programs can do across the two processes, and what they
+// cannot.
 import assert from 'node:assert/strict';
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';

@@ -1,5 +1,5 @@
-// Answers that imitate others: extreme numbers, fake containers and strings, sizes and depths. Answers that are right by
-// Python's own equality pass.
+// Answers that imitate others: extreme numbers, fake containers and strings, sizes and depths. Answers that are right
+// by Python's own equality pass.
 import { type HostileRow, three } from './row.js';
 
 type Tests = HostileRow['tests'];

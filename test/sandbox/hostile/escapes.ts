@@ -1,5 +1,5 @@
-// Programs that try to reach the fork server, its supervisor, the kernel and other namespaces. Each returns what it reached;
-// the right answer is nothing.
+// Programs that try to reach the fork server, its supervisor, the kernel and other namespaces. Each returns what it
+// reached; the right answer is nothing.
 import { type HostileRow, NO_SYSCALLS, OWN_SERVER } from './row.js';
 
 type Value = HostileRow['tests'][number][1];

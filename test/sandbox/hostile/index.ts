@@ -1,5 +1,5 @@
-// Runs the project's own hostile programs. Each is followed by a program that looks for what it left, and by a fingerprint of
-// the interpreter, which must be the same as before all of them.
+// Runs the project's own hostile programs. Each is followed by a program that looks for what it left, and by a
+// fingerprint of the interpreter, which must be the same as before all of them.
 import { judgePrograms, type ProgramOutcome } from '../../../sandbox/judgePrograms.js';
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 import type { Sandbox } from '../../../sandbox/sandbox.js';
@@ -49,8 +49,8 @@ const SHORT = { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 }; // for p
 
 /**
  * Runs rows one after another on a sandbox of one guest.
- * @param isShared programs run one after another in one interpreter or container. Then the fingerprint is taken after each
- * of them, else only after the last
+ * @param isShared programs run one after another in one interpreter or container. Then the fingerprint is taken after
+ * each of them, else only after the last
  */
 export async function judgeOwnRows(rows: readonly HostileRow[], sandbox: Sandbox, isShared = true): Promise<Judged[]> {
   const [first] = await sandbox.run([{ id: 'before', code: FINGERPRINT, entry: 'f', inputs: [[1]] }]);

@@ -1,5 +1,5 @@
-// Programs that try to pass test source without solving it, and test source that tries to break the run. The programs return
-// x + 1 never, or only for 1; the tests check 1 and 2.
+// Programs that try to pass test source without solving it, and test source that tries to break the run. The programs
+// return x + 1 never, or only for 1; the tests check 1 and 2.
 
 /** A program can reach the runner's classes in S, so everything that its process sends can be forged. */
 const guest = 'import sys\nP = sys._getframe(1).f_globals["Program"]\n';
