@@ -196,6 +196,7 @@ describe('a run with an activity that cannot succeed', function () {
   });
 
   it('a full disk is waited out: status says why, nothing is half-written, and the run ends with the same bytes', async () => {
+    await its.useDisk();
     const undisturbed = await expected();
     const disk = await limitedDisk(150);
     try {

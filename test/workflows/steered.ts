@@ -5,7 +5,7 @@ import type { RunMetrics } from '../../core/schema/metrics.js';
 import { type RunProgress, runProgressSchema } from '../../core/schema/run.js';
 import { readMetrics } from '../../store/runs.js';
 import type { RunningWorkers } from '../../workers/start.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import { record } from './golden.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
@@ -16,7 +16,7 @@ export const RUN = {
   schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
 };
 
-/** To be called in a suite, which gets a server, and its tests a store and workers each. */
+/** Call it in a suite: the suite gets a server and workers, every test a store of its own. */
 export function steeredRuns(name: string) {
   let host: TestServer;
   let world: Doubles;
@@ -26,16 +26,21 @@ export function steeredRuns(name: string) {
   before(async function () {
     needTemporal(this);
     host = await startServer();
+    workers = await workersOver(host.server, () => world);
   });
-  after(async () => host?.close());
-  beforeEach(async () => {
-    world = await doubles();
-    workers = await workersOver(host.server, world);
-  });
-  afterEach(async () => {
+  after(async () => {
     await workers?.shutdown();
-    await rm(world.folder, { recursive: true, force: true });
+    await host?.close();
   });
+  beforeEach(async () => {
+    world = await memoryDoubles();
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  /** For tests that read or break the files of the store. */
+  async function useDisk(): Promise<void> {
+    world = await doubles();
+  }
 
   const start = (input: object = RUN) => startRun(host.client, `${name}-${++id}`, input);
   const progressOf = async (handle: WorkflowHandle) =>
@@ -110,6 +115,6 @@ export function steeredRuns(name: string) {
     get world() {
       return world;
     },
-    ...{ start, progressOf, until, shown, records, recordAs, holdUpdate, beforeWriting, holdWriting },
+    ...{ useDisk, start, progressOf, until, shown, records, recordAs, holdUpdate, beforeWriting, holdWriting },
   };
 }
