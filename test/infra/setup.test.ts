@@ -73,7 +73,7 @@ describe('set-up', function () {
     const [one, two] = await Promise.all([setup(), setup()]);
     assert.deepEqual([one!.code, two!.code], [0, 0], one!.text + two!.text);
     assert.equal(npmCalls().trim().split('\n').length, 1);
-    assert.match(one!.text + two!.text, /another set-up \(process \d+\) works on this checkout: waiting for it/);
+    assert.match(one!.text + two!.text, /another set-up \(process \d+\) is working on this checkout: waiting for it/);
   });
 
   it('builds again when a source changed or its result is gone, and drops what has no source', async () => {
