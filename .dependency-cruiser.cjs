@@ -1,5 +1,5 @@
-// The directions of dependency of docs/architecture.md as rules. dependency-cruiser 16 reads TypeScript up to 5.9; with
-// a newer one it sees no modules and is content, so infra/check-deps.mjs makes zero modules a failure.
+// The dependency rules of docs/architecture.md. dependency-cruiser 16 reads TypeScript up to 5.9. With a newer version it
+// sees no modules and reports success, so infra/check-deps.mjs fails without modules.
 const layer = (name, from, to, extra = {}) => ({
   name,
   severity: 'error',

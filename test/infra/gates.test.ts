@@ -1,4 +1,4 @@
-// The gates of the test command must be able to close: each is shown a fault.
+// Every check of the test command must be able to fail: each one gets a fault.
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ const LEAVES = [
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
-describe('the directions of dependency', function () {
+describe('dependency rules', function () {
   this.timeout(180_000); // a busy machine
   after(removeTemporaryFolders);
 
@@ -70,7 +70,7 @@ describe('the directions of dependency', function () {
   });
 
   for (const [rule, [file]] of Object.entries(VIOLATIONS)) {
-    it(`${rule} fires on a seeded violation`, () => {
+    it(`${rule} reports a seeded violation`, () => {
       assert.ok(
         problems.some((problem) => problem.startsWith(`${rule}: ${file} `)),
         problems.join('\n'),
@@ -78,12 +78,12 @@ describe('the directions of dependency', function () {
     });
   }
 
-  it('have a seeded violation for every rule', async () => {
+  it('have one seeded violation each', async () => {
     const { default: config } = await import(join(ROOT, '.dependency-cruiser.cjs'));
     assert.deepEqual(config.forbidden.map(({ name }: { name: string }) => name).sort(), Object.keys(VIOLATIONS).sort());
   });
 
-  it('allow what the architecture allows', async () => {
+  it('accept imports that the architecture allows', async () => {
     const folder = tree({
       'workflows/a.ts':
         "import type { Leaf } from '../activities/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
@@ -97,7 +97,7 @@ describe('the directions of dependency', function () {
     assert.deepEqual(await checkDependencies(folder), { modules: 19, problems: [] });
   });
 
-  it('are a failure where no module is seen, and where the checker cannot run', async () => {
+  it('fail if the checker sees no module or cannot run', async () => {
     const empty = temporaryFolder({ 'tsconfig.json': '{"include":["core"]}', 'core/readme.txt': '' });
     copyFileSync(join(ROOT, '.dependency-cruiser.cjs'), join(empty, '.dependency-cruiser.cjs'));
     const blind = await checkDependencies(empty);
@@ -182,13 +182,13 @@ describe('the test command', () => {
   });
 });
 
-describe('the lock file', () => {
+describe('package-lock.json', () => {
   type Locked = { version?: string; resolved?: string; link?: boolean; optionalDependencies?: Record<string, string> };
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
   };
 
-  it('names no place to download from', () => {
+  it('contains no registry address', () => {
     const entries = Object.entries(packages);
     assert.ok(entries.length > 100);
     assert.deepEqual(
@@ -197,7 +197,7 @@ describe('the lock file', () => {
     );
   });
 
-  it('names the binaries of every system, without which npm ci refuses it', () => {
+  it('lists the native packages of every system, which npm ci requires', () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies }]) =>
       Object.keys(optionalDependencies ?? {}).filter(
         (name) => !packages[`node_modules/${name}`]?.version && !packages[`${path}/node_modules/${name}`]?.version,
@@ -207,12 +207,12 @@ describe('the lock file', () => {
   });
 });
 
-describe('the scripts of package.json', () => {
+describe('scripts in package.json', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
 
-  it('name programs that exist', () => {
+  it('run programs that exist', () => {
     const named = Object.values(scripts).flatMap(
       (script) => script.match(/\b(infra|bin|dist)\/[\w./-]+\.m?js\b/g) ?? [],
     );
@@ -223,7 +223,7 @@ describe('the scripts of package.json', () => {
     );
   });
 
-  it('set up first where they are a new user\u2019s first command', () => {
+  it('run set-up first in the commands of a new user', () => {
     for (const name of ['demo', 'test']) assert.match(scripts[name]!, /^node infra\/setup\.mjs && /);
   });
 });

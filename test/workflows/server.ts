@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import type { ActivityDeps } from '../../activities/index.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { prepareNamespace } from '../../infra/temporalNamespace.js';
@@ -91,18 +92,40 @@ export function findable(host: TestServer): TestServer {
   };
 }
 
+/** With a function, activities run over the doubles that it gives at that time: one set of workers serves a suite. */
 export function workersOver(
   server: TemporalServer,
-  { deps, folder }: Doubles,
+  world: Doubles | (() => Doubles),
   options: Partial<StartOptions> = {},
 ): Promise<RunningWorkers> {
+  const deps =
+    typeof world !== 'function'
+      ? world.deps
+      : Object.assign(
+          forwarding(() => world().deps),
+          { store: forwarding(() => world().deps.store), codeVersion: 'test' },
+        );
   return startWorkers({
     connection: server.connection,
     namespace: server.namespace,
-    store: folder,
+    store: typeof world === 'function' ? '' : world.folder,
     log: createLogger('error'),
-    deps: async (searchAttributes) => ({ deps: { ...deps, searchAttributes }, close: async () => undefined }),
+    deps: async (searchAttributes) => ({
+      deps: Object.assign(Object.create(deps), { searchAttributes }) as ActivityDeps,
+      close: async () => undefined,
+    }),
     ...options,
+  });
+}
+
+/** An object whose own properties come first; all others are those of `current()`. */
+function forwarding<T extends object>(current: () => T): T {
+  return new Proxy({} as T, {
+    get: (own, key) => {
+      const from = (key in own ? own : current()) as Record<PropertyKey, unknown>;
+      const value = from[key];
+      return typeof value === 'function' ? value.bind(from) : value;
+    },
   });
 }
 
