@@ -35,14 +35,20 @@ const marked = (text: string, isMarked: (number: string) => boolean): string =>
       : part,
   );
 
-/** The result of parseExactJson as a Python value: lists stay lists, an object becomes a dict with string keys. */
-export function valueOfExact(json: unknown): Value {
+/**
+ * Parsed JSON as a Python value: lists stay lists, an object becomes a dict with string keys.
+ * @throws RangeError for an int that JSON.parse rounds
+ */
+export function valueOfJson(json: unknown): Value {
   if (json === null || typeof json === 'boolean' || typeof json === 'string') return json;
-  if (typeof json === 'number') return Object.is(json, -0) ? 0 : json;
-  if (Array.isArray(json)) return json.map(valueOfExact);
+  if (Number.isSafeInteger(json)) return Object.is(json, -0) ? 0 : (json as number);
+  if (Number.isInteger(json))
+    throw new RangeError('holds a number that JSON cannot represent exactly: write the test as an assert string');
+  if (typeof json === 'number') return floatValue(json);
+  if (Array.isArray(json)) return json.map(valueOfJson);
   const entries = Object.entries(json as object);
   if (entries.length === 1 && entries[0]![0] === MARK) return numberOf(String(entries[0]![1]));
-  return { d: entries.map(([key, value]): [Value, Value] => [key, valueOfExact(value)]) };
+  return { d: entries.map(([key, value]): [Value, Value] => [key, valueOfJson(value)]) };
 }
 
 function numberOf(text: string): Value {

@@ -1,24 +1,10 @@
 // Reads one entry of `baseline_tests` or `hidden_tests` that is JSON structure; assert strings are read by assertions.ts.
 import { z } from 'zod';
-import { floatValue } from '../core/parse/numbers.js';
 import type { TestCase } from '../core/schema/problem.js';
-import { type Value, valueSchema } from '../core/schema/value.js';
+import { valueSchema } from '../core/schema/value.js';
+import { valueOfJson } from './exactJson.js';
 import { type ListStyle, UnusableRecord } from './formats/format.js';
 import type { Signature } from './signature.js';
-
-/** Lists stay lists, an object becomes a dict with string keys. */
-function valueOfJson(json: unknown): Value {
-  if (json === null || typeof json === 'boolean' || typeof json === 'string') return json;
-  if (typeof json === 'number') {
-    if (Number.isSafeInteger(json)) return Object.is(json, -0) ? 0 : json;
-    if (Number.isInteger(json)) {
-      throw new UnusableRecord('holds a number that JSON cannot represent exactly: write the test as an assert string');
-    }
-    return floatValue(json);
-  }
-  if (Array.isArray(json)) return json.map(valueOfJson);
-  return { d: Object.entries(json as object).map(([key, value]): [Value, Value] => [key, valueOfJson(value)]) };
-}
 
 const fits = ({ required, most }: Signature, count: number): boolean => count >= required && count <= most;
 
@@ -66,7 +52,7 @@ function fromTagged(entry: object, signature: Signature): TestCase {
   return parsed.data;
 }
 
-/** @throws UnusableRecord whose message continues a sentence that begins with the place of the test */
+/** @throws UnusableRecord or RangeError whose message continues a sentence that begins with the place of the test */
 export function testOfJson(entry: unknown, signature: Signature, style: ListStyle | undefined): TestCase {
   if (Array.isArray(entry)) return fromList(entry, signature, style);
   if (typeof entry !== 'object' || entry === null) {

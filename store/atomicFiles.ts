@@ -19,10 +19,10 @@ export class AtomicFiles {
   /** @param temporaries a folder on the same file system as every target */
   constructor(private readonly temporaries: string) {}
 
-  /** @param within a folder that must contain the target, links followed */
-  read(target: string, within?: string): Promise<Uint8Array | undefined> {
+  /** @param within folders that must contain the target, links followed */
+  read(target: string, ...within: string[]): Promise<Uint8Array | undefined> {
     return guard('reading', target, undefined, async () => {
-      if (within !== undefined) await this.checkInside(within, dirname(target));
+      for (const base of within) await this.checkInside(base, dirname(target));
       // without O_NONBLOCK, opening a named pipe would block for ever
       const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       try {

@@ -134,9 +134,7 @@ export class FileStore implements Store {
   }
 
   async readRunFile(runId: string, path: string): Promise<Uint8Array | undefined> {
-    const target = this.layout.run(runId, path);
-    if (!(await this.insideRun(runId, dirname(target)))) return undefined;
-    return this.files.read(target);
+    return this.files.read(this.layout.run(runId, path), this.root, this.layout.run(runId));
   }
 
   async removeRunFile(runId: string, path: string): Promise<void> {

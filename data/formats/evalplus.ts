@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { definitionsOf } from '../../core/parse/definitions.js';
 import type { Value } from '../../core/schema/value.js';
-import { valueOfExact } from '../exactJson.js';
+import { valueOfJson } from '../exactJson.js';
 import {
   hasFields,
   idText,
@@ -64,6 +64,6 @@ function argumentLists(json: unknown, field: string): Value[][] {
   const lists = Array.isArray(json) ? json : [];
   return lists.map((args, index) => {
     if (!Array.isArray(args)) throw new UnusableRecord(`field \`${field}.${index}\`: a list of arguments is expected`);
-    return args.map(valueOfExact);
+    return args.map(valueOfJson);
   });
 }

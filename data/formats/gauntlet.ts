@@ -106,7 +106,8 @@ function readTest(
   try {
     return typeof test === 'string' ? readAssertions(test, signature, entry) : [testOfJson(test, signature, style)];
   } catch (error) {
-    if (error instanceof UnusableRecord) throw new UnusableRecord(`${place} ${error.message}`);
+    if (error instanceof UnusableRecord || error instanceof RangeError)
+      throw new UnusableRecord(`${place} ${error.message}`);
     throw error;
   }
 }

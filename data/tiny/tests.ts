@@ -151,30 +151,26 @@ function misread(spec: Spec, random: RandomStream): Reading {
   return reading;
 }
 
-export interface TestFlawRates {
-  misread: number; // computed from a misread description
-  slip: number; // a slip in the last value
-  edge: number; // share of edge inputs
-}
-export const TEST_TURN: TestFlawRates = { misread: 0.15, slip: 0.08, edge: 0.12 };
+const TESTS_PER_TURN = 2;
+const MISREAD = 0.15; // share of tests from a flawed reading
+const SLIPPED = 0.08; // share of tests with a wrong last value
+const EDGE = 0.12; // share of edge inputs
 
-/** One discriminator answer: `count` tests. `flawed` counts those whose expected value is wrong. */
+/** One answer of the discriminator. `flawed` counts the tests with a wrong expected value. */
 export function drawTestTurn(
   problem: TinyProblem,
   random: RandomStream,
-  count = 2,
-  rates: TestFlawRates = TEST_TURN,
 ): { text: string; tests: number; flawed: number } {
   const lines: string[] = [];
   let flawed = 0;
-  for (let i = 0; i < count; i++) {
-    const args = drawArgs(problem, random.uniform() < rates.edge ? 'edge' : 'typical', random);
+  for (let i = 0; i < TESTS_PER_TURN; i++) {
+    const args = drawArgs(problem, random.uniform() < EDGE ? 'edge' : 'typical', random);
     const fate = random.uniform();
-    const reading = fate < rates.misread ? misread(problem, random) : problem;
+    const reading = fate < MISREAD ? misread(problem, random) : problem;
     let expected = resultOf(reading, args);
-    if (fate >= rates.misread && fate < rates.misread + rates.slip) expected = slip(expected, random);
+    if (fate >= MISREAD && fate < MISREAD + SLIPPED) expected = slip(expected, random);
     lines.push(renderTest(reading, args, expected));
     if (!sameOutcome({ value: expected }, interpret(problem, args))) flawed++;
   }
-  return { text: lines.join('\n'), tests: count, flawed };
+  return { text: lines.join('\n'), tests: TESTS_PER_TURN, flawed };
 }

@@ -173,7 +173,6 @@ describe('shipped files', () => {
       model: { vocabulary: number; sha256: object };
     };
     const splits = Object.entries(loadTinyProblems());
-    const vocabulary = tinyVocabulary();
     const files = [...tinyModelFiles(vocabulary)];
     assert.deepEqual(manifest.problems.counts, Object.fromEntries(splits.map(([split, all]) => [split, all.length])));
     assert.deepEqual(

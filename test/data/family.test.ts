@@ -7,6 +7,7 @@ import { loadTinyProblems } from '../../data/tiny/problems.js';
 import { baselineTests, boundaryValue, hiddenTests, passesHidden } from '../../data/tiny/tests.js';
 
 const family = allProblems();
+const loaded = loadTinyProblems();
 const argsOf = (test: { args: unknown[] }): Args => test.args as Args;
 
 describe('the problem family', () => {
@@ -29,14 +30,14 @@ describe('the problem family', () => {
   });
 
   it('gives every problem a unique id and description', () => {
-    const problems = SPLITS.flatMap((split) => loadTinyProblems()[split]);
+    const problems = SPLITS.flatMap((split) => loaded[split]);
     assert.equal(new Set(problems.map((problem) => problem.id)).size, family.length);
     assert.equal(new Set(problems.map((problem) => problem.description)).size, family.length);
     for (const problem of problems) assert.deepEqual(problemSchema.parse(problem), problem);
   });
 
   it('is the same every time it is loaded', () => {
-    assert.equal(JSON.stringify(loadTinyProblems()), JSON.stringify(loadTinyProblems()));
+    assert.equal(JSON.stringify(loadTinyProblems()), JSON.stringify(loaded));
   });
 });
 

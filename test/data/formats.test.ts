@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import type { GauntletError } from '../../core/errors.js';
 import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
-import { parseExactJson, valueOfExact } from '../../data/exactJson.js';
+import { parseExactJson, valueOfJson } from '../../data/exactJson.js';
 import type { Draft } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { readPickledText } from '../../data/formats/pickledText.js';
@@ -425,7 +425,7 @@ describe('pickled strings', () => {
 
 describe('exact JSON', () => {
   it('keeps numbers that JavaScript would round and leaves strings unchanged', () => {
-    const read = (text: string) => valueOfExact(parseExactJson(text));
+    const read = (text: string) => valueOfJson(parseExactJson(text));
     assert.deepEqual(read('[1.0, 1e3, -0.0, 7, 123456789012345678, "1.0 NaN \\" 2.0", {"a": NaN}]'), [
       { f: '1.0' },
       { f: '1000.0' },
@@ -436,5 +436,6 @@ describe('exact JSON', () => {
       { d: [['a', { f: 'nan' }]] },
     ]);
     assert.throws(() => parseExactJson('[1.2.3]'), SyntaxError);
+    assert.throws(() => valueOfJson(JSON.parse('[9007199254740993]')), RangeError);
   });
 });

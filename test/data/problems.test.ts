@@ -168,6 +168,12 @@ describe('problem files', () => {
     });
   });
 
+  it('reads NaN and Infinity, which Python writes as JSON, as floats', async () => {
+    const text = JSON.stringify([{ ...record, baseline_tests: [['nan', 1, ['inf']]] }]);
+    const json = text.replace('"nan"', 'NaN').replace('"inf"', '-Infinity');
+    assert.deepEqual((await read(json))[0]!.baselineTests, [{ args: [{ f: 'nan' }, 1], expected: [{ f: '-inf' }] }]);
+  });
+
   it('leaves out the bad records of a file and names them', async () => {
     const bad = [
       { ...record, id: 'bad', description: '' },

@@ -50,7 +50,7 @@ describe('report: page', () => {
       codeVersion: HOSTILE,
       control: { ...data.control!, command: HOSTILE },
     };
-    const rendered = renderReport({ ...hostile, config: { ...data.config, model: HOSTILE } });
+    const rendered = renderReport({ ...hostile, config: { ...data.config, model: HOSTILE }, metrics: [] });
     assert.ok(!rendered.includes('<script') && !rendered.includes('<img'));
     checkNesting(rendered);
   });
@@ -66,7 +66,7 @@ describe('report: page', () => {
 
   it('compares all rates before and after, and those of the run without a discriminator', () => {
     const rowsOf = (given: ReportData) => {
-      const [head, ...rows] = renderReport(given)
+      const [head, ...rows] = renderReport({ ...given, metrics: [] }) // no charts
         .split('<h2>Before and after, on held-out problems</h2>')[1]!
         .split('</table>')[0]!
         .split('<tr>')
@@ -123,6 +123,7 @@ describe('report: page', () => {
     assert.ok(page.includes('discriminator adapter') && !page.includes('model of the discriminator'));
     const one = renderReport({
       ...data,
+      metrics: [],
       config: { ...data.config, mode: 'unified' },
       result: { ...data.result!, digests: { generator: fakeDigest('e'), discriminator: fakeDigest('e') } },
     });
@@ -130,6 +131,7 @@ describe('report: page', () => {
     assert.ok(!one.includes('discriminator adapter'));
     const two = renderReport({
       ...data,
+      metrics: [],
       config: { ...data.config, discriminator: { enabled: true, model: 'other' } },
       digests: { ...data.digests, discriminatorModel: fakeDigest('7') },
     });
@@ -162,7 +164,7 @@ describe('report: page', () => {
       view.stages[stage]!.lost = 0;
     }
     view.rewards.discriminator = [0.11, 0.22, 0.33];
-    const part = renderReport({ ...data, chain: { view, by } });
+    const part = renderReport({ ...data, metrics: [], chain: { view, by } });
     const stages = part
       .split('<section')
       .slice(1)
@@ -266,11 +268,11 @@ describe('report: curves', () => {
     const changed = { ...control, index: 1, action: 'change', fields: { ppo: { learningRate: 0.001 } } } as const;
     const ended = { ...control, index: 2, action: 'budget', reason: 'the budget of 9 tokens' } as const;
     const result = { ...data.result!, stopped: 'the budget of 9 tokens' };
-    const page = renderReport({ ...data, result, metrics: [...data.metrics, ended, changed] });
+    const page = renderReport({ ...data, result, metrics: [ended, changed] });
     checkNesting(page);
     assert.match(page, /It stopped early: the budget of 9 tokens\.</);
     assert.match(page, /change ppo\.learningRate=0\.001<.*2026-01-01.*\n?.*budget the budget of 9 tokens</s);
-    assert.doesNotMatch(renderReport(data), /Control requests|stopped early/);
+    assert.doesNotMatch(renderReport({ ...data, metrics: [] }), /Control requests|stopped early/);
   });
 
   it('place the run without a discriminator by its number of generator updates', () => {

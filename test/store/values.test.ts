@@ -51,7 +51,7 @@ describe('canonical JSON', () => {
     const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.nat(200).map(String)); // 10 before 9, as text
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
-        { maxDepth: 4 },
+        { maxDepth: 3 },
         fc.oneof(fc.constantFrom(null, true), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), key),
         fc.array(tie('value'), { maxLength: 4 }),
         fc.dictionary(key, tie('value'), { maxKeys: 5 }),
