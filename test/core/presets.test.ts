@@ -155,7 +155,7 @@ describe('presets', () => {
       [{ schedule: { stages: [2, 1] } }, /^schedule\.stages: must be in ascending order/],
       [{ reward: { scheme: 'x' } }, /^reward\.scheme: .*shifted.*zero-sum/],
       [{ stages: [1, 2] }, /^stages: must end with 5, the code$/],
-      [{ stages: [5], schedule: { stages: [1] } }, /^schedule\.stages: must be among the stages of a chain/],
+      [{ stages: [5], schedule: { stages: [1] } }, /^schedule\.stages: must be a subset of the field stages/],
       [{ mode: 'unified', discriminator: { model: 'm' } }, /^discriminator\.model: must be left out in mode 'unified'/],
       [{ mode: 'one' }, /^mode: .*two-adapters.*unified/],
       [{ advantage: { estimator: 'td' } }, /^advantage\.estimator: .*group.*batch.*gae/],
