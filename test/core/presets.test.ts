@@ -156,7 +156,7 @@ describe('presets', () => {
       [{ reward: { scheme: 'x' } }, /^reward\.scheme: .*shifted.*zero-sum/],
       [{ stages: [1, 2] }, /^stages: must end with 5, the code$/],
       [{ stages: [5], schedule: { stages: [1] } }, /^schedule\.stages: must be a subset of the field stages/],
-      [{ mode: 'unified', discriminator: { model: 'm' } }, /^discriminator\.model: must be left out in mode 'unified'/],
+      [{ mode: 'unified', discriminator: { model: 'm' } }, /^discriminator\.model: cannot be set in mode 'unified'/],
       [{ mode: 'one' }, /^mode: .*two-adapters.*unified/],
       [{ advantage: { estimator: 'td' } }, /^advantage\.estimator: .*group.*batch.*gae/],
       [{ ppo: { decay: 1 } }, /^ppo\.decay: no such field; known: .*schedule, warmupSteps, finalFactor/],
