@@ -1,5 +1,5 @@
-// Tests by the discriminator. All stages of all targets go through one batch: a bigger batch decodes faster, and the
-// discriminator's turns do not see each other (docs/adr/0004-evaluate-and-test-in-batches.md).
+// The discriminator writes tests. All stages of all targets form one batch: discriminator turns are independent, and a
+// larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { discriminatorPrompt } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -52,7 +52,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   return { tests: await scope.store.putJson(batch), tokens };
 }
 
-/** Solving has no place in a schedule. */
+/** Solving has no position in a schedule. */
 const isTraining = (targets: TestTargets): boolean => targets.kind !== 'evaluation' && targets.position !== undefined;
 
 function drawPath(targets: TestTargets, config: RunConfig): KeyPart[] {
@@ -72,8 +72,8 @@ async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConf
     }));
   }
   const groups = new Map<string, number[]>();
-  chains.forEach((chain, index) => {
-    groups.set(chain.problemId, [...(groups.get(chain.problemId) ?? []), index]);
+  chains.forEach(({ problemId }, index) => {
+    groups.set(problemId, [...(groups.get(problemId) ?? []), index]);
   });
   const random = new RandomStream(...drawPath(wanted, config), 'tested-chain');
   return [...groups].flatMap(([problemId, indices]) => {

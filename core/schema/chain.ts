@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 export const STAGES = [1, 2, 3, 4, 5] as const;
 export type Stage = (typeof STAGES)[number];
-export const stageSchema = z.literal(STAGES);
+export const stageSchema = z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4), z.literal(5)]);
 export const ROLES = ['generator', 'discriminator'] as const;
 export const roleSchema = z.enum(ROLES);
 export type Role = z.infer<typeof roleSchema>;

@@ -209,15 +209,15 @@ describe('what comes from others', function () {
 
     it('and whose position, tests or archive are not what they should be', async () => {
       for (const [path, text, line] of [
-        ['training.json', '{"next":-1}', /training\.json is not what it should be: next: /],
-        ['training.json', '{"next":1e300}', /training\.json is not what it should be: next: /],
+        ['training.json', '{"next":-1}', /training\.json is invalid: next: /],
+        ['training.json', '{"next":1e300}', /training\.json is invalid: next: /],
         ['training.json', '{"next":0,"plan":[{"epoch":1}]}', /training\.json is not .*: plan\.0\.phase: /],
         ['training.json', 'hello', /training\.json is not JSON/],
-        ['pool.json', '{"a":[{"args":1}]}', /pool\.json is not what it should be: a\.0\./],
+        ['pool.json', '{"a":[{"args":1}]}', /pool\.json is invalid: a\.0\./],
         ['pool.json', `{"a":${BOTTOMLESS}}`, /pool\.json is nested too deep/],
         ['archive.json', '{"entries":[{"problemId":"x","chain":{"chains":"../x","index":0}}]}', /chains: not a digest/],
-        ['archive.json', '[]', /archive\.json is not what it should be: /],
-        ['generator/adapter_config.json', '{"r":"many"}', /adapter_config\.json is not what it should be: r: /],
+        ['archive.json', '[]', /archive\.json is invalid: /],
+        ['generator/adapter_config.json', '{"r":"many"}', /adapter_config\.json is invalid: r: /],
       ] as const) {
         const file = join(folderOf(), 'runs', 'theirs', within(path));
         const good = await readFile(file);
