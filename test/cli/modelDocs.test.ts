@@ -1,4 +1,4 @@
-// docs/models.md runs as it stands, on the shipped model: its shell lines in order, then its loop. And its table of
+// docs/how-to/use-the-engine-alone.md runs as it stands, on the shipped model: its shell lines in order, then its loop. And its table of
 // fields is that of the schema.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -11,7 +11,7 @@ import { removeFolders, temporaryFolder } from './support.js';
 
 const run = promisify(execFile);
 
-describe('docs/models.md', function () {
+describe('docs/how-to/use-the-engine-alone.md', function () {
   this.timeout(150_000); // for a busy machine
   let page: string;
   let folder: string;
@@ -20,7 +20,7 @@ describe('docs/models.md', function () {
     [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1]!);
 
   before(async () => {
-    page = await readFile('docs/models.md', 'utf8');
+    page = await readFile('docs/how-to/use-the-engine-alone.md', 'utf8');
     folder = await temporaryFolder({
       'bin/npx': `#!/bin/sh\nshift\nexec '${process.execPath}' '${packageRoot()}/bin/gauntlet.mjs' "$@"\n`,
     });
