@@ -2,7 +2,7 @@
 // answer: a result like any other, never a crash.
 import { sampledRanges, sequenceOf, type TokenTurn } from '../core/rl/trajectories.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Engine, GenerateOptions, GenerateRow } from '../ml/session/engine.js';
+import type { Engine, GenerateOptions, GenerateRow } from '../ml/engine/engine.js';
 import type { Scope } from './scope.js';
 
 export interface SampledTurn {

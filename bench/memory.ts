@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RandomStream } from '../core/random.js';
 import { packageRoot } from '../data/paths.js';
+import type { Adapter, Engine } from '../ml/engine/engine.js';
+import { estimateMemory } from '../ml/engine/memory.js';
+import { openEngine } from '../ml/engine/ortEngine.js';
 import { describeModel } from '../ml/hf/model.js';
-import type { Adapter, Engine } from '../ml/session/engine.js';
-import { estimateMemory } from '../ml/session/memory.js';
-import { openEngine } from '../ml/session/ortEngine.js';
 import { type RealShape, writeRealShape } from '../test/support/realShapes.js';
 
 const { values: options } = parseArgs({

@@ -9,10 +9,10 @@ import { PRESET_NAMES, resolveConfig } from '../core/presets.js';
 import type { RunConfig, RunConfigInput } from '../core/schema/config.js';
 import { tinyModelPath } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
+import { DEVICES, type Device } from '../ml/engine/engine.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig, readEosTokens } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
-import { DEVICES, type Device } from '../ml/session/engine.js';
 
 export interface ConfigFlags {
   preset?: string;

@@ -1,7 +1,7 @@
 // Flags that the `gauntlet model` commands share, and the engine they ask for.
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import type { Device, EngineOptions } from '../../ml/session/engine.js';
+import type { Device, EngineOptions } from '../../ml/engine/engine.js';
 import { deviceOption, integer } from '../config.js';
 
 export interface EngineFlags {

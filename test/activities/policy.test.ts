@@ -8,8 +8,8 @@ import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
 import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import type { Engine, GenerateRow } from '../../ml/session/engine.js';
-import { openEngine } from '../../ml/session/ortEngine.js';
+import type { Engine, GenerateRow } from '../../ml/engine/engine.js';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
 

@@ -1,12 +1,12 @@
 // Building and verifying graphs, and what the encoder and the interpreter refuse.
 import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
-import { interpret, ndarray } from '../../ml/ir/interpret.js';
 import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';
 import { END, sizeOf, staticShape } from '../../ml/ir/op.js';
 import { verify } from '../../ml/ir/verify.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
 import { onnx } from '../../ml/onnx/generated/onnx.js';
+import { interpret, ndarray } from './reference/interpret.js';
 
 type Type = [dtype: Value['dtype'], shape: Shape];
 const f = (...shape: (number | string)[]): Type => ['float32', shape];

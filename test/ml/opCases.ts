@@ -2,10 +2,10 @@
 // reference interpreter. A total table, so that an operation without a case does not compile.
 import { RandomStream } from '../../core/random.js';
 import { Graph } from '../../ml/ir/graph.js';
-import type { NdArray } from '../../ml/ir/interpret.js';
-import { ndarray } from '../../ml/ir/interpret.js';
 import type { DType, Op, OpAttributes } from '../../ml/ir/op.js';
 import { sizeOf } from '../../ml/ir/op.js';
+import type { NdArray } from './reference/interpret.js';
+import { ndarray } from './reference/interpret.js';
 
 export interface CaseInput {
   shape: number[];

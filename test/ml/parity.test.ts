@@ -2,13 +2,13 @@
 // versions are in the fixture's metadata), repeated live by `npm run parity`. Relative tolerance 1e-4 for gradients and
 // 1e-5 for values; the errors measured are about 1e-6.
 import assert from 'node:assert/strict';
+import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
 import { type DecoderConfig, decoderForward, parameterLayout } from '../../ml/nn/decoder.js';
 import { layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
 import { adamwStep, newMoments } from '../../ml/optim/adamw.js';
-import { GraphSession, tensor } from '../../ml/session/runtime.js';
-import { TrainSession } from '../../ml/session/trainSession.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
 import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.js';
 
 const GRADIENT_TOLERANCE = 1e-4;

@@ -1,15 +1,15 @@
 // Only rows with a trained token go through the output projection: that they are all of them, and that it does not show.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../core/random.js';
+import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { projectedRows } from '../../ml/loss/head.js';
 import { buildPpoGraph } from '../../ml/loss/trainingGraph.js';
 import { type DecoderConfig, parameterLayout } from '../../ml/nn/decoder.js';
 import { layoutSize, viewsOf } from '../../ml/nn/lora.js';
 import { adapterLayout } from '../../ml/nn/valueHead.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { Batch, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from '../../ml/session/batch.js';
-import { GraphSession, tensor } from '../../ml/session/runtime.js';
-import { TrainSession } from '../../ml/session/trainSession.js';
+import { Batch, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from '../../ml/train/batch.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
 
 const CONFIG: DecoderConfig = {
   hidden: 16,

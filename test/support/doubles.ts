@@ -17,7 +17,7 @@ import type {
 } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
-import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/session/engine.js';
+import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openFileStore } from '../../store/fileStore.js';
 

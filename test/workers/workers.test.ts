@@ -10,7 +10,7 @@ import type { ActivityExecuteInput } from '@temporalio/worker';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { packageRoot } from '../../data/paths.js';
-import { listProviders } from '../../ml/session/providers.js';
+import { listProviders } from '../../ml/device/providers.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
 import { TimedHeartbeat } from '../../workers/heartbeat.js';

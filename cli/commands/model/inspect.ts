@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { availableMemory, estimateMemory, type MemoryUse } from '../../../ml/engine/memory.js';
 import { describeModel, type ModelFiles } from '../../../ml/hf/model.js';
 import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
-import { availableMemory, estimateMemory, type MemoryUse } from '../../../ml/session/memory.js';
 import { integer } from '../../config.js';
 import { type EngineFlags, engineOptions, modelOption, withQuantization } from '../../model/flags.js';
 import { createOutput } from '../../output.js';

@@ -1,0 +1,74 @@
+// From sums over the tokens of shards to the figures of one update.
+import type { PolicyStats } from '../../core/schema/trajectory.js';
+import type { GradientSums } from '../engine/engine.js';
+
+type Numbers = Omit<GradientSums, 'gradients'>;
+
+/** Adds parts in the order they are given, in f64, the gradients rounded once; a part can then be forgotten. */
+export class GradientTotal {
+  private readonly gradients: Float64Array;
+  private readonly numbers: Numbers = {
+    loss: 0,
+    divisor: 0,
+    ratio: 0,
+    approxKl: 0,
+    clipped: 0,
+    entropy: 0,
+    tokens: 0,
+  };
+
+  constructor(size: number) {
+    this.gradients = new Float64Array(size);
+  }
+
+  /** A statistic that one part has all parts have. */
+  add({ gradients, ...numbers }: GradientSums): void {
+    const total = this.gradients;
+    for (let i = 0; i < total.length; i++) total[i]! += gradients[i]!;
+    for (const key of Object.keys(numbers) as (keyof Numbers)[])
+      this.numbers[key] = (this.numbers[key] ?? 0) + numbers[key]!;
+  }
+
+  get sums(): GradientSums {
+    return { gradients: new Float32Array(this.gradients), ...this.numbers };
+  }
+}
+
+export function addSums(parts: readonly GradientSums[], size: number): GradientSums {
+  const total = new GradientTotal(size);
+  for (const part of parts) total.add(part);
+  return total.sums;
+}
+
+export function policyStats(sums: GradientSums, gradNorm: number): PolicyStats {
+  const { tokens } = sums;
+  const means = {
+    ratio: sums.ratio / tokens,
+    approxKl: sums.approxKl / tokens,
+    clipFraction: sums.clipped / tokens,
+    entropy: sums.entropy / tokens,
+  };
+  const optional = {
+    policyLoss: over(sums.policyLoss, tokens),
+    exactEntropy: over(sums.exactEntropy, tokens),
+    kl: over(sums.kl, tokens),
+    valueLoss: over(sums.valueLoss, tokens),
+    valueClipFraction: over(sums.valueClipped, tokens),
+    explainedVariance: explainedVariance(sums),
+  };
+  const known = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined));
+  return { loss: sums.loss / sums.divisor, ...means, gradNorm, tokens, ...known };
+}
+
+const over = (sum: number | undefined, count: number): number | undefined =>
+  sum === undefined ? undefined : sum / count;
+
+/** 1 − Var(returns − values) / Var(returns), as CleanRL's ppo.py; undefined where all returns are equal. */
+function explainedVariance({ tokens, ...sums }: GradientSums): number | undefined {
+  const { returns, returnsSquared, valueErrors, valueErrorsSquared } = sums;
+  if (returns === undefined) return undefined;
+  const variance = (sum: number, squares: number): number => squares / tokens - (sum / tokens) ** 2;
+  const ofReturns = variance(returns, returnsSquared!);
+  if (!(ofReturns > 1e-12 * (returnsSquared! / tokens))) return undefined; // what rounding leaves of nothing
+  return 1 - variance(valueErrors!, valueErrorsSquared!) / ofReturns;
+}
