@@ -64,8 +64,8 @@ async function measure(folder: string): Promise<void> {
     const answer = { adapter, maxNewTokens: length / 2, temperature: 1, stopTokens: [] };
     await timed('generate', () => engine.generate(requests, answer));
   }
-  const use = { task: train ? 'train' : 'decode', rows, length, rank, quantization, checkpointing } as const;
-  const gib = { peak: status('VmHWM'), foreseen: estimateMemory(describeModel(folder), use) / 2 ** 30 };
+  const use = { task: train ? 'train' : 'decode', sequences: rows, length, rank, quantization, checkpointing } as const;
+  const gib = { peak: status('VmHWM'), estimate: estimateMemory(describeModel(folder), use) / 2 ** 30 };
   console.log(JSON.stringify({ ...options, child: undefined, parameters: engine.info.parameters, seconds, gib }));
   await engine.close();
 }

@@ -1,13 +1,12 @@
-// Keys and values of the rows that step together, as the decode graph takes them: per layer and kind one buffer
-// [capacity, KV, slots, hd], of which the first rows are in use.
-
+// Keys and values of the sequences that step together: one buffer [capacity, KV, slots, hd] per layer and kind, of which
+// the first `rows` are in use. A row holds one sequence.
 import { type Tensor, tensor } from '../device/runtime.js';
 import type { DecoderConfig } from '../nn/config.js';
 
-/** Numbers that the cache keeps for one token. */
+/** Numbers that the cache holds for one token. */
 export const cacheWidth = ({ layers, kvHeads, headDim }: DecoderConfig): number => 2 * layers * kvHeads * headDim;
 
-export class RowCaches {
+export class KvCaches {
   slots = 0;
   private buffers: Float32Array[];
 
@@ -18,12 +17,12 @@ export class RowCaches {
     this.buffers = Array.from({ length: 2 * c.layers }, () => new Float32Array(0));
   }
 
-  /** Room for `places` in every row. @returns whether buffers were replaced */
-  reserve(places: number): boolean {
-    if (places <= this.slots) return false;
-    // the room is cleared and copied at every step: a little, not twice as much
-    const step = Math.max(16, Math.ceil(places / 128) * 16);
-    const slots = Math.ceil(places / step) * step;
+  /** Makes room for `positions` in every row. @returns whether buffers were replaced */
+  reserve(positions: number): boolean {
+    if (positions <= this.slots) return false;
+    // the room is masked and read at every step, so it grows by an eighth, not by a factor of two
+    const step = Math.max(16, Math.ceil(positions / 128) * 16);
+    const slots = Math.ceil(positions / step) * step;
     const { kvHeads: KV, headDim: hd } = this.c;
     const [from, to] = [this.slots * hd, slots * hd];
     this.buffers = this.buffers.map((old) => {
@@ -36,14 +35,14 @@ export class RowCaches {
     return true;
   }
 
-  /** Inputs k{l}, v{l} of rows from..to, views of the buffers. @param grouped with an axis of one for a key's queries */
+  /** Inputs k{l}, v{l} for rows from..to, views of the buffers. @param grouped adds the axis of queries that share a key */
   feeds(from: number, to: number, grouped = false): Record<string, Tensor> {
     const { kvHeads: KV, headDim: hd } = this.c;
     const size = KV * this.slots * hd;
     const shape = [to - from, KV, ...(grouped ? [1] : []), this.slots, hd];
     return this.named((i) => tensor(this.buffers[i]!.subarray(from * size, to * size), shape));
   }
-  /** The same without a past. */
+  /** The same inputs without a past. */
   empty(rows: number): Record<string, Tensor> {
     const none = tensor(new Float32Array(0), [rows, this.c.kvHeads, 0, this.c.headDim]);
     return this.named(() => none);
@@ -52,8 +51,8 @@ export class RowCaches {
     return Object.fromEntries(this.buffers.map((_, i) => [`${i % 2 === 0 ? 'k' : 'v'}${i >> 1}`, of(i)]));
   }
 
-  /** Writes `count` places of `row` from `place` on: the first ones of row `from` of kv [2·layers, rows, KV, places, hd]. */
-  write(row: number, place: number, count: number, kv: Float32Array, rows: number, from: number): void {
+  /** Copies the first `count` positions of row `from` of kv [2·layers, rows, KV, positions, hd] to `row`, at `position`. */
+  write(row: number, position: number, count: number, kv: Float32Array, rows: number, from: number): void {
     const { kvHeads: KV, headDim: hd } = this.c;
     const line = kv.length / (this.buffers.length * rows * KV);
     const size = count * hd;
@@ -61,15 +60,15 @@ export class RowCaches {
       const buffer = this.buffers[i]!;
       for (let h = 0; h < KV; h++) {
         const source = ((i * rows + from) * KV + h) * line;
-        const target = ((row * KV + h) * this.slots + place) * hd;
-        // one place at every step: a view of it would cost more than the copy
+        const target = ((row * KV + h) * this.slots + position) * hd;
+        // a step copies one position: creating a view would cost more than the copy
         if (count === 1) for (let j = 0; j < hd; j++) buffer[target + j] = kv[source + j]!;
         else buffer.set(kv.subarray(source, source + size), target);
       }
     }
   }
 
-  /** A row's first `count` places, [2·layers, KV, count, hd]. */
+  /** Reads the first `count` positions of a row as [2·layers, KV, count, hd]. */
   read(row: number, count: number, into: Float32Array): void {
     const { kvHeads: KV, headDim: hd } = this.c;
     const size = count * hd;
@@ -81,7 +80,7 @@ export class RowCaches {
     });
   }
 
-  /** Row `from` takes the place of row `to`. */
+  /** Copies row `from` over row `to`. */
   move(from: number, to: number): void {
     const size = this.c.kvHeads * this.slots * this.c.headDim;
     for (const buffer of this.buffers) buffer.copyWithin(to * size, from * size, (from + 1) * size);

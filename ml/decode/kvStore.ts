@@ -1,26 +1,24 @@
-// Keys and values of rows that are done, for prompts that go on where they ended (the next stage of a chain) or begin as
-// they did. Held by the main thread in shared memory, so that any worker may take a chain on. What is kept never shows in
-// a result: an entry serves only a row that would fill those places in the same way (segments.ts).
+// Keys and values of finished sequences, for prompts that continue them (the next stage of a chain) or start with the same
+// tokens. The main thread holds them in shared memory, so any worker can continue a chain. The cache changes no result: an
+// entry serves only a sequence that would fill those positions in the same segments (segments.ts).
 import { createHash } from 'node:crypto';
-import type { KeptCache } from './decodeBatch.js';
+import type { CachedPrefix } from './decodeBatch.js';
 import type { Segment } from './segments.js';
 
-export const DEFAULT_KV_CACHE_BYTES = 256 * 2 ** 20;
-
 interface Entry {
-  keys: string[]; // one for every end of a segment
-  cache: KeptCache;
+  keys: string[]; // one per end of a segment
+  cache: CachedPrefix;
 }
 
 export class KvStore {
-  private readonly entries = new Map<string, Entry>(); // by the last key; those used least recently first
+  private readonly entries = new Map<string, Entry>(); // by the last key; least recently used first
   private readonly holders = new Map<string, Set<Entry>>(); // by every key
   private bytes = 0;
 
   constructor(private readonly limit: number) {}
 
-  /** The longest beginning of a row that is kept, short of its last token. `weights` names what it is computed with. */
-  find(weights: string, tokens: readonly number[], segments: readonly Segment[]): KeptCache | undefined {
+  /** The longest cached prefix of a sequence, without its last token. `weights` identifies the weights in use. */
+  find(weights: string, tokens: readonly number[], segments: readonly Segment[]): CachedPrefix | undefined {
     if (this.entries.size === 0) return undefined;
     const ends = keysOf(weights, tokens, segments.slice(0, -1));
     for (let s = ends.length - 1; s >= 0; s--) {
@@ -34,8 +32,8 @@ export class KvStore {
     return undefined;
   }
 
-  /** Keeps what fills the places of `segments`; a shorter beginning of it goes, then what was not used for longest. */
-  add(weights: string, tokens: readonly number[], segments: readonly Segment[], cache: KeptCache): void {
+  /** Adds the cache of `segments`. Removes its shorter prefixes, then the least recently used entries. */
+  add(weights: string, tokens: readonly number[], segments: readonly Segment[], cache: CachedPrefix): void {
     if (cache.kv.byteLength > this.limit) return;
     const entry = { keys: keysOf(weights, tokens, segments), cache };
     for (const key of entry.keys) this.remove(key);
@@ -61,7 +59,7 @@ export class KvStore {
   }
 }
 
-/** Equal keys: equal tokens up to the end of that segment, in equal segments. */
+/** Equal keys mean equal tokens, in equal segments, up to the end of that segment. */
 function keysOf(weights: string, tokens: readonly number[], segments: readonly Segment[]): string[] {
   let key = weights;
   return segments.map(({ from, to, steps }) => {

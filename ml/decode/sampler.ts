@@ -1,39 +1,39 @@
-// One token from what the model tells of a row. Sampling is exact: the inverse of the cumulative distribution in token
-// order, at one uniform number, so the same key gives the same token on every run.
-import type { Choice } from '../nn/decodeGraph.js';
+// Samples one token. Sampling is exact: it inverts the cumulative distribution, in token order, at one uniform number. So
+// the same key gives the same token in every run.
+import type { OutputKind } from '../nn/decodeGraph.js';
 
-/** What shapes the distribution; temperature 0 is greedy. */
+/** Temperature 0 is greedy. */
 export interface SamplingOptions {
   temperature: number;
-  topK?: number; // keep so many likeliest tokens
-  topP?: number; // of those, keep the fewest likeliest whose probabilities reach topP
-  repetitionPenalty?: number; // divides positive logits of tokens of the row, multiplies negative ones
+  topK?: number; // keep the k most likely tokens
+  topP?: number; // of those, keep the fewest most likely tokens whose probabilities reach topP
+  repetitionPenalty?: number; // divides the positive logits of tokens in the sequence, multiplies the negative ones
 }
 
 export interface Sampled {
   token: number;
-  logprob: number; // under the distribution that it was drawn from
+  logprob: number; // under the distribution that the token was drawn from
 }
 
-const penalises = ({ repetitionPenalty = 1 }: SamplingOptions): boolean => repetitionPenalty !== 1;
-const cuts = ({ topK, topP }: SamplingOptions): boolean => topK !== undefined || (topP !== undefined && topP < 1);
+const penalizes = ({ repetitionPenalty = 1 }: SamplingOptions): boolean => repetitionPenalty !== 1;
+const truncates = ({ topK, topP }: SamplingOptions): boolean => topK !== undefined || (topP !== undefined && topP < 1);
 
-/** What the graph has to tell: nothing that it can decide by itself. */
-export function choiceOf(options: SamplingOptions): Choice {
-  if (penalises(options)) return 'logits';
+/** The smallest output of the graph that is enough for these options. */
+export function outputKindFor(options: SamplingOptions): OutputKind {
+  if (penalizes(options)) return 'logits';
   if (options.temperature === 0) return 'greedy';
-  return cuts(options) ? 'logits' : 'probabilities';
+  return truncates(options) ? 'logits' : 'probabilities';
 }
 
-const BLOCK = 256; // tokens whose probabilities are summed before the token is looked for
+const BLOCK = 256; // tokens whose probabilities are summed before the token is located
 const BUCKETS = 4096;
 const BUCKETS_PER_NAT = 64;
 
-/** Samples rows over one vocabulary; keeps scratch space between calls. */
+/** Samples over one vocabulary; reuses its buffers between calls. */
 export class Sampler {
   private readonly sums: Float64Array;
-  private readonly distances: Float64Array; // of a token's logit from the largest, over the temperature
-  private readonly weights: Float64Array; // exp(−distance), or 0 where the token was cut
+  private readonly distances: Float64Array; // of each logit from the largest one, divided by the temperature
+  private readonly weights: Float64Array; // exp(−distance), or 0 for a truncated token
 
   constructor(private readonly vocab: number) {
     this.sums = new Float64Array(Math.ceil(vocab / BLOCK));
@@ -42,9 +42,9 @@ export class Sampler {
   }
 
   /**
-   * @param next what a graph of `choiceOf(options)` gave
+   * @param next the output of a graph with `outputKindFor(options)`
    * @param uniform in (0, 1)
-   * @param tokens of the row so far
+   * @param tokens of the sequence so far
    */
   sample(
     next: Float32Array | BigInt64Array,
@@ -55,16 +55,16 @@ export class Sampler {
   ): Sampled {
     if (next instanceof BigInt64Array) return { token: Number(next[row]), logprob: 0 };
     const values = next.subarray(row * this.vocab, (row + 1) * this.vocab);
-    if (choiceOf(options) === 'probabilities') return this.draw(values, uniform);
-    const logits = penalises(options) ? penalised(values, tokens, options.repetitionPenalty!) : values;
-    const likeliest = argMax(logits);
-    if (options.temperature === 0) return { token: likeliest, logprob: 0 };
-    this.weigh(logits, logits[likeliest]!, options.temperature);
+    if (outputKindFor(options) === 'probabilities') return this.draw(values, uniform);
+    const logits = penalizes(options) ? penalized(values, tokens, options.repetitionPenalty!) : values;
+    const best = argMax(logits);
+    if (options.temperature === 0) return { token: best, logprob: 0 };
+    this.weigh(logits, logits[best]!, options.temperature);
     const { topK, topP } = options;
-    if (topK !== undefined) this.cut((kept) => kept >= topK);
+    if (topK !== undefined) this.truncate((count) => count >= topK);
     if (topP !== undefined && topP < 1) {
       const mass = topP * this.weights.reduce((sum, w) => sum + w, 0);
-      this.cut((_, sum) => sum >= mass);
+      this.truncate((_, sum) => sum >= mass);
     }
     return this.draw(this.weights, uniform);
   }
@@ -90,7 +90,7 @@ export class Sampler {
       before += weights[i]!;
       token = i;
     }
-    // rounding: the last block may fall short of the target by an ulp, and end in tokens that were cut
+    // rounding: the last block may miss the target by an ulp and end with truncated tokens
     if (token < 0) for (token = block * BLOCK - 1; weights[token] === 0; ) token--;
     return { token, logprob: Math.log(weights[token]! / total) };
   }
@@ -104,10 +104,10 @@ export class Sampler {
   }
 
   /**
-   * Keeps the heaviest tokens up to the first at which `enough` holds of their number and weight; of equals, those of
-   * lower index. Only tokens near the border are sorted.
+   * Keeps the tokens with the largest weights, until `enough` holds for their number and total weight. Ties keep the lower
+   * index. Only the tokens in the bucket at the border are sorted.
    */
-  private cut(enough: (kept: number, sum: number) => boolean): void {
+  private truncate(enough: (count: number, sum: number) => boolean): void {
     const { distances, weights } = this;
     const counts = new Int32Array(BUCKETS);
     const sums = new Float64Array(BUCKETS);
@@ -119,9 +119,9 @@ export class Sampler {
       sums[bucket]! += weights[i]!;
     }
     let border = 0;
-    let [kept, sum] = [0, 0];
-    while (border < BUCKETS - 1 && !enough(kept + counts[border]!, sum + sums[border]!)) {
-      kept += counts[border]!;
+    let [count, sum] = [0, 0];
+    while (border < BUCKETS - 1 && !enough(count + counts[border]!, sum + sums[border]!)) {
+      count += counts[border]!;
       sum += sums[border++]!;
     }
     const near: number[] = [];
@@ -133,25 +133,25 @@ export class Sampler {
     }
     near.sort((a, b) => distances[a]! - distances[b]! || a - b);
     for (const i of near) {
-      if (kept > 0 && enough(kept, sum)) {
+      if (count > 0 && enough(count, sum)) {
         weights[i] = 0;
         continue;
       }
-      kept++;
+      count++;
       sum += weights[i]!;
     }
   }
 }
 
-/** The first of the largest. */
+/** The first index of the largest value. */
 function argMax(values: ArrayLike<number>): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
   return best;
 }
 
-/** Keskar et al. 2019, as transformers has it. */
-function penalised(logits: Float32Array, tokens: readonly number[], penalty: number): Float32Array {
+/** Keskar et al. 2019, as in transformers. */
+function penalized(logits: Float32Array, tokens: readonly number[], penalty: number): Float32Array {
   const out = logits.slice();
   for (const token of tokens) {
     const x = logits[token]!;

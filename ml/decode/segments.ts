@@ -1,19 +1,19 @@
-// How the places of a row's cache are filled: a prompt's tokens are read together, sampled tokens were fed one by one.
-// The two ways round differently, so what is computed again must go the way it first went, segment by segment.
+// How the cache of a sequence is filled: the tokens of a prompt are read together, sampled tokens are fed one by one. The
+// two ways round differently, so a cache that is computed again must be filled in the same segments as the first time.
 
 export interface Segment {
   from: number;
-  to: number; // the first place after it
+  to: number; // exclusive
   steps: boolean; // token by token
 }
 export type Ranges = readonly (readonly [number, number])[];
 
-/** Tokens read at once; attention over a whole long prompt would not fit into memory. */
+/** Tokens per read. Attention over a whole long prompt would not fit into memory. */
 const PROMPT_BLOCK = 256;
 
 /**
- * The segments of `length` tokens, those of `sampled` ranges being answers. A step feeds the token before the one that
- * it samples: from a prompt's last token to an answer's last but one. The last token of all is fed by a step.
+ * The segments of `length` tokens. The ranges in `sampled` are answers. A step feeds a token and samples the next one, so
+ * the steps of an answer cover the last token of its prompt up to its last but one. A step feeds the final token.
  */
 export function segmentsOf(length: number, sampled: Ranges = []): Segment[] {
   const segments: Segment[] = [];
@@ -29,12 +29,12 @@ export function segmentsOf(length: number, sampled: Ranges = []): Segment[] {
   return segments;
 }
 
-/** @returns what is wrong with the ranges of a prompt, undefined where nothing is */
+/** @returns what is wrong with the sampled ranges of a prompt; undefined if they are valid */
 export function rangesFault(length: number, sampled: Ranges = []): string | undefined {
   let at = 1; // an answer has a prompt before it
   for (const [from, to] of sampled) {
     if (!(Number.isInteger(from) && Number.isInteger(to) && from >= at && to > from && to <= length))
-      return `sampled range [${from}, ${to}) is not within [${at}, ${length}), what is left of the prompt`;
+      return `sampled range [${from}, ${to}) is not within [${at}, ${length}), the rest of the prompt`;
     at = to;
   }
   return undefined;

@@ -1,12 +1,12 @@
-// Started as a process by providers.ts: exits 0 where a session on the named provider starts and computes; else prints
-// the reason in one line.
+// Started as a process by providers.ts. Exits with 0 if a session on the named provider starts and computes correctly, else
+// prints the reason in one line.
 import { fileURLToPath } from 'node:url';
 import { Graph } from '../ir/graph.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { Provider } from './providers.js';
 import { GraphSession, tensor, useProvider } from './runtime.js';
 
-/** The part of the runtime's message that says why: without source files, conditions and line breaks. */
+/** The reason in a message of the runtime, without source files, conditions and line breaks. */
 export function reasonOf(message: string): string {
   const text = message.replace(/\s+/g, ' ').trim();
   return text.replace(/^.*?(?: was false\. | : FAIL : )/, '');
@@ -20,7 +20,7 @@ async function start(provider: Provider): Promise<void> {
   const session = await GraphSession.open(encodeModel(g));
   const { y } = await session.run({ x: tensor(new Float32Array([1, 2, 3, 4]), [2, 2]) });
   await session.close();
-  if ((y!.data as Float32Array).join() !== '7,10,15,22') throw new Error('it computes wrongly');
+  if ((y!.data as Float32Array).join() !== '7,10,15,22') throw new Error('its result is wrong');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,6 +1,6 @@
-// Which execution providers this installation of ONNX Runtime carries, and how the missing ones are got. The package
-// names providers that it could load; whether their library is there is a matter of its install step, which set-up
-// leaves out (it downloads some hundred megabytes).
+// The execution providers of this installation of ONNX Runtime. The package lists providers that it could load, but it
+// only has their libraries after an install step. The project's set-up skips that step, which downloads hundreds of
+// megabytes.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,14 +12,14 @@ import type { Device } from '../engine/engine.js';
 
 export type Provider = Exclude<Device, 'auto'>;
 
-/** The package's own install step, which set-up leaves out; it downloads CUDA's provider. */
+/** The package's install step, which downloads the CUDA provider. */
 export const CUDA_INSTALL = 'node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12';
 const PLATFORM = `${process.platform}/${process.arch}`;
 
-const PREFERRED: readonly Provider[] = ['cuda', 'webgpu']; // of `auto`; else cpu
-const PROBE_LIMIT_MS = 60_000; // the first start of a GPU compiles kernels
+const PREFERRED: readonly Provider[] = ['cuda', 'webgpu']; // for `auto`; else cpu
+const PROBE_LIMIT_MS = 60_000; // the first start on a GPU compiles kernels
 
-/** Names such as `cpu`, `webgpu`, `cuda`, of which the library is on this machine. */
+/** The names (`cpu`, `webgpu`, `cuda`, …) of the providers whose library is installed. */
 export function listProviders(): string[] {
   const folder = join(dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json')), 'bin/napi-v6');
   return listSupportedBackends()
@@ -27,12 +27,12 @@ export function listProviders(): string[] {
     .map(({ name }) => name);
 }
 
-/** Why a provider that is installed does not start here; undefined where it does. */
+/** The reason why an installed provider does not start; undefined if it starts. */
 export type Probe = (provider: Provider) => Promise<string | undefined>;
 
 /**
- * What sessions run on. `auto` is the best provider that is installed and starts, else the CPU.
- * @throws {GauntletError} DEVICE_UNAVAILABLE with the way to install or to go on without
+ * The provider for a device. `auto` is the first preferred provider that is installed and starts, else the CPU.
+ * @throws {GauntletError} DEVICE_UNAVAILABLE saying how to install the provider or do without it
  */
 export async function resolveDevice(
   device: Device = 'cpu',
@@ -46,18 +46,18 @@ export async function resolveDevice(
     return 'cpu';
   }
   if (!installed.includes(device)) {
-    const way =
+    const solution =
       device === 'cuda' && PLATFORM === 'linux/x64'
-        ? `with CUDA 12 and cuDNN 9 on this machine, install it by: ${CUDA_INSTALL}`
-        : 'ONNX Runtime has none for this platform';
-    throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed; ${way}; or use cpu`);
+        ? `with CUDA 12 and cuDNN 9 on this machine, install it with: ${CUDA_INSTALL}`
+        : 'ONNX Runtime does not support it on this platform';
+    throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed; ${solution}; or use cpu`);
   }
   const reason = await probe(device);
   if (reason === undefined) return device;
   throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} does not start (${reason}): use cpu, or auto`);
 }
 
-/** In a process of its own: drivers write to standard error as they like, and a broken one may end its process. */
+/** Probes in a separate process, because drivers write to standard error and a broken one can crash the process. */
 export function startsHere(provider: Provider): Promise<string | undefined> {
   const script = fileURLToPath(new URL('./probe.js', import.meta.url));
   return new Promise((settle) => {

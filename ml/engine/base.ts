@@ -1,43 +1,42 @@
-// Where a worker finds the weights of the base: in shared memory, from which it feeds every run (small models: an
-// adapter can be merged into its copy), or in files that ONNX Runtime maps (large ones: one copy, in the page cache, for
-// all graphs, threads and processes, and for every role that the base plays).
-
-import { planOf } from '../device/weightLocations.js';
+// How a worker gets the weights of the base model. A small model is in shared memory, and each worker feeds a copy, into
+// which an adapter can be merged. ONNX Runtime maps the files of a large model: all graphs, threads and processes share
+// one copy in the page cache.
+import { locateWeights } from '../device/weightLocations.js';
 import { type ModelFiles, readWeights, type Weights } from '../hf/model.js';
+import type { Quantization } from '../hf/packed.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { parameterLayout } from '../nn/decoder.js';
-import type { ParameterPlan } from '../nn/parameters.js';
+import { parameterLayout } from '../nn/layout.js';
+import type { WeightLocations } from '../nn/separateWeights.js';
 import { flattenWeights, type SharedWeights } from '../pool/shared.js';
-import type { Quantization } from './engine.js';
-import { openQuantised } from './quantizedWeights.js';
+import { openQuantized } from './quantizedWeights.js';
 
-/** Models of more parameters are mapped, recomputed in training, and worked on one row at a time. */
+/** Larger models are mapped, recomputed in training, and trained one sequence at a time. */
 const LARGE = 32e6;
 export const isLarge = ({ parameters }: { parameters: number }): boolean => parameters > LARGE;
 
-/** Models of more parameters do not stay in a core's cache from step to step: cores then share one reading of them. */
-const CACHED = 2e6;
-export const outgrowsCache = ({ parameters }: { parameters: number }): boolean => parameters > CACHED;
+/** The weights of larger models do not stay in a core's L2 cache between steps, so cores should share one read of them. */
+const L2_PARAMETERS = 2e6;
+export const exceedsL2 = ({ parameters }: { parameters: number }): boolean => parameters > L2_PARAMETERS;
 
-export type Base = { kind: 'fed'; weights: SharedWeights } | { kind: 'mapped'; plan: ParameterPlan };
+export type Base = { kind: 'fed'; weights: SharedWeights } | { kind: 'mapped'; locations: WeightLocations };
 
-/** What a session needs of a model: weights that it feeds, or a plan of those that it maps. */
+/** A model in a session: weights to feed, or the locations of weights to map. */
 export type SessionModel = { config: DecoderConfig } & (
-  | { weights: Weights; plan?: undefined }
-  | { weights?: undefined; plan: ParameterPlan }
+  | { weights: Weights; locations?: undefined }
+  | { weights?: undefined; locations: WeightLocations }
 );
 
-/** The weights of a model as its workers get them, and the digest of what they then compute with. */
+/** The weights for the workers, and the digest of the resulting computation. */
 export async function openBase(
   model: ModelFiles,
   digest: string,
   quantization?: Quantization,
 ): Promise<{ base: Base; digest: string }> {
   if (quantization) {
-    const quantised = await openQuantised(model, digest, quantization);
-    return { base: { kind: 'mapped', plan: quantised.plan }, digest: quantised.digest };
+    const quantized = await openQuantized(model, digest, quantization);
+    return { base: { kind: 'mapped', locations: quantized.locations }, digest: quantized.digest };
   }
-  if (isLarge(model)) return { base: { kind: 'mapped', plan: planOf(model.stored) }, digest };
+  if (isLarge(model)) return { base: { kind: 'mapped', locations: locateWeights(model.stored) }, digest };
   const weights = flattenWeights(parameterLayout(model.config), readWeights(model.stored));
   return { base: { kind: 'fed', weights }, digest };
 }

@@ -1,18 +1,6 @@
-// A request as parts: what is together is a function of the request alone, so that no result shows who did which part.
-import { GauntletError } from '../../core/errors.js';
+// Splits requests into parts. The split depends on the request only, so the assignment of parts to workers changes no result.
 
-export const lengthsOf = (rows: readonly { tokens: readonly number[] }[]): number[] =>
-  rows.map((row) => row.tokens.length);
-
-/** @throws {GauntletError} BAD_INPUT naming the first row that has a fault */
-export function refuse<R>(rows: readonly R[], fault: (row: R) => string | undefined): void {
-  rows.forEach((row, i) => {
-    const what = fault(row);
-    if (what !== undefined) throw new GauntletError('BAD_INPUT', `row ${i}: ${what}`);
-  });
-}
-
-/** Indices in order of length, equal lengths in order of index. */
+/** Indices sorted by length, then by index. */
 export function byLength<R>(rows: readonly R[], length: (row: R) => number): number[] {
   return [...rows.keys()].sort((a, b) => length(rows[a]!) - length(rows[b]!) || a - b);
 }
@@ -21,7 +9,10 @@ export function split<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-/** Rows of similar length together (less padding), longest first (no worker is left with the long ones at the end). */
+/**
+ * Works on items in chunks of similar length, which reduces padding. The longest chunks come first, so that no worker
+ * starts a long one at the end. @returns results in the order of the items
+ */
 export async function inChunks<R, T>(
   rows: readonly R[],
   length: (row: R) => number,

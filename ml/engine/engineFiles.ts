@@ -1,14 +1,14 @@
-// What an engine does without computing: text as tokens, and adapters, new, in files and checked.
+// The methods of an engine that only read and write data: text as tokens, new adapters, and adapters in files.
+import { basename } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { RandomStream } from '../../core/random.js';
-import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
+import { type ChatFormat, type ChatMessage, loadChatFormat } from '../hf/chat.js';
 import type { ModelFiles } from '../hf/model.js';
 import { readPeft, writePeft } from '../hf/peft.js';
 import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
-import { layoutSize } from '../nn/lora.js';
-import { adapterLayout } from '../nn/valueHead.js';
-import { newMoments } from '../optim/adamw.js';
-import type { Adapter, Engine, OptimizerState } from './engine.js';
+import { type Adapter, adapterLayout, layoutSize } from '../nn/layout.js';
+import { newOptimizerState, type OptimizerState } from '../optim/adamw.js';
+import type { Engine } from './engine.js';
 
 type Text = 'encode' | 'decode' | 'openingTokens' | 'continuationTokens';
 type Adapters = 'initAdapter' | 'newOptimizerState' | 'exportAdapter' | 'importAdapter';
@@ -25,7 +25,7 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   decode(tokens: number[]): string {
     return this.text().decode(tokens);
   }
-  openingTokens(messages: { role: 'system' | 'user' | 'assistant'; content: string }[]): number[] {
+  openingTokens(messages: ChatMessage[]): number[] {
     return this.format().openingTokens(messages);
   }
   continuationTokens(content: string, previousFinished: boolean): number[] {
@@ -40,7 +40,7 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
     return this.chat;
   }
 
-  /** As PEFT starts them: A uniform in ±1/√in, B zero. A value head starts at zero, too. */
+  /** Initialized like PEFT: A uniform in ±1/√in, B zero. A value head starts at zero, too. */
   initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter {
     const { rank, alpha, valueHead } = config;
     const layout = adapterLayout(this.model.config, config);
@@ -54,17 +54,18 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
     return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
   }
   newOptimizerState(adapter: Adapter): OptimizerState {
-    return newMoments(adapter.values.length);
+    return newOptimizerState(adapter.values.length);
   }
   exportAdapter(adapter: Adapter): Map<string, Uint8Array> {
     this.checkAdapter(adapter);
-    return writePeft(this.model.config, adapter, baseName(this.model.path));
+    // others find the base by the name of its folder, not by a path on this machine
+    return writePeft(this.model.config, adapter, basename(this.model.path));
   }
   importAdapter(files: Map<string, Uint8Array>): Adapter {
     return readPeft(this.model.config, files);
   }
 
-  /** @throws {GauntletError} BAD_ADAPTER where it is not one of this model */
+  /** @throws {GauntletError} BAD_ADAPTER if the adapter does not fit this model */
   protected checkAdapter(adapter: Adapter): void {
     const { rank, values, valueHead } = adapter;
     const size = layoutSize(adapterLayout(this.model.config, adapter));
@@ -75,10 +76,3 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
       );
   }
 }
-
-/** The name by which others find the base: its folder's, not this machine's path. */
-const baseName = (path: string): string =>
-  path
-    .replace(/[/\\]+$/, '')
-    .split(/[/\\]/)
-    .at(-1)!;

@@ -1,45 +1,44 @@
-// The quantised weights of a model, made once and kept in the cache folder under what they are made of.
+// The quantized weights of a model: computed once and cached in a file whose name identifies model and format.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
-import { locationOf, planOf } from '../device/weightLocations.js';
-import { cacheFolder } from '../hf/cacheFolder.js';
+import { locateWeights, locationOf } from '../device/weightLocations.js';
+import { cacheFolder } from '../hf/files.js';
 import type { ModelFiles } from '../hf/model.js';
-import { isPacked, packedFormat, packedLayout } from '../hf/packed.js';
-import type { ParameterPlan } from '../nn/parameters.js';
+import { isPacked, packedFormat, packedLayout, type Quantization } from '../hf/packed.js';
+import type { FileRange, WeightLocations } from '../nn/separateWeights.js';
 import { inThread } from '../pool/inThread.js';
-import type { Quantization } from './engine.js';
-import type { QuantiseAnswer, QuantiseTask } from './quantizeWorker.js';
+import type { QuantizeAnswer, QuantizeTask } from './quantizeWorker.js';
 
-/** The plan of a quantised model, whose file is made first where it is missing, and the digest of its computation. */
-export async function openQuantised(
+/** Quantizes the model unless the file exists. @returns the weights, and the digest of their computation */
+export async function openQuantized(
   model: ModelFiles,
   digest: string,
   quantization: Quantization,
-): Promise<{ plan: ParameterPlan; digest: string }> {
+): Promise<{ locations: WeightLocations; digest: string }> {
   const { bits, groupSize } = quantization;
   const format = packedFormat(quantization);
   const layout = packedLayout(model.config, quantization);
-  const path = join(cacheFolder(), 'quantised', `${digest}-${format}.safetensors`);
-  if (!isPacked(path, layout)) await quantise({ stored: model.stored, layout, groupSize, target: path });
+  const path = join(cacheFolder(), 'quantized', `${digest}-${format}.safetensors`);
+  if (!isPacked(path, layout)) await quantize({ stored: model.stored, layout, groupSize, target: path });
   const location = locationOf(path);
-  const at = (offset: number): { location: string; offset: number } => ({ location, offset });
-  const plan = new Map(planOf(model.stored));
+  const at = (offset: number): FileRange => ({ location, offset });
+  const locations = new Map(locateWeights(model.stored));
   for (const { name, bits: own, values, scales } of layout.matrices)
-    plan.set(name, {
+    locations.set(name, {
       bits: own,
       groupSize,
       values: at(values),
       scales: at(scales),
       zeros: at(layout.zeros[own].offset),
     });
-  return { plan, digest: createHash('sha256').update(`${digest} ${format} ${bits}`).digest('hex') };
+  return { locations, digest: createHash('sha256').update(`${digest} ${format} ${bits}`).digest('hex') };
 }
 
-async function quantise(task: QuantiseTask): Promise<void> {
+async function quantize(task: QuantizeTask): Promise<void> {
   const script = new URL('./quantizeWorker.js', import.meta.url);
-  const { error } = await inThread<QuantiseAnswer>(script, task).catch((cause: Error) => {
-    throw new GauntletError('ENGINE_FAULT', `quantising: ${cause.message}`, { cause });
+  const { error } = await inThread<QuantizeAnswer>(script, task).catch((cause: Error) => {
+    throw new GauntletError('ENGINE_FAULT', `quantizing: ${cause.message}`, { cause });
   });
   if (error) throw new GauntletError(error.code as ErrorCode, error.message);
 }

@@ -1,17 +1,25 @@
-// What is wrong with a row that someone hands in, in words that name the place: the engine says which row it was, the
-// command line which line.
+// Checks of inputs. The messages name the field; the engine adds the row, the command line adds the line of the file.
+import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { SamplingOptions } from '../decode/sampler.js';
 
-/** What a model takes. */
+/** The limits of a model. */
 export interface RowLimits {
   vocabSize: number;
   contextLength: number;
 }
 
+/** @throws {GauntletError} BAD_INPUT naming the first row that has a fault */
+export function refuseFaults<R>(rows: readonly R[], fault: (row: R) => string | undefined): void {
+  rows.forEach((row, i) => {
+    const reason = fault(row);
+    if (reason !== undefined) throw new GauntletError('BAD_INPUT', `row ${i}: ${reason}`);
+  });
+}
+
 const PER_TOKEN = ['mask', 'oldLogprobs', 'advantages', 'referenceLogprobs', 'oldValues', 'returns'] as const;
 
-/** @returns undefined where nothing is wrong. */
+/** @returns what is wrong; undefined if the tokens are valid */
 export function tokensFault(tokens: readonly number[], { vocabSize, contextLength }: RowLimits): string | undefined {
   if (tokens.length === 0) return 'there are no tokens';
   if (tokens.length > contextLength)
@@ -20,7 +28,7 @@ export function tokensFault(tokens: readonly number[], { vocabSize, contextLengt
   return at < 0 ? undefined : `token ${tokens[at]} is outside 0..${vocabSize - 1}, the vocabulary (tokens[${at}])`;
 }
 
-/** Arrays as long as tokens, every number finite; entry 0 is never read. @returns undefined where nothing is wrong. */
+/** Every array must have one finite number per token; entry 0 is not checked. @returns what is wrong */
 export function trajectoryFault(row: Trajectory, limits: RowLimits): string | undefined {
   const fault = tokensFault(row.tokens, limits);
   if (fault !== undefined) return fault;
@@ -36,7 +44,7 @@ export function trajectoryFault(row: Trajectory, limits: RowLimits): string | un
   return undefined;
 }
 
-/** What is wrong with how an answer is to be sampled; undefined: nothing. */
+/** @returns what is wrong; undefined if the options are valid */
 export function samplingFault({ temperature, topP, topK, repetitionPenalty }: SamplingOptions): string | undefined {
   if (!(temperature >= 0)) return `temperature must be at least 0, is ${temperature}`;
   if (topP !== undefined && !(topP > 0 && topP <= 1)) return `topP must be in (0, 1], is ${topP}`;

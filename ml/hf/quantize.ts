@@ -1,17 +1,16 @@
-// Writes the quantised weights of a checkpoint, a block of rows at a time: the model never lies in memory. Groups are
-// symmetric around zero; the largest weight of a group, sign included, is what the lowest code stands for, so that all
-// 2^bits codes are used (the rule of llama.cpp's Q4_0). Equal weights give equal bytes.
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+// Writes the quantized weights of a checkpoint, a block of rows at a time: the model is never in memory as a whole.
+// Groups are symmetric around zero. The lowest code stands for the weight with the largest absolute value, sign included,
+// so that all 2^bits codes are used (the rule of llama.cpp's Q4_0). Equal weights give equal bytes.
 import { GauntletError } from '../../core/errors.js';
-import { writeAtomically } from './atomicFile.js';
 import type { StoredParameter } from './checkpoint.js';
+import { readAll, withFile, writeAll, writeAtomically } from './files.js';
 import type { PackedLayout, PackedMatrix } from './packed.js';
 import { toFloat32 } from './safetensors.js';
 
-const BLOCK = 1 << 20; // weights read at once
+const BLOCK = 1 << 20; // weights per read
 
-/** Makes the file. @throws {GauntletError} BAD_MODEL where a weight is not finite */
-export function quantiseModel(
+/** Creates the file. @throws {GauntletError} BAD_MODEL if a weight is not finite */
+export function quantizeModel(
   stored: ReadonlyMap<string, StoredParameter>,
   layout: PackedLayout,
   groupSize: number,
@@ -30,24 +29,20 @@ function packMatrix(target: number, source: StoredParameter, matrix: PackedMatri
   const [out, into] = shape;
   const rows = Math.max(1, Math.floor(BLOCK / into));
   const width = source.length / (out * into);
-  const fd = openSync(source.path, 'r');
-  try {
+  withFile(source.path, 'r', (fd) => {
     for (let row = 0; row < out; row += rows) {
       const count = Math.min(rows, out - row) * into;
-      const bytes = readAll(fd, count * width, source.offset + row * into * width, source.path);
-      const weights = toFloat32(bytes, source.dtype, source.path);
-      const { packed, scales } = packGroups(weights, bits, groupSize);
+      const bytes = readAll(fd, source.offset + row * into * width, count * width, source.path);
+      const { packed, scales } = packGroups(toFloat32(bytes, source.dtype, source.path), bits, groupSize);
       if (!scales.every(Number.isFinite))
         throw new GauntletError('BAD_MODEL', `${source.path}: ${matrix.source} has a weight that is not finite`);
       writeAll(target, packed, matrix.values + (row * into * bits) / 8);
       writeAll(target, new Uint8Array(scales.buffer), matrix.scales + ((row * into) / groupSize) * 4);
     }
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
 
-/** weights [groups·groupSize] → codes, of two in a byte the first in the low half, and the scale of each group. */
+/** weights [groups·groupSize] → codes and the scale of each group. Of two 4-bit codes, the first is in the low half. */
 export function packGroups(
   weights: Float32Array,
   bits: 4 | 8,
@@ -61,7 +56,7 @@ export function packGroups(
     let extreme = 0;
     for (let i = from; i < to; i++) {
       const w = weights[i]!;
-      if (Math.abs(w) > Math.abs(extreme) || Number.isNaN(w)) extreme = w; // and a NaN stays
+      if (Math.abs(w) > Math.abs(extreme) || Number.isNaN(w)) extreme = w; // a NaN is kept, too
     }
     const scale = Math.fround(extreme / -zero) + 0; // never −0
     scales[group] = scale;
@@ -72,27 +67,4 @@ export function packGroups(
   const packed = new Uint8Array(codes.length / 2);
   for (let i = 0; i < packed.length; i++) packed[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
   return { packed, scales };
-}
-
-/** What the codes stand for, in f32 as DequantizeLinear computes it. */
-export function unpackGroups(packed: Uint8Array, scales: Float32Array, bits: 4 | 8, groupSize: number): Float32Array {
-  const zero = 2 ** (bits - 1);
-  return Float32Array.from({ length: scales.length * groupSize }, (_, i) => {
-    const code = bits === 8 ? packed[i]! : (packed[i >> 1]! >> (4 * (i & 1))) & 15;
-    return scales[Math.floor(i / groupSize)]! * (code - zero);
-  });
-}
-
-function readAll(fd: number, length: number, position: number, path: string): Uint8Array {
-  const bytes = new Uint8Array(length);
-  for (let done = 0; done < length; ) {
-    const n = readSync(fd, bytes, done, length - done, position + done);
-    if (n === 0) throw new GauntletError('BAD_MODEL', `${path}: truncated`);
-    done += n;
-  }
-  return bytes;
-}
-
-function writeAll(fd: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, position + done);
 }

@@ -1,11 +1,10 @@
-// One job in a worker thread of its own: what takes long and would hold up an event loop, and is done seldom enough
-// that no thread need wait for it (a pool of those is pool.ts).
+// Runs one job in a worker thread of its own, for work that is rare and would block an event loop. For a pool of threads
+// see pool.ts.
 import { Worker } from 'node:worker_threads';
 
 /**
- * The script's one message is its answer; `workerData` is what it is told.
- * @throws what the script threw, of the same kind where JavaScript itself has that kind; an Error where it ended
- *   without an answer
+ * Starts the script with `workerData`. Its first message is the result.
+ * @throws the error that the script threw, or an Error if the script ended without a message
  */
 export function inThread<T>(script: URL, workerData: unknown): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,10 +1,10 @@
-// Worker threads that run jobs one at a time each. Which worker takes a job never matters to its result. A worker that
-// dies fails its job with ENGINE_FAULT and is replaced; an aborted job stops at its next check.
+// A pool of worker threads. Each runs one job at a time, and the result of a job does not depend on its worker. If a worker
+// dies, its job fails with ENGINE_FAULT and the worker is replaced. An aborted job stops at its next check.
 import { setMaxListeners } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 
-/** Main → worker. `stop` holds one number; not 0 means: stop. */
+/** Main → worker. `stop` holds one number: not 0 means that the job must stop. */
 export interface JobMessage {
   id: number;
   job: unknown;
@@ -40,14 +40,14 @@ export class WorkerPool {
   private nextId = 1;
   private closed = false;
 
-  /** Workers start when there is work for them. @param workerData what every worker is told at its start */
+  /** Workers start when there is work. @param workerData the initial data of every worker */
   constructor(
     private readonly script: URL,
     private readonly workerData: unknown,
     readonly size: number,
   ) {}
 
-  /** @throws {GauntletError} as the job threw it, or ENGINE_FAULT where its worker died; the signal's reason on abort */
+  /** @throws {GauntletError} from the job, or ENGINE_FAULT if its worker died; on abort, the signal's reason */
   run<T>(job: unknown, options: RunOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { signal } = options;
@@ -60,11 +60,11 @@ export class WorkerPool {
         if (queued >= 0) this.queue.splice(queued, 1);
         settle(() => reject(signal!.reason));
       };
-      const settle = (how: () => void): void => {
+      const settle = (resolveOrReject: () => void): void => {
         if (task.settled) return;
         task.settled = true;
         signal?.removeEventListener('abort', onAbort);
-        how();
+        resolveOrReject();
       };
       const task: Task = {
         message,
@@ -79,18 +79,18 @@ export class WorkerPool {
     });
   }
 
-  /** Runs jobs side by side; results in the order of the jobs. The first failure stops the others. */
+  /** Runs jobs in parallel. @returns results in the order of the jobs. The first failure stops the others. */
   async runAll<T>(jobs: readonly unknown[], options: RunOptions = {}): Promise<T[]> {
     const results: T[] = [];
     await this.runInOrder<T>(jobs, options, (result) => results.push(result));
     return results;
   }
 
-  /** As runAll, but hands each result on, in the order of the jobs, as soon as that order allows. */
+  /** Like runAll, but passes each result on, in the order of the jobs, as soon as all earlier ones are done. */
   async runInOrder<T>(jobs: readonly unknown[], options: RunOptions, take: (result: T) => void): Promise<void> {
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-    setMaxListeners(jobs.length + 1, signal); // one per job
+    setMaxListeners(jobs.length + 1, signal); // one listener per job
     const early = new Map<number, T>();
     let next = 0;
     const runs = jobs.map(async (job, index) => {
@@ -109,7 +109,7 @@ export class WorkerPool {
     }
   }
 
-  /** Waits for the workers to free their sessions. Queued and running jobs fail. */
+  /** Lets the workers close their sessions. Queued and running jobs fail. */
   async close(): Promise<void> {
     this.closed = true;
     const error = new GauntletError('ENGINE_FAULT', 'the engine was closed');
@@ -129,25 +129,26 @@ export class WorkerPool {
 
   private dispatch(): void {
     while (this.queue.length > 0) {
-      const free = this.members.find((m) => !m.task) ?? (this.members.length < this.size ? this.hire() : undefined);
+      const free =
+        this.members.find((m) => !m.task) ?? (this.members.length < this.size ? this.startWorker() : undefined);
       if (!free) return;
       free.task = this.queue.shift()!;
       free.worker.postMessage(free.task.message);
     }
   }
 
-  private hire(): Member {
+  private startWorker(): Member {
     const member: Member = { worker: new Worker(this.script, { workerData: this.workerData }) };
-    const gone = (why: string): void => {
+    const died = (reason: string): void => {
       const at = this.members.indexOf(member);
       if (at < 0) return;
       this.members.splice(at, 1);
-      member.task?.reject(new GauntletError('ENGINE_FAULT', `a model worker died: ${why}`));
+      member.task?.reject(new GauntletError('ENGINE_FAULT', `a model worker died: ${reason}`));
       this.dispatch();
     };
     member.worker.on('message', (message: WorkerMessage) => this.receive(member, message));
-    member.worker.on('error', (error) => gone(error.message));
-    member.worker.on('exit', (status) => gone(`exit status ${status}`));
+    member.worker.on('error', (error) => died(error.message));
+    member.worker.on('exit', (status) => died(`exit status ${status}`));
     this.members.push(member);
     return member;
   }

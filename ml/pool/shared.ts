@@ -1,9 +1,8 @@
-// Vectors that threads share: written once, copied by each worker (ONNX Runtime does not read shared memory in place).
-import type { TensorData } from '../hf/safetensors.js';
-import { type DecoderConfig, parameterLayout } from '../nn/decoder.js';
-import { type LayoutEntry, layoutSize, viewsOf } from '../nn/lora.js';
+// Vectors in memory that threads share. ONNX Runtime cannot read shared memory, so each worker copies them.
+import type { DecoderConfig } from '../nn/config.js';
+import { type LayoutEntry, layoutSize, parameterLayout, type TensorData, viewsOf } from '../nn/layout.js';
 
-/** All parameters, flat as parameterLayout, over shared memory. */
+/** All parameters, flat as parameterLayout, in shared memory. */
 export type SharedWeights = Float32Array;
 
 export function shareVector(values: Float32Array): Float32Array {
@@ -21,7 +20,7 @@ export function flattenWeights(
   return flat;
 }
 
-/** Tensors over a copy of their own. */
+/** The tensors of a private copy. */
 export function copyWeights(config: DecoderConfig, shared: SharedWeights): Map<string, TensorData> {
   return viewsOf(parameterLayout(config), new Float32Array(shared));
 }

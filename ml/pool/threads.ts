@@ -1,7 +1,7 @@
-// How a machine's cores are shared out. It never shows in a result.
+// How cores are assigned to workers and threads. It changes no result.
 import { availableParallelism } from 'node:os';
 import { GauntletError } from '../../core/errors.js';
-import { isLarge, outgrowsCache } from '../engine/base.js';
+import { exceedsL2, isLarge } from '../engine/base.js';
 import type { EngineOptions } from '../engine/engine.js';
 
 export interface ThreadPlan {
@@ -10,9 +10,9 @@ export interface ThreadPlan {
 }
 
 /**
- * A small model runs on one worker per core: a product of small matrices gains little from a second thread. A large one
- * runs on one worker with all cores: its products are large, and every further worker would keep activations and
- * unpacked weights of its own. `cores`, else GAUNTLET_THREADS, is how many of them to use.
+ * A small model has one worker per core, because its small matmuls gain little from a second thread. A large model has
+ * one worker with all cores: its matmuls are large, and another worker would have its own activations and unpacked
+ * weights. The number of cores is `cores`, else GAUNTLET_THREADS.
  * @throws {GauntletError} BAD_CONFIG
  */
 export function planThreads(
@@ -20,44 +20,44 @@ export function planThreads(
   options: Pick<EngineOptions, 'cores' | 'workers' | 'threads'> = {},
 ): ThreadPlan {
   const set = process.env.GAUNTLET_THREADS;
-  const cores = count('GAUNTLET_THREADS', options.cores ?? (set ? Number(set) : availableParallelism()));
-  const workers = count('workers', options.workers ?? (isLarge(model) ? 1 : cores));
+  const cores = positive('GAUNTLET_THREADS', options.cores ?? (set ? Number(set) : availableParallelism()));
+  const workers = positive('workers', options.workers ?? (isLarge(model) ? 1 : cores));
   const share = isLarge(model) ? Math.max(1, Math.floor(cores / workers)) : 1;
-  return { workers, threads: count('threads', options.threads ?? share) };
+  return { workers, threads: positive('threads', options.threads ?? share) };
 }
 
-const CHUNK_ROWS = 32; // that step together; also keeps their caches in the processor's
+const CHUNK_SEQUENCES = 32; // that step together; their caches fit into the processor's cache
 
-/** Threads for each of some jobs that run side by side: cores that would be idle help the others. */
+/** The threads of each of `jobs` parallel jobs: fewer jobs than workers leave cores to share. */
 export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): number =>
   Math.max(threads, Math.floor((workers * threads) / Math.max(1, jobs)));
 
-/** Rows of a chunk, of `count` that are generated: as many chunks for every worker. */
-export function chunkRows(count: number, { workers }: ThreadPlan): number {
-  const rounds = Math.max(1, Math.ceil(count / (CHUNK_ROWS * workers)));
+/** The chunk size for `count` sequences: every worker gets the same number of chunks. */
+export function chunkSize(count: number, { workers }: ThreadPlan): number {
+  const rounds = Math.max(1, Math.ceil(count / (CHUNK_SEQUENCES * workers)));
   return Math.max(1, Math.ceil(count / (rounds * workers)));
 }
 
-const FEW_ROWS = 32; // whose steps read weights for longer than they compute
+const MEMORY_BOUND = 32; // steps of at most this many sequences take longer to read weights than to compute
 
 /**
- * How `count` rows are generated: a worker each for its share of them, or, few rows of weights that no cache keeps, one
- * worker with all cores, since two would read the weights twice.
+ * How `count` sequences are generated: usually each worker takes a share. If there are few and the weights exceed the L2
+ * cache, one worker takes all with all cores, because two workers would read the weights twice.
  */
 export function decodePlan(
   model: { parameters: number },
   count: number,
   plan: ThreadPlan,
-): { rows: number; threads: number } {
-  if (isLarge(model) || !outgrowsCache(model) || count > FEW_ROWS)
-    return { rows: chunkRows(count, plan), threads: plan.threads };
-  return { rows: Math.max(1, count), threads: threadsOf(1, plan) };
+): { size: number; threads: number } {
+  if (isLarge(model) || !exceedsL2(model) || count > MEMORY_BOUND)
+    return { size: chunkSize(count, plan), threads: plan.threads };
+  return { size: Math.max(1, count), threads: threadsOf(1, plan) };
 }
 
-/** Rows that are generated side by side at most. */
-export const concurrentRows = ({ workers }: ThreadPlan): number => CHUNK_ROWS * workers;
+/** The maximum number of sequences that are generated in parallel. */
+export const concurrentSequences = ({ workers }: ThreadPlan): number => CHUNK_SEQUENCES * workers;
 
-function count(name: string, value: number): number {
+function positive(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value > 0) return value;
   throw new GauntletError('BAD_CONFIG', `${name} must be a positive integer, is ${value}`);
 }

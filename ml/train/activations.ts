@@ -1,17 +1,18 @@
-// What a backward pass reads of the forward pass, in bytes, and when that is recomputed instead of kept.
+// The size of the activations that a backward pass reads, and whether they are recomputed instead of kept.
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
-import { projectionShape } from '../nn/lora.js';
+import type { BatchShape } from '../nn/decoder.js';
+import { projectionShape } from '../nn/layout.js';
 
 const F32 = 4;
-const KEPT_BYTES = 512e6; // up to here memory is cheaper than the third of the time that recomputing costs
+const KEPT_BYTES = 512e6; // up to this size, memory is cheaper than a third more time
 
-/** Of one layer, for `rows` sequences of `length` tokens under an adapter of this rank. */
-export function layerActivations(c: DecoderConfig, rows: number, length: number, rank: number): number {
+/** The bytes of one layer, for an adapter of this rank. */
+export function layerActivations(c: DecoderConfig, { sequences, length }: BatchShape, rank: number): number {
   const widths = PROJECTIONS.reduce((sum, p) => sum + 2 * projectionShape(c, p)[0] + rank, 0);
-  const attention = c.heads * length; // probabilities of the past, and their gradient
-  return F32 * rows * length * (widths + 4 * c.hidden + 2 * c.ffn + attention);
+  const attention = c.heads * length; // probabilities over the past, and their gradient
+  return F32 * sequences * length * (widths + 4 * c.hidden + 2 * c.ffn + attention);
 }
 
-/** Whether layers are recomputed where nobody says. No result shows it. */
-export const recomputes = (c: DecoderConfig, rows: number, length: number, rank: number): boolean =>
-  c.layers * layerActivations(c, rows, length, rank) > KEPT_BYTES;
+/** The default for gradient checkpointing. It changes no result. */
+export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: number): boolean =>
+  c.layers * layerActivations(c, batch, rank) > KEPT_BYTES;

@@ -1,10 +1,10 @@
-// From sums over the tokens of shards to the figures of one update.
+// Adds the sums of shards and computes the statistics of an update.
 import type { PolicyStats } from '../../core/schema/trajectory.js';
 import type { GradientSums } from '../engine/engine.js';
 
 type Numbers = Omit<GradientSums, 'gradients'>;
 
-/** Adds parts in the order they are given, in f64, the gradients rounded once; a part can then be forgotten. */
+/** Adds parts in the given order, in f64; the gradients are rounded once. */
 export class GradientTotal {
   private readonly gradients: Float64Array;
   private readonly numbers: Numbers = {
@@ -21,7 +21,7 @@ export class GradientTotal {
     this.gradients = new Float64Array(size);
   }
 
-  /** A statistic that one part has all parts have. */
+  /** All parts must have the same statistics. */
   add({ gradients, ...numbers }: GradientSums): void {
     const total = this.gradients;
     for (let i = 0; i < total.length; i++) total[i]! += gradients[i]!;
@@ -34,12 +34,6 @@ export class GradientTotal {
   }
 }
 
-export function addSums(parts: readonly GradientSums[], size: number): GradientSums {
-  const total = new GradientTotal(size);
-  for (const part of parts) total.add(part);
-  return total.sums;
-}
-
 export function policyStats(sums: GradientSums, gradNorm: number): PolicyStats {
   const { tokens } = sums;
   const means = {
@@ -49,26 +43,26 @@ export function policyStats(sums: GradientSums, gradNorm: number): PolicyStats {
     entropy: sums.entropy / tokens,
   };
   const optional = {
-    policyLoss: over(sums.policyLoss, tokens),
-    exactEntropy: over(sums.exactEntropy, tokens),
-    kl: over(sums.kl, tokens),
-    valueLoss: over(sums.valueLoss, tokens),
-    valueClipFraction: over(sums.valueClipped, tokens),
+    policyLoss: mean(sums.policyLoss, tokens),
+    exactEntropy: mean(sums.exactEntropy, tokens),
+    kl: mean(sums.kl, tokens),
+    valueLoss: mean(sums.valueLoss, tokens),
+    valueClipFraction: mean(sums.valueClipped, tokens),
     explainedVariance: explainedVariance(sums),
   };
   const known = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined));
   return { loss: sums.loss / sums.divisor, ...means, gradNorm, tokens, ...known };
 }
 
-const over = (sum: number | undefined, count: number): number | undefined =>
+const mean = (sum: number | undefined, count: number): number | undefined =>
   sum === undefined ? undefined : sum / count;
 
-/** 1 − Var(returns − values) / Var(returns), as CleanRL's ppo.py; undefined where all returns are equal. */
+/** 1 − Var(returns − values) / Var(returns), as in CleanRL's ppo.py; undefined if all returns are equal. */
 function explainedVariance({ tokens, ...sums }: GradientSums): number | undefined {
   const { returns, returnsSquared, valueErrors, valueErrorsSquared } = sums;
   if (returns === undefined) return undefined;
   const variance = (sum: number, squares: number): number => squares / tokens - (sum / tokens) ** 2;
-  const ofReturns = variance(returns, returnsSquared!);
-  if (!(ofReturns > 1e-12 * (returnsSquared! / tokens))) return undefined; // what rounding leaves of nothing
-  return 1 - variance(valueErrors!, valueErrorsSquared!) / ofReturns;
+  const returnVariance = variance(returns, returnsSquared!);
+  if (!(returnVariance > 1e-12 * (returnsSquared! / tokens))) return undefined; // nothing but rounding errors
+  return 1 - variance(valueErrors!, valueErrorsSquared!) / returnVariance;
 }

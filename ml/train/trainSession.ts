@@ -1,34 +1,27 @@
-// Scoring and gradients on one thread: rows are padded into a batch of a few standard sizes, each with its own compiled
-// graph. Weights and adapter are inputs of those graphs, so a new adapter costs nothing and no weight is copied.
+// Scoring and gradients on one thread. Sequences are padded into batches of a few standard sizes, each with its own
+// compiled graph. Weights and adapter are inputs of the graphs, so a new adapter needs no new graph and no copy of weights.
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
+import { GraphSession, type Tensor, tensors } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
 import { projectedRows } from '../loss/head.js';
-import {
-  buildPpoGraph,
-  buildScoreGraph,
-  buildSupervisedGraph,
-  type LoraShape,
-  type ScoreOutputs,
-} from '../loss/trainingGraph.js';
-import { type DecoderConfig, parameterLayout } from '../nn/decoder.js';
-import { layoutSize, viewsOf } from '../nn/lora.js';
-import { adapterLayout } from '../nn/valueHead.js';
+import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
+import type { DecoderConfig } from '../nn/config.js';
+import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
 import { encodeModel } from '../onnx/encode.js';
-import { recomputes } from './activations.js';
-import { Batch, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
-import { addSums } from './statistics.js';
+import { shouldRecompute } from './activations.js';
+import { Batch, countTrained, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
+import { GradientTotal } from './statistics.js';
 
 export interface TrainSessionOptions {
   lengthStep?: number; // sequences are padded to a multiple of this
-  checkpointing?: boolean; // recompute layers in the backward pass; absent: where they would take much memory
-  maxSessions?: number; // compiled graphs kept; the one unused for longest goes first
+  checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
+  maxSessions?: number; // compiled graphs to keep; the least recently used one is closed
 }
-/** A row of full-parameter training. mask 1 = the token is predicted; absent: every token but the first. */
-export interface SupervisedRow {
+/** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
+export interface SupervisedSequence {
   tokens: readonly number[];
   mask?: readonly number[];
 }
@@ -40,8 +33,10 @@ export interface SupervisedSums {
 
 const LENGTH_STEP = 32;
 const MAX_SESSIONS = 24;
-/** Of a model in files: a graph of thousands of nodes takes memory, and half a second to compile. */
+/** For a model in files: its graph of thousands of nodes takes memory, and half a second to compile. */
 const MAX_LARGE_SESSIONS = 1;
+
+type Tokens = { tokens: readonly number[] };
 
 export class TrainSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
@@ -54,72 +49,60 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = Object.fromEntries([...(model.weights ?? [])].map(([name, w]) => [name, tensor(w.data, w.shape)]));
+    this.weights = tensors(model.weights ?? []);
   }
 
-  /** Threads of what runs from now on; they never show in a result. */
+  /** Sets the number of threads for the next runs. It changes no result. */
   use(threads: number): this {
     this.threads = threads;
     return this;
   }
 
-  /** log p of each token given those before it, per row and aligned with its tokens; entry 0 is 0. */
-  async score(
-    rows: readonly { tokens: readonly number[] }[],
-    adapter: Adapter | undefined,
-    temperature: number,
-  ): Promise<number[][]> {
-    if (rows.length === 0) return [];
-    const batch = this.pack(rows);
-    const out = await this.runScore(batch, adapter, { temperature });
-    return batch.aligned(rows, out.logprobs!);
+  /** log p of each token given the tokens before it, aligned with the tokens; entry 0 is 0. */
+  async score(sequences: readonly Tokens[], adapter: Adapter | undefined, temperature: number): Promise<number[][]> {
+    return this.runScore('logprobs', sequences, adapter, { temperature });
   }
 
-  /** The value head's estimate of the state in which each token was chosen, aligned as log-probs are. */
-  async values(rows: readonly { tokens: readonly number[] }[], adapter: Adapter): Promise<number[][]> {
-    if (rows.length === 0) return [];
-    const batch = this.pack(rows);
-    const out = await this.runScore(batch, adapter, { values: true });
-    return batch.aligned(rows, out.values!);
+  /** The value head's estimate of the state before each token, aligned like log-probs. */
+  async values(sequences: readonly Tokens[], adapter: Adapter): Promise<number[][]> {
+    return this.runScore('values', sequences, adapter, { values: true });
   }
 
   /**
-   * Gradient sums of the loss over the masked tokens of some rows. `indices`: their places in the minibatch, which a
-   * dropout mask depends on; absent: these rows are the minibatch.
-   * @throws {GauntletError} BAD_INPUT naming the array that a term of the loss needs and a row lacks
+   * Gradient sums of the loss over the trained tokens of a shard.
+   * @param indices of the sequences in the minibatch, for the dropout mask; default: the shard is the minibatch
+   * @throws {GauntletError} BAD_INPUT naming an array that the loss needs and a sequence lacks
    */
   async ppo(
-    rows: readonly Trajectory[],
+    sequences: readonly Trajectory[],
     adapter: Adapter,
     { dropout, ...config }: LossConfig,
-    indices: readonly number[] = [...rows.keys()],
+    indices: readonly number[] = [...sequences.keys()],
   ): Promise<GradientSums> {
-    if (rows.length === 0) return addSums([], layoutSize(adapterLayout(this.config, adapter)));
+    if (sequences.length === 0) return new GradientTotal(layoutSize(adapterLayout(this.config, adapter))).sums;
     const loss = ppoGraphLoss(config, adapter.valueHead === true);
-    const batch = this.pack(rows);
+    const batch = this.pack(sequences);
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
-    const trained = trainedPositions(batch, rows, (few, all) => projectedRows(few, all, this.config.vocab));
+    const trained = trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
     const projected = trained?.dims[0];
-    const { rows: count, length } = batch.shape;
-    const { checkpointing = recomputes(this.config, count, length, adapter.rank) } = this.options;
+    const { checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank) } = this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
-    const build = (): Graph =>
-      buildPpoGraph(this.config, batch.shape, lora, loss, { plan: this.model.plan, checkpointing }, projected);
+    const options = { locations: this.model.locations, checkpointing };
+    const build = (): Graph => buildPpoGraph(this.config, batch.shape, lora, loss, options, projected);
     const session = await this.session(key, build, checkpointing);
     const feeds = {
-      ...ppoFeeds(batch, rows, loss),
+      ...ppoFeeds(batch, sequences, loss),
       ...(trained && { trained }),
       ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
     };
     const out = await session.run({ ...feeds, ...this.weights, ...this.adapterTensors(adapter) });
-    return ppoResult(batch, rows, loss, out);
+    return ppoResult(batch, sequences, loss, out);
   }
 
   /** Cross entropy and its gradient for every parameter. `parameters` is flat as parameterLayout. */
-  async sft(parameters: Float32Array, rows: readonly SupervisedRow[]): Promise<SupervisedSums> {
-    if (rows.length === 0) return { gradients: new Float32Array(parameters.length), lossSum: 0, tokens: 0 };
-    const batch = this.pack(rows);
-    const masks = rows.map((row) => row.mask ?? row.tokens.map(() => 1));
+  async sft(parameters: Float32Array, sequences: readonly SupervisedSequence[]): Promise<SupervisedSums> {
+    const batch = this.pack(sequences);
+    const masks = sequences.map(({ tokens, mask }) => mask ?? tokens.map(() => 1));
     const session = await this.session({ kind: 'sft', ...batch.shape }, () =>
       buildSupervisedGraph(this.config, batch.shape),
     );
@@ -129,7 +112,7 @@ export class TrainSession {
       mask: batch.perToken(masks),
       ...tensors(viewsOf(parameterLayout(this.config), parameters)),
     });
-    const tokens = masks.reduce((sum, mask) => sum + mask.reduce((n, m, t) => (t === 0 ? n : n + m), 0), 0);
+    const tokens = masks.reduce((sum, mask) => sum + countTrained(mask), 0);
     return { gradients: out.gradients!.data as Float32Array, lossSum: (out.loss!.data as Float32Array)[0]!, tokens };
   }
 
@@ -139,50 +122,52 @@ export class TrainSession {
     for (const session of open) await session.close();
   }
 
-  private async runScore(batch: Batch, adapter: Adapter | undefined, outputs: ScoreOutputs) {
+  private async runScore(
+    name: 'logprobs' | 'values',
+    sequences: readonly Tokens[],
+    adapter: Adapter | undefined,
+    outputs: ScoreOutputs,
+  ): Promise<number[][]> {
+    if (sequences.length === 0) return [];
+    const batch = this.pack(sequences);
     const lora = adapter && shapeOf(adapter);
+    const { locations } = this.model;
     const session = await this.session({ kind: 'score', ...batch.shape, ...outputs, ...lora }, () =>
-      buildScoreGraph(this.config, batch.shape, outputs, lora, { plan: this.model.plan }),
+      buildScoreGraph(this.config, batch.shape, outputs, lora, { locations }),
     );
-    const target: Record<string, Tensor> = outputs.temperature === undefined ? {} : { target: batch.target };
-    return session.run({ ids: batch.ids, ...target, ...this.weights, ...this.adapterTensors(adapter) });
+    const target: Record<string, Tensor> = name === 'logprobs' ? { target: batch.target } : {};
+    const out = await session.run({ ids: batch.ids, ...target, ...this.weights, ...this.adapterTensors(adapter) });
+    return batch.aligned(sequences, out[name]!);
   }
 
   private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
-    if (!adapter) return {};
-    const layout = adapterLayout(this.config, adapter);
-    if (adapter.values.length !== layoutSize(layout))
-      throw new GauntletError(
-        'BAD_ADAPTER',
-        `the adapter has ${adapter.values.length} values, rank ${adapter.rank} of this model needs ${layoutSize(layout)}`,
-      );
-    return tensors(viewsOf(layout, adapter.values));
+    return adapter ? tensors(viewsOf(adapterLayout(this.config, adapter), adapter.values)) : {};
   }
 
-  private pack(rows: readonly { tokens: readonly number[] }[]): Batch {
-    const outside = rows.find(
-      (row) => row.tokens.length === 0 || row.tokens.some((id) => !(id >= 0 && id < this.config.vocab)),
-    );
-    if (outside)
+  private pack(sequences: readonly Tokens[]): Batch {
+    const invalid = ({ tokens }: Tokens): boolean =>
+      tokens.length === 0 || tokens.some((id) => !(id >= 0 && id < this.config.vocab));
+    if (sequences.some(invalid))
       throw new GauntletError('BAD_INPUT', `a row is empty or has a token outside 0..${this.config.vocab - 1}`);
-    return new Batch(rows, this.options.lengthStep ?? LENGTH_STEP);
+    return new Batch(sequences, this.options.lengthStep ?? LENGTH_STEP);
   }
 
-  /** The compiled graph of a key; building is once per key, and the least recently used one makes room. */
+  /** The compiled graph of a key. Each is built once; the least recently used one is closed to make room. */
   private async session(
     key: object,
     build: () => Graph,
-    asWritten = this.model.plan !== undefined,
+    optimizationsDisabled = this.model.locations !== undefined,
   ): Promise<GraphSession> {
-    const options: SessionOptions = { threads: this.threads, weights: this.model.plan && 'mapped', asWritten };
+    const weights = this.model.locations && ('mapped' as const);
     const name = JSON.stringify({ ...key, threads: this.threads });
     const known = this.sessions.get(name);
-    const session = known ?? GraphSession.open(encodeModel(build()), options);
+    const session =
+      known ?? GraphSession.open(encodeModel(build()), { threads: this.threads, weights, optimizationsDisabled });
     this.sessions.delete(name);
-    this.sessions.set(name, session); // most recent last
-    session.catch(() => this.sessions.delete(name)); // a retry compiles afresh
-    const most = this.options.maxSessions ?? (this.model.plan ? MAX_LARGE_SESSIONS : MAX_SESSIONS);
-    if (known || this.sessions.size <= most) return session;
+    this.sessions.set(name, session); // most recently used last
+    session.catch(() => this.sessions.delete(name)); // a retry compiles it again
+    const limit = this.options.maxSessions ?? (this.model.locations ? MAX_LARGE_SESSIONS : MAX_SESSIONS);
+    if (known || this.sessions.size <= limit) return session;
     const [oldest, unused] = this.sessions.entries().next().value!;
     this.sessions.delete(oldest);
     await (await unused).close();
@@ -191,7 +176,3 @@ export class TrainSession {
 }
 
 const shapeOf = ({ rank, alpha, valueHead = false }: Adapter): LoraShape => ({ rank, alpha, valueHead });
-
-const tensors = (
-  views: ReadonlyMap<string, { shape: readonly number[]; data: Float32Array }>,
-): Record<string, Tensor> => Object.fromEntries([...views].map(([name, v]) => [name, tensor(v.data, v.shape)]));

@@ -1,17 +1,17 @@
-// Full-parameter supervised training over the worker pool: what the embedded base model is made with.
+// Full-parameter supervised training over the worker pool. The shipped base model is trained with it.
 
+import { split } from '../engine/chunks.js';
 import { openPool } from '../engine/ortEngine.js';
 import type { ModelConfig } from '../hf/config.js';
-import type { TensorData } from '../hf/safetensors.js';
-import { parameterLayout } from '../nn/decoder.js';
-import { viewsOf } from '../nn/lora.js';
-import { type AdamWConfig, adamwStep, type Moments, newMoments } from '../optim/adamw.js';
+import type { TensorData } from '../nn/layout.js';
+import { elements, parameterLayout, viewsOf } from '../nn/layout.js';
+import { type AdamWConfig, adamwStep, newOptimizerState } from '../optim/adamw.js';
 import type { Job } from '../pool/jobs.js';
 import { flattenWeights } from '../pool/shared.js';
 import { planThreads } from '../pool/threads.js';
-import type { SupervisedRow, SupervisedSums } from './trainSession.js';
+import type { SupervisedSequence, SupervisedSums } from './trainSession.js';
 
-const SHARD_ROWS = 4; // small enough that a batch of 24 keeps several workers busy
+const SHARD_SEQUENCES = 4; // small enough to keep several workers busy with a batch of 24
 
 export interface TrainerStep {
   loss: number; // mean cross entropy over the trained tokens, before the step
@@ -20,8 +20,8 @@ export interface TrainerStep {
 }
 
 export interface SupervisedTrainer {
-  /** One AdamW step on the mean over all trained tokens; weight decay on matrices only. */
-  step(rows: SupervisedRow[], config: Partial<AdamWConfig> & { learningRate: number }): Promise<TrainerStep>;
+  /** One AdamW step on the mean over all trained tokens. Only matrices have weight decay. */
+  step(sequences: SupervisedSequence[], config: Partial<AdamWConfig> & { learningRate: number }): Promise<TrainerStep>;
   /** A copy of the parameters under their Hugging Face names. */
   weights(): Map<string, TensorData>;
   close(): Promise<void>;
@@ -29,28 +29,27 @@ export interface SupervisedTrainer {
 
 const DEFAULTS = { betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
 
-/** @param options.weights the start; every name of parameterLayout */
+/** @param options.weights the initial weights; every name of parameterLayout */
 export async function openTrainer(options: {
   config: ModelConfig;
   weights: ReadonlyMap<string, TensorData>;
   workers?: number;
 }): Promise<SupervisedTrainer> {
   const layout = parameterLayout(options.config);
-  const shared = flattenWeights(layout, options.weights); // rewritten between steps, read by the workers
+  const shared = flattenWeights(layout, options.weights); // the workers read it, and each step rewrites it
   const model = { config: options.config, parameters: shared.length };
   const plan = planThreads(model, { workers: options.workers, threads: 1 });
   const pool = openPool(model, { kind: 'fed', weights: shared }, plan);
   let parameters: Float32Array = new Float32Array(shared);
-  let state: Moments = newMoments(parameters.length);
+  let state = newOptimizerState(parameters.length);
   const decays = new Uint8Array(parameters.length);
-  for (const { shape, offset } of layout)
-    if (shape.length > 1) decays.fill(1, offset, offset + shape.reduce((a, b) => a * b, 1));
+  for (const { shape, offset } of layout) if (shape.length > 1) decays.fill(1, offset, offset + elements(shape));
   return {
-    async step(rows, config) {
-      const sorted = [...rows].sort((a, b) => a.tokens.length - b.tokens.length); // stable: equal lengths keep their order
-      const jobs: Job[] = [];
-      for (let i = 0; i < sorted.length; i += SHARD_ROWS)
-        jobs.push({ kind: 'supervised', version: state.step, rows: sorted.slice(i, i + SHARD_ROWS) });
+    async step(sequences, config) {
+      const sorted = [...sequences].sort((a, b) => a.tokens.length - b.tokens.length); // stable
+      const jobs = split(sorted, SHARD_SEQUENCES).map((shard): Job => {
+        return { kind: 'supervised', version: state.step, sequences: shard };
+      });
       const parts = await pool.runAll<SupervisedSums>(jobs.reverse()); // longest first
       const total = new Float64Array(parameters.length);
       let loss = 0;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
-import { planOf } from '../../ml/device/weightLocations.js';
+import { locateWeights } from '../../ml/device/weightLocations.js';
 import type { Engine } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { describeModel } from '../../ml/hf/model.js';
@@ -59,7 +59,7 @@ describe('architectures', () => {
 
       it('log-probs are those of transformers, with weights in memory and with weights mapped from their files', async () => {
         const { config, stored } = describeModel(join(FOLDER, name));
-        const mapped = new TrainSession({ config, plan: planOf(stored) });
+        const mapped = new TrainSession({ config, locations: locateWeights(stored) });
         const theirs = rows.map((row) => row.logprobs);
         const gaps = [
           worst(await engine.logprobs(whole(rows), { temperature: 1 }), theirs),

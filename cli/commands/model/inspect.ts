@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { availableMemory, estimateMemory, type MemoryUse } from '../../../ml/engine/memory.js';
 import { describeModel, type ModelFiles } from '../../../ml/hf/model.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
+import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 import { integer } from '../../config.js';
 import { type EngineFlags, engineOptions, modelOption, withQuantization } from '../../model/flags.js';
 import { createOutput } from '../../output.js';
@@ -34,7 +34,7 @@ function inspect(model: ModelFiles, flags: Flags) {
   const paths = [...new Set(tensors.map(({ path }) => path))].sort();
   const length = Math.min(flags.length, config.contextLength);
   const { quantization, checkpointing } = engineOptions(flags);
-  const use = { rows, length, rank, quantization, checkpointing };
+  const use = { sequences: rows, length, rank, quantization, checkpointing };
   const needed = (task: MemoryUse['task']): number => Math.round(estimateMemory(model, { ...use, task }));
   return {
     architecture: config.architecture,

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
 import { packageRoot } from '../../../data/paths.js';
 import { DecodeSession, type UsedAdapter } from '../../../ml/decode/decodeSession.js';
-import { planOf } from '../../../ml/device/weightLocations.js';
-import type { Generated, GenerateRow } from '../../../ml/engine/engine.js';
+import { locateWeights } from '../../../ml/device/weightLocations.js';
+import type { Generated, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { describeModel, loadModel } from '../../../ml/hf/model.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
+import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
 const { generate: expected } = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {
@@ -18,7 +18,7 @@ const { generate: expected } = JSON.parse(readFileSync(join(fixture, 'expected.j
 const { config } = loadModel(fixture);
 const sample = { maxNewTokens: 40, temperature: 0.8, stopTokens: [2] };
 const greedy = { ...sample, temperature: 0 };
-const rows = [1, 2, 30, 33, 60, 90].map((length, i): GenerateRow => {
+const rows = [1, 2, 30, 33, 60, 90].map((length, i): GenerateRequest => {
   const random = new RandomStream('planned', i);
   return { prompt: Array.from({ length }, () => random.int(3, 66)), key: deriveKey('planned', i) };
 });
@@ -29,7 +29,10 @@ const noisy = (rank: number, digest: string): UsedAdapter => {
 };
 
 describe('generation with mapped weights', () => {
-  const mapped = new DecodeSession({ config, plan: planOf(describeModel(fixture).stored) }, config.contextLength);
+  const mapped = new DecodeSession(
+    { config, locations: locateWeights(describeModel(fixture).stored) },
+    config.contextLength,
+  );
   after(() => mapped.close());
 
   it('greedy tokens equal those of transformers', async () => {
@@ -63,8 +66,8 @@ describe('generation with mapped weights', () => {
       for (let i = 0; i < rows.length; i += size) {
         const part = await mapped.generate(rows.slice(i, i + size), sample, {}, true);
         answers.push(...part.answers);
-        part.kept.forEach((cache, j) => {
-          assert.deepEqual(cache, whole.kept[i + j]);
+        part.caches.forEach((cache, j) => {
+          assert.deepEqual(cache, whole.caches[i + j]);
         });
       }
       assert.deepEqual(answers, whole.answers);
@@ -74,9 +77,9 @@ describe('generation with mapped weights', () => {
 
 describe('threads of a session', () => {
   it('never show in a token or a key, with mapped weights nor with joined ones', async () => {
-    const plan = planOf(describeModel(fixture).stored);
+    const locations = locateWeights(describeModel(fixture).stored);
     const joined = loadModel(fixture);
-    for (const model of [{ config, plan }, joined]) {
+    for (const model of [{ config, locations }, joined]) {
       const results = [];
       for (const threads of [1, 2]) {
         const session = new DecodeSession(model, config.contextLength, threads);

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
 import { packageRoot } from '../../../data/paths.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
-import { RowCaches } from '../../../ml/decode/kvCaches.js';
+import { KvCaches } from '../../../ml/decode/kvCaches.js';
 import { GraphSession, tensor } from '../../../ml/device/runtime.js';
-import type { Adapter, Engine, Generated, GenerateRow } from '../../../ml/engine/engine.js';
+import type { Adapter, Engine, Generated, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { buildDecodeGraph } from '../../../ml/nn/decodeGraph.js';
-import { JOINED, JoinedWeights, joinedLayout, joinWeights } from '../../../ml/nn/decodeWeights.js';
+import { FUSED_WEIGHTS, FusedWeights, fusedLayout, fuseWeights } from '../../../ml/nn/fusedWeights.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { encodeModel } from '../../../ml/onnx/encode.js';
 
@@ -25,7 +25,7 @@ const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')
 const EOS = 2;
 const VOCAB = 67;
 
-const randomRow = (name: string, length: number): GenerateRow => {
+const randomRow = (name: string, length: number): GenerateRequest => {
   const stream = new RandomStream('row', name);
   return { prompt: Array.from({ length }, () => stream.int(3, VOCAB - 1)), key: deriveKey('key', name) };
 };
@@ -39,9 +39,12 @@ const sample = { maxNewTokens: 40, temperature: 1, stopTokens: [EOS] };
 /** The decode graph itself, over joined weights. */
 async function openLogits(adapter?: Adapter): Promise<{ config: DecoderConfig; session: GraphSession }> {
   const { config, weights } = loadModel(fixture);
-  const graph = buildDecodeGraph(config, (g) => new JoinedWeights(g, config), { positions: 256, choice: 'logits' });
-  const data = joinWeights(config, adapter ? mergeLora(config, weights, adapter) : weights);
-  return { config, session: await GraphSession.open(encodeModel(graph), { memory: { location: JOINED, data } }) };
+  const graph = buildDecodeGraph(config, (g) => new FusedWeights(g, config), { positions: 256, output: 'logits' });
+  const data = fuseWeights(config, adapter ? mergeLora(config, weights, adapter) : weights);
+  return {
+    config,
+    session: await GraphSession.open(encodeModel(graph), { memory: { location: FUSED_WEIGHTS, data } }),
+  };
 }
 
 /** Logits after the first row's last token: every row is read up to it, then all step together. */
@@ -50,21 +53,21 @@ async function logitsAfter(c: DecoderConfig, session: GraphSession, rows: number
   const last = rows.map((row) => row.length - 1);
   const run = (ids: number[], positions: number[], [B, T]: [number, number], length: number[], feeds: object) => {
     const heads = [...Array(c.kvHeads).keys()];
-    const places = length.flatMap((to, b) =>
+    const kvIndices = length.flatMap((to, b) =>
       heads.flatMap((h) => [...Array(T).keys()].flatMap((t) => [b, h, to - T + t + 1])),
     );
     return session.run({
       ...feeds,
       ids: int64(ids),
       batch: int64([B, T, -1]),
-      length: tensor(Int32Array.from(length), [B]),
-      longest: tensor(Int32Array.of(Math.max(...length) + 1), []),
-      places: int64(places, [places.length / 3, 3]),
+      seqlensK: tensor(Int32Array.from(length), [B]),
+      totalSequenceLength: tensor(Int32Array.of(Math.max(...length) + 1), []),
+      kvIndices: int64(kvIndices, [kvIndices.length / 3, 3]),
       last: int64(T === 1 ? [...ids.keys()] : []),
       positions: int64(positions, [ids.length, 1]),
     });
   };
-  const caches = new RowCaches(c, rows.length);
+  const caches = new KvCaches(c, rows.length);
   caches.reserve(Math.max(...last) + 1 + room);
   for (const [b, row] of rows.entries()) {
     const read = row.slice(0, -1);
@@ -138,7 +141,7 @@ describe('generation', () => {
       for (let i = 0; i < rows.length; i += size) {
         const part = await session.generate(rows.slice(i, i + size), sample, {}, true);
         assert.deepEqual(part.answers, whole.answers.slice(i, i + size));
-        assert.deepEqual(part.kept, whole.kept.slice(i, i + size));
+        assert.deepEqual(part.caches, whole.caches.slice(i, i + size));
       }
     await session.close();
   });
@@ -152,12 +155,12 @@ describe('generation', () => {
         number,
       ];
       const c = { ...config, headDim, heads, kvHeads, ...more };
-      const flat = joinWeights(c, weights);
+      const flat = fuseWeights(c, weights);
       const of = (name: string) => {
-        const { offset, shape } = joinedLayout(c).find((entry) => entry.name === name)!;
+        const { offset, shape } = fusedLayout(c).find((entry) => entry.name === name)!;
         return flat.slice(offset, offset + shape.reduce((a, b) => a * b, 1));
       };
-      return { of, scale: new JoinedWeights(new Graph(), c).scoreScale };
+      return { of, scale: new FusedWeights(new Graph(), c).scoreScale };
     };
     const known = (name: string) => weights.get(name)!.data;
     const exact = joined(16);
@@ -272,7 +275,7 @@ describe('generation', () => {
   it('heads whose size the attention kernel does not take are refused by their field', () => {
     const config = { ...loadModel(fixture).config, headDim: 12 };
     const build = () =>
-      buildDecodeGraph(config, (g) => new JoinedWeights(g, config), { positions: 8, choice: 'greedy' });
+      buildDecodeGraph(config, (g) => new FusedWeights(g, config), { positions: 8, output: 'greedy' });
     assert.throws(build, /head_dim must be a multiple of 8 to generate, is 12/);
   });
 });

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
 import { packageRoot } from '../../../data/paths.js';
-import type { KeptCache } from '../../../ml/decode/decodeBatch.js';
+import type { CachedPrefix } from '../../../ml/decode/decodeBatch.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { KvStore } from '../../../ml/decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../../../ml/decode/segments.js';
-import type { Adapter, Engine, EngineOptions, GenerateRow } from '../../../ml/engine/engine.js';
+import type { Adapter, Engine, EngineOptions, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { loadModel } from '../../../ml/hf/model.js';
 
@@ -25,12 +25,12 @@ function prompt(chain: number, stage: number): number[] {
   const random = new RandomStream('turn', chain, stage);
   return Array.from({ length: stage === 0 ? 20 + 3 * chain : 1 + 4 * (chain % 3) }, () => random.int(3, 66));
 }
-const rowOf = (history: History, chain: number, stage: number): GenerateRow => ({
+const rowOf = (history: History, chain: number, stage: number): GenerateRequest => ({
   prompt: [...history.tokens, ...prompt(chain, stage)],
   key: deriveKey('answer', chain, stage),
   sampled: history.sampled,
 });
-function extend(history: History, row: GenerateRow, answer: number[]): History {
+function extend(history: History, row: GenerateRequest, answer: number[]): History {
   const from = row.prompt.length;
   return { tokens: [...row.prompt, ...answer], sampled: [...history.sampled, [from, from + answer.length]] };
 }
@@ -63,13 +63,13 @@ describe('keys and values kept between calls', () => {
   it('a chain of five stages reads every prompt token once, and feeds no sampled token twice', async () => {
     await withEngine({ workers: 2 }, async (engine) => {
       const chains = await runChains(engine);
-      const { prefilled, replayed, reused, sampled } = engine.stats();
+      const { prefilled, redecoded, reused, sampled } = engine.stats();
       const all = chains.reduce((n, { tokens }) => n + tokens.length, 0);
       assert.equal(
         sampled,
         chains.flatMap((c) => c.sampled).reduce((n, [from, to]) => n + to - from, 0),
       );
-      assert.equal(replayed, 0);
+      assert.equal(redecoded, 0);
       // a prompt's last token is fed by the step that samples, an answer's last one with the prompt behind it
       assert.equal(prefilled, all - sampled - chains.length);
       assert.ok(reused > prefilled);
@@ -81,7 +81,7 @@ describe('keys and values kept between calls', () => {
     for (const options of [{ workers: 1, kvCacheBytes: 0 }, { workers: 2, kvCacheBytes: 0 }, { workers: 1 }]) {
       await withEngine(options, async (engine) => {
         assert.deepEqual(await runChains(engine), kept);
-        assert.equal(engine.stats().replayed > 0, options.kvCacheBytes === 0);
+        assert.equal(engine.stats().redecoded > 0, options.kvCacheBytes === 0);
         assert.equal(engine.stats().reused > 0, options.kvCacheBytes !== 0);
       });
     }
@@ -97,8 +97,8 @@ describe('keys and values kept between calls', () => {
       const other = async (stage: number): Promise<unknown> =>
         stage % 2 === 0 ? engine.generate([{ prompt: prompt(9, stage), key: [1, stage] }], sample) : undefined;
       assert.deepEqual(await runChains(engine, adapter, other), kept);
-      const { reused, replayed } = engine.stats();
-      assert.ok(reused > 0 && replayed > 0, `${reused} reused, ${replayed} replayed`);
+      const { reused, redecoded } = engine.stats();
+      assert.ok(reused > 0 && redecoded > 0, `${reused} reused, ${redecoded} redecoded`);
     });
   });
 
@@ -118,18 +118,18 @@ describe('keys and values kept between calls', () => {
   it('kept and computed again are the same bits, however rows were batched', async () => {
     const model = loadModel(fixture);
     const session = new DecodeSession(model, model.config.contextLength);
-    const bits = ({ length, kv }: KeptCache): [number, number[]] => [length, [...kv]];
+    const bits = ({ length, kv }: CachedPrefix): [number, number[]] => [length, [...kv]];
     for (const chain of [0, 1, 2]) {
       let history: History = { tokens: [], sampled: [] };
-      let kept: KeptCache | undefined;
+      let cached: CachedPrefix | undefined;
       for (let stage = 0; stage < STAGES; stage++) {
         const row = rowOf(history, chain, stage);
-        const reused = await session.generate([{ ...row, kept }], sample, {}, true);
+        const reused = await session.generate([{ ...row, cached }], sample, {}, true);
         const crowd = Array.from({ length: 5 }, (_, i) => rowOf({ tokens: [], sampled: [] }, i + 3, 0));
         const again = await session.generate([...crowd, row], sample, {}, true);
         assert.deepEqual(again.answers.at(-1), reused.answers[0]);
-        assert.deepEqual(bits(again.kept.at(-1)!), bits(reused.kept[0]!), `chain ${chain}, stage ${stage}`);
-        kept = reused.kept[0]!;
+        assert.deepEqual(bits(again.caches.at(-1)!), bits(reused.caches[0]!), `chain ${chain}, stage ${stage}`);
+        cached = reused.caches[0]!;
         history = extend(history, row, reused.answers[0]!.tokens);
       }
     }
@@ -192,7 +192,7 @@ describe('segments of a row', () => {
 });
 
 describe('the store of keys and values', () => {
-  const cache = (length: number): KeptCache => ({ length, kv: new Float32Array(length * 4) });
+  const cache = (length: number): CachedPrefix => ({ length, kv: new Float32Array(length * 4) });
   const tokens = Array.from({ length: 60 }, (_, i) => i);
   const filled = (length: number, sampled: [number, number][]) => {
     const all = segmentsOf(length + 1, sampled);

@@ -1,7 +1,7 @@
 // The sampler against the definitions: sort everything, cut, renormalise, walk the cumulative sum.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/random.js';
-import { choiceOf, Sampler, type SamplingOptions } from '../../../ml/decode/sampler.js';
+import { outputKindFor, Sampler, type SamplingOptions } from '../../../ml/decode/sampler.js';
 
 const LOGITS = Float32Array.of(0.5, 2, -1, 2, 0, -8);
 
@@ -14,7 +14,7 @@ function softmax(logits: ArrayLike<number>, temperature: number): number[] {
 
 /** What the graph would tell. */
 const told = (logits: Float32Array, options: SamplingOptions): Float32Array =>
-  choiceOf(options) === 'logits' ? logits : Float32Array.from(softmax(logits, options.temperature));
+  outputKindFor(options) === 'logits' ? logits : Float32Array.from(softmax(logits, options.temperature));
 
 /** How often each token comes out over an even grid of uniforms. */
 function counts(logits: Float32Array, options: SamplingOptions, n = 10_000, tokens: number[] = []): number[] {

@@ -7,12 +7,12 @@ import type { Trajectory } from '../../../core/schema/trajectory.js';
 import { packageRoot } from '../../../data/paths.js';
 import { listProviders } from '../../../ml/device/providers.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
-import { GRADIENT_ROWS, openEngine } from '../../../ml/engine/ortEngine.js';
+import { GRADIENT_SEQUENCES, openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestModel } from '../../../ml/hf/digest.js';
 import { loadModel } from '../../../ml/hf/model.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
+import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
-import { addSums } from '../../../ml/train/statistics.js';
+import { GradientTotal } from '../../../ml/train/statistics.js';
 import { openTrainer } from '../../../ml/train/trainer.js';
 import type { TrainSession } from '../../../ml/train/trainSession.js';
 
@@ -119,7 +119,7 @@ describe('engine', () => {
   });
 
   it('gradients are the same bits on one worker and on two, and add up over shards', async () => {
-    const rows = await trajectories(engine, adapter, 2 * GRADIENT_ROWS + 3);
+    const rows = await trajectories(engine, adapter, 2 * GRADIENT_SEQUENCES + 3);
     const two = await engine.gradients(rows, { adapter, loss });
     const single = await openEngine(fixture, { workers: 1 });
     assert.deepEqual(await single.gradients(rows, { adapter, loss }), two);
@@ -131,7 +131,9 @@ describe('engine', () => {
     assert.ok(Math.abs(two.ratio / two.tokens - 1) < 1e-5, 'old log-probs are those of this policy');
     const parts = [];
     for (const row of rows) parts.push(await engine.gradients([row], { adapter, loss }));
-    const sum = addSums(parts, adapter.values.length);
+    const total = new GradientTotal(adapter.values.length);
+    for (const part of parts) total.add(part);
+    const { sums: sum } = total;
     const size = Math.sqrt(two.gradients.reduce((s, g) => s + g * g, 0));
     const off = Math.sqrt(two.gradients.reduce((s, g, i) => s + (g - sum.gradients[i]!) ** 2, 0));
     assert.ok(size > 0 && off < 1e-5 * size, `${off} of ${size}`);

@@ -14,11 +14,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { planOf } from '../../../ml/device/weightLocations.js';
+import { locateWeights } from '../../../ml/device/weightLocations.js';
 import { isLarge, openBase } from '../../../ml/engine/base.js';
 import { digestModel } from '../../../ml/hf/digest.js';
 import { describeModel, type ModelFiles, readWeights } from '../../../ml/hf/model.js';
-import { chunkRows, concurrentRows, decodePlan, planThreads, threadsOf } from '../../../ml/pool/threads.js';
+import { chunkSize, concurrentSequences, decodePlan, planThreads, threadsOf } from '../../../ml/pool/threads.js';
 import { TrainSession, type TrainSessionOptions } from '../../../ml/train/trainSession.js';
 import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
 
@@ -45,7 +45,7 @@ describe('a mapped model', () => {
   const fed = (of: ModelFiles, options?: TrainSessionOptions, threads = 1) =>
     results(new TrainSession({ config: of.config, weights: readWeights(of.stored) }, options).use(threads), of);
   const mapped = (of: ModelFiles, options?: TrainSessionOptions, threads = 1) =>
-    results(new TrainSession({ config: of.config, plan: planOf(of.stored) }, options).use(threads), of);
+    results(new TrainSession({ config: of.config, locations: locateWeights(of.stored) }, options).use(threads), of);
 
   it('gives the bits of one in memory, in f32 and in bf16', async () => {
     assert.deepEqual(await mapped(model), await fed(model));
@@ -81,7 +81,10 @@ describe('a mapped model', () => {
     ];
     assert.deepEqual([isLarge(small), isLarge(large)], [false, true]);
     assert.equal((await openBase(small, 'd')).base.kind, 'fed');
-    assert.deepEqual(await openBase(large, 'd'), { base: { kind: 'mapped', plan: planOf(model.stored) }, digest: 'd' });
+    assert.deepEqual(await openBase(large, 'd'), {
+      base: { kind: 'mapped', locations: locateWeights(model.stored) },
+      digest: 'd',
+    });
   });
 });
 
@@ -103,7 +106,7 @@ describe('the digest of a model', () => {
   });
 
   it('is remembered for large files until one is replaced', async () => {
-    const options = { cache: join(folder, 'cache'), rememberFrom: 1 };
+    const options = { cache: join(folder, 'cache'), cachedFrom: 1 };
     const first = await digestModel(folder, options);
     const [entry] = readdirSync(options.cache);
     const forged = 'f'.repeat(64);
@@ -139,11 +142,11 @@ describe('threads', () => {
   it('generate chunks of like size, as many for every worker', () => {
     const plan = { workers: 6, threads: 1 };
     assert.deepEqual(
-      [0, 1, 17, 192, 193].map((count) => chunkRows(count, plan)),
+      [0, 1, 17, 192, 193].map((count) => chunkSize(count, plan)),
       [1, 1, 3, 32, 17],
     );
-    assert.equal(chunkRows(8, { workers: 1, threads: 6 }), 8);
-    assert.equal(concurrentRows(plan), 192);
+    assert.equal(chunkSize(8, { workers: 1, threads: 6 }), 8);
+    assert.equal(concurrentSequences(plan), 192);
   });
 
   it('generate few rows together where no cache keeps the weights, which every worker would read', () => {
@@ -152,15 +155,15 @@ describe('threads', () => {
     assert.deepEqual(
       [0, 1, 32, 33, 192].map((count) => decodePlan(outgrown, count, plan)),
       [
-        { rows: 1, threads: 6 },
-        { rows: 1, threads: 6 },
-        { rows: 32, threads: 6 },
-        { rows: 6, threads: 1 },
-        { rows: 32, threads: 1 },
+        { size: 1, threads: 6 },
+        { size: 1, threads: 6 },
+        { size: 32, threads: 6 },
+        { size: 6, threads: 1 },
+        { size: 32, threads: 1 },
       ],
     );
-    assert.deepEqual(decodePlan(small, 16, plan), { rows: 3, threads: 1 });
-    assert.deepEqual(decodePlan(large, 16, { workers: 2, threads: 3 }), { rows: 8, threads: 3 });
+    assert.deepEqual(decodePlan(small, 16, plan), { size: 3, threads: 1 });
+    assert.deepEqual(decodePlan(large, 16, { workers: 2, threads: 3 }), { size: 8, threads: 3 });
   });
 
   it('help with the jobs there are where these are fewer', () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { availableMemory, estimateMemory, type MemoryUse, refuseBeyond } from '../../../ml/engine/memory.js';
+import { availableMemory, checkMemory, estimateMemory, type MemoryUse } from '../../../ml/engine/memory.js';
 import type { ModelFiles } from '../../../ml/hf/model.js';
 import { writeSmallModel } from '../../support/smallModel.js';
 
@@ -38,12 +38,18 @@ describe('memory that is foreseen', () => {
       const { stdout } = await promisify(execFile)(process.execPath, [script, ...shape, ...options], {
         env: { ...process.env, GAUNTLET_CACHE: folder, NODE_V8_COVERAGE: '' },
       });
-      const { gib } = JSON.parse(stdout) as { gib: { peak: number; foreseen: number } };
-      assert.ok(gib.foreseen > 0.75 * gib.peak && gib.foreseen < 1.5 * gib.peak, stdout);
+      const { gib } = JSON.parse(stdout) as { gib: { peak: number; estimate: number } };
+      assert.ok(gib.estimate > 0.75 * gib.peak && gib.estimate < 1.5 * gib.peak, stdout);
     });
 
   it('grows with rows, length and rank, and shrinks with few bits and with recomputed layers', () => {
-    const use: MemoryUse = { task: 'train', rows: 1, length: 512, rank: 16, quantization: { bits: 4, groupSize: 32 } };
+    const use: MemoryUse = {
+      task: 'train',
+      sequences: 1,
+      length: 512,
+      rank: 16,
+      quantization: { bits: 4, groupSize: 32 },
+    };
     const of = (change: Partial<MemoryUse>): number => estimateMemory(large, { ...use, ...change });
     const base = of({});
     assert.ok(of({ length: 8192 }) > base);
@@ -51,20 +57,20 @@ describe('memory that is foreseen', () => {
     assert.ok(of({ checkpointing: false }) > of({ checkpointing: true }));
     assert.equal(of({ checkpointing: true }), base); // where keeping layers takes much memory
     assert.equal(of({ checkpointing: false, length: 32 }), of({ length: 32 })); // and where it does not
-    assert.equal(of({ rows: 64 }), base); // one by one
-    assert.ok(of({ task: 'decode', rows: 64 }) > of({ task: 'decode', rows: 2 }));
+    assert.equal(of({ sequences: 64 }), base); // one by one
+    assert.ok(of({ task: 'decode', sequences: 64 }) > of({ task: 'decode', sequences: 2 }));
     assert.ok(of({ quantization: { bits: 8, groupSize: 32 } }) > base);
   });
 
   it('and is not there is refused with both numbers and two ways out, unless it is forced', () => {
     const needs = { available: 2.04e9 };
-    assert.throws(() => refuseBeyond('/models/x', 5.96e9, needs), {
+    assert.throws(() => checkMemory('/models/x', 5.96e9, needs), {
       code: 'OUT_OF_MEMORY',
       message: '/models/x: needs 6.0 GB, 2.0 GB are free; --quantize int4 needs less, --force opens it anyway',
     });
-    refuseBeyond('/models/x', 5.96e9, { ...needs, force: true });
-    refuseBeyond('/models/x', 2e9, needs);
-    assert.throws(() => refuseBeyond('/models/x', 1e15, {}), { code: 'OUT_OF_MEMORY' });
+    checkMemory('/models/x', 5.96e9, { ...needs, force: true });
+    checkMemory('/models/x', 2e9, needs);
+    assert.throws(() => checkMemory('/models/x', 1e15, {}), { code: 'OUT_OF_MEMORY' });
     assert.ok(availableMemory() > process.memoryUsage.rss() / 2);
   });
 });

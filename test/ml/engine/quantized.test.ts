@@ -9,10 +9,12 @@ import { isLarge, openBase } from '../../../ml/engine/base.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { type ModelFiles, readWeights, type Weights } from '../../../ml/hf/model.js';
 import { packedLayout } from '../../../ml/hf/packed.js';
-import { packGroups, unpackGroups } from '../../../ml/hf/quantize.js';
-import { parseHeader, type TensorData } from '../../../ml/hf/safetensors.js';
+import { packGroups } from '../../../ml/hf/quantize.js';
+import { parseHeader } from '../../../ml/hf/safetensors.js';
 import { Graph } from '../../../ml/ir/graph.js';
-import { HEAD, type ParameterPlan, Parameters } from '../../../ml/nn/parameters.js';
+import type { TensorData } from '../../../ml/nn/layout.js';
+import { SeparateWeights, type WeightLocations } from '../../../ml/nn/separateWeights.js';
+import { HEAD } from '../../../ml/nn/tensorNames.js';
 import { encodeModel } from '../../../ml/onnx/encode.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
 import { randomAdapter, randomRows, SMALL, writeSmallModel } from '../../support/smallModel.js';
@@ -36,13 +38,13 @@ describe('a quantised base', () => {
     else process.env.GAUNTLET_CACHE = cache;
     rmSync(folder, { recursive: true });
   });
-  const files = (): string[] => readdirSync(join(folder, 'cache', 'quantised'));
-  const read = (name: string): Buffer => readFileSync(join(folder, 'cache', 'quantised', name));
+  const files = (): string[] => readdirSync(join(folder, 'cache', 'quantized'));
+  const read = (name: string): Buffer => readFileSync(join(folder, 'cache', 'quantized', name));
 
-  async function planFor(bits: 4 | 8, of = model, digest = 'digest'): Promise<ParameterPlan> {
+  async function locationsFor(bits: 4 | 8, of = model, digest = 'digest'): Promise<WeightLocations> {
     const { base } = await openBase(of, digest, { bits, groupSize: 32 });
     assert.ok(base.kind === 'mapped');
-    return base.plan;
+    return base.locations;
   }
   async function results(session: TrainSession) {
     const adapter = randomAdapter(model);
@@ -58,33 +60,33 @@ describe('a quantised base', () => {
       const { config } = model;
       const untied = { ...config, tied: false }; // the output projection has codes of its own
       const expected = await results(new TrainSession({ config: untied, weights }));
-      const plan = await planFor(bits);
-      const actual = await results(new TrainSession({ config, plan }));
+      const locations = await locationsFor(bits);
+      const actual = await results(new TrainSession({ config, locations }));
       assert.ok(relativeError(actual.scores, expected.scores) < 1e-5);
       assert.ok(relativeError(actual.gradients, expected.gradients) < 1e-5);
       const base = await results(new TrainSession({ config, weights: readWeights(model.stored) }));
       assert.ok(relativeError(actual.gradients, base.gradients) > 1e-3, 'quantising changes something');
       for (const threads of [1, 2])
         assert.deepEqual(
-          await results(new TrainSession({ config, plan }, { checkpointing: true }).use(threads)),
+          await results(new TrainSession({ config, locations }, { checkpointing: true }).use(threads)),
           actual,
         );
     });
 
   it('multiplies the same codes, packed, when it decodes', async () => {
     for (const bits of [4, 8] as const) {
-      const name = 'model.layers.1.mlp.down_proj';
+      const name = 'model.layers.1.mlp.down_proj.weight';
       const shape = [SMALL.hidden, SMALL.ffn] as const;
       const random = new RandomStream('x');
       const x = Float32Array.from({ length: 3 * shape[1] }, () => random.normal());
-      const plan = await planFor(bits);
+      const locations = await locationsFor(bits);
       const [exact, packed] = await Promise.all(
-        [false, true].map(async (packedProducts) => {
+        [false, true].map(async (packedMatMul) => {
           const g = new Graph();
-          const parameters = new Parameters(g, plan, packedProducts);
-          g.output('y', parameters.linear(g.input('x', 'float32', [3, shape[1]]), name, shape, false));
-          assert.equal(g.nodes.at(-1)!.op, packedProducts ? 'MatMulNBits' : 'Gemm');
-          const session = await GraphSession.open(encodeModel(g), { weights: packedProducts ? 'packed' : 'mapped' });
+          const weights = new SeparateWeights(g, model.config, { locations, packedMatMul });
+          g.output('y', weights.linear(g.input('x', 'float32', [3, shape[1]]), name, shape, false));
+          assert.equal(g.nodes.at(-1)!.op, packedMatMul ? 'MatMulNBits' : 'Gemm');
+          const session = await GraphSession.open(encodeModel(g), { weights: packedMatMul ? 'packed' : 'mapped' });
           const { y } = await session.run({ x: tensor(x, [3, shape[1]]) });
           await session.close();
           return y!.data as Float32Array;
@@ -95,13 +97,13 @@ describe('a quantised base', () => {
   });
 
   it('is written once, the same bytes each time, and again where it was damaged', async () => {
-    await planFor(4, model, 'one');
-    await planFor(4, model, 'two');
+    await locationsFor(4, model, 'one');
+    await locationsFor(4, model, 'two');
     const [one, two] = ['one', 'two'].map((digest) => `${digest}-int4-g32-v1.safetensors`) as [string, string];
     const bytes = read(one);
     assert.deepEqual(read(two), bytes);
-    truncateSync(join(folder, 'cache', 'quantised', two), 5000);
-    await planFor(4, model, 'two');
+    truncateSync(join(folder, 'cache', 'quantized', two), 5000);
+    await locationsFor(4, model, 'two');
     assert.deepEqual(read(two), bytes);
     assert.deepEqual(
       files().filter((name) => name.includes('tmp')),
@@ -110,7 +112,7 @@ describe('a quantised base', () => {
   });
 
   it('is a safetensors file that other tools read', async () => {
-    await planFor(8, model, 'one');
+    await locationsFor(8, model, 'one');
     const bytes = read('one-int8-g32-v1.safetensors');
     const start = 8 + Number(bytes.readBigUInt64LE(0));
     const entries = parseHeader(bytes.subarray(8, start), bytes.length - start, 'file');
@@ -135,8 +137,8 @@ describe('a quantised base', () => {
       const adapter = randomAdapter(model);
       const copy = adapter.values.slice();
       const sums = await engine.gradients(rows, { adapter, loss: LOSS });
-      const plan = await planFor(4);
-      const alone = new TrainSession({ config: model.config, plan });
+      const locations = await locationsFor(4);
+      const alone = new TrainSession({ config: model.config, locations });
       assert.deepEqual(sums.gradients, (await alone.ppo(rows, adapter, LOSS)).gradients);
       await alone.close();
       const state = engine.newOptimizerState(adapter);
@@ -206,4 +208,13 @@ function unpacked(model: ModelFiles, bits: 4 | 8): Weights {
     weights.set(name, { shape, data: unpackGroups(packed, scales, own, 32) });
   }
   return weights;
+}
+
+/** The weights that the codes stand for, in f32 as DequantizeLinear computes them. */
+function unpackGroups(packed: Uint8Array, scales: Float32Array, bits: 4 | 8, groupSize: number): Float32Array {
+  const zero = 2 ** (bits - 1);
+  return Float32Array.from({ length: scales.length * groupSize }, (_, i) => {
+    const code = bits === 8 ? packed[i]! : (packed[i >> 1]! >> (4 * (i & 1))) & 15;
+    return scales[Math.floor(i / groupSize)]! * (code - zero);
+  });
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { describeCheckpoint, weightFiles } from '../../../ml/hf/checkpoint.js';
-import { parameterLayout } from '../../../ml/nn/decoder.js';
+import { parameterLayout } from '../../../ml/nn/layout.js';
 import { RECORDED_CONFIG } from '../recorded.js';
 
 const INDEX = 'model.safetensors.index.json';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../data/paths.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../../ml/nn/decoder.js';
+import { parameterLayout } from '../../../ml/nn/layout.js';
 
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../../core/random.js';
 import type { Adapter } from '../../../ml/engine/engine.js';
-import { type DecoderConfig, parameterLayout } from '../../../ml/nn/decoder.js';
-import { layoutSize, loraLayout, viewsOf } from '../../../ml/nn/lora.js';
+import type { DecoderConfig } from '../../../ml/nn/config.js';
+import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
 import { relativeError } from '../recorded.js';
 
