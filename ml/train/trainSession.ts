@@ -101,6 +101,7 @@ export class TrainSession {
 
   /** Cross entropy and its gradient for every parameter. `parameters` is flat as parameterLayout. */
   async sft(parameters: Float32Array, sequences: readonly SupervisedSequence[]): Promise<SupervisedSums> {
+    if (sequences.length === 0) return { gradients: new Float32Array(parameters.length), lossSum: 0, tokens: 0 };
     const batch = this.pack(sequences);
     const masks = sequences.map(({ tokens, mask }) => mask ?? tokens.map(() => 1));
     const session = await this.session({ kind: 'sft', ...batch.shape }, () =>
@@ -141,7 +142,16 @@ export class TrainSession {
   }
 
   private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
-    return adapter ? tensors(viewsOf(adapterLayout(this.config, adapter), adapter.values)) : {};
+    if (!adapter) return {};
+    const { rank, values } = adapter;
+    const layout = adapterLayout(this.config, adapter);
+    const size = layoutSize(layout);
+    if (values.length !== size)
+      throw new GauntletError(
+        'BAD_ADAPTER',
+        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
+      );
+    return tensors(viewsOf(layout, values));
   }
 
   private pack(sequences: readonly Tokens[]): Batch {

@@ -34,11 +34,11 @@ describe('devices', function () {
     const way =
       process.platform === 'linux' && process.arch === 'x64'
         ? /^device cuda is not installed; .*CUDA 12 and cuDNN 9.*install\.js --onnxruntime-node-install=cuda12; or use cpu$/
-        : /^device cuda is not installed; ONNX Runtime has none for this platform; or use cpu$/;
+        : /^device cuda is not installed; ONNX Runtime does not support it on this platform; or use cpu$/;
     await assert.rejects(resolveDevice('cuda', ['cpu', 'webgpu'], works), { code: 'DEVICE_UNAVAILABLE', message: way });
     await assert.rejects(
       resolveDevice('webgpu', ['cpu'], works),
-      /device webgpu is not installed; ONNX Runtime has none/,
+      /device webgpu is not installed; ONNX Runtime does not support it/,
     );
   });
 

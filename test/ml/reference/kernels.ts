@@ -101,17 +101,13 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
   Add: (inputs, _, dtype) => binary(dtype === 'int32' ? (a, b) => (a + b) | 0 : (a, b) => a + b)(inputs),
   Sub: binary((a, b) => a - b),
   Mul: (inputs, _, dtype) => binary(dtype === 'int32' ? Math.imul : (a, b) => a * b)(inputs),
-  Div: binary((a, b) => a / b),
   Min: binary(Math.min),
   LessOrEqual: binary((a, b) => (a <= b ? 1 : 0)),
   Neg: unary((x) => -x),
   Exp: unary(Math.exp),
-  Log: unary(Math.log),
-  Sqrt: unary(Math.sqrt),
   Sigmoid: unary(sigmoid),
   QuickGelu: (inputs, { alpha }) => unary((x) => x * sigmoid(alpha * x))(inputs),
   Clip: (inputs, { min, max }) => unary((x) => Math.min(Math.max(x, min), max))(inputs),
-  Identity: (inputs) => [...inputs],
   Cast: ([x], { to }) => {
     if (to === 'bool') return unary((v) => (v === 0 ? 0 : 1))([x!]);
     return to === 'int32' || to === 'int64' ? unary(Math.trunc)([x!]) : [x!];
