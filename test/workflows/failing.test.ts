@@ -137,7 +137,7 @@ describe('a run with an activity that fails for good', function () {
     assert.deepEqual([failure?.activity, failure?.inStep], ['generateChains', false]);
     assert.equal((await f.details())[2], `Continue with \`gauntlet resume ${f.id}\` or end the run with \`--abort\`.`);
     await assert.rejects(decide('skip'), (error: WorkflowUpdateFailedError) =>
-      /^generateChains is not part of a step, so it cannot be skipped$/.test(String(error.cause?.message)),
+      /^generateChains is not part of a step: it cannot be skipped$/.test(String(error.cause?.message)),
     );
     isBroken = false;
     await decide('retry');

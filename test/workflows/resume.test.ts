@@ -195,7 +195,7 @@ describe('gauntlet resume', function () {
           ['change', 2],
           ['change', 3],
         ]);
-        const [{ at }] = (await f.controls()) as [{ at: string }];
+        const { at } = (await f.controls())[0]!;
         assert.deepEqual(bytes, (await f.undisturbed(RUN, { 2: [{ kind: 'change', fields: CHANGE, at }] })).bytes);
         assert.notDeepEqual(bytes, (await f.undisturbed()).bytes);
       });
