@@ -19,7 +19,7 @@ import { payloadSizes, record } from './golden.js';
 const EVENTS = 10;
 
 describe('a run that continues as new', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('long', { 'limit.historyCount.suggestContinueAsNew': EVENTS });
 
   it('completes with the bytes of a run with one execution, and keeps its input and its progress', async () => {

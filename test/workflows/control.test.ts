@@ -7,7 +7,7 @@ import { RUN, runFixture, TWO_STAGES } from './fixture.js';
 import { record } from './golden.js';
 
 describe('control of a running run', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('control');
 
   it('pause holds the next step, change applies to it, resume continues, and each request is recorded', async () => {
@@ -46,17 +46,19 @@ describe('control of a running run', function () {
   });
 
   it('a pause waits for a pending evaluation, so that a paused run has all its checkpoints', async () => {
-    const checkpoint = 'checkpoint_stage_5_epoch_1';
-    const [evaluation, update] = [f.holdWrite(`checkpoints/${checkpoint}/metadata.json`), f.holdUpdate(2)];
+    const { repair } = f.failWrite('metrics/1-validation.json'); // keeps the evaluation pending
+    const hold = f.holdUpdate(2);
     await f.start();
-    await Promise.all([evaluation.reached, update.reached]); // the step runs beside the evaluation
+    await hold.reached; // the step runs beside the evaluation
+    await f.until('waiting');
     await f.update('pause');
-    update.release();
-    while ((await f.steps()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.equal((await f.until(({ step }) => step === 2)).state, 'training');
-    evaluation.release();
+    hold.release();
+    await f.until(({ step }) => step === 2);
+    assert.equal((await f.progressOf(f.run())).state, 'waiting');
+    repair();
+    await f.update('decide', 'retry');
     assert.equal((await f.until('paused')).step, 2);
-    assert.equal((await listCheckpoints(f.world.deps.store, f.id)).at(-1)!.name, checkpoint);
+    assert.equal((await listCheckpoints(f.world.deps.store, f.id)).at(-1)!.name, 'checkpoint_stage_5_epoch_1');
     await f.update('resume');
     assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
   });

@@ -27,13 +27,13 @@ describe('the summary of an activity', () => {
     assert.deepEqual(lines, [
       'stage 2 · step 7 · alternating · generator · chains',
       'stage 2 · step 7 · alternating · tests (selected)',
-      'hidden suite by target',
+      'hidden suite',
       'stage 2 · step 7 · alternating · discriminator',
-      'stage 2 · step 7 · alternating · generator · and chains and tests of the validation split',
+      'stage 2 · step 7 · alternating · generator',
       'step at step 9',
-      'chains and tests of the validation split',
-      'checkpoint_stage_2_epoch_3',
-      'base on the test split',
+      'validation split',
+      'validation split · stage 2, epoch 3',
+      'test split · base',
       'prepareRun',
     ]);
   });

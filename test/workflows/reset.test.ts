@@ -43,7 +43,7 @@ describe('the reset point of a closed run', () => {
 });
 
 describe('a run that a person resets', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('reset');
 
   /** As `temporal workflow reset --event-id`. */

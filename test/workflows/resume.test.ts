@@ -14,7 +14,7 @@ const FAILS = { ...RUN, failure: { onFailure: 'fail' } };
 const CHANGE = { ppo: { learningRate: 2e-4 } };
 
 describe('gauntlet resume', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('resumed');
 
   const resume = (decision?: Decision) =>
