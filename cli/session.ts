@@ -1,4 +1,5 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
+import { setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -22,7 +23,7 @@ import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import { EXIT } from './exitCodes.js';
-import type { Output } from './output.js';
+import { note, type Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
@@ -230,6 +231,26 @@ export function onInterrupt(stop: () => void): () => void {
     process.off('SIGINT', handler);
     process.off('SIGTERM', handler);
   };
+}
+
+/** Runs `work`, which Ctrl-C ends by aborting `stop`; the exit code is then 130. */
+export async function interruptible(work: (stop: AbortController) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  let interrupted = false;
+  setMaxListeners(0, stop.signal); // one per row at work
+  const release = onInterrupt(() => {
+    interrupted = true;
+    stop.abort();
+  });
+  try {
+    await work(stop);
+  } catch (error) {
+    if (!interrupted) throw error;
+    note('stopped before the end');
+    process.exitCode = EXIT.interrupted;
+  } finally {
+    release();
+  }
 }
 
 /** Serves until Ctrl-C, or until the server or a worker ends. */

@@ -211,7 +211,9 @@ describe('option values', () => {
 
   it('only the given limits are passed on, and each bad one is named', () => {
     const read = (...argv: string[]) => {
-      const command = withLimits(new Command().exitOverride(), { wallSeconds: 30 });
+      const command = withLimits(new Command().exitOverride().configureOutput({ writeErr: () => undefined }), {
+        wallSeconds: 30,
+      });
       assert.match(
         command.helpInformation(),
         /--wall-seconds <n> +wall-clock time of a program, in seconds\s+\(default: 30\)/,
@@ -273,7 +275,7 @@ describe('option values', () => {
     const share = number({ above: 0, to: 1 });
     assert.equal(share('0.5'), 0.5);
     for (const bad of ['0', '2', '', 'warm', 'Infinity'])
-      assert.throws(() => share(bad), /not a number above 0 and of at most 1/);
+      assert.throws(() => share(bad), /not a number above 0 and at most 1/);
   });
 
   it('--role removes duplicates and sorts the roles; all means every role', () => {
