@@ -59,7 +59,7 @@ async function fromStore({ client, store }: Resuming, id: string, decision: Deci
     return { joined, said: `had finished; nothing to do (${forgotten})` };
   }
   if (input === undefined) {
-    const way = `start it with its configuration again: npx gauntlet train --id ${id}`;
+    const way = `start it with its configuration again: npx gauntlet train ${id}`;
     throw new GauntletError(
       'NOT_FOUND',
       `run '${id}': ${forgotten}, and the store has not what it was started with; ${way}`,

@@ -38,6 +38,7 @@ export interface ConnectionOptions {
 }
 
 export interface Session {
+  store: string;
   client: Client;
   server: TemporalServer;
   workers?: RunningWorkers;
@@ -72,6 +73,12 @@ export function withStore(command: Command, use: StoreUse = 'creates'): Command 
 /** A run or a server creates these. */
 const isStore = (folder: string): boolean =>
   ['runs', 'blobs', 'memo', 'temporal.db'].some((name) => existsSync(join(folder, name)));
+
+/** A command line for people, with --store if this store is not the default. */
+export function commandLine(words: string, store: string): string {
+  const isDefault = store === storeFolder(process.env.GAUNTLET_STORE || DEFAULT_STORE);
+  return `npx gauntlet ${words}${isDefault ? '' : ` --store ${store}`}`;
+}
 
 /** True if a server is configured, or the embedded server of this store runs. */
 export const hasServer = (store: string): boolean =>
@@ -138,7 +145,7 @@ export async function openSession(
       });
     }
     const lost = lossOf(server, running, () => closing);
-    return { client, server, workers: running, lost, close };
+    return { store: options.store, client, server, workers: running, lost, close };
   } catch (error) {
     await close();
     throw error;

@@ -12,7 +12,7 @@ import { limitsOf, withLimits } from '../../cli/limitFlags.js';
 import { integer, number } from '../../cli/options.js';
 import { differingFields } from '../../cli/training.js';
 import { tinyModelPath } from '../../data/paths.js';
-import { gauntlet, inProcess, madeRun, removeFolders, temporaryFolder } from './support.js';
+import { inProcess, madeRun, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 /** The command fails with this one line. */
 async function refuses(argv: string[], line: RegExp, exitCode: number = EXIT.usage): Promise<void> {
@@ -169,7 +169,7 @@ describe('a machine that lacks something', function () {
 
   it('an unreachable TEMPORAL_ADDRESS', async () => {
     const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', GAUNTLET_STORE: await temporaryFolder() };
-    const { code, out, err } = await gauntlet(['train', '--watch', '--json'], env);
+    const { code, out, err } = await withEnvironment(env, 'train', '--watch', '--json');
     const { error } = JSON.parse(err) as { error: { code: string; message: string } };
     assert.equal(error.code, 'SERVER_UNAVAILABLE');
     assert.match(error.message, /^no Temporal server answers at 127\.0\.0\.1:1 \(TEMPORAL_ADDRESS\): /);
@@ -180,7 +180,10 @@ describe('a machine that lacks something', function () {
     const taken: Server = createServer();
     await new Promise<void>((settle) => taken.listen(0, '127.0.0.1', settle));
     const { port } = taken.address() as { port: number };
-    const { code, err } = await gauntlet(['up', '--port', String(port)], { GAUNTLET_STORE: await temporaryFolder() });
+    const { code, err } = await withEnvironment(
+      { GAUNTLET_STORE: await temporaryFolder(), TEMPORAL_ADDRESS: undefined },
+      ...['up', '--port', String(port)],
+    );
     taken.close();
     assert.equal(err.trim(), `error: port ${port} is taken by another program: choose another one [PORT_TAKEN]`);
     assert.equal(code, EXIT.unavailable);
@@ -190,9 +193,9 @@ describe('a machine that lacks something', function () {
     const folder = await temporaryFolder({
       'a.jsonl': '{"id":"a","code":"def f(): return 1","entry":"f","tests":[[[],1]]}',
     });
-    const { code, out, err } = await gauntlet(
-      ['sandbox', 'run', '--sandbox', 'docker', '--input', join(folder, 'a.jsonl')],
+    const { code, out, err } = await withEnvironment(
       { DOCKER_HOST: `unix://${folder}/none.sock` },
+      ...['sandbox', 'run', '--sandbox', 'docker', '--input', join(folder, 'a.jsonl')],
     );
     assert.match(err.trim(), /^error: Docker does not answer at unix:\S+ \(.*\) \[SANDBOX_UNAVAILABLE\]$/);
     assert.deepEqual([code, out], [EXIT.unavailable, '']);

@@ -158,7 +158,7 @@ describe('a run left behind', function () {
       for (const file of [path, `digests/${path}`]) await world.deps.store.removeRunFile(id, file);
     await assert.rejects(resume(), {
       code: 'NOT_FOUND',
-      message: `run '${id}': the server no longer knows it, and the store has not what it was started with; start it with its configuration again: npx gauntlet train --id ${id}`,
+      message: `run '${id}': the server no longer knows it, and the store has not what it was started with; start it with its configuration again: npx gauntlet train ${id}`,
     });
     id = 'nowhere';
     await assert.rejects(resume(), {
