@@ -92,7 +92,7 @@ describe('make-tiny', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('learns: the loss falls within a few steps, and the bytes do not hang on the number of workers', async function () {
+  it('reduces the loss within a few steps, with the same bytes for any number of workers', async function () {
     this.timeout(120_000);
     const full = tinyRecipe(5);
     const phases = [{ ...full.phases[0]!, tokens: 6000 }];
@@ -100,13 +100,7 @@ describe('make-tiny', () => {
     const run = async (workers: number) => {
       const losses: number[] = [];
       const start = { config, weights: initialWeights(config, 5), problems, vocabulary, workers };
-      let snapshots = 0;
-      const result = await trainTiny(start, recipe, {
-        onStep: (progress) => losses.push(progress.loss),
-        onSnapshot: () => snapshots++,
-        snapshotSteps: 2,
-      });
-      assert.equal(snapshots, Math.floor(result.steps / 2));
+      const result = await trainTiny(start, recipe, { onStep: (progress) => losses.push(progress.loss) });
       return { losses, result };
     };
     const one = await run(1);
