@@ -86,7 +86,7 @@ describe('gauntlet checkpoints', () => {
       const damaged = await verify(...argv);
       assert.equal(damaged.code, 1);
       const line =
-        /^✗ runs\/made\/checkpoints\/checkpoint_stage_0_epoch_0: pool\.json is damaged .*\n {4}go on from another/;
+        /^✗ runs\/made\/checkpoints\/checkpoint_stage_0_epoch_0: pool\.json is damaged .*\n {4}continue from another/;
       assert.match(damaged.out, line);
       assert.match(damaged.out, /\n1 damaged or missing among 1 run,/);
     }
