@@ -1,7 +1,7 @@
-// What the histories of a run tell of it: how often activities were tried, and how soon it was whole after a kill.
+// Reads from the histories of a run how often activities were attempted and how soon the run recovered after a kill.
 import type { Client } from '@temporalio/client';
 
-/** An activity that has ended, with the times of its last attempt; ms since 1970. */
+/** A completed activity with the times of its last attempt; ms since 1970. */
 export interface Execution {
   name: string;
   attempt: number;
@@ -15,7 +15,7 @@ interface Timestamp {
   nanos?: number | null;
 }
 
-/** Of a workflow, its children, and everything that they went on as. */
+/** The activities of a workflow, its children, and their continued executions. */
 export async function executionsOf(client: Client, workflowId: string, runId: string): Promise<Execution[]> {
   const executions: Execution[] = [];
   const open = [{ workflowId, runId }];
@@ -33,7 +33,7 @@ export async function executionsOf(client: Client, workflowId: string, runId: st
       if (ended) {
         const id = String(ended.scheduledEventId);
         const [from, last] = [scheduled.get(id), started.get(id)];
-        if (!from || !last) throw new Error(`${workflowId}: activity ${id} ended without a beginning`);
+        if (!from || !last) throw new Error(`${workflowId}: activity ${id} completed without a start`);
         const { name } = from;
         executions.push({ name, attempt: last.attempt, scheduled: from.at, started: last.at, completed: at });
       }
@@ -46,13 +46,13 @@ export async function executionsOf(client: Client, workflowId: string, runId: st
   return executions.sort((a, b) => a.completed - b.completed);
 }
 
-/** Seconds from `at` until something that was asked for after it is done: until then not every link holds again. */
+/** Seconds from `at` until an activity scheduled after it completes: only then does every component work again. */
 export function recovery(at: number, executions: readonly Execution[], endedAt: number): number {
   const sound = executions.find(({ scheduled }) => scheduled >= at);
   return ((sound?.completed ?? endedAt) - at) / 1000;
 }
 
-/** Attempts beyond the first ones, by activity, and the seconds from when those were due to the start of the last. */
+/** Attempts after the first, by activity, and the seconds from the schedule time to the start of the last attempt. */
 export function repeatedWork(executions: readonly Execution[]): { attempts: Record<string, number>; seconds: number } {
   const attempts: Record<string, number> = {};
   let seconds = 0;

@@ -1,4 +1,4 @@
-// The histories of a run: its own and its stages', those before they continued as new included.
+// Fetches all histories of a run: of the run, its stages, and their earlier executions.
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { STAGES } from '../../core/schema/chain.js';
@@ -10,7 +10,7 @@ export interface ExecutionHistory {
   events: HistoryEvent[];
 }
 
-/** Stages that were not trained have none. */
+/** `stages`: those that were trained. */
 export async function historiesOf(
   client: Client,
   id: string,
@@ -23,7 +23,7 @@ export async function historiesOf(
       runId = next;
       const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
       found.push({ workflowId, events: events ?? [] });
-      // the latest comes first
+      // the latest execution comes first
       next = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
     }
   }
