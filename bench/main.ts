@@ -1,7 +1,7 @@
 // `npm run bench`: this engine beside torch + transformers + peft and llama.cpp, on one machine, in one run.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../data/paths.js';
 import { CASES, type Contender, selectCases } from './cases.js';
@@ -10,7 +10,7 @@ import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from 
 import { benchOrchestration } from './orchestration/main.js';
 import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
-import { type BenchResults, type CaseResult, markdown, verdict, withResults } from './results.js';
+import { type BenchResults, type CaseResult, markdown, saveJson, verdict, withResults } from './results.js';
 import { Runner } from './runner.js';
 import { benchSandbox } from './sandbox/main.js';
 import { provideShape, type ShapeName } from './shapes.js';
@@ -52,7 +52,7 @@ async function bench(options: BenchOptions): Promise<void> {
   };
   const keep = (): void => {
     results.seconds = (Date.now() - started.getTime()) / 1000;
-    save(options.out ?? join(cache, 'results.json'), results);
+    saveJson(options.out ?? join(cache, 'results.json'), results);
   };
   const finish = (): void => {
     keep();
@@ -87,7 +87,7 @@ function record(results: BenchResults): void {
     ({ id }) => CASES.some((c) => c.id === id) && !results.cases.some((c) => c.id === id),
   );
   const all = { ...earlier, ...results, cases: inOrder([...kept, ...results.cases]) };
-  save(file, all);
+  saveJson(file, all);
   writeFileSync(page, withResults(readFileSync(page, 'utf8'), markdown(all)));
 }
 
@@ -126,11 +126,6 @@ async function provideModel(shape: ShapeName, python: string | undefined): Promi
     if (code !== 0) say(`no GGUF of ${shape} (exit ${code}): see the lines above`);
   }
   return folder;
-}
-
-function save(file: string, results: BenchResults): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
 }
 
 /** One case for the eye. */

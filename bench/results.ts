@@ -1,4 +1,7 @@
 // Figures of a run and the tables made of them. Ratios are of medians, theirs / ours: above 1, ours is faster or smaller.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { packageRoot } from '../data/paths.js';
 import { type Case, CONTENDERS, type Contender, tokensOf } from './cases.js';
 import type { Machine } from './machine.js';
 
@@ -170,4 +173,18 @@ export function withResults(page: string, text: string, part: keyof typeof MARKS
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new RangeError(`the page lacks the lines ${begin} and ${end}`);
   return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+}
+
+export function saveJson(file: string, value: object): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(value, null, 1)}\n`);
+}
+
+/** Replaces one part of bench/results.json and bench/BENCHMARKS.md. */
+export function recordPart(part: 'sandbox' | 'orchestration', results: object, text: string): void {
+  const file = join(packageRoot(), 'bench', 'results.json');
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object) : {};
+  saveJson(file, { ...earlier, [part]: results });
+  const page = join(packageRoot(), 'bench', 'BENCHMARKS.md');
+  writeFileSync(page, withResults(readFileSync(page, 'utf8'), text, part));
 }

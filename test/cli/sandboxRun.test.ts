@@ -142,7 +142,7 @@ describe('sandbox run', function () {
     const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--sandbox'];
     const refused = await inProcess(...args, 'wasm');
     assert.deepEqual([refused.code, refused.out], [EXIT.unavailable, '']);
-    assert.match(refused.err, /^\{"error":\{"code":"SANDBOX_UNAVAILABLE","message":"a type check needs Docker: /m);
+    assert.match(refused.err, /^\{"error":\{"code":"SANDBOX_UNAVAILABLE","message":"type checks need Docker: /m);
     await requireDocker(this);
     const { code, out, err } = await inProcess(...args, 'docker');
     assert.equal(code, 0, err);
