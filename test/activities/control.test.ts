@@ -15,7 +15,7 @@ import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
 const AT = '2026-01-01T00:00:00.000Z';
 
-describe('steering a run', () => {
+describe('live control of a run', () => {
   let world: Doubles;
   let acts: Activities;
 
@@ -43,7 +43,7 @@ describe('steering a run', () => {
   const steps = async () => (await records()).filter((r): r is StepMetrics => r.kind === 'step');
   const controls = async () => (await records()).filter((r): r is ControlMetrics => r.kind === 'control');
 
-  it('a learning rate holds from the next step on and is recorded with its step and time', async () => {
+  it('applies and records a changed learning rate from the next step on', async () => {
     const fields = { ppo: { learningRate: 0.5 } };
     await runPipeline(acts, 'run', LONG, asking({ 3: [{ kind: 'change', fields, at: AT }] }));
     const rates = (await steps()).map((s) => s.learningRate);
@@ -56,7 +56,7 @@ describe('steering a run', () => {
     ]);
   });
 
-  it('a change enters the keys: the run ends with other bytes, and with the same ones when it is made again', async () => {
+  it('produces different bytes after a change, and the same bytes after the same change', async () => {
     const change = { 3: [{ kind: 'change', fields: { ppo: { learningRate: 0.5 } }, at: AT }] } as Record<
       number,
       Request[]
@@ -70,7 +70,7 @@ describe('steering a run', () => {
     await rm(other.folder, { recursive: true, force: true });
   });
 
-  it('a run that is started again does what was asked of it before at the same steps, and records nothing twice', async () => {
+  it('repeats recorded requests at the same steps after a restart, and records them once', async () => {
     const fields = { ppo: { learningRate: 0.5 }, schedule: { alternatingSteps: 3 } };
     const asked: Record<number, Request[]> = {
       2: [{ kind: 'change', fields, at: AT }],
@@ -103,7 +103,7 @@ describe('steering a run', () => {
     assert.ok(!calls.includes('applyUpdate'), 'nothing finished is done again');
   });
 
-  it('a shorter schedule closes the epoch that is over, a longer one goes on', async () => {
+  it('closes the current epoch if a shorter schedule ends it', async () => {
     const shorter = {
       kind: 'change',
       fields: { schedule: { generatorSteps: 1, alternatingSteps: 1 } },
@@ -123,7 +123,7 @@ describe('steering a run', () => {
     ]);
   });
 
-  it('a phase made longer once its epoch is closed goes on in an epoch of its own, and no checkpoint is written over', async () => {
+  it('continues an extended phase in a new epoch and does not overwrite checkpoints', async () => {
     const longer = {
       kind: 'change',
       fields: { schedule: { discriminatorSteps: 4, generatorSteps: 4 } },
@@ -155,7 +155,7 @@ describe('steering a run', () => {
     assert.equal(best.files['generator/adapter_model.safetensors'], result.digests.generator);
   });
 
-  describe('while the evaluation of its last epoch goes on', () => {
+  describe('during the evaluation of the last epoch', () => {
     /** What is asked when nothing but its verdict is waited for. */
     function atTheEnd(requests: Request[], ...asked: Request[]): Activities {
       return {
@@ -169,7 +169,7 @@ describe('steering a run', () => {
       };
     }
 
-    it('is still steered: a longer schedule goes on, and all is on record', async () => {
+    it('applies and records requests, and continues with a longer schedule', async () => {
       const requests: Request[] = [];
       const change = (alternatingSteps: number): Request => ({
         ...{ kind: 'change', fields: { schedule: { alternatingSteps } }, at: AT },
@@ -185,7 +185,7 @@ describe('steering a run', () => {
       assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 9);
     });
 
-    it('is stopped there on record, and what is not due any more holds nothing up', async () => {
+    it('records a stop and ignores requests for later steps', async () => {
       const requests: Request[] = [];
       const last = atTheEnd(requests, { kind: 'stop', at: AT }, { kind: 'stop', at: AT, after: 99 });
       const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: () => requests });
@@ -197,7 +197,7 @@ describe('steering a run', () => {
     });
   });
 
-  it('stop ends it after the step at hand, with a checkpoint, an evaluation and a report of that', async () => {
+  it('stops after the current step with a checkpoint, an evaluation and a report', async () => {
     const result = await runPipeline(acts, 'run', LONG, asking({ 4: [{ kind: 'stop', at: AT }] }));
     assert.equal(result.stopped, 'asked to stop');
     assert.equal((await steps()).length, 4);
@@ -206,7 +206,7 @@ describe('steering a run', () => {
     assert.equal(last.step, 4);
   });
 
-  it('a pause holds every step back until it is ended', async () => {
+  it('starts no step while paused', async () => {
     const requests: Request[] = [{ kind: 'pause', at: AT }];
     const states: (string | undefined)[] = [];
     let waits = 0;
@@ -236,7 +236,7 @@ describe('steering a run', () => {
     );
   });
 
-  it('a budget ends it before the step that would pass it, also when it is started again', async () => {
+  it('stops before a step that would exceed the budget, also after a restart', async () => {
     const first = await runPipeline(acts, 'free', LONG);
     const cost = (await readMetrics<RunMetrics>(world.deps.store, 'free')).filter(
       (r): r is StepMetrics => r.kind === 'step',
@@ -255,13 +255,13 @@ describe('steering a run', () => {
     assert.deepEqual((await runPipeline(acts, 'run', limited)).stopped, result.stopped);
   });
 
-  it('a budget of executions counts every program that training steps ran', async () => {
+  it('counts every executed program of training steps', async () => {
     const result = await runPipeline(acts, 'run', { ...LONG, budget: { executions: 1 } });
     assert.match(result.stopped ?? '', /budget of 1 executions/);
     assert.equal((await steps()).length, 1); // nothing is known of the first
   });
 
-  it('a step that is left out leaves no trace but its record', async () => {
+  it('keeps only the record of a skipped step', async () => {
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {
@@ -285,7 +285,7 @@ describe('steering a run', () => {
     ]);
   });
 
-  it('what a step that is left out has used counts, also when the run is started again', async () => {
+  it('charges skipped steps to the budget, also after a restart', async () => {
     await runPipeline(acts, 'free', LONG);
     const free = await readMetrics<RunMetrics>(world.deps.store, 'free');
     const costs = free.flatMap((record) => (record.kind === 'step' ? [record.sampledTokens] : []));
@@ -308,7 +308,7 @@ describe('steering a run', () => {
     assert.equal((await steps()).length, 3);
   });
 
-  it('an epoch all of whose steps are left out has no checkpoint of its own', async () => {
+  it('writes no checkpoint for an epoch of skipped steps', async () => {
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {
