@@ -40,7 +40,7 @@ describe('replay of rewards', () => {
     assert.equal(step!.role, 'generator');
     await assert.rejects(replayStep(world.deps, 'run', step!, new Map()), {
       code: 'NOT_FOUND',
-      message: /^step 2 of run run: the record of the tests .* is gone .*; replay it without --execute$/,
+      message: /^step 2 of run run: the record of its tests is missing .*; replay it without --execute$/,
     });
   });
 
