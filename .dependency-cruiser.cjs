@@ -1,8 +1,14 @@
-// The directions of dependency of docs/architecture.md as rules. dependency-cruiser 16 reads TypeScript up to 5.9; with
-// a newer one it sees no modules and is content, so infra/check-deps.mjs makes zero modules a failure.
-const layer = (name, from, to, extra = {}) => ({ name, severity: 'error', from: { path: from }, to: { path: to, ...extra } });
+// The dependency rules of docs/architecture.md. dependency-cruiser 16 reads TypeScript up to 5.9. With a newer version it
+// sees no modules and reports success, so infra/check-deps.mjs fails without modules.
+const layer = (name, from, to, extra = {}) => ({
+  name,
+  severity: 'error',
+  from: { path: from },
+  to: { path: to, ...extra },
+});
 const TOP = '(core|ml|sandbox|store|data|activities|workflows|workers|report|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
+const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
 
 module.exports = {
@@ -20,9 +26,25 @@ module.exports = {
     layer('ml-sees-core', '^ml/', except('ml', 'core')),
     layer('ml-compiler-is-pure', COMPILER, '^ml/(hf|session)/'),
     { name: 'ml-compiler-no-io', severity: 'error', from: { path: COMPILER }, to: { dependencyTypes: ['core'] } },
-    { name: 'ort-only-in-session', severity: 'error', from: { pathNot: '^ml/session/' }, to: { path: 'onnxruntime-node' } },
+    {
+      name: 'ort-only-in-session',
+      severity: 'error',
+      from: { pathNot: '^ml/session/' },
+      to: { path: 'onnxruntime-node' },
+    },
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|activities|workflows|workers|report|cli)/'),
-    layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', { pathNot: '^sandbox/($1|guest)/' }),
+    layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
+      pathNot: `^sandbox/($1|guest)/|${SANDBOX_EXTRAS}`,
+    }),
+    // Test source, type checks and JavaScript programs: only the two modules that open a backend import them.
+    {
+      name: 'sandbox-extras-are-opened',
+      severity: 'error',
+      from: { path: '^(?!test/|bench/)([^/]+/[^/]+)', pathNot: '^sandbox/(docker/openDocker|wasm/openWasm)\\.ts' },
+      to: { path: SANDBOX_EXTRAS, pathNot: '^$1/' },
+    },
+    // Training checks types (`typeCheck`) through the sandbox port alone; workers inject the backend.
+    layer('training-avoids-sandbox-extras', '^activities/', SANDBOX_EXTRAS, { reachable: true }),
     layer('report-sees-core', '^report/', except('report', 'core')),
     layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
@@ -30,7 +52,12 @@ module.exports = {
     layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),
     layer('workflows-see-core', '^workflows/', except('workflows', 'core', 'activities')),
     layer('workflows-type-only-activities', '^workflows/', '^activities/', { dependencyTypesNot: ['type-only'] }),
-    { name: 'workflows-deterministic', severity: 'error', from: { path: '^workflows/' }, to: { dependencyTypes: ['core'] } },
+    {
+      name: 'workflows-deterministic',
+      severity: 'error',
+      from: { path: '^workflows/' },
+      to: { dependencyTypes: ['core'] },
+    },
     layer('cli-starts-workflows-by-type', '^cli/', '^workflows/', { dependencyTypesNot: ['type-only'] }),
     {
       name: 'nothing-imports-roots',

@@ -1,4 +1,4 @@
-// The artifacts that activities exchange through the store, each read and written in one place.
+// The artifacts that activities exchange through the store.
 import { GauntletError } from '../core/errors.js';
 import type { BugArchive } from '../core/rewards/archive.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
@@ -15,10 +15,10 @@ import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
 import type { RoleState, RunRef } from './types.js';
 
-/** Chains of a batch, problem by problem, G samples each. */
+/** Chains of a batch: G samples of each problem, one problem after another. */
 export type ChainList = Chain[];
 
-/** A chain somewhere in the store, and the stage whose output is to be tested. */
+/** A stored chain, and the stage to write tests for. */
 export interface TestTarget {
   problemId: string;
   chain: ChainRef;
@@ -32,7 +32,7 @@ export interface TestBatch {
   turns: TestTurn[];
 }
 
-/** A generated test after validation; `suite` is its place in the suite, null where it is invalid. */
+/** A generated test after validation. `suite` is its index in the suite, or null if it is invalid. */
 export interface ValidatedTest {
   args: Value[];
   expected: Value;
@@ -42,26 +42,26 @@ export interface ValidatedTest {
 export interface ValidatedTurn {
   turn: number; // index in TestBatch.turns
   tests: ValidatedTest[];
-  lost: number; // tests that could not be read, or were asked for and not written
+  lost: number; // unreadable or missing tests
 }
 
-/** One suite and the candidates judged on it: all samples of a problem, or the one chain of a target. */
+/** One suite and the verdicts of its candidates: all samples of a problem, or the one chain of a target. */
 export interface SuiteVerdicts {
   problemId: string;
   candidates: { sample: number; empty: boolean }[];
-  suite: SuiteTest[]; // given tests (origin 'baseline', hidden ones too), then valid generated ones
+  suite: SuiteTest[]; // baseline or hidden tests (origin 'baseline'), then valid generated ones
   verdicts: Verdict[][]; // candidate × suite
-  types?: TypeVerdict[]; // one a candidate, where the configuration asks for a type check
+  types?: TypeVerdict[]; // of each candidate, if the configuration enables the type check
   turns: ValidatedTurn[];
 }
 
-/** Names a chain in the store. */
+/** Identifies a chain in the store. */
 export interface ChainRef {
   chains: Digest;
   index: number; // in that list
 }
 
-/** Recent valid tests of problems, and chains that fail some: what the discriminator practises on. */
+/** Recent valid tests and faulty chains, which the discriminator sees again. */
 export interface ReplayBuffer {
   pool: TestPool;
   archive: BugArchive<ChainRef>;
@@ -77,7 +77,7 @@ export interface Solution {
 
 export type TrajectoryList = Trajectory[];
 
-/** What is read of the last digest that was asked for: a worker serves one run at a time. Nobody changes it. */
+/** One-entry cache: a worker serves one run at a time. Treat the value as read-only. */
 function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof read {
   let last: { digest: Digest; value: T } | undefined;
   return async (store, digest) => {
@@ -103,15 +103,15 @@ export function problemOf(byId: Map<string, Problem>, id: string): Problem {
   return problem;
 }
 
-/** What a role of a run computes with. */
+/** The model of a role. */
 export interface OpenRole {
   config: RunConfig;
   engine: Engine;
-  /** Of the role, at some point of its training; sampling needs no value head. */
+  /** Imports an adapter of the role. Sampling needs no value head. */
   adapter(weights: Digest, valueHead?: Digest): Promise<Adapter>;
 }
 
-/** A worker with another model than the run began with is refused. */
+/** @throws GauntletError BAD_MODEL if the worker has a different model than the run started with */
 export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<OpenRole> {
   const config = await readConfig(scope.store, run);
   const { model, modelDigest, adapterConfig } = run.bases[role];
@@ -119,7 +119,7 @@ export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<O
   if (engine.info.digest !== modelDigest) {
     throw new GauntletError(
       'BAD_MODEL',
-      `model '${model}' has digest ${engine.info.digest}, but run '${run.runId}' began with ${modelDigest}`,
+      `model '${model}' has digest ${engine.info.digest}, but run '${run.runId}' started with ${modelDigest}`,
     );
   }
   const adapter: OpenRole['adapter'] = (weights, valueHead) =>
@@ -127,13 +127,13 @@ export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<O
   return { config, engine, adapter };
 }
 
-/** Of a run's manifest and checkpoints; the discriminator's only where it has a base of its own. */
+/** For a run's manifest and checkpoints. The discriminator's digest is present if it has its own base. */
 export function modelDigests({ bases }: RunRef): { modelDigest: Digest; discriminatorModelDigest?: Digest } {
   const [modelDigest, other] = [bases.generator.modelDigest, bases.discriminator.modelDigest];
   return other === modelDigest ? { modelDigest } : { modelDigest, discriminatorModelDigest: other };
 }
 
-/** GAE needs an estimate of values: a head that is trained along with the LoRA tensors. */
+/** GAE adds a value head, which is trained with the LoRA tensors. */
 export function adapterShape({ lora, advantage }: RunConfig): Parameters<Engine['initAdapter']>[0] {
   const { rank, alpha } = lora;
   return { rank, alpha, ...(advantage.estimator === 'gae' ? { valueHead: true } : {}) };
@@ -145,8 +145,8 @@ const ADAPTER_FILES = {
   valueHead: 'value_head.safetensors',
 } as const;
 
-/** The files of an adapter's folder, each by digest. */
-export interface StoredAdapter {
+/** The digests of an adapter's files. */
+interface StoredAdapter {
   config: Digest;
   weights: Digest;
   valueHead?: Digest;

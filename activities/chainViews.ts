@@ -1,4 +1,4 @@
-// A batch of solved problems as people read it: answers, tests with their verdicts, and the rewards of both roles.
+// A readable view of solved problems: answers, tests with verdicts, and the rewards of both roles.
 import { formatArguments, formatValue } from '../core/parse/format.js';
 import { REWARD_RULES } from '../core/rewards/rewards.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
@@ -8,28 +8,28 @@ import type { Value } from '../core/schema/value.js';
 import { type ChainList, problemOf, type SuiteVerdicts, type TestBatch } from './artifacts.js';
 import { judgeTurn } from './computeRewards.js';
 
-/** One view per chain, in the order of `chains`; tests are shown at the chain that they were written for. */
+/** One view per chain, in the order of `chains`. Tests are shown with the chain that they were written for. */
 export function chainViews(
   chains: ChainList,
-  cells: readonly SuiteVerdicts[],
+  judged: readonly SuiteVerdicts[],
   byId: Map<string, Problem>,
   config: RunConfig,
   batch?: TestBatch,
 ): ChainView[] {
-  const cellOf = new Map(cells.map((cell) => [cell.problemId, cell]));
+  const judgedOf = new Map(judged.map((one) => [one.problemId, one]));
   const rule = REWARD_RULES[config.reward.scheme];
   return chains.map((chain): ChainView => {
     const problem = problemOf(byId, chain.problemId);
-    const cell = cellOf.get(chain.problemId)!;
-    const candidate = cell.candidates.findIndex(({ sample }) => sample === chain.sample);
-    const verdicts = cell.verdicts[candidate] ?? [];
+    const own = judgedOf.get(chain.problemId)!;
+    const candidate = own.candidates.findIndex(({ sample }) => sample === chain.sample);
+    const verdicts = own.verdicts[candidate] ?? [];
     const shown = (args: Value[], expected: Value, at: number | null): ShownTest => ({
       call: `${problem.entry}${formatArguments(args)}`,
       expected: formatValue(expected),
       valid: at !== null,
       ...(at === null || verdicts[at] === undefined ? {} : { verdict: verdicts[at] }),
     });
-    const turns = cell.turns.filter(({ turn }) => batch?.turns[turn]?.chainSample === chain.sample);
+    const turns = own.turns.filter(({ turn }) => batch?.turns[turn]?.chainSample === chain.sample);
     return {
       problemId: problem.id,
       description: problem.description,
@@ -43,12 +43,12 @@ export function chainViews(
           lost: written.reduce((sum, { lost }) => sum + lost, 0),
         };
       }),
-      baseline: cell.suite.flatMap(({ origin, test }, at) =>
+      baseline: own.suite.flatMap(({ origin, test }, at) =>
         origin === 'baseline' ? [shown(test.args, test.expected, at)] : [],
       ),
       rewards: {
         generator: rule.generator(verdicts),
-        discriminator: turns.map((turn) => rule.discriminator([judgeTurn(cell, turn, candidate)], config.reward)[0]!),
+        discriminator: turns.map((turn) => rule.discriminator([judgeTurn(own, turn, candidate)], config.reward)[0]!),
       },
     };
   });

@@ -1,4 +1,4 @@
-// Programs with their verdicts, as one artifact for people: what `solveProblems` answers with.
+// Collects programs and verdicts, the result of `solveProblems`.
 import {
   type ChainList,
   problemOf,
@@ -8,9 +8,9 @@ import {
   type SuiteVerdicts,
   type TestBatch,
 } from './artifacts.js';
+import { codeOf } from './chains.js';
 import { chainViews } from './chainViews.js';
 import type { Scope } from './scope.js';
-import { codeOf } from './suites.js';
 import type { CollectSolutionsInput, CollectSolutionsOutput } from './types.js';
 
 export async function collectSolutions(scope: Scope, input: CollectSolutionsInput): Promise<CollectSolutionsOutput> {
@@ -18,10 +18,11 @@ export async function collectSolutions(scope: Scope, input: CollectSolutionsInpu
   const config = await readConfig(store, input.run);
   const { byId } = await readProblems(store, input.run.problems);
   const chains = await store.getJson<ChainList>(input.chains);
-  const cells = new Map((await store.getJson<SuiteVerdicts[]>(input.verdicts)).map((cell) => [cell.problemId, cell]));
+  const judged = await store.getJson<SuiteVerdicts[]>(input.verdicts);
+  const judgedOf = new Map(judged.map((one) => [one.problemId, one]));
   const solutions = chains.map((chain): Solution => {
-    const cell = cells.get(chain.problemId)!;
-    const verdicts = cell.verdicts[cell.candidates.findIndex(({ sample }) => sample === chain.sample)] ?? [];
+    const { candidates, verdicts: all } = judgedOf.get(chain.problemId)!;
+    const verdicts = all[candidates.findIndex(({ sample }) => sample === chain.sample)] ?? [];
     const passed = verdicts.filter((verdict) => verdict === 'pass').length;
     return {
       problemId: chain.problemId,
@@ -34,8 +35,8 @@ export async function collectSolutions(scope: Scope, input: CollectSolutionsInpu
   const batch = input.tests === undefined ? undefined : await store.getJson<TestBatch>(input.tests);
   return {
     solutions: await store.putJson(solutions),
-    views: await store.putJson(chainViews(chains, [...cells.values()], byId, config, batch)),
+    views: await store.putJson(chainViews(chains, judged, byId, config, batch)),
     solved: new Set(solutions.filter((s) => s.tests > 0 && s.passed === s.tests).map((s) => s.problemId)).size,
-    problems: cells.size,
+    problems: judged.length,
   };
 }

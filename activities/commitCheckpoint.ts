@@ -1,4 +1,5 @@
-// Records the evaluation of an epoch and commits its checkpoint: the adapters in PEFT's format (in unified mode one, the generator's), optimizer states, bug archive, pool and split, metadata last.
+// Records the evaluation of an epoch and commits its checkpoint: adapters in PEFT format (in unified mode only the
+// generator's), optimizer states, bug archive, test pool and split. Metadata is written last.
 import { ROLES, type Role } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { adapterRole } from '../core/schema/config.js';

@@ -1,12 +1,10 @@
-// From verdicts to rewards, advantages and trajectories. All formulas are core's; this file only lines things up.
-import { countTests, meanRates, testRates, typeCheckRate } from '../core/rewards/counts.js';
+// Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
+import { mean, passRates, testRates, typeCheckRate } from '../core/rewards/rates.js';
 import { type JudgedTurn, REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
-import { addToPool, inputKey, suiteRates } from '../core/rewards/suite.js';
+import { addToPool, inputKey } from '../core/rewards/suite.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
-import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
-import type { Trajectory } from '../core/schema/trajectory.js';
 import {
   type ChainList,
   type ReplayBuffer,
@@ -15,7 +13,7 @@ import {
   type TestBatch,
   type ValidatedTurn,
 } from './artifacts.js';
-import { groupByProblem, mean } from './executeSuite.js';
+import { groupByProblem } from './chains.js';
 import type { Scope } from './scope.js';
 import type { ComputeRewardsInput, ComputeRewardsOutput } from './types.js';
 
@@ -27,97 +25,99 @@ interface Rewarded {
 
 export async function computeRewards(scope: Scope, input: ComputeRewardsInput): Promise<ComputeRewardsOutput> {
   const config = await readConfig(scope.store, input.run);
-  const cells = await scope.store.getJson<SuiteVerdicts[]>(input.verdicts);
-  const rewarded =
-    input.role === 'generator'
-      ? await rewardGenerator(scope, input, config, cells)
-      : await rewardDiscriminator(scope, input, config, cells);
-  const trajectories: Trajectory[] = toTrajectories(rewarded.groups, {
+  const judged = await scope.store.getJson<SuiteVerdicts[]>(input.verdicts);
+  const reward = input.role === 'generator' ? rewardGenerator : rewardDiscriminator;
+  const { groups, replayBuffer, emptyOutputs } = await reward(scope, input, config, judged);
+  const trajectories = toTrajectories(groups, {
     trainedStage: input.position.stage,
-    // a discriminator sample is one turn, trained whole whichever stage it is about
+    // a discriminator sample is one turn, which is trained whole
     credit: input.role === 'generator' ? config.credit : 'suffix',
     ...config.advantage,
+    regularised: config.ppo.klCoefficient > 0 || config.ppo.entropyBonus > 0,
   });
   return {
     trajectories: await scope.store.putJson(trajectories),
-    replayBuffer: rewarded.replayBuffer,
+    replayBuffer,
     rows: trajectories.length,
-    metrics: { ...rewardMetrics(rewarded, cells, input.role), emptyOutputs: rewarded.emptyOutputs },
+    metrics: { ...rewardMetrics(groups, judged, input.role), emptyOutputs },
   };
 }
 
-/** Every sample of a problem on the same suite; a group is a problem. */
+/** A group is a problem. All its samples share one suite. */
 async function rewardGenerator(
   scope: Scope,
   input: ComputeRewardsInput,
   config: RunConfig,
-  cells: SuiteVerdicts[],
+  judged: SuiteVerdicts[],
 ): Promise<Rewarded> {
   if (!input.chains) throw new TypeError('rewards of the generator need its chains');
   const chains = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
   const rule = REWARD_RULES[config.reward.scheme];
-  const groups = cells.map((cell) =>
-    chains.get(cell.problemId)!.map(({ turns }, c) => ({
+  const groups = judged.map(({ problemId, verdicts, types }) =>
+    chains.get(problemId)!.map(({ turns }, c) => ({
       turns,
-      reward: rule.generator(cell.verdicts[c]!) - typePenalty(cell.types?.[c], config.typeCheck.weight),
+      reward: rule.generator(verdicts[c]!) - typePenalty(types?.[c], config.typeCheck.weight),
     })),
   );
-  const emptyOutputs = cells.flatMap((cell) => cell.candidates).filter(({ empty }) => empty).length;
+  const emptyOutputs = judged.flatMap(({ candidates }) => candidates).filter(({ empty }) => empty).length;
   return { groups, replayBuffer: input.replayBuffer, emptyOutputs };
 }
 
-/** A group is a target; its valid tests join the pool of its problem. */
+/** A group is a target. Its valid tests join the pool of its problem. */
 async function rewardDiscriminator(
   scope: Scope,
   input: ComputeRewardsInput,
   config: RunConfig,
-  cells: SuiteVerdicts[],
+  judged: SuiteVerdicts[],
 ): Promise<Rewarded> {
   if (!input.tests) throw new TypeError('rewards of the discriminator need its tests');
   const batch = await scope.store.getJson<TestBatch>(input.tests);
   const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   const rule = REWARD_RULES[config.reward.scheme];
   let { pool } = replayBuffer;
-  const groups = cells.map((cell) => {
-    const judged = cell.turns.map((turn) => judgeTurn(cell, turn));
-    const rewards = rule.discriminator(judged, config.reward);
-    const valid = cell.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
+  const groups = judged.map((one) => {
+    const rewards = rule.discriminator(
+      one.turns.map((turn) => judgeTurn(one, turn)),
+      config.reward,
+    );
+    const valid = one.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
     pool = addToPool(
       pool,
-      cell.problemId,
+      one.problemId,
       valid.map(({ args, expected }) => ({ args, expected })),
     );
-    return cell.turns.map(
+    return one.turns.map(
       ({ turn }, i): RewardedSample => ({
         turns: [{ ...batch.turns[turn]!, stage: input.position.stage }],
         reward: rewards[i]!,
       }),
     );
   });
-  const emptyOutputs = cells.flatMap((cell) => cell.turns).filter(({ tests }) => tests.length === 0).length;
+  const emptyOutputs = judged.flatMap(({ turns }) => turns).filter(({ tests }) => tests.length === 0).length;
   return { groups, replayBuffer: await scope.store.putJson({ ...replayBuffer, pool }), emptyOutputs };
 }
 
-/** A turn's tests against the chain that they were written for: the only candidate of a target, else to be named. */
-export function judgeTurn(cell: SuiteVerdicts, turn: ValidatedTurn, candidate = 0): JudgedTurn {
-  const verdicts = cell.verdicts[candidate] ?? [];
-  const tests = turn.tests.map(({ args, suite }) => ({
+/** A turn's tests against the chain that they were written for. A target has one candidate only. */
+export function judgeTurn({ verdicts }: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
+  const judged = tests.map(({ args, suite }) => ({
     inputs: inputKey(args),
     valid: suite !== null,
-    caught: suite !== null && verdicts[suite] !== 'pass',
+    caught: suite !== null && verdicts[candidate]?.[suite] !== 'pass',
   }));
-  return { tests, lost: turn.lost };
+  return { tests: judged, lost };
 }
 
-/** Bugs caught are a figure of discriminator steps, whose tests were written for the chain that they meet. */
-function rewardMetrics({ groups }: Rewarded, cells: SuiteVerdicts[], role: Role): Omit<RewardMetrics, 'emptyOutputs'> {
+function rewardMetrics(
+  groups: RewardedSample[][],
+  judged: SuiteVerdicts[],
+  role: ComputeRewardsInput['role'],
+): Omit<RewardMetrics, 'emptyOutputs'> {
   const rewards = groups.flat().map((sample) => sample.reward);
   const reward = mean(rewards);
-  const rates = meanRates(cells.flatMap((cell) => cell.verdicts.map((verdicts) => suiteRates(cell.suite, verdicts))));
-  const turns = cells.flatMap((cell) => cell.turns.map((turn) => judgeTurn(cell, turn)));
-  const counts = countTests(turns);
-  const { validity, uniqueInputs } = testRates(counts);
-  const typed = typeCheckRate(cells.flatMap((cell) => cell.types ?? []));
+  const rates = passRates(judged.flatMap(({ suite, verdicts }) => verdicts.map((own) => ({ suite, verdicts: own }))));
+  const turns = judged.flatMap((one) => one.turns.map((turn) => judgeTurn(one, turn)));
+  const { validity, uniqueInputs, bugCatchRate } = testRates(turns);
+  const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
   return {
     reward,
     rewardStd: Math.sqrt(mean(rewards.map((r) => (r - reward) ** 2))),
@@ -126,8 +126,9 @@ function rewardMetrics({ groups }: Rewarded, cells: SuiteVerdicts[], role: Role)
     ...(rates.generated === undefined ? {} : { generatedPassRate: rates.generated }),
     ...(validity === undefined ? {} : { validity }),
     ...(uniqueInputs === undefined ? {} : { uniqueInputs }),
-    ...(counts.turns === 0 || role === 'generator' ? {} : { bugCatchRate: counts.catchingTurns / counts.turns }),
-    suiteSize: mean(cells.map((cell) => cell.suite.length)),
+    // in generator steps, tests were written for one sample of the problem only
+    ...(bugCatchRate === undefined || role === 'generator' ? {} : { bugCatchRate }),
+    suiteSize: mean(judged.map(({ suite }) => suite.length)),
     ...(typed === undefined ? {} : { typeCheckRate: typed }),
   };
 }

@@ -1,14 +1,14 @@
-// The one place that decides what Temporal may retry. Infrastructure faults retry without limit; faults of input or
-// logic fail at once, with the line that a person needs; a cancelled attempt reports its cancellation.
+// Converts errors to Temporal failures and decides which are retryable. Infrastructure faults are; faults of input or
+// logic are not. A cancelled attempt reports its cancellation.
 import { ApplicationFailure, CancelledFailure, TemporalFailure } from '@temporalio/common';
 import { ZodError } from 'zod';
 import { GauntletError } from '../core/errors.js';
 
-/** `type` of a failure that is a defect of this program, not of its input or its surroundings. */
+/** The `type` of a failure caused by a defect of this program. */
 export const LOGIC_FAULT = 'LOGIC_FAULT';
 
 const LOGIC_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
-const NO_MEMORY = /^Array buffer allocation failed$/; // V8 throws it as a RangeError; there may be more the next time
+const NO_MEMORY = /^Array buffer allocation failed$/; // V8 throws a RangeError, but a retry may find free memory
 
 export function toFailure(error: unknown, signal?: AbortSignal): Error {
   if (error instanceof TemporalFailure) return error;

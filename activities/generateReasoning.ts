@@ -1,7 +1,7 @@
-// One more stage of every chain of a batch, sampled with the present policy (or the base model).
+// Samples the next stage of every chain of a batch with the current policy or the base model.
 import { generatorContinuation, generatorOpening } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, RandomStream } from '../core/random.js';
-import type { Chain, Stage } from '../core/schema/chain.js';
+import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
@@ -35,16 +35,12 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   });
   const extended: ChainList = chains.map((chain, i) => ({
     ...chain,
-    turns: [...chain.turns, { stage: input.stage as Stage, ...turns[i]! }],
+    turns: [...chain.turns, { stage: input.stage, ...turns[i]! }],
   }));
-  return {
-    chains: await scope.store.putJson(extended),
-    tokens,
-    truncated: turns.filter((turn) => turn.truncated).length,
-  };
+  return { chains: await scope.store.putJson(extended), tokens };
 }
 
-/** Empty chains of the batch: drawn by the run's seed for training, fixed ones of the split for an evaluation. */
+/** Empty chains of the batch. Training draws problems with the run's seed; an evaluation of a split always has the same. */
 function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet): ChainList {
   if (batch.kind === 'evaluation') {
     return groups(new RandomStream('evaluation', batch.split).sample(set[batch.split], batch.problems), 1);
@@ -58,7 +54,7 @@ function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet): Chai
 const groups = (problems: Problem[], samples: number): ChainList =>
   problems.flatMap(({ id }) => Array.from({ length: samples }, (_, sample) => ({ problemId: id, sample, turns: [] })));
 
-/** Evaluation draws do not hang on the run's seed: every policy is measured with the same draws. */
+/** Evaluation keys do not contain the run's seed, so every policy is measured with the same random draws. */
 function batchPath(batch: ChainBatch, config: RunConfig): (string | number)[] {
   if (batch.kind === 'evaluation') return ['evaluation', 'generator', batch.split];
   if (batch.kind === 'solve') return [config.seed, 'solve'];

@@ -1,10 +1,10 @@
-// Tests by the discriminator. All stages of all targets go through one batch: a bigger batch decodes faster, and the
-// discriminator's turns do not see each other (docs/adr/0004-evaluate-and-test-in-batches.md).
+// The discriminator writes tests. All stages of all targets form one batch: discriminator turns are independent, and a
+// larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { discriminatorPrompt } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
-import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
+import { chainReader, preferComplete } from './chains.js';
 import { sampleTurns, samplingFilters } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
@@ -52,7 +52,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   return { tests: await scope.store.putJson(batch), tokens };
 }
 
-/** Solving has no place in a schedule. */
+/** Solving has no position in a schedule. */
 const isTraining = (targets: TestTargets): boolean => targets.kind !== 'evaluation' && targets.position !== undefined;
 
 function drawPath(targets: TestTargets, config: RunConfig): KeyPart[] {
@@ -72,28 +72,12 @@ async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConf
     }));
   }
   const groups = new Map<string, number[]>();
-  chains.forEach((chain, index) => {
-    groups.set(chain.problemId, [...(groups.get(chain.problemId) ?? []), index]);
+  chains.forEach(({ problemId }, index) => {
+    groups.set(problemId, [...(groups.get(problemId) ?? []), index]);
   });
   const random = new RandomStream(...drawPath(wanted, config), 'tested-chain');
   return [...groups].flatMap(([problemId, indices]) => {
     const index = random.choice(preferComplete(chains, indices));
     return config.stages.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage }));
   });
-}
-
-/** Chains without a truncated turn where there are any. */
-export function preferComplete(chains: ChainList, indices: number[]): number[] {
-  const complete = indices.filter((index) => chains[index]!.turns.every((turn) => !turn.truncated));
-  return complete.length > 0 ? complete : indices;
-}
-
-/** Chains of targets may lie in several lists (replayed ones do); each list is read once. */
-export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
-  const lists = new Map<string, ChainList>();
-  for (const {
-    chain: { chains },
-  } of targets)
-    if (!lists.has(chains)) lists.set(chains, await scope.store.getJson<ChainList>(chains));
-  return ({ chain }) => lists.get(chain.chains)![chain.index]!;
 }

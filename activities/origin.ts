@@ -1,5 +1,5 @@
-// Beginning a run at a checkpoint of another: a fork goes on where that one was, a nightly run trains on from the best so
-// far. Which checkpoint it was is fixed in the manifest when the run is first prepared.
+// Starts a run from a checkpoint of another run: a fork continues that run, a nightly run continues from the best
+// checkpoint so far. The manifest fixes the checkpoint when the run is first prepared.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
@@ -17,8 +17,8 @@ import type { Scope } from './scope.js';
 import type { Origin, PolicyState, RoleState, RunRef } from './types.js';
 
 /**
- * The checkpoint that a run begins at; undefined where no run of the pattern has one yet. A run that was prepared before
- * keeps what it found then.
+ * The checkpoint that a run starts from, or undefined if no run matches the pattern. A run that is prepared again keeps
+ * the checkpoint of its manifest.
  * @throws GauntletError NOT_FOUND | BAD_CHECKPOINT
  */
 export async function findOrigin(
@@ -37,7 +37,7 @@ export async function findOrigin(
       return await work();
     } catch (error) {
       if (!(error instanceof GauntletError) || !REFUSALS.has(error.code)) throw error;
-      deps.log?.warn({ run: run.runId }, `passed over: ${error.message}`);
+      deps.log?.warn({ run: run.runId }, `skipped: ${error.message}`);
       refusal ??= error;
       return undefined;
     }
@@ -49,11 +49,11 @@ export async function findOrigin(
     const pointer = await unlessRefused(() => readPointer(store, other, 'checkpoint_best'));
     if (pointer) found.push({ run: other, score: pointer.score });
   }
-  // the highest score, of equal ones the first by id; what is damaged or does not fit, while there is another, is passed over
+  // highest score first, then by id; damaged or incompatible checkpoints are skipped if there is another one
   for (const { run: other } of found.sort((a, b) => b.score - a.score)) {
     const checkpoint = await unlessRefused(async () => {
       const loaded = await loadCheckpoint(store, other, start.checkpoint);
-      refuseOther(loaded, run, config);
+      checkCompatibility(loaded, run, config);
       return loaded;
     });
     if (checkpoint) return checkpoint;
@@ -79,14 +79,14 @@ async function manifestOf(store: Store, runId: string): Promise<RunManifest | un
   }
 }
 
-/** The states of a checkpoint as those that a run begins with. @throws GauntletError BAD_CHECKPOINT where they do not fit */
+/** The initial state of a run from a checkpoint. @throws GauntletError BAD_CHECKPOINT if it does not fit */
 export async function loadInitialState(
   store: Store,
   checkpoint: Checkpoint,
   run: RunRef,
   config: RunConfig,
 ): Promise<{ state: PolicyState; replayBuffer: string; origin: Origin }> {
-  refuseOther(checkpoint, run, config);
+  checkCompatibility(checkpoint, run, config);
   const state = Object.fromEntries(
     await Promise.all(ROLES.map(async (role) => [role, await stateOf(store, checkpoint, adapterRole(config, role))])),
   ) as PolicyState;
@@ -101,24 +101,26 @@ export async function loadInitialState(
   };
 }
 
-/** Adapters of another base or shape do not fit. */
-function refuseOther(checkpoint: Checkpoint, run: RunRef, config: RunConfig): void {
+/** Adapters fit only a base and a shape. */
+function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConfig): void {
   const { metadata } = checkpoint;
   const fail = (what: string): never => {
     throw new GauntletError('BAD_CHECKPOINT', `start: ${metadata.name} of run ${metadata.runId} ${what}`);
   };
   const { modelDigest, discriminatorModelDigest } = modelDigests(run);
-  if (metadata.modelDigest !== modelDigest) fail('is of another model');
-  if (metadata.discriminatorModelDigest !== discriminatorModelDigest) fail('has another discriminator model');
+  if (metadata.modelDigest !== modelDigest) fail('has a different model');
+  if (metadata.discriminatorModelDigest !== discriminatorModelDigest) fail('has a different discriminator model');
   for (const role of ROLES) {
     const path = CHECKPOINT_FILES[`${adapterRole(config, role)}Config`];
     const { r, lora_alpha } = jsonOf(checkpoint, path, adapterSchema);
     if (r !== config.lora.rank || lora_alpha !== config.lora.alpha) {
-      fail(`has lora.rank ${r} and lora.alpha ${lora_alpha}, the run ${config.lora.rank} and ${config.lora.alpha}`);
+      fail(
+        `has lora.rank ${r} and lora.alpha ${lora_alpha}, but the run has ${config.lora.rank} and ${config.lora.alpha}`,
+      );
     }
     const hasHead = checkpoint.files.has(CHECKPOINT_FILES[`${adapterRole(config, role)}ValueHead`]);
     if (hasHead !== (config.advantage.estimator === 'gae')) {
-      fail(`${hasHead ? 'has' : 'has no'} value head, which is for advantage.estimator gae`);
+      fail(`has ${hasHead ? 'a' : 'no'} value head, which belongs to advantage.estimator gae`);
     }
   }
 }
@@ -148,7 +150,7 @@ async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfi
   return { step, stage, next, ...(isGiven ? {} : { plan: going }) };
 }
 
-/** Digests say that nothing changed, not that it was ever right: a checkpoint may be somebody else's. */
+/** Digests prove that a file is unchanged, not that it is valid: a checkpoint may come from another program. */
 function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodType<T>): T {
   const fail = (what: string): never => {
     throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId}: ${path} ${what}`);
@@ -164,7 +166,7 @@ function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodT
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  return fail(`is not what it should be: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
+  return fail(`is invalid: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
 }
 
 const poolSchema: z.ZodType<ReplayBuffer['pool']> = z.record(z.string(), z.array(testCaseSchema));

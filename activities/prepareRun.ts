@@ -1,9 +1,8 @@
-// Fixes everything a run depends on: configuration, problems, model, initial adapters and optimizer states, each by
-// digest, written to the run's manifest. The same id with another configuration is refused.
+// Fixes everything that a run depends on: configuration, problems, model, initial adapters and optimizer states. The
+// manifest of the run records their digests. The same id with a different configuration is refused.
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { deriveKey } from '../core/random.js';
-import { emptyArchive } from '../core/rewards/archive.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
@@ -27,18 +26,18 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   const config = seeded(given, runId);
   const problems = await deps.loadProblems(config.problems);
   requireSplits(problems, config.problems);
-  const generator = await openingOf(scope, config, 'generator');
-  const discriminator = await openingOf(scope, config, 'discriminator');
+  const generator = await initialRole(scope, config, 'generator');
+  const discriminator = await initialRole(scope, config, 'discriminator');
   const identity = runIdentity(config);
   const run: RunRef = {
     runId,
     bases: { generator: generator.base, discriminator: discriminator.base },
     engine: config.engine,
-    config: await store.putJson({ ...identity, start: null }), // where it began is in its states
+    config: await store.putJson({ ...identity, start: null }), // its states contain the start
     problems: await store.putJson(problems),
   };
   const found = await findOrigin(scope, run, config);
-  const wouldTake = found && (await loadInitialState(store, found, run, config)); // one that does not fit leaves no run behind
+  const wouldTake = found && (await loadInitialState(store, found, run, config)); // fails before the run is created
   const { origin } = await createRun(store, runId, {
     config: identity,
     ...modelDigests(run),
@@ -46,7 +45,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     codeVersion: deps.codeVersion,
     ...(found && { origin: originRef(found) }),
   });
-  // another attempt at the same time may have found another one: the manifest's holds
+  // a concurrent attempt may have found a different checkpoint: the manifest decides
   const isIts = origin?.run === found?.metadata.runId && origin?.checkpoint === found?.metadata.name;
   const its = isIts ? undefined : await findOrigin(scope, run, config);
   const taken = isIts ? wouldTake : its && (await loadInitialState(store, its, run, config));
@@ -57,18 +56,18 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     ...(controls.length > 0 && { controls }),
   };
   if (taken) return { ...common, ...taken };
-  const empty: ReplayBuffer = { pool: {}, archive: emptyArchive() };
+  const empty: ReplayBuffer = { pool: {}, archive: { entries: [] } };
   const state = { generator: generator.state, discriminator: discriminator.state };
   return { ...common, state, replayBuffer: await store.putJson(empty) };
 }
 
-/** Runs of a schedule have one configuration, and draws of their own. */
+/** Runs of a schedule share a configuration but not a seed. */
 export function seeded(config: RunConfig, runId: string): RunConfig {
   return config.seedFromRun ? { ...config, seed: deriveKey('run', runId)[0] } : config;
 }
 
-/** A role before any update: its base, a fresh adapter (in unified mode the same for both) and no moments. */
-async function openingOf(scope: Scope, config: RunConfig, role: Role): Promise<{ base: BaseRef; state: RoleState }> {
+/** A role before training: its base, a new adapter (shared in unified mode) and an empty optimizer state. */
+async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise<{ base: BaseRef; state: RoleState }> {
   const model = modelOf(config, role);
   const engine = await scope.deps.engine(model, config.engine);
   const key = deriveKey(config.seed, 'adapter', adapterRole(config, role));
@@ -79,7 +78,7 @@ async function openingOf(scope: Scope, config: RunConfig, role: Role): Promise<{
   return { base: { model, modelDigest: engine.info.digest, adapterConfig }, state };
 }
 
-/** @throws GauntletError BAD_INPUT: without validation and test problems nothing could be chosen or reported */
+/** @throws GauntletError BAD_INPUT, because checkpoint selection and reports need validation and test problems */
 function requireSplits(problems: ProblemSet, source: string): void {
   if (SPLITS.every((split) => problems[split].length > 0)) return;
   const count = SPLITS.reduce((sum, split) => sum + problems[split].length, 0);

@@ -1,5 +1,4 @@
-// Problems, model and adapters for solving: those of a checkpoint's run, or the base model with a preset's settings.
-
+// Problems, model and adapters for solving: from a checkpoint, or the base model with the settings of a preset.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
@@ -61,11 +60,11 @@ export async function prepareSolving(scope: Scope, given: SolveProblemsInput): P
   };
 }
 
-/** The settings of the checkpoint's run, with the problems, draws and temperature that were asked for. */
+/** The settings of the checkpoint's run, with the given problems, model and seed. */
 async function solvingConfig(scope: Scope, input: SolveProblemsInput): Promise<RunConfig> {
   const fields = {
     problems: input.source ?? 'tiny',
-    typeCheck: typeCheckSchema.parse({}), // a figure of runs
+    typeCheck: typeCheckSchema.parse({}), // solving does not check types
     ...(input.model === undefined ? {} : { model: input.model }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),
   };

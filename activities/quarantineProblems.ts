@@ -1,20 +1,21 @@
-// The health gate of a run on people's own problems: what the reference fails itself would reward noise, so it is left out,
-// and the run's record says why. Done once a run: a verdict at the edge of a limit must not change under a resumed one.
+// The health gate for user-supplied problems. A problem whose reference fails its own tests is left out, because its
+// rewards would be noise. The run's record gives the reason. The gate runs once per run: a resumed run keeps the verdicts.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type Problem, SPLITS } from '../core/schema/problem.js';
+import type { Rejected } from '../data/problemDrafts.js';
 import { examineProblem } from '../sandbox/healthGate.js';
-import { canonicalJson } from '../store/canonicalJson.js';
+import { canonicalJson, parseJson } from '../store/canonicalJson.js';
+import { createRecord, readRecord } from '../store/records.js';
+import { QUARANTINE } from '../store/runs.js';
 import { readConfig, readProblems } from './artifacts.js';
-import type { Scope } from './scope.js';
+import { type Scope, withHeartbeat } from './scope.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
 
-const RECORD = 'quarantine.json';
-const BATCH = 8; // problems in work; each listens to the signal
-const HEARTBEAT_MS = 1000;
+const BATCH = 8; // problems at a time
 
 const recordSchema = z.strictObject({
-  problems: z.string(), // digest of the set as it was read
+  problems: z.string(), // digest of the original set
   total: z.int(),
   quarantined: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
 });
@@ -26,62 +27,56 @@ export async function quarantineProblems(
 ): Promise<QuarantineProblemsOutput> {
   const { store } = scope;
   const { set } = await readProblems(store, run.problems);
+  const { rejected = [] } = set;
   const record = await recordOf(
     scope,
     run,
     SPLITS.flatMap((split) => set[split]),
+    rejected,
   );
-  const out = new Set(record.quarantined.map(({ id }) => id));
+  const out = new Set(record.quarantined.slice(rejected.length).map(({ id }) => id)); // rejected records are not in the set
   const healthy = Object.fromEntries(SPLITS.map((split) => [split, set[split].filter(({ id }) => !out.has(id))]));
   const empty = SPLITS.find((split) => healthy[split]!.length === 0);
   if (empty !== undefined) {
     const { id, reason } = record.quarantined[0] ?? { id: '', reason: '' };
     throw new GauntletError(
       'BAD_INPUT',
-      `no healthy problem is left for ${empty}: ${out.size} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
+      `no healthy problem is left for ${empty}: ${record.quarantined.length} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
     );
   }
-  return { problems: await store.putJson(healthy), total: record.total, quarantined: out.size };
+  return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
 }
 
-async function recordOf(scope: Scope, run: QuarantineProblemsInput['run'], problems: Problem[]): Promise<Quarantine> {
+async function recordOf(
+  scope: Scope,
+  run: QuarantineProblemsInput['run'],
+  problems: Problem[],
+  rejected: Rejected[],
+): Promise<Quarantine> {
   const { store, deps } = scope;
-  const known = await readRecord(scope, run);
+  const known = await readQuarantine(scope, run);
   if (known) return known;
   const config = await readConfig(store, run);
   const sandbox = await deps.sandbox(config);
-  if (config.typeCheck.enabled) await sandbox.checkTypes([]); // refused before hours of work
-  const quarantined: Quarantine['quarantined'] = [];
+  if (config.typeCheck.enabled) await sandbox.checkTypes([]); // fails early if there is no type checker
+  const quarantined = [...rejected];
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
     const options = { limits: config.limits, ...(scope.signal && { signal: scope.signal }) };
-    const beat = setInterval(() => scope.heartbeat({ done }), HEARTBEAT_MS);
-    try {
-      const health = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
-      for (const [i, one] of health.entries())
-        if ('reason' in one) quarantined.push({ id: batch[i]!.id, reason: one.reason });
-    } finally {
-      clearInterval(beat);
-    }
+    const examine = () => Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
+    for (const [i, one] of (await withHeartbeat(scope, examine, { done })).entries())
+      if ('reason' in one) quarantined.push({ id: batch[i]!.id, reason: one.reason });
   }
-  const record: Quarantine = { problems: run.problems, total: problems.length, quarantined };
-  for (const one of record.quarantined) deps.log?.warn(one, 'a problem is quarantined');
-  await store.createRunFile(run.runId, RECORD, `${canonicalJson(record, 2)}\n`);
-  return (await readRecord(scope, run)) ?? record; // of two attempts at once, the first one's
+  const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
+  for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
+  await createRecord(store, run.runId, QUARANTINE, `${canonicalJson(record, 2)}\n`);
+  return (await readQuarantine(scope, run)) ?? record; // the first of two concurrent attempts wins
 }
 
-async function readRecord(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
-  const bytes = await scope.store.readRunFile(run.runId, RECORD);
+async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
+  const bytes = await readRecord(scope.store, run.runId, QUARANTINE);
   if (bytes === undefined) return undefined;
-  const record = parse(Buffer.from(bytes).toString('utf8'));
-  if (record?.problems === run.problems) return record;
-  throw new GauntletError('CORRUPT_ARTIFACT', `${RECORD} of run ${run.runId} is damaged or of other problems`);
-}
-
-function parse(text: string): Quarantine | undefined {
-  try {
-    return recordSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  const { data } = recordSchema.safeParse(parseJson(bytes));
+  if (data?.problems === run.problems) return data;
+  throw new GauntletError('CORRUPT_ARTIFACT', `${QUARANTINE} of run ${run.runId} is damaged or belongs to other problems`);
 }

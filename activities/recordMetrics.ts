@@ -1,4 +1,4 @@
-// Writes one record of a run: a policy update, an evaluation, or what a person asked for. The same record again writes the same file.
+// Writes one record of a run: a policy update, an evaluation or a control request. Writing it again is idempotent.
 import type { RunMetrics } from '../core/schema/metrics.js';
 import { writeMetrics } from '../store/runs.js';
 import type { Scope } from './scope.js';

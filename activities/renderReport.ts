@@ -1,4 +1,4 @@
-// The end of a run for people: its result, one chain in full, and one self-contained page, in the run's folder.
+// Writes the result of a run, one example chain and the HTML report to the run's folder.
 import { fileURLToPath } from 'node:url';
 import type { ChainView } from '../core/schema/chainView.js';
 import { writeReport, writeResult } from '../store/runs.js';

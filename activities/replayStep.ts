@@ -1,5 +1,5 @@
-// Recomputes the rewards of a past step from its recorded artifacts, without a model: what an update was trained on can
-// be checked by anyone who has the store.
+// Recomputes the rewards of a past step from its recorded artifacts, without a model. Anyone with the store can check the
+// training data of an update.
 import { GauntletError } from '../core/errors.js';
 import { type StepMetrics, stepMetricsSchema } from '../core/schema/metrics.js';
 import { kindOfRow, readRecord } from '../store/memo.js';
@@ -16,22 +16,22 @@ export interface StepReplay {
   reward: number; // recomputed mean
   recorded: number;
   matches: boolean;
-  differs: string[]; // names of what is not as recorded: verdicts, trajectories or a figure
+  differs: string[]; // the names of differences: verdicts, trajectories or metrics
 }
 
-/** Recorded steps of a run. @throws GauntletError NOT_FOUND */
+/** The recorded steps of a run. @throws GauntletError NOT_FOUND */
 export async function recordedSteps({ store }: Pick<ActivityDeps, 'store'>, runId: string): Promise<StepMetrics[]> {
   await readRun(store, runId);
   const parsed = (await readMetrics(store, runId)).map((record) => stepMetricsSchema.safeParse(record));
   return parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));
 }
 
-/** What programs were judged with, by `suiteKey` of their chains and verdicts. */
+/** The tests of each executed suite, by `suiteKey` of its chains and verdicts. */
 export type ExecutedSuites = ReadonlyMap<string, Pick<ExecuteSuiteInput, 'tests'>>;
 
 const suiteKey = (chains: Digest | undefined, verdicts: Digest): string => `${chains ?? ''} ${verdicts}`;
 
-/** Reads which suites were executed off the store's records of what was computed: steps do not name generated tests. */
+/** Finds the executed suites in the memo records, because records of generator steps do not name generated tests. */
 export async function executedSuites(store: Store): Promise<ExecutedSuites> {
   const suites = new Map<string, Pick<ExecuteSuiteInput, 'tests'>>();
   for (const key of await store.memoKeys()) {
@@ -47,7 +47,7 @@ export async function executedSuites(store: Store): Promise<ExecutedSuites> {
 }
 
 /**
- * With `executed` the programs are run again too, and their verdicts compared.
+ * With `executed`, it also runs the programs again and compares the verdicts.
  * @throws GauntletError NOT_FOUND if an artifact is gone
  */
 export async function replayStep(
@@ -59,15 +59,15 @@ export async function replayStep(
   const { artifacts, step, role, stage, phase, epoch } = recorded;
   const scope = openScope(deps, '');
   const { config, problems, verdicts, chains, tests, replayBuffer } = artifacts;
-  // rewards and verdicts ask for no model: a run's bases are none of theirs
+  // rewards and verdicts do not need the bases of the run
   const run = { runId, config, problems } as RunRef;
   const differs: string[] = [];
   if (executed) {
     const suite = { run, per: role === 'generator' ? 'problem' : 'target', suite: 'baseline', chains } as const;
     const judged = tests === undefined ? executed.get(suiteKey(chains, verdicts)) : { tests };
     if (judged === undefined) {
-      const gone = 'the record of the tests that its programs ran on is gone (gauntlet gc removes old ones)';
-      throw new GauntletError('NOT_FOUND', `step ${step} of run ${runId}: ${gone}; replay it without --execute`);
+      const reason = 'the record of its tests is missing (gauntlet store gc removes old records)';
+      throw new GauntletError('NOT_FOUND', `step ${step} of run ${runId}: ${reason}; replay it without --execute`);
     }
     const again = await executeSuite(scope, { ...suite, ...judged });
     if (again.verdicts !== verdicts) differs.push('verdicts');

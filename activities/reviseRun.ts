@@ -1,4 +1,4 @@
-// A live change of the configuration becomes part of the run: what is computed after it is keyed by the new one.
+// Applies a live change of the configuration. Later memo keys contain the new configuration.
 import { applyConfigPatch } from '../core/liveConfig.js';
 import { runIdentity } from '../core/schema/config.js';
 import type { Scope } from './scope.js';

@@ -1,24 +1,17 @@
-// One sampled turn for every row of a batch. A prompt that leaves no room in the context ends as a truncated, empty
-// answer: a result like any other, never a crash.
+// Samples one turn for every row of a batch. A prompt that fills the context gives a truncated, empty answer.
 import { sampledRanges, sequenceOf, type TokenTurn } from '../core/rl/trajectories.js';
+import type { SampledTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Engine, GenerateOptions, GenerateRow } from '../ml/session/engine.js';
 import type { Scope } from './scope.js';
 
-export interface SampledTurn {
-  promptTokens: number[];
-  answerTokens: number[];
-  text: string;
-  truncated: boolean;
-}
-
-export interface SamplingRow {
+interface SamplingRow {
   turns: readonly TokenTurn[]; // the sequence so far
   prompt: number[]; // appended to it before sampling
   key: readonly [number, number];
 }
 
-/** What evaluation and solving leave out of the distribution; those that leave out nothing are absent. */
+/** The filters of evaluation and solving. Disabled filters are absent. */
 export function samplingFilters({ sampling }: RunConfig): Pick<GenerateOptions, 'topP' | 'topK' | 'repetitionPenalty'> {
   const { topP, topK, repetitionPenalty } = sampling;
   return {

@@ -1,5 +1,5 @@
-// What an activity may touch: the ports it was given, and the cancellation and heartbeat of the attempt it runs in.
-// Outside Temporal (a test, a benchmark) there is no attempt: no signal, and heartbeats go nowhere.
+// What an activity can use: the dependencies, and the cancellation and heartbeat of its attempt. Outside Temporal (in
+// tests and benchmarks) there is no attempt: no signal, and heartbeats do nothing.
 import { Context } from '@temporalio/activity';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import type { RunResult } from '../core/schema/run.js';
@@ -15,37 +15,38 @@ export interface ActivityLog {
 
 export interface ActivityDeps {
   store: Store;
-  /** Opens (once) the model of that name, 'tiny' or a folder, as the run asks for it. */
+  /** Opens a model by name ('tiny' or a folder). Each model is opened once. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
-  /** Opens (once) the sandbox that a configuration asks for. Without `containers`, their defaults apply. */
+  /** Opens the sandbox of a configuration, once. Without `containers`, their defaults apply. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers'>>): Promise<Sandbox>;
   /** 'tiny' or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
-  /** Of this program; recorded in manifests and checkpoints. */
+  /** The version of this program, recorded in manifests and checkpoints. */
   codeVersion: string;
-  /** One self-contained page from the files of a run; absent where no renderer is installed. */
+  /** Renders the files of a run to one self-contained page. Absent if no renderer is installed. */
   renderReport?(runId: string, result: RunResult): Promise<string>;
-  /** Whether the server knows the search attributes of this project; the workflow asks before it sets them. */
+  /** Whether the server knows this project's search attributes. The workflow sets them only then. */
   searchAttributes?: boolean;
   log?: ActivityLog;
 }
 
-const SAVE_EVERY_MS = 20_000; // a save costs a few fsynced blobs
+const SAVE_EVERY_MS = 20_000; // a save writes and syncs several blobs
+const HEARTBEAT_MS = 1000;
 
 export interface Scope {
   deps: ActivityDeps;
   store: Store;
   signal?: AbortSignal;
-  /** Identifies what is computed: progress saved under it belongs to any attempt of the same work. */
+  /** Identifies the computation. All attempts share the progress saved under this key. */
   memoKey: string;
-  /** At least so long between two saves of an activity's progress. */
+  /** The minimum time between two saves of progress. */
   saveEveryMs: number;
-  /** That earlier attempts spent on what this one goes on from: part of what the result took. */
+  /** Seconds that earlier attempts spent on the progress that this attempt resumes from. */
   earlierSeconds: number;
   heartbeat(details?: unknown): void;
 }
 
-function currentContext(): Context | undefined {
+export function currentContext(): Context | undefined {
   try {
     return Context.current();
   } catch {
@@ -53,7 +54,7 @@ function currentContext(): Context | undefined {
   }
 }
 
-export function openScope(deps: ActivityDeps, memoKey: string): Scope {
+export function openScope(deps: ActivityDeps, memoKey = ''): Scope {
   const context = currentContext();
   const scope: Scope = {
     deps,
@@ -65,4 +66,14 @@ export function openScope(deps: ActivityDeps, memoKey: string): Scope {
   };
   if (context) scope.signal = context.cancellationSignal;
   return scope;
+}
+
+/** Sends heartbeats while `work` runs, for calls that do not report progress themselves. */
+export async function withHeartbeat<T>(scope: Scope, work: () => Promise<T>, details?: unknown): Promise<T> {
+  const timer = setInterval(() => scope.heartbeat(details), HEARTBEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -1,6 +1,5 @@
-// What PPO compares with, taken once before any update and stored with the trajectories: the log-probs that its ratio
-// divides by (those of the tempered policy that sampled, from the scoring graph), those of the base for the KL penalty,
-// and for GAE the values of the value head, from which advantages and returns of every token follow.
+// Adds to trajectories what PPO needs from the policy before the update: the old log-probs (of the tempered policy, from
+// the scoring graph), the base's log-probs for the KL penalty, and for GAE the values, advantages and returns.
 import { whitenAdvantages } from '../core/rl/advantages.js';
 import { generalizedAdvantages } from '../core/rl/gae.js';
 import type { RunConfig } from '../core/schema/config.js';

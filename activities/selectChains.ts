@@ -1,7 +1,8 @@
-// Which chains the discriminator practises on: of every problem one that fails a known test where there is one, else,
-// mostly, a faulty chain from the archive, so that there is something to catch also when the generator is good.
+// Selects the chains that the discriminator writes tests for. For each problem: a chain that fails a known test, if
+// there is one; otherwise, with some probability, a faulty chain from the archive. So there are bugs to find even if the
+// generator is good.
 import { RandomStream } from '../core/random.js';
-import { chooseSubject } from '../core/rewards/archive.js';
+import { chooseTargetChain } from '../core/rewards/archive.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import {
@@ -12,10 +13,9 @@ import {
   readProblems,
   type TestTarget,
 } from './artifacts.js';
-import { groupByProblem, runQuestions } from './executeSuite.js';
-import { preferComplete } from './generateTests.js';
+import { groupByProblem, preferComplete } from './chains.js';
+import { type JudgingTask, judgeTasks } from './judging.js';
 import type { Scope } from './scope.js';
-import type { JudgingTask } from './suites.js';
 import type { SelectChainsInput, SelectChainsOutput } from './types.js';
 
 export async function selectChains(scope: Scope, input: SelectChainsInput): Promise<SelectChainsOutput> {
@@ -23,48 +23,38 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   const { byId } = await readProblems(scope.store, input.run.problems);
   const chains = await scope.store.getJson<ChainList>(input.chains);
   const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
-  const questions = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
+  const tasks = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
     const problem = problemOf(byId, problemId);
-    return {
-      problem,
-      candidates,
-      turns: [],
-      given: [...problem.baselineTests, ...(replayBuffer.pool[problemId] ?? [])],
-    };
+    const known = replayBuffer.pool[problemId] ?? [];
+    return { problem, candidates, turns: [], given: [...problem.baselineTests, ...known] };
   });
-  const { cells, executions } = await runQuestions(scope, config, questions);
+  const { judged, executions } = await judgeTasks(scope, config, tasks);
 
   const { stage, step } = input.position;
   const random = new RandomStream(config.seed, 'select', stage, step);
   let { archive } = replayBuffer;
-  let faultyTargets = 0;
-  let offset = 0; // of the problem's first chain: the batch is problem-major
+  let first = 0; // index of the problem's first chain; chains of a problem are adjacent
   const targets: TestTarget[] = [];
-  for (const { problemId, candidates, verdicts } of cells) {
-    const first = offset;
-    offset += candidates.length;
-    const indices = preferComplete(
-      chains,
-      candidates.map((_, c) => first + c),
-    );
-    const choices = indices.map((index) => ({
+  for (const { problemId, candidates, verdicts } of judged) {
+    const offset = first;
+    const indices = candidates.map((_, c) => offset + c);
+    const choices = preferComplete(chains, indices).map((index) => ({
       chain: { chains: input.chains, index },
-      faulty: verdicts[index - first]!.some((verdict) => verdict !== 'pass'),
+      faulty: verdicts[index - offset]!.some((verdict) => verdict !== 'pass'),
     }));
-    const chosen = chooseSubject(problemId, choices, archive, config.reward.archive, random);
+    const chosen = chooseTargetChain(problemId, choices, archive, config.reward.archive, random);
     archive = chosen.archive;
-    if (choices.some(({ faulty }) => faulty)) faultyTargets++;
-    if (chosen.subject) targets.push({ ...chosen.subject, stage: testedStage(config, stage, random) });
+    if (chosen.target) targets.push({ ...chosen.target, stage: testedStage(config, stage, random) });
+    first += candidates.length;
   }
   return {
     targets: await scope.store.putJson(targets),
     replayBuffer: await scope.store.putJson({ ...replayBuffer, archive }),
-    faulty: faultyTargets,
     executions,
   };
 }
 
-/** Credit 'stage' trains the tests of the stage being trained; 'suffix' those of a drawn stage from there on. */
+/** With credit 'stage' the stage in training, with 'suffix' a random stage from there on. */
 function testedStage(config: RunConfig, trained: Stage, random: RandomStream): Stage {
   if (config.credit === 'stage') return trained;
   return random.choice(config.stages.filter((stage) => stage >= trained));

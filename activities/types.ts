@@ -1,4 +1,4 @@
-// What passes between workflows and activities: ids, digests and a few numbers, never tensors or texts.
+// Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
@@ -7,26 +7,26 @@ import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Digest } from '../store/store.js';
 
-/** `seconds` of the attempt that computed the result; kept beside the memo, never inside a digested artifact. */
+/** `seconds` of the attempt that computed the result. They are stored outside of digested artifacts. */
 export type Timed<O> = O & { seconds: number };
 
 /** The base of a role and the shape of its adapters. */
 export interface BaseRef {
-  model: string; // name or folder; where it lies is the worker's business
+  model: string; // name or folder, as this run found it
   modelDigest: Digest;
   adapterConfig: Digest; // PEFT's adapter_config.json
 }
 
-/** Everything an activity needs to know of its run. */
+/** Identifies a run and its inputs. */
 export interface RunRef {
   runId: string;
   bases: Record<Role, BaseRef>; // equal unless the discriminator has a base of its own
-  engine: EngineConfig; // as it was asked for; the worker's own settings go first
-  config: Digest; // without the worker's business
+  engine: EngineConfig; // as requested; settings of the worker take precedence
+  config: Digest; // of runIdentity(config)
   problems: Digest;
 }
 
-/** Where in the schedule a step is; every random draw of the step is keyed by it. */
+/** The position of a step in the schedule. It is part of all random keys of the step. */
 export interface Position extends PlannedStep {
   stage: Stage;
 }
@@ -39,13 +39,13 @@ export interface RoleState {
 
 export type PolicyState = Record<Role, RoleState>;
 
-/** Which chains are sampled: a training batch, an evaluation batch that is the same for every run, or all problems. */
+/** Which chains to sample: a training batch, a fixed evaluation batch, or all problems to solve. */
 export type ChainBatch =
   | { kind: 'train'; role: Role; position: Position }
   | { kind: 'evaluation'; split: 'validation' | 'test'; problems: number; greedy: boolean }
   | { kind: 'solve'; samples: number; temperature: number };
 
-/** Which outputs get tests: one drawn chain of each problem at all stages; chosen targets; a drawn stage of each. */
+/** What to write tests for: all stages of one random chain per problem, selected targets, or a random stage of each chain. */
 export type TestTargets =
   | { kind: 'all-stages'; chains: Digest; position?: Position }
   | { kind: 'selected'; targets: Digest; position: Position }
@@ -62,20 +62,20 @@ export interface PrepareRunOutput {
   replayBuffer: Digest;
   searchAttributes: boolean;
   origin?: Origin;
-  controls?: ControlMetrics[]; // of a run that is started again: what was asked of it before
+  controls?: ControlMetrics[]; // of a restarted run: its recorded control requests
 }
 
-/** What a run that begins at a checkpoint takes over from there. */
+/** The position of the checkpoint that a run starts from. */
 export interface Origin {
   step: number; // policy updates done
-  stage: number; // to go on in, 0: from the beginning
+  stage: number; // to continue in; 0: the start of the schedule
   next: number; // index in the plan of that stage
-  plan?: PlannedStep[]; // where it is not what the configuration gives
+  plan?: PlannedStep[]; // if it differs from the configured schedule
 }
 
 export interface ReviseRunInput {
   run: RunRef;
-  config: RunConfig; // with what is the worker's business
+  config: RunConfig; // with the settings that runIdentity removes
   fields: Record<string, unknown>; // of the configuration, nested
 }
 export interface ReviseRunOutput {
@@ -87,7 +87,7 @@ export interface QuarantineProblemsInput {
   run: RunRef;
 }
 export interface QuarantineProblemsOutput {
-  problems: Digest; // what is left
+  problems: Digest; // the healthy ones
   total: number;
   quarantined: number;
 }
@@ -96,13 +96,12 @@ export interface GenerateReasoningInput {
   run: RunRef;
   batch: ChainBatch;
   stage: Stage;
-  chains?: Digest; // the batch so far; absent for the first stage
+  chains?: Digest; // with earlier stages; absent for the first stage
   adapter?: Digest; // absent: the base model
 }
 export interface GenerateReasoningOutput {
   chains: Digest;
   tokens: number; // sampled
-  truncated: number; // answers cut by a length limit
 }
 
 export interface GenerateTestsInput {
@@ -118,7 +117,7 @@ export interface GenerateTestsOutput {
 
 export interface ExecuteSuiteInput {
   run: RunRef;
-  /** 'problem': all chains of a problem on one suite. 'target': the chain that a target's tests were written for. */
+  /** 'problem': all chains of a problem share a suite. 'target': each chain is judged on the tests written for it. */
   per: 'problem' | 'target';
   suite: 'baseline' | 'hidden';
   chains?: Digest; // for 'problem'
@@ -127,12 +126,6 @@ export interface ExecuteSuiteInput {
 export interface ExecuteSuiteOutput {
   verdicts: Digest;
   executions: number; // of programs, references included
-  programs: number;
-  allPass: number; // candidates that pass their whole suite
-  passRate: number; // mean share of passed tests of a candidate
-  tests: number; // generated, malformed ones included
-  validTests: number;
-  suiteSize: number; // mean
 }
 
 export interface SelectChainsInput {
@@ -144,7 +137,6 @@ export interface SelectChainsInput {
 export interface SelectChainsOutput {
   targets: Digest;
   replayBuffer: Digest;
-  faulty: number; // problems with a chain that fails a known test
   executions: number; // of programs
 }
 
@@ -160,7 +152,7 @@ export interface ComputeRewardsInput {
 export interface ComputeRewardsOutput {
   trajectories: Digest;
   replayBuffer: Digest;
-  rows: number; // that train something
+  rows: number; // trajectories
   metrics: RewardMetrics;
 }
 
@@ -194,7 +186,7 @@ export interface SummariseEvaluationInput {
   greedy?: Digest;
   tests?: Digest; // verdicts of the frozen chains with the tests of the policy
 }
-/** Of what was given. `reward` is the mean share of hidden tests passed, less one half. */
+/** Rates of the given verdicts. `reward` is the mean pass rate on hidden tests − 0.5. */
 export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number };
 
 export interface RecordMetricsInput {
@@ -204,7 +196,7 @@ export interface RecordMetricsInput {
 
 export interface CommitCheckpointInput {
   run: RunRef;
-  stage: number; // 0 before the first
+  stage: number; // 0 before training
   epoch: number;
   step: number;
   score: number;
@@ -213,7 +205,7 @@ export interface CommitCheckpointInput {
   state: PolicyState;
   replayBuffer: Digest;
   next: number; // index of the next step in the stage's plan
-  plan?: PlannedStep[]; // where it is no longer what the configuration gives
+  plan?: PlannedStep[]; // if it differs from the configured schedule
 }
 
 export interface RenderReportInput {
@@ -222,18 +214,18 @@ export interface RenderReportInput {
   example?: Digest; // ChainView[]; the first is shown
 }
 
-/** Input of the workflow solveProblems too. */
+/** Also the input of the workflow solveProblems. */
 export interface SolveProblemsInput {
   source?: string; // 'tiny' (default) or a problem file
-  split?: 'train' | 'validation' | 'test'; // default: test of the shipped set; a file is taken whole
+  split?: 'train' | 'validation' | 'test'; // default: test for the shipped set, all problems for a file
   limit?: number;
-  preset?: string; // without a checkpoint
+  preset?: string; // ignored with a checkpoint
   model?: string;
   /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
   checkpoint?: { runId: string; name: string };
-  samples?: number; // a problem, default 1
+  samples?: number; // per problem, default 1
   temperature?: number; // default 0 = greedy
-  tests?: boolean; // let the discriminator write tests for every stage
+  tests?: boolean; // the discriminator writes tests for every stage
   seed?: number;
 }
 /** Result of the workflow solveProblems. */

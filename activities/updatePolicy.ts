@@ -1,5 +1,5 @@
-// PPO on fixed trajectories: epochs of shuffled minibatches, each one AdamW step. Progress is saved under the key of
-// the work, so that an attempt that follows a killed one goes on where it stopped, with the same bytes.
+// PPO on fixed trajectories: epochs of shuffled minibatches, with one AdamW step each. Progress is saved under the memo
+// key, so that the next attempt resumes after a crash and produces the same bytes.
 import { deriveKey } from '../core/random.js';
 import { planMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -73,7 +73,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   return { state: await writeState(scope, engine, progress), stats: meanStats(progress.stats) };
 }
 
-/** What is off is absent: the engine then builds and computes nothing for it. */
+/** Disabled terms are absent, so that the engine does not compute them. */
 export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
   const { ppo, advantage, lora, sampling } = config;
   return {
@@ -89,24 +89,18 @@ export function lossOf(config: RunConfig, dropoutKey: readonly [number, number])
   };
 }
 
-/** Means weighted by trained tokens, over the minibatches that have the statistic; tokens are summed. */
+/** Means over the minibatches that have the statistic, weighted by trained tokens. Tokens are summed. */
 export function meanStats(stats: PolicyStats[]): PolicyStats {
-  const sum = (of: PolicyStats[], value: (s: PolicyStats) => number): number =>
-    of.reduce((total, s) => total + value(s), 0);
   const names = new Set(stats.flatMap((s) => Object.keys(s) as (keyof PolicyStats)[]));
   const means = [...names].map((name) => {
-    const having = stats.filter((s) => s[name] !== undefined);
-    return [
-      name,
-      sum(having, (s) => s[name]! * s.tokens) /
-        Math.max(
-          sum(having, (s) => s.tokens),
-          1,
-        ),
-    ];
+    const present = stats.filter((s) => s[name] !== undefined);
+    const sum = present.reduce((total, s) => total + s[name]! * s.tokens, 0);
+    return [name, sum / Math.max(tokensOf(present), 1)];
   });
-  return { ...NO_UPDATE, ...Object.fromEntries(means), tokens: sum(stats, (s) => s.tokens) };
+  return { ...NO_UPDATE, ...Object.fromEntries(means), tokens: tokensOf(stats) };
 }
+
+const tokensOf = (stats: PolicyStats[]): number => stats.reduce((total, s) => total + s.tokens, 0);
 
 interface SavedProgress extends RoleState {
   done: number;
@@ -122,8 +116,8 @@ async function writeState(scope: Scope, engine: Engine, progress: Progress): Pro
   return roleState(stored, optimizer);
 }
 
-/** What is saved after n minibatches is, but for the seconds, the same whichever attempt saves it: the first writer may win. */
-export async function saveProgress(scope: Scope, engine: Engine, progress: Progress): Promise<void> {
+/** All attempts save the same state after n minibatches, except for the seconds, so the first writer wins. */
+async function saveProgress(scope: Scope, engine: Engine, progress: Progress): Promise<void> {
   const saved: SavedProgress = {
     done: progress.done,
     ...(await writeState(scope, engine, progress)),
@@ -133,7 +127,7 @@ export async function saveProgress(scope: Scope, engine: Engine, progress: Progr
   await scope.store.putMemo(progressKey(scope.memoKey, progress.done), await scope.store.putJson(saved));
 }
 
-/** The furthest save that is whole; one that was damaged costs its work, never the update. */
+/** The latest undamaged save. */
 async function resume(scope: Scope, opened: OpenRole, minibatches: number): Promise<Progress | undefined> {
   for (let done = minibatches - 1; done > 0; done--) {
     const saved = await unlessLost(() => readProgress(scope, opened, done));

@@ -1,5 +1,5 @@
 // Single random corruptions of the store of a real run, each undone before the next: how many are refused by their
-// reader and how many `checkpoints verify` names, by kind of file. Ends with one line of JSON; exit code 1 where one
+// reader and how many `store verify` names, by kind of file. Ends with one line of JSON; exit code 1 where one
 // went unseen.
 // node dist/bench/corruptions.js [--count 1000] [--seed N] [--store DIR]  (without a store: a run over doubles)
 import { cp, mkdtemp, rm } from 'node:fs/promises';

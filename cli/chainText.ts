@@ -1,13 +1,13 @@
 // A chain in full, for a terminal.
-import chalk from 'chalk';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
+import { paint } from './output.js';
 
 export function chainText(view: ChainView): string {
-  const lines = [chalk.bold(`problem ${view.problemId}`), view.description, view.signature, ''];
+  const lines = [paint('bold', `problem ${view.problemId}`), view.description, view.signature, ''];
   const rewards = [...view.rewards.discriminator]; // of the stages that have tests, in order
   for (const { stage, text, tests, lost } of view.stages) {
-    lines.push(chalk.cyan(`stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(text));
+    lines.push(paint('cyan', `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(text));
     if (tests.length + lost > 0) {
       const reward = rewards.shift();
       lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.toFixed(2)})`}:`);
@@ -16,7 +16,7 @@ export function chainText(view: ChainView): string {
     }
     lines.push('');
   }
-  lines.push(chalk.cyan('baseline tests'), ...view.baseline.map(testLine));
+  lines.push(paint('cyan', 'baseline tests'), ...view.baseline.map(testLine));
   lines.push(`generator reward ${view.rewards.generator.toFixed(2)}`);
   return lines.join('\n');
 }
@@ -29,9 +29,9 @@ const indent = (text: string): string =>
 
 function testLine({ call, expected, valid, verdict }: ShownTest): string {
   const said = !valid
-    ? chalk.yellow('invalid: the reference disagrees')
+    ? paint('yellow', 'invalid: the reference disagrees')
     : verdict === 'pass'
-      ? chalk.green('pass')
-      : chalk.red(verdict ?? 'not run');
+      ? paint('green', 'pass')
+      : paint('red', verdict ?? 'not run');
   return `    ${call} == ${expected}  ${said}`;
 }

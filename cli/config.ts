@@ -1,89 +1,40 @@
-// The configuration a command line asks for: a file, then flags, then --set, checked here before anything is started.
+// The configuration of a new run: a file, then flags, then --set. It is checked before anything starts.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
-import { PRESET_NAMES, resolveConfig } from '../core/presets.js';
-import type { RunConfig, RunConfigInput } from '../core/schema/config.js';
+import { merged, PRESETS, type PresetName, resolveConfig } from '../core/presets.js';
+import type { RunConfigInput } from '../core/schema/config.js';
 import { tinyModelPath } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig, readEosTokens } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
-import { DEVICES, type Device } from '../ml/session/engine.js';
+import type { ConfigFlags } from './options.js';
+import { note } from './output.js';
 
-export interface ConfigFlags {
-  preset?: string;
-  config?: string;
-  seed?: number;
-  model?: string;
-  problems?: string;
-  sandbox?: RunConfig['sandbox'];
-  device?: Device;
-  set: string[];
-}
-
-const collect = (value: string, previous: string[]): string[] => [...previous, value];
-
-/** Reads an option's value. */
-export function integer(name: string, least = 0): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;
-    throw new GauntletError('BAD_INPUT', `${name}: '${text}' is not a whole number from ${least} on`);
-  };
-}
-
-/** Reads an option's value: 0 is greedy. */
-export function temperature(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
-  throw new GauntletError('BAD_INPUT', `--temperature: '${text}' is not a number from 0 on`);
-}
-
-export const sandboxOption = (): Option =>
-  new Option('--sandbox <kind>', 'where generated code runs').choices(['auto', 'docker', 'wasm']);
-
-export const deviceOption = (): Option =>
-  new Option('--device <device>', 'what models compute on; auto: the best that is installed and starts, else cpu')
-    .choices(DEVICES)
-    .env('GAUNTLET_DEVICE');
-
-export const setOption = (): Option =>
-  new Option('--set <field=value>', 'one configuration field, e.g. ppo.learningRate=0.0005; repeatable')
-    .argParser(collect)
-    .default([], 'none');
-
-export function withConfig(command: Command): Command {
-  return command
-    .option('--preset <name>', `one of ${PRESET_NAMES.join(', ')}`)
-    .option('--config <file>', 'JSON file of configuration fields, over the preset')
-    .option('--seed <n>', 'seed of every random draw', integer('--seed'))
-    .option('--model <folder>', 'model in Hugging Face layout')
-    .option('--problems <file>', 'problems, JSON or JSONL')
-    .addOption(sandboxOption())
-    .addOption(deviceOption())
-    .addOption(setOption());
-}
+/** Read from the working directory if --config is not given. */
+export const CONFIG_FILE = 'gauntlet.config.json';
 
 /**
- * What is to be run, with files by their full paths: the worker may stand in another folder.
+ * The input of a run. Paths become absolute, since the worker may run in another folder.
  * @throws GauntletError BAD_CONFIG | BAD_INPUT | BAD_MODEL, one line naming the field or file
  */
 export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
-  const fromFile = flags.config === undefined ? {} : await readJsonFile(flags.config);
-  if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile)) {
-    throw new GauntletError('BAD_CONFIG', `${flags.config}: must hold an object of fields`);
-  }
+  const fromFile = await readConfigFile(flags.config);
   const direct: Record<string, unknown> = {};
   for (const key of ['preset', 'seed', 'model', 'problems', 'sandbox'] as const) {
     if (flags[key] !== undefined) direct[key] = flags[key];
   }
   if (flags.device !== undefined) direct.engine = { device: flags.device };
-  const input = mergeFields(mergeFields(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
+  const input = merged(merged(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
   const { model, problems, discriminator } = resolveConfig(input);
+  const presetModel = PRESETS[input.preset as PresetName]?.model;
+  if (model !== 'tiny' && model === presetModel && !existsSync(model)) {
+    const way = `download ${model} and add --model <folder>`;
+    throw new GauntletError('BAD_MODEL', `preset '${input.preset}' comes without its model: ${way} (docs/models.md)`);
+  }
   if (model !== 'tiny') input.model = resolve(model);
   if (problems !== 'tiny') input.problems = resolve(problems);
   checkModel(input.model ?? model);
@@ -96,7 +47,18 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   return input;
 }
 
-/** What text needs of a model, without its weights. @throws GauntletError BAD_MODEL */
+async function readConfigFile(path: string | undefined): Promise<Record<string, unknown>> {
+  if (path === undefined && !existsSync(CONFIG_FILE)) return {};
+  if (path === undefined) note(`configuration from ${CONFIG_FILE}`);
+  const json = await readJsonFile(path ?? CONFIG_FILE);
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new GauntletError('BAD_CONFIG', `${path ?? CONFIG_FILE}: must hold an object of fields`);
+  }
+  const { $schema: _, ...fields } = json as Record<string, unknown>; // for editors
+  return fields;
+}
+
+/** Reads what text needs of a model: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
 export function checkModel(model: string): void {
   const folder = model === 'tiny' ? tinyModelPath() : model;
   if (!existsSync(folder)) throw new GauntletError('BAD_MODEL', `${model}: no such folder; name one with --model`);
@@ -120,10 +82,7 @@ export function parseAssignments(assignments: string[], flag = '--set '): Record
       throw new GauntletError('BAD_CONFIG', `${flag}${assignment}: write field=value, e.g. ppo.learningRate=0.001`);
     }
     const value = parseScalar(assignment.slice(at + 1));
-    out = mergeFields(
-      out,
-      path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>,
-    );
+    out = merged(out, path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>);
   }
   return out;
 }
@@ -134,19 +93,6 @@ function parseScalar(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-const isFields = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** `over` wins field by field, so that `--set` changes one field of an object that a file gave. */
-function mergeFields(ground: object, over: Record<string, unknown>): Record<string, unknown> {
-  const out = { ...ground } as Record<string, unknown>;
-  for (const [key, value] of Object.entries(over)) {
-    const below = out[key];
-    out[key] = isFields(below) && isFields(value) ? mergeFields(below, value) : value;
-  }
-  return out;
 }
 
 /** @throws GauntletError BAD_INPUT naming the file */

@@ -1,31 +1,30 @@
-// Flags of the limits under which programs run.
+// Options for the limits of programs.
 import type { Command } from 'commander';
 import { type Limits, limitsSchema } from '../core/schema/execution.js';
-import { integer } from './config.js';
-import { number } from './model/flags.js';
+import { integer, number } from './options.js';
 
 type LimitFlag = keyof Limits;
 export type LimitFlags = Partial<Limits>;
 
-const positive = (name: string) => number(name, { above: 0 });
-const whole = (name: string) => integer(name, 1);
-const FLAGS: Record<LimitFlag, [flag: string, read: (name: string) => (text: string) => number, help: string]> = {
-  cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program'],
-  caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call'],
-  wallSeconds: ['--wall-seconds', positive, 'wall clock of a program'],
-  memoryMb: ['--memory-mb', whole, 'memory of a program'],
-  outputBytes: ['--output-bytes', whole, 'what a program may print'],
+const positive = number({ above: 0 });
+const whole = integer(1);
+const FLAGS: Record<LimitFlag, [flag: string, read: (text: string) => number, help: string]> = {
+  cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program, in seconds'],
+  caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call, in seconds'],
+  wallSeconds: ['--wall-seconds', positive, 'wall-clock time of a program, in seconds'],
+  memoryMb: ['--memory-mb', whole, 'memory of a program, in MB'],
+  outputBytes: ['--output-bytes', whole, 'output of a program, in bytes'],
 };
 
-/** @param defaults of the command where they are not those of a run */
+/** @param defaults of the command, if they differ from those of a run */
 export function withLimits(command: Command, defaults: LimitFlags = {}): Command {
   const shown = limitsSchema.parse(defaults);
   for (const [key, [flag, read, help]] of Object.entries(FLAGS))
-    command.option(`${flag} <n>`, `${help} (default: ${shown[key as LimitFlag]})`, read(flag));
+    command.option(`${flag} <n>`, `${help} (default: ${shown[key as LimitFlag]})`, read);
   return command;
 }
 
-/** The limits that flags name, and no others: what is not named is the command's to choose. */
+/** Only the limits that were given; the command chooses the others. */
 export function limitsOf(flags: LimitFlags): LimitFlags {
   const named = (Object.keys(FLAGS) as LimitFlag[]).filter((key) => flags[key] !== undefined);
   return Object.fromEntries(named.map((key) => [key, flags[key]]));

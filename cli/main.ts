@@ -1,14 +1,15 @@
-// The `gauntlet` command: one file a subcommand; each adds itself to the program.
+// The `gauntlet` command. Each file in commands/ adds one subcommand to the program.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { packageRoot } from '../data/paths.js';
 import { addCheckpoints } from './commands/checkpoints.js';
+import { addCompletion } from './commands/completion.js';
+import { addConfig } from './commands/config.js';
 import { addControl } from './commands/control.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addFork } from './commands/fork.js';
-import { addGc } from './commands/gc.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
 import { addReplay } from './commands/replay.js';
@@ -19,35 +20,22 @@ import { addSchedule } from './commands/schedule.js';
 import { addShow } from './commands/show.js';
 import { addSolve } from './commands/solve.js';
 import { addStatus } from './commands/status.js';
+import { addStore } from './commands/store.js';
 import { addTemporal } from './commands/temporal.js';
 import { addTrain } from './commands/train.js';
 import { addUp } from './commands/up.js';
 import { addWorker } from './commands/worker.js';
+import { EXIT } from './exitCodes.js';
+import { addExamples } from './help.js';
 import { addMakeTiny } from './makeTiny.js';
 import { printError } from './output.js';
 
-const COMMANDS = [
-  addDemo,
-  addUp,
-  addWorker,
-  addTrain,
-  addStatus,
-  addResume,
-  addControl,
-  addFork,
-  addSchedule,
-  addReport,
-  addReplay,
-  addCheckpoints,
-  addGc,
-  addSolve,
-  addShow,
-  addModel,
-  addProblems,
-  addSandbox,
-  addDoctor,
-  addTemporal,
-  addMakeTiny,
+/** Groups of --help, in its order. */
+const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
+  ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
+  ['Use the results:', [addReport, addReplay, addCheckpoints, addShow, addSolve]],
+  ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
+  ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];
 
 export function createProgram(): Command {
@@ -56,23 +44,25 @@ export function createProgram(): Command {
     .description('Chained adversarial reasoning for code models, as durable workflows.')
     .version(version)
     .enablePositionalOptions()
-    .configureOutput({ outputError: (text, write) => write(oneLine(text)) })
+    .configureOutput({ outputError: () => undefined }) // `main` prints errors
     .exitOverride();
-  for (const add of COMMANDS) add(program);
+  for (const [heading, commands] of GROUPS) {
+    program.commandsGroup(heading);
+    for (const add of commands) add(program);
+  }
+  program.commandsGroup('Help:').helpCommand('help [command]', 'show the help of a command');
+  addExamples(program);
   return program;
 }
 
-/** Commander's own complaints, suggestions included, as the one line that every failure is. */
-const oneLine = (text: string): string => `${text.trim().replace(/\s*\n\s*/g, ' ')} (--help lists the options)\n`;
-
-/** Runs one command line; resolves to the exit code. */
+/** Runs one command line. @returns the exit code */
 export async function main(argv: string[]): Promise<number> {
   try {
     await createProgram().parseAsync(argv, { from: 'user' });
-    return typeof process.exitCode === 'number' ? process.exitCode : 0;
+    return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode; // commander has printed its own line
-    printError(error);
-    return 1;
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help or --version
+    if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage; // help was printed
+    return printError(error, argv.includes('--json'));
   }
 }

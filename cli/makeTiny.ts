@@ -1,10 +1,9 @@
-// `gauntlet make-tiny`: trains the embedded base model from nothing and writes it in Hugging Face layout.
+// `gauntlet make-tiny`: trains the shipped base model from random weights and writes it in Hugging Face layout.
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { GauntletError } from '../core/errors.js';
 import { tinyModelPath } from '../data/paths.js';
 import { allProblems } from '../data/tiny/family.js';
 import { tinyConfig, tinyModelFiles } from '../data/tiny/modelFiles.js';
@@ -15,10 +14,10 @@ import { writeSafetensors } from '../ml/hf/safetensors.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 import { openSandbox } from '../workers/openSandbox.js';
 import { checkTarget, writeFolder } from './folder.js';
+import { integer, jsonOption, sandboxOption } from './options.js';
 import { createOutput, duration, type Output, percent } from './output.js';
 import { type CardFacts, modelCard } from './tiny/card.js';
 import { type BaseRates, evaluateBase } from './tiny/evaluateBase.js';
-
 import { initialWeights } from './tiny/initialWeights.js';
 import { tinyRecipe, totalTokens } from './tiny/recipe.js';
 import { type TrainingProgress, trainTiny } from './tiny/train.js';
@@ -45,7 +44,7 @@ const FULL_TOKENS = totalTokens(tinyRecipe(0));
 const TEMPERATURE = 0.8;
 const REPORT_STEPS = 20;
 
-/** Trains, measures, and only then replaces `out`. @throws GauntletError BAD_INPUT */
+/** Trains and measures, then replaces `out`. @throws GauntletError BAD_INPUT */
 export async function makeTiny(options: MakeTinyOptions, output: Output): Promise<MakeTinyResult> {
   checkTarget(options.out, { marker: 'config.json', kind: 'model folder', replace: true });
   const recipe = tinyRecipe(options.seed, options.tokens / FULL_TOKENS);
@@ -71,7 +70,7 @@ export async function makeTiny(options: MakeTinyOptions, output: Output): Promis
   return { folder: options.out, seed: options.seed, tokens, seconds, loss, digest, rates: rates ?? null };
 }
 
-/** Rates of the finished weights, from a folder of their own. */
+/** Measures the trained weights in a temporary folder. */
 async function measure(
   files: ReadonlyMap<string, string | Uint8Array>,
   kind: MakeTinyOptions['sandbox'],
@@ -119,43 +118,25 @@ function progressLine(progress: TrainingProgress, total: number): string {
   return `${phase} · step ${step} · ${percent(tokens / total)} · loss ${loss.toFixed(3)} · ${speed} tokens/s · ${duration(left)} left`;
 }
 
-function positive(name: string, text: string, least: number): number {
-  const value = Number(text.replaceAll('_', ''));
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new GauntletError('BAD_INPUT', `--${name} ${text}: a whole number of at least ${least} is needed`);
-}
-
-interface Flags {
-  seed: string;
-  tokens: string;
-  out: string;
-  evaluate: boolean;
-  sandbox: MakeTinyOptions['sandbox'];
-  json?: boolean;
-}
-
 export function addMakeTiny(program: Command): void {
+  const tokens = (text: string): number => integer(1000)(text.replaceAll('_', ''));
   program
     .command('make-tiny')
-    .description('train the embedded base model from a random start and write it in Hugging Face layout')
-    .option('--seed <n>', 'of the start, the corpus and its order', '0')
-    .option('--tokens <n>', 'tokens to train on; fewer make a quick, weaker model', `${FULL_TOKENS}`)
-    .option('--out <folder>', 'where the model goes', tinyModelPath())
+    .description('train the shipped base model from random weights and write it in Hugging Face layout')
+    .option('--seed <n>', 'random seed of the weights, the corpus and its order', integer(), 0)
+    .option('--tokens <n>', 'tokens to train on; fewer give a weaker model sooner', tokens, FULL_TOKENS)
+    .option('-o, --out <folder>', 'folder for the model', tinyModelPath())
     .option('--no-evaluate', 'leave pass rates out of the model card')
-    .option('--sandbox <kind>', 'auto, docker or wasm', 'auto')
-    .option('--json', 'one line of JSON at the end')
-    .action(async (flags: Flags) => {
-      const output = createOutput(flags.json === true);
-      if (!['auto', 'docker', 'wasm'].includes(flags.sandbox)) {
-        throw new GauntletError('BAD_INPUT', `--sandbox ${flags.sandbox}: one of auto, docker, wasm is needed`);
-      }
-      const seed = positive('seed', flags.seed, 0);
-      const tokens = positive('tokens', flags.tokens, 1000);
-      const { out, evaluate, sandbox } = flags;
-      const result = await makeTiny({ seed, tokens, out, evaluate, sandbox }, output);
+    .addOption(sandboxOption())
+    .addOption(jsonOption())
+    .action(async ({ sandbox = 'auto', json, ...flags }: MakeTinyFlags) => {
+      const output = createOutput(json);
+      const result = await makeTiny({ ...flags, sandbox }, output);
       output.result(
         result,
         () => `${result.folder}: ${result.tokens} tokens in ${duration(result.seconds)}, sha256 ${result.digest}`,
       );
     });
 }
+
+type MakeTinyFlags = Omit<MakeTinyOptions, 'sandbox'> & Partial<Pick<MakeTinyOptions, 'sandbox'>> & { json?: boolean };

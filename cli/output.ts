@@ -1,36 +1,44 @@
-// What a command prints: people read lines on stderr and results on stdout; with --json stdout holds JSON only.
-import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
-import chalk from 'chalk';
+// What a command prints: results on standard output, everything else on standard error. With --json standard output
+// holds JSON only.
+import { styleText } from 'node:util';
+import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import Table from 'cli-table3';
-import { GauntletError } from '../core/errors.js';
+import { CommanderError } from 'commander';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
+import { EXIT, EXIT_CODES } from './exitCodes.js';
 
 const UNAVAILABLE = 14; // gRPC
 
 export interface Output {
   readonly json: boolean;
-  /** A line for people; silent with --json. */
+  /** A line for people; not printed with --json. */
   say(line?: string): void;
-  /** A remark on the way (progress, warnings); always on standard error. */
+  /** Progress or a warning, on standard error. */
   note(line: string): void;
-  /** The result: with --json one line of JSON, else `human()`. */
+  /** The result: `value` as one line of JSON with --json, otherwise `human()`. */
   result(value: unknown, human: () => string): void;
 }
 
-/** A display that holds the terminal's last line for the moment; a remark is printed above it. */
+type Style = Parameters<typeof styleText>[0];
+
+/** Coloured if `stream` is a terminal; NO_COLOR and FORCE_COLOR override that. */
+export const paint = (style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string =>
+  styleText(style, text, { stream });
+
+/** The progress bar on the last line of the terminal. Notes are printed above it. */
 let lineHolder: { clear(): void; redraw(): void } | undefined;
 
 export function holdLine(holder: { clear(): void; redraw(): void } | undefined): void {
   lineHolder = holder;
 }
 
-/** A remark on standard error. */
 export function note(line: string): void {
   lineHolder?.clear();
   process.stderr.write(`${line}\n`);
   lineHolder?.redraw();
 }
 
-export function createOutput(json: boolean): Output {
+export function createOutput(json = false): Output {
   return {
     json,
     say: (line = '') => {
@@ -45,29 +53,73 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-/** One clear line for any failure; the stack only with GAUNTLET_DEBUG=1. */
-export function describeError(error: unknown): string {
-  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
-  const root = deepestCause(error);
-  if (isGrpcServiceError(root) && isUnanswered(root)) {
-    const lost = `the Temporal server no longer answers (${root.details.split('\n')[0]!.split('. ')[0]})`;
-    return `${lost}: npx gauntlet up, then the same command again [SERVER_UNAVAILABLE]`;
-  }
-  if (root instanceof NamespaceNotFoundError)
-    return `the Temporal server has no namespace ${root.namespace}: set TEMPORAL_NAMESPACE to one that it has [SERVER_UNAVAILABLE]`;
-  const text = root instanceof Error ? root.message : String(root);
-  const code = root instanceof GauntletError ? root.code : (root as { type?: string } | null)?.type;
-  const line = text.split('\n').find((part) => part.trim() !== '') ?? 'unknown failure';
-  return typeof code === 'string' && code !== '' ? `${line} [${code}]` : line;
+/** What went wrong, for people and for programs. */
+export interface Failure {
+  code?: string; // of docs/errors.md
+  message: string; // one line
+  hint?: string; // what to do
+  exitCode: number;
 }
 
-/** That no server was there for a call, as often as the client tried it. */
+export function failureOf(error: unknown): Failure {
+  const cause = deepestCause(error);
+  if (cause instanceof CommanderError) {
+    const message = cause.message
+      .trim()
+      .replace(/^error: /, '')
+      .replace(/\s*\n\s*/g, ' ');
+    return { code: 'BAD_INPUT', message, hint: 'use --help to list arguments and options', exitCode: EXIT.usage };
+  }
+  if (isGrpcServiceError(cause) && isUnanswered(cause)) {
+    const reason = cause.details.split('\n')[0]!.split('. ')[0];
+    const message = `the Temporal server no longer answers (${reason}): npx gauntlet up, then the same command again`;
+    return { message, ...detailsOf('SERVER_UNAVAILABLE') };
+  }
+  if (cause instanceof NamespaceNotFoundError) {
+    const message = `the Temporal server has no namespace ${cause.namespace}: set TEMPORAL_NAMESPACE to one that it has`;
+    return { message, ...detailsOf('SERVER_UNAVAILABLE') };
+  }
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const message = text.split('\n').find((line) => line.trim() !== '') ?? 'unknown failure';
+  const code = cause instanceof GauntletError ? cause.code : (cause as { type?: unknown } | null)?.type;
+  const details = isErrorCode(code)
+    ? detailsOf(code)
+    : { ...(code ? { code: String(code) } : {}), exitCode: EXIT.failed };
+  return { message, ...details, ...(isFailedWorkflow(error) && { exitCode: EXIT.failed }) };
+}
+
+const detailsOf = (code: ErrorCode) => ({ code, hint: ERROR_CODES[code].help, exitCode: EXIT_CODES[code] });
+
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+
+const isFailedWorkflow = (error: unknown): boolean =>
+  error instanceof Error && (error instanceof WorkflowFailedError || isFailedWorkflow(error.cause));
+
+/** One line for any failure; the stack if GAUNTLET_DEBUG is 1. */
+export function describeError(error: unknown): string {
+  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
+  const { message, code } = failureOf(error);
+  return code === undefined ? message : `${message} [${code}]`;
+}
+
+/** The last line on standard error; with --json it is one JSON object. @returns the exit code */
+export function printError(error: unknown, json: boolean): number {
+  const { exitCode, code, message, hint } = failureOf(error);
+  const line = json
+    ? JSON.stringify({ error: { code, message, hint } })
+    : `${paint('red', 'error', process.stderr)}: ${describeError(error)}`;
+  process.stderr.write(`${line}\n`);
+  return exitCode;
+}
+
+/** True if no server answered any attempt of a call. */
 export function isUnanswered(error: unknown): boolean {
   const root = deepestCause(error);
   return isGrpcServiceError(root) && root.code === UNAVAILABLE;
 }
 
-/** Temporal wraps an activity's failure several times; the innermost says what went wrong. */
+/** Temporal wraps an activity's failure several times; the innermost error names the cause. */
 function deepestCause(error: unknown): unknown {
   let current = error;
   while (current instanceof Error && !(current instanceof GauntletError) && current.cause instanceof Error) {
@@ -76,13 +128,9 @@ function deepestCause(error: unknown): unknown {
   return current;
 }
 
-export function printError(error: unknown): void {
-  process.stderr.write(`${chalk.red('error')}: ${describeError(error)}\n`);
-}
-
-/** Rows under a head; coloured only where the terminal takes it. */
+/** Rows below a header. */
 export function tableText(head: string[], rows: (string | number)[][]): string {
-  const table = new Table({ head: head.map((title) => chalk.cyan(title)), style: { head: [], border: [] } });
+  const table = new Table({ head: head.map((title) => paint('cyan', title)), style: { head: [], border: [] } });
   table.push(...rows);
   return table.toString();
 }

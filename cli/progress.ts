@@ -1,21 +1,21 @@
-// Where a run stands, as one line of at most so many columns, and how long it will still take.
+// The progress of a run as one line that fits the terminal, and an estimate of the time left.
 import type { RunProgress } from '../core/schema/run.js';
 import { duration, percent } from './output.js';
 
 const SHORT_PHASE = { discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
 const BAR = { least: 4, most: 30 };
-const WINDOW = 12; // steps whose pace counts: later stages are slower, and what a resumed run has done already is instant
+const WINDOW = 12; // recent steps for the estimate: later stages are slower, and replayed steps take no time
 
-/** What a run waits for, and how to go on; undefined while it needs nobody. */
-export function pleaOf({ runId, state, failure }: RunProgress): string | undefined {
+/** What a run waits for and how to continue; undefined if it needs nobody. */
+export function attentionOf({ runId, state, failure }: RunProgress): string | undefined {
   if (failure !== undefined) {
-    const skip = failure.inStep ? ' (--skip leaves the step out, --abort ends the run)' : ' (--abort ends the run)';
+    const skip = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
     return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: npx gauntlet resume ${runId}${skip}`;
   }
-  return state === 'paused' ? `paused; go on with: npx gauntlet resume ${runId}` : undefined;
+  return state === 'paused' ? `paused; continue with: npx gauntlet resume ${runId}` : undefined;
 }
 
-/** One line in full: where a run stands and how it does. */
+/** The full line, for logs. */
 export function progressLine(progress: RunProgress): string {
   const { stage, phase, state, reward, passRate, validity, tokensPerSecond, validation } = progress;
   const parts = [
@@ -30,42 +30,31 @@ export function progressLine(progress: RunProgress): string {
   return parts.join(' · ');
 }
 
-/** A bar and the figures in at most `columns - 1` columns: in full where they fit, else shortened, at last cut. */
+/** A bar and figures in at most `columns - 1` columns: in full if they fit, else shortened, else cut. */
 export function progressBar(progress: RunProgress, left: number | undefined, columns: number): string {
   const room = columns - 1; // a character in the last column wraps in some terminals
-  const text = [wideText(progress, left), narrowText(progress, left)].find((t) => t.length + BAR.least + 1 <= room);
-  if (text === undefined) return narrowText(progress, left).slice(0, Math.max(0, room));
+  const [wide, narrow] = [figures(progress, left, true), figures(progress, left, false)];
+  const text = [wide, narrow].find(({ length }) => length + BAR.least + 1 <= room);
+  if (text === undefined) return narrow.slice(0, Math.max(0, room));
   const width = Math.min(BAR.most, room - text.length - 1);
   const share = progress.totalSteps > 0 ? Math.min(1, progress.step / progress.totalSteps) : 0;
   const filled = Math.round(share * width);
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${text}`;
 }
 
-function wideText(progress: RunProgress, left: number | undefined): string {
+function figures(progress: RunProgress, left: number | undefined, wide: boolean): string {
   const { stage, phase, state, step, totalSteps, reward, passRate, validity, tokensPerSecond } = progress;
+  const rate = (value: number): string => (wide ? percent(value) : `${Math.round(100 * value)}%`);
+  const phaseName = phase && (wide ? phase : SHORT_PHASE[phase]);
   return [
     `${step}/${totalSteps}`,
-    state === 'training' && stage !== undefined ? `stage ${stage} ${phase ?? ''}`.trim() : state,
-    ...(reward === undefined ? [] : [`reward ${reward.toFixed(3)}`]),
-    ...(passRate === undefined ? [] : [`pass ${percent(passRate)}`]),
-    ...(validity === undefined ? [] : [`valid ${percent(validity)}`]),
-    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} tokens/s`]),
-    ...(left === undefined ? [] : [`${duration(left)} left`]),
-  ].join(' · ');
-}
-
-function narrowText(progress: RunProgress, left: number | undefined): string {
-  const { stage, phase, state, step, totalSteps, reward, passRate, validity, tokensPerSecond } = progress;
-  const whole = (rate: number): string => `${Math.round(100 * rate)}%`;
-  return [
-    `${step}/${totalSteps}`,
-    state === 'training' && stage !== undefined ? `stage ${stage} ${phase ? SHORT_PHASE[phase] : ''}`.trim() : state,
-    ...(reward === undefined ? [] : [`reward ${reward.toFixed(2)}`]),
-    ...(passRate === undefined ? [] : [`pass ${whole(passRate)}`]),
-    ...(validity === undefined ? [] : [`valid ${whole(validity)}`]),
-    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} tok/s`]),
-    ...(left === undefined ? [] : [`${clock(left)} left`]),
-  ].join(' ');
+    state === 'training' && stage !== undefined ? `stage ${stage} ${phaseName ?? ''}`.trim() : state,
+    ...(reward === undefined ? [] : [`reward ${reward.toFixed(wide ? 3 : 2)}`]),
+    ...(passRate === undefined ? [] : [`pass ${rate(passRate)}`]),
+    ...(validity === undefined ? [] : [`valid ${rate(validity)}`]),
+    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} ${wide ? 'tokens' : 'tok'}/s`]),
+    ...(left === undefined ? [] : [`${wide ? duration(left) : clock(left)} left`]),
+  ].join(wide ? ' · ' : ' ');
 }
 
 /** Seconds as '2:05' or '1:02:05'. */
@@ -76,7 +65,7 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 }
 
-/** Time left, from the pace of the last steps that were seen to end; the evaluation at the end counts as that before. */
+/** Time left, from the pace of recent steps; the final evaluation counts as long as the first one. */
 export class Pace {
   private readonly marks: { step: number; at: number }[] = []; // ms
   private seen: number | undefined;
@@ -96,14 +85,14 @@ export class Pace {
     this.seen = step;
   }
 
-  /** Seconds; undefined until two steps were seen to end. */
+  /** Seconds; undefined until two steps have ended. */
   left({ totalSteps, state }: RunProgress, now: number): number | undefined {
     const [first, last] = [this.marks[0], this.marks.at(-1)];
     if (first === undefined || last === undefined || last.step === first.step) return undefined;
     if (state === 'completed' || state === 'failed') return undefined;
     const pace = (last.at - first.at) / (last.step - first.step);
     const steps = Math.max(0, totalSteps - last.step);
-    // a step that takes longer than the others holds the estimate, it does not eat the time of those after it
+    // a slow step stops the countdown instead of shortening the time of later steps
     const spent = Math.min(now - last.at, steps > 0 ? pace : this.evaluation);
     return Math.max(0, pace * steps + this.evaluation - spent) / 1000;
   }

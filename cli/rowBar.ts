@@ -1,40 +1,29 @@
-// How far a command is through its rows: a bar on a terminal, nothing elsewhere.
-import { SingleBar } from 'cli-progress';
-import { holdLine } from './output.js';
+// How many rows of its input a command has done: a bar in a terminal, otherwise nothing.
+import { openStatusLine } from './statusLine.js';
+
+const WIDTH = 24;
 
 export interface RowBar {
-  /** @param note for people, after the figures */
+  /** @param note text after the figures */
   update(done: number, note?: string): void;
   stop(): void;
 }
 
-/** @param what the rows are called, e.g. 'programs' */
-export function openRowBar(total: number, what: string, stream: NodeJS.WriteStream = process.stderr): RowBar {
+/** @param rows what the rows are called, e.g. 'programs' */
+export function openRowBar(total: number, rows: string, stream: NodeJS.WriteStream = process.stderr): RowBar {
   if (!stream.isTTY) return { update: () => undefined, stop: () => undefined };
   let [seen, shown] = [0, ''];
-  const bar = new SingleBar({
-    stream,
-    format: `{bar} {value}/{total} ${what}{note}`,
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    barsize: 24,
-    hideCursor: true,
-    linewrap: false,
-    clearOnComplete: true,
-    fps: 8,
-    gracefulExit: false, // signals are the command's
-  });
-  const draw = (): void => bar.start(total, seen, { note: shown });
-  draw();
-  holdLine({ clear: () => bar.stop(), redraw: draw });
+  const text = (): string => {
+    const filled = total === 0 ? 0 : Math.round((WIDTH * seen) / total);
+    return `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${seen}/${total} ${rows}${shown}`;
+  };
+  const line = openStatusLine(text, stream);
+  line.draw();
   return {
     update(done, note = '') {
       [seen, shown] = [done, note === '' ? '' : ` · ${note}`];
-      bar.update(seen, { note: shown });
+      line.draw();
     },
-    stop() {
-      holdLine(undefined);
-      bar.stop();
-    },
+    stop: line.close,
   };
 }

@@ -1,4 +1,4 @@
-// A command's connection: the server that is reachable or the embedded one, and workers in this process where none poll.
+// The connection of a command: a server (external, running or started here), and workers in this process if none poll.
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -15,17 +15,18 @@ import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
-import { ensureServer, type TemporalServer } from '../infra/temporalServer.js';
+import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/session/engine.js';
 import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
+import { EXIT } from './exitCodes.js';
 import type { Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
-const RECONNECT_MS = 5_000; // at least so often: by itself a channel waits up to two minutes for a server to come back
-const POLL_S = 75; // a poll waits for a task up to a minute
+const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
+const POLL_S = 75; // a poll waits up to a minute for a task
 
 export interface ConnectionOptions {
   store: string;
@@ -39,43 +40,64 @@ export interface Session {
   client: Client;
   server: TemporalServer;
   workers?: RunningWorkers;
-  /** Rejects when the server of this session, or a worker, ends by itself; never resolves. */
+  /** Rejects if the server of this session or a worker ends unexpectedly; never resolves. */
   lost: Promise<never>;
   close(): Promise<void>;
 }
 
 /**
- * Who may begin a store. 'anyone': a command that has something to put there. 'a server': one that asks a server, so
- * that another one than the store's own will do. 'nobody': one that reads what is there. A mistyped folder would
- * otherwise be made, or be called whole.
+ * Who may use a store that does not exist yet. 'creates': commands that write to it. 'server': commands that ask a
+ * server, so only an external server makes up for the store. 'reads': commands that read it. Without this check a
+ * mistyped folder would be created, or reported as healthy.
  */
-type Begins = 'anyone' | 'a server' | 'nobody';
+type StoreUse = 'creates' | 'server' | 'reads';
 
-/** Where artifacts, runs and the embedded server live: a folder, also as a file: URL. The action is given the folder. */
-export function withStore(command: Command, begins: Begins = 'anyone'): Command {
+/** Adds --store, a folder or a file: URL. The action receives the folder. */
+export function withStore(command: Command, use: StoreUse = 'creates'): Command {
   const place = process.env.GAUNTLET_STORE || DEFAULT_STORE;
   return command
-    .addOption(new Option('--store <folder>', 'where runs live').default(place, `$GAUNTLET_STORE or ${DEFAULT_STORE}`))
+    .addOption(new Option('--store <folder>', 'store of runs').default(place, `$GAUNTLET_STORE or ${DEFAULT_STORE}`))
     .hook('preAction', (_, called) => {
       const folder = storeFolder(called.getOptionValue('store') as string);
       called.setOptionValue('store', folder);
-      if (begins === 'anyone' || (begins === 'a server' && temporalTarget(process.env) !== undefined)) return;
+      if (use === 'creates' || (use === 'server' && temporalTarget(process.env) !== undefined)) return;
       if (!isStore(folder)) {
-        const way = 'name the one you mean with --store, or begin one with: npx gauntlet train --watch';
+        const way = 'name another one with --store, or create it with: npx gauntlet demo';
         throw new GauntletError('NOT_FOUND', `no store at ${resolve(folder)}: ${way}`);
       }
     });
 }
 
-/** What is there once a run, or a server, has been. */
+/** A run or a server creates these. */
 const isStore = (folder: string): boolean =>
   ['runs', 'blobs', 'memo', 'temporal.db'].some((name) => existsSync(join(folder, name)));
 
-/** 'none': only the server. 'if-none-poll': workers start here when nobody serves the queue. */
+/** True if a server is configured, or the embedded server of this store runs. */
+export const hasServer = (store: string): boolean =>
+  temporalTarget(process.env) !== undefined || runningAddress(store) !== undefined;
+
+/** Opens a session for `work` and closes it afterwards. */
+export async function withSession<T>(
+  options: ConnectionOptions,
+  output: Output,
+  workers: WorkersMode,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const session = await openSession(options, output, workers);
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}
+
+type WorkersMode = 'none' | 'here' | 'if-none-poll';
+
+/** @param workers 'if-none-poll': starts workers in this process if no worker polls the queue */
 export async function openSession(
   options: ConnectionOptions,
   output: Output,
-  workers: 'none' | 'here' | 'if-none-poll',
+  workers: WorkersMode,
   roles: readonly WorkerRole[] = WORKER_ROLES,
 ): Promise<Session> {
   const server = await ensureServer({
@@ -101,7 +123,7 @@ export async function openSession(
     });
     const client = new Client({ connection, namespace: server.namespace, dataConverter: dataConverter(process.env) });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
-      const { startWorkers } = await import('../workers/start.js'); // half a second that other commands do without
+      const { startWorkers } = await import('../workers/start.js'); // loading it takes half a second
       running = await startWorkers({
         connection: server.connection,
         namespace: server.namespace,
@@ -125,8 +147,8 @@ export async function openSession(
 type Interceptors = NonNullable<ClientConnectionOptions['interceptors']>;
 
 /**
- * The client's own retries, which end with the session: by themselves they would call again on a channel that has been
- * closed, and the throw out of their timer would end the process.
+ * The client's own retries, which end with the session. Otherwise they would use a closed channel, and the exception
+ * from their timer would end the process.
  */
 export function interceptorsUntil(closed: () => boolean): Interceptors {
   const cancelled = ((options, nextCall) => {
@@ -156,11 +178,11 @@ function lossOf(server: TemporalServer, workers: RunningWorkers | undefined, clo
     });
     workers?.run.catch(reject);
   });
-  lost.catch(() => undefined); // whoever waits for it hears of it
+  lost.catch(() => undefined); // avoids an unhandled rejection; callers race against it
   return lost;
 }
 
-/** Does any live worker poll the workflow queue? */
+/** True if a live worker polls the workflow queue. */
 export async function hasPollers(client: Client): Promise<boolean> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
@@ -173,18 +195,18 @@ export async function hasPollers(client: Client): Promise<boolean> {
   );
 }
 
-/** An idle worker asks once a minute; one that died stays listed for five. Times in s. */
+/** An idle worker polls once a minute; the server lists a dead one for five minutes. Times in seconds. */
 export const isPolling = ({ polledAt, identity }: { polledAt: number; identity: string }, now: number): boolean =>
   polledAt > now - POLL_S && mayLive(identity);
 
-/** An identity is `pid@host`: of this machine's processes it is known whether they are there. */
+/** An identity is `pid@host`. Processes of this machine are checked; workers of other machines count as alive. */
 export function mayLive(identity: string): boolean {
   const at = identity.indexOf('@');
   const pid = Number(identity.slice(0, at));
   return identity.slice(at + 1) !== hostname() || !Number.isSafeInteger(pid) || (pid !== process.pid && isAlive(pid));
 }
 
-/** The status name of a workflow, or undefined where the server knows no such id. */
+/** The status name of a workflow, or undefined if the server does not know the id. */
 export async function statusOf(client: Client, id: string): Promise<string | undefined> {
   try {
     return (await client.workflow.getHandle(id).describe()).status.name;
@@ -194,11 +216,11 @@ export async function statusOf(client: Client, id: string): Promise<string | und
   }
 }
 
-/** Calls `stop` on the first Ctrl-C or SIGTERM; a second one ends the process at once. */
+/** Calls `stop` on the first Ctrl-C or SIGTERM; the second ends the process at once. */
 export function onInterrupt(stop: () => void): () => void {
   let asked = false;
   const handler = (): void => {
-    if (asked) process.exit(130);
+    if (asked) process.exit(EXIT.interrupted);
     asked = true;
     stop();
   };

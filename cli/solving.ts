@@ -1,11 +1,22 @@
-// The workflow solveProblems from the command line: `solve`, `show` and the chain at the end of the demo.
+// What `solve` and `show` share: they run the workflow solveProblems with a checkpoint or a base model.
+import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
+import { type Command, Option } from 'commander';
 import type { SolveProblemsInput } from '../activities/types.js';
+import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import { passAtK } from '../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
+import { loadProblems } from '../data/problems.js';
+import { loadCheckpoint } from '../store/checkpoints.js';
+import { openFileStore } from '../store/fileStore.js';
 import type { Store } from '../store/store.js';
 import type { solveProblems } from '../workflows/solveProblems.js';
+import { checkModel } from './config.js';
+import { CHECKPOINT, chooseCheckpoint } from './naming.js';
+import { deviceOption, jsonOption, sandboxOption } from './options.js';
+import type { Output } from './output.js';
+import { type ConnectionOptions, withSession, withStore } from './session.js';
 
 export interface Solved {
   solved: number;
@@ -14,7 +25,46 @@ export interface Solved {
   codes: { problemId: string; code: string; passed: number; tests: number }[];
 }
 
-export async function solve(client: Client, store: Store, input: SolveProblemsInput): Promise<Solved> {
+export type SolvingFlags = ConnectionOptions & { base?: string; model?: string; json?: boolean };
+
+/** Adds what says which model answers, and where. */
+export function withPolicy(command: Command, result: string): Command {
+  const base = "use this untrained model instead of a checkpoint: 'tiny' (the shipped one) or a folder";
+  return withStore(
+    command
+      .argument(...CHECKPOINT)
+      .option('--base <model>', base)
+      .addOption(new Option('--model <folder>', 'base of the checkpoint, if it moved').conflicts('base'))
+      .addOption(sandboxOption())
+      .addOption(deviceOption())
+      .addOption(jsonOption(result)),
+  );
+}
+
+/** Checks files, model and checkpoint before anything starts, then solves. */
+export async function solveWith(
+  checkpointId: string | undefined,
+  flags: SolvingFlags,
+  output: Output,
+  input: SolveProblemsInput & { source: string },
+): Promise<Solved> {
+  const { rejected = [] } = await loadProblems(input.source);
+  for (const { id, reason } of rejected) output.note(`skipped ${id}: ${reason}`);
+  const { base, model = base } = flags;
+  if (base !== undefined && checkpointId !== undefined)
+    throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);
+  if (model !== undefined) checkModel(model);
+  const store = await openFileStore(flags.store);
+  const checkpoint = base === undefined ? await chooseCheckpoint(store, checkpointId) : undefined;
+  if (checkpoint) await loadCheckpoint(store, checkpoint.runId, checkpoint.name);
+  const policy = {
+    ...(checkpoint && { checkpoint }),
+    ...(model && { model: model === 'tiny' ? model : resolve(model) }),
+  };
+  return withSession(flags, output, 'if-none-poll', ({ client }) => solve(client, store, { ...input, ...policy }));
+}
+
+async function solve(client: Client, store: Store, input: SolveProblemsInput): Promise<Solved> {
   const result = await client.workflow.execute<typeof solveProblems>('solveProblems', {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowId: `solve-${Date.now().toString(36)}-${process.pid}`,
@@ -28,7 +78,7 @@ export async function solve(client: Client, store: Store, input: SolveProblemsIn
   };
 }
 
-/** Means over the problems of the chance that one of k programs passes all its tests, for k = 1 and k = n, the samples. */
+/** pass@k, the mean over problems of the chance that one of k programs passes all tests, for k = 1 and k = samples. */
 export function passRates(codes: Solved['codes']): { samples: number; pass1: number; passN: number } {
   const byProblem = new Map<string, { n: number; c: number }>();
   for (const { problemId, passed, tests } of codes) {

@@ -1,4 +1,4 @@
-// Starting, joining and following a training run: what `train`, `demo` and `resume` have in common.
+// Starts, joins and follows training runs, for `train`, `demo`, `fork` and `resume`.
 import {
   type Client,
   WorkflowExecutionAlreadyStartedError,
@@ -8,15 +8,16 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import { type RunConfigInput, runIdentity } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
+import { EXIT } from './exitCodes.js';
 import { asker, watchServer } from './outage.js';
-import type { Output } from './output.js';
+import { isErrorCode, type Output } from './output.js';
 import { resultTable } from './results.js';
 import { hasPollers, onInterrupt, type Session, statusOf } from './session.js';
 import { type WatchOptions, watchRun } from './watch.js';
@@ -26,7 +27,7 @@ export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
 export interface Joined {
   handle: TrainingHandle;
   how: 'started' | 'joined' | 'restarted' | 'finished';
-  result?: RunResult; // of one that has finished and that the server no longer knows
+  result?: RunResult; // of a finished run that the server no longer knows
 }
 
 /**
@@ -40,7 +41,7 @@ export async function startOrJoin(client: Client, id: string, input: RunConfigIn
   if (there) {
     const other = differingFields(await inputOf(client, id), input);
     if (other.length > 0) {
-      throw new GauntletError('RUN_EXISTS', `run ${id} exists with other ${other.join(', ')}: choose another --id`);
+      throw new GauntletError('RUN_EXISTS', `run ${id} exists with other ${other.join(', ')}: choose another run id`);
     }
     return { handle: handle(), how: status === 'COMPLETED' ? 'finished' : 'joined' };
   }
@@ -53,7 +54,7 @@ export async function startOrJoin(client: Client, id: string, input: RunConfigIn
   return { handle: handle(), how: status === undefined ? 'started' : 'restarted' };
 }
 
-/** Top-level fields in which two inputs, each over its preset, differ. */
+/** Top-level fields in which two inputs differ, with their presets applied. */
 export function differingFields(a: unknown, b: unknown): string[] {
   const [left, right] = [runIdentity(resolveConfig(a)), runIdentity(resolveConfig(b))] as unknown as [
     Record<string, unknown>,
@@ -83,8 +84,9 @@ export async function inputOf(client: Client, id: string): Promise<RunConfigInpu
 }
 
 /**
- * Follows a run to its result. Ctrl-C leaves the run as it is and says how to go on.
- * @returns undefined when interrupted
+ * Follows a run to its result. Ctrl-C stops watching, not the run.
+ * @param again command that continues watching
+ * @returns undefined after Ctrl-C
  */
 export async function follow(
   session: Session,
@@ -103,11 +105,11 @@ export async function follow(
     return runResultSchema.parse(result);
   } catch (error) {
     if (!watching.signal.aborted) {
-      watching.abort(); // the display ends with the watch
+      watching.abort(); // ends the display
       throw endedFrom(error, handle.workflowId) ?? error;
     }
-    output.note(`left '${handle.workflowId}' where it is; go on with: ${again}`);
-    process.exitCode = 130;
+    output.note(`stopped watching '${handle.workflowId}'; continue with: ${again}`);
+    process.exitCode = EXIT.interrupted;
     return undefined;
   } finally {
     release();
@@ -115,27 +117,25 @@ export async function follow(
   }
 }
 
-/** Why a run has not come to its result, with the way on: the reason of whoever ended it says nothing by itself. */
+/** Why a run has no result, and how to continue. Undefined if `error` says it already. */
 export function endedFrom(error: unknown, id: string): GauntletError | undefined {
   if (!(error instanceof WorkflowFailedError)) return undefined;
-  const way = `go on with: npx gauntlet resume ${id} --watch`;
-  const ended = (how: string) => new GauntletError('BAD_INPUT', `run '${id}' ${how}; ${way}`, { cause: error });
+  const way = `continue with: npx gauntlet resume ${id} --watch`;
+  const ended = (how: string) => new GauntletError('RUN_FAILED', `run '${id}' ${how}; ${way}`, { cause: error });
   const { cause } = error;
   if (cause instanceof TerminatedFailure) return ended(`was terminated (${cause.message})`);
   if (cause instanceof CancelledFailure) return ended('was cancelled');
   if (cause instanceof TimeoutFailure) return ended('timed out');
   const root = rootOf(cause);
   const code = root instanceof ApplicationFailure ? root.type : undefined;
-  if (!isErrorCode(code) || code === 'BAD_CONFIG') return undefined; // the same configuration would fail again
+  if (!isErrorCode(code) || code === 'BAD_CONFIG') return undefined; // resuming would fail again
   return new GauntletError(code, `${root!.message.split('\n')[0]}; ${way}`, { cause: error });
 }
 
 const rootOf = (error: Error | undefined): Error | undefined =>
   error?.cause instanceof Error ? rootOf(error.cause) : error;
 
-const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
-
-/** With `watch` a run is followed to its result; without it the way to follow it is named. A finished one has one. */
+/** Prints the result of a finished run, follows the run with `watch`, or names the command that serves or follows it. */
 export async function conclude(
   session: Session,
   { handle, how, result: known }: Joined,
@@ -152,24 +152,27 @@ export async function conclude(
     if (result !== undefined) output.result(result, () => resultTable(result));
     return;
   }
-  if (!(await hasPollers(session.client))) {
-    output.note('no worker serves it yet: npx gauntlet up');
-  }
-  output.result({ runId, how }, () => `follow it with: npx gauntlet status ${runId} --watch`);
+  const served = await hasPollers(session.client);
+  const next = served ? `npx gauntlet status ${runId} --watch` : `npx gauntlet resume ${runId} --watch`;
+  output.result({ runId, how, served, next }, () =>
+    served
+      ? `follow it with: ${next}`
+      : `no worker serves run '${runId}', so it waits. Serve and follow it here: ${next}\nServe all runs of this store: npx gauntlet up`,
+  );
 }
 
-/** Of a run that was told to end: that it does is no failure, and there is nothing to follow but its end. */
+/** Like `conclude`, for a run that was aborted: its failure is the expected end. */
 export async function concludeEnding(session: Session, joined: Joined, output: Output, watch: boolean): Promise<void> {
   const { handle, how } = joined;
   const runId = handle.workflowId;
   if (watch) {
     const again = `npx gauntlet status ${runId}`;
     const result = await follow(session, handle, output, again, { quiet: true }).catch(unlessEnded);
-    if (result === undefined) return; // left by Ctrl-C, and said so
-    if (result !== 'ended') return output.result(result, () => resultTable(result)); // it had come to its result before
+    if (result === undefined) return; // Ctrl-C
+    if (result !== 'ended') return output.result(result, () => resultTable(result)); // it had finished before
   }
   const way = `npx gauntlet resume ${runId} --watch`;
-  output.result({ runId, how }, () => `what it did stays in the store; go on after all with: ${way}`);
+  output.result({ runId, how }, () => `its finished work stays in the store; continue after all with: ${way}`);
 }
 
 function unlessEnded(error: unknown): 'ended' {

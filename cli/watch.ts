@@ -1,26 +1,24 @@
-// Follows a run by its `progress` query until it ends: a bar in a terminal, a line per step elsewhere.
+// Follows a run with its `progress` query until it ends: a bar in a terminal, otherwise a line per step.
 import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from '@temporalio/client';
-import chalk from 'chalk';
-import { SingleBar } from 'cli-progress';
 import type { RunProgress } from '../core/schema/run.js';
 import { throughOutages } from './outage.js';
-import { duration, holdLine, isUnanswered } from './output.js';
-import { Pace, pleaOf, progressBar, progressLine } from './progress.js';
+import { duration, isUnanswered, paint } from './output.js';
+import { attentionOf, Pace, progressBar, progressLine } from './progress.js';
+import { openStatusLine } from './statusLine.js';
 
 const POLL_MS = 500;
-const REDRAWS_A_SECOND = 4;
 
 export interface WatchOptions {
-  signal?: AbortSignal; // ends watching; the run goes on
+  signal?: AbortSignal; // ends watching, not the run
   stream?: NodeJS.WriteStream; // default: standard error
-  quiet?: boolean; // waits, and shows nothing
+  quiet?: boolean; // shows nothing
 }
 
 /** Shows progress until the workflow ends; resolves to its result. @throws the signal's reason when it aborts */
 export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }: WatchOptions = {}): Promise<unknown> {
   const display = quiet ? { update: noop, stop: noop } : openDisplay(stream ?? process.stderr);
   let finished = false;
-  let lost = false; // there is no server to ask for the last figures
+  let lost = false; // no server answers the last query
   const result = throughOutages(() => handle.result())
     .catch((error: unknown) => {
       lost = isUnanswered(error);
@@ -53,7 +51,7 @@ export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }
 
 const noop = (): undefined => undefined;
 
-/** Undefined while no worker can answer: a run without a worker just waits. */
+/** Undefined while no worker answers. */
 export async function queryProgress(handle: WorkflowHandle): Promise<RunProgress | undefined> {
   try {
     return await handle.query<RunProgress>('progress');
@@ -72,46 +70,28 @@ export function openDisplay(stream: NodeJS.WriteStream, now: () => number = Date
   return stream.isTTY ? barDisplay(stream, now) : lineDisplay(stream, now);
 }
 
-/** One line that never reaches the last column, written only when its text changes; erased for a remark above it. */
 function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
   const pace = new Pace();
   let shown: RunProgress | undefined;
-  let told: string | undefined;
-  const line = (): string =>
-    shown === undefined
-      ? ''
-      : progressBar(shown, pace.left(shown, now()), stream.columns || 80).replace(/^[█░]+/, (bar) => chalk.cyan(bar));
-  const bar = new SingleBar({
-    stream,
-    format: line,
-    hideCursor: true,
-    linewrap: false,
-    clearOnComplete: true,
-    fps: REDRAWS_A_SECOND,
-    gracefulExit: false, // signals are the command's
-  });
-  const draw = (): void => bar.start(Math.max(1, shown!.totalSteps), shown!.step);
+  let attention: string | undefined;
+  const text = (): string => {
+    if (shown === undefined) return '';
+    const line = progressBar(shown, pace.left(shown, now()), stream.columns || 80);
+    return line.replace(/^[█░]+/, (bar) => paint('cyan', bar, stream));
+  };
+  const line = openStatusLine(text, stream);
   return {
     update(progress) {
-      const first = shown === undefined;
       shown = progress;
       pace.update(progress, now());
-      const plea = pleaOf(progress);
-      if (plea !== undefined && plea !== told) {
-        if (!first) bar.stop();
-        stream.write(`${plea}\n`);
-        draw();
-      }
-      told = plea;
-      if (!first) return bar.update(progress.step);
-      draw();
-      holdLine({ clear: () => bar.stop(), redraw: draw });
+      const asks = attentionOf(progress);
+      if (asks !== undefined && asks !== attention) line.printAbove(asks);
+      else line.draw();
+      attention = asks;
     },
     stop() {
-      holdLine(undefined);
-      if (shown === undefined) return;
-      bar.stop();
-      stream.write(`${line()}\n`);
+      line.close();
+      if (shown !== undefined) stream.write(`${text()}\n`);
     },
   };
 }
@@ -122,8 +102,8 @@ function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
   return {
     update(progress) {
       pace.update(progress, now());
-      const plea = pleaOf(progress);
-      const line = plea === undefined ? progressLine(progress) : `${progressLine(progress)}\n${plea}`;
+      const attention = attentionOf(progress);
+      const line = attention === undefined ? progressLine(progress) : `${progressLine(progress)}\n${attention}`;
       if (line === last) return;
       last = line;
       const left = pace.left(progress, now());

@@ -1,39 +1,43 @@
-// Coded errors, typed once at the boundary they cross. One place (activities/) decides what Temporal may retry.
+// Errors with a code. activities/failures.ts decides which of them Temporal retries.
 
-/** code → [retryable, what a person should do]. docs/errors.md is compared with this table by a test. */
+/** Whether an error is retryable, and what the user should do. A test compares docs/errors.md with this table. */
 export const ERROR_CODES = {
   BAD_CONFIG: { retryable: false, help: 'correct the field that the message names' },
   BAD_INPUT: { retryable: false, help: 'correct the file or argument that the message names' },
   BAD_MODEL: {
     retryable: false,
-    help: 'give a folder in Hugging Face layout (config.json, *.safetensors, tokenizer.json)',
+    help: 'provide a folder in Hugging Face layout (config.json, *.safetensors, tokenizer.json)',
   },
-  BAD_ADAPTER: { retryable: false, help: 'give an adapter made for this model' },
-  BAD_CHECKPOINT: { retryable: false, help: 'run `gauntlet checkpoints verify` and resume from another checkpoint' },
+  BAD_ADAPTER: { retryable: false, help: 'provide an adapter of this model' },
+  BAD_CHECKPOINT: { retryable: false, help: 'run `gauntlet store verify` and resume from another checkpoint' },
   CORRUPT_ARTIFACT: {
     retryable: false,
-    help: '`gauntlet resume` computes it again where its inputs are there; `gauntlet checkpoints verify` lists all damage',
+    help: '`gauntlet resume` recomputes it if its inputs are available; `gauntlet store verify` lists all damage',
   },
   RUN_EXISTS: { retryable: false, help: 'choose another run id, or resume with the same configuration' },
+  RUN_FAILED: { retryable: false, help: 'start the run again with `gauntlet resume RUN`' },
   NOT_FOUND: { retryable: false, help: 'list what exists with `gauntlet status` or `gauntlet checkpoints list`' },
   SANDBOX_UNAVAILABLE: { retryable: false, help: 'start Docker, or use --sandbox wasm' },
-  SANDBOX_FAULT: { retryable: true, help: 'an infrastructure fault of the sandbox; retried, never a reward' },
-  STORE_FAULT: { retryable: true, help: 'check free space and permissions of the store' },
-  ENGINE_FAULT: { retryable: true, help: 'a model session failed; retried on a fresh one' },
-  DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install what the message names' },
+  SANDBOX_FAULT: {
+    retryable: true,
+    help: 'an infrastructure fault of the sandbox; it is retried and never affects a reward',
+  },
+  STORE_FAULT: { retryable: true, help: 'check the free space and permissions of the store' },
+  ENGINE_FAULT: { retryable: true, help: 'a model session failed; it is retried with a new session' },
+  DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install the component that the message names' },
   OUT_OF_MEMORY: {
     retryable: false,
-    help: 'foreseen before anything was loaded: free memory, quantise the base (--quantize int4), or insist (--force)',
+    help: 'estimated before loading: free memory, quantize the base (--quantize int4), or override (--force)',
   },
   SERVER_UNAVAILABLE: { retryable: false, help: 'check TEMPORAL_ADDRESS, or unset it to use the embedded server' },
   PORT_TAKEN: { retryable: false, help: 'choose another port' },
 } as const;
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** One clear line in `message`: it names the field or file and, where it helps, the way out. */
+/** `message` is one line. It names the field or file and, if possible, the solution. */
 export class GauntletError extends Error {
   override readonly name = 'GauntletError';
-  /** The digest of the artifact that is missing or was damaged, where that is what went wrong. */
+  /** The digest of the missing or damaged artifact, if that is the cause. */
   readonly artifact?: string;
   constructor(
     readonly code: ErrorCode,

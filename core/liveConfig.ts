@@ -46,7 +46,16 @@ export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig 
       `${fixed}: cannot change during a run; these fields can: ${LIVE_FIELDS.join(', ')} (or fork the run)`,
     );
   }
-  return resolveConfig({ ...merged(config, fields), preset: config.preset });
+  const changed = resolveConfig({ ...merged(config, fields), preset: config.preset });
+  const [hasHead, needsHead] = [config, changed].map(({ advantage }) => advantage.estimator === 'gae');
+  if (hasHead !== needsHead) {
+    const reason = `its adapters have ${hasHead ? 'a' : 'no'} value head`;
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `advantage.estimator: cannot change ${hasHead ? 'from' : 'to'} gae in an existing run: ${reason}; start a new run`,
+    );
+  }
+  return changed;
 }
 
 /** The configuration after the changes among the given records. */

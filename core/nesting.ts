@@ -1,7 +1,7 @@
-// JSON from elsewhere may be nested as deep as its author likes; what walks over it would overflow the stack.
+// Untrusted JSON may be nested so deeply that a recursive function overflows the stack.
 const DEEPEST = 200; // far more than any value, problem or configuration needs
 
-/** Whether a value as JSON.parse gives it is nested too deep to be walked over. */
+/** Whether a parsed JSON value is nested too deeply for recursive functions. */
 export function isTooDeep(value: unknown, deepest: number = DEEPEST): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {

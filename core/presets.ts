@@ -1,9 +1,9 @@
-// Presets and the one way from untrusted input to a RunConfig: a preset's fields, overridden field by field.
+// Presets, and the validation of untrusted input: a RunConfig is a preset with overridden fields.
 import { z } from 'zod';
 import { GauntletError } from './errors.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
 
-/** The embedded model in minutes on a CPU; every figure is measured, see docs/experiments.md. */
+/** Trains the embedded model in minutes on a CPU. docs/experiments.md has the measurements behind every value. */
 const TINY: RunConfigInput = {
   model: 'tiny',
   problems: 'tiny',
@@ -23,14 +23,14 @@ const TINY: RunConfigInput = {
     weightDecay: 0,
     maxGradNorm: 1,
   },
-  credit: 'suffix', // over 'stage': docs/experiments.md has both curves
+  credit: 'suffix', // docs/experiments.md compares it with 'stage'
   reward: { scheme: 'shifted', diversityCredit: true },
 };
 
 export const PRESETS = {
   tiny: TINY,
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
-  // every field is the schema's default but for the model's name, which --model replaces by a folder
+  // schema defaults, except for the model's name, which --model replaces with a folder
   'qwen-1.5b': { model: 'Qwen/Qwen2.5-Coder-1.5B-Instruct', prompts: 'instruct' },
 } as const satisfies Record<string, RunConfigInput>;
 
@@ -38,9 +38,9 @@ export type PresetName = keyof typeof PRESETS;
 export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[];
 
 /**
- * `input`: nothing (the tiny preset), or an object of any RunConfig fields, among them `preset`. Without a preset
- * named, 'tiny' is the ground; 'custom' starts from the schema's defaults.
- * @throws GauntletError BAD_CONFIG, one line that names the field and the way out
+ * `input` is undefined or an object of RunConfig fields, including `preset`. The default preset is 'tiny'; 'custom'
+ * starts from the schema's defaults.
+ * @throws GauntletError BAD_CONFIG, one line that names the field and the allowed values
  */
 export function resolveConfig(input?: unknown): RunConfig {
   if (input !== undefined && input !== null && !isPlainObject(input)) {
@@ -51,19 +51,19 @@ export function resolveConfig(input?: unknown): RunConfig {
   if (typeof preset !== 'string') {
     throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
   }
-  const fields = merged(groundOf(preset), given);
+  const fields = merged(presetFields(preset), given);
   const parsed = runConfigSchema.safeParse({ ...fields, schedule: trainedStages(fields), preset });
   if (parsed.success) return parsed.data;
   throw new GauntletError('BAD_CONFIG', describeIssues(parsed.error.issues));
 }
 
-function groundOf(preset: string): Record<string, unknown> {
+function presetFields(preset: string): Record<string, unknown> {
   if (preset === 'custom') return {};
   if (Object.hasOwn(PRESETS, preset)) return PRESETS[preset as PresetName] as Record<string, unknown>;
   throw new GauntletError('BAD_CONFIG', `preset: unknown '${preset}'; known: ${PRESET_NAMES.join(', ')}, custom`);
 }
 
-/** The schedule; where it does not say which stages are trained, all of the chain are. */
+/** The schedule. By default, all stages of the chain are trained. */
 function trainedStages({ schedule = {}, stages }: Record<string, unknown>): unknown {
   return stages !== undefined && isPlainObject(schedule) ? { stages, ...schedule } : schedule;
 }
@@ -74,18 +74,18 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 
 const kindOf = (value: unknown): string => (Array.isArray(value) ? 'a list' : `a ${typeof value}`);
 
-/** Objects merge field by field; lists and plain values replace. An undefined field is an absent one. */
-export function merged(ground: object, over: object): Record<string, unknown> {
-  const out: Record<string, unknown> = { ...(ground as Record<string, unknown>) };
+/** Merges objects recursively; other values replace. An undefined field counts as absent. */
+export function merged(base: object, over: object): Record<string, unknown> {
+  const out: Record<string, unknown> = { ...(base as Record<string, unknown>) };
   for (const [key, value] of Object.entries(over)) {
     if (value === undefined || key === '__proto__') continue;
-    const below = out[key];
-    out[key] = isPlainObject(below) && isPlainObject(value) ? merged(below, value) : value;
+    const current = out[key];
+    out[key] = isPlainObject(current) && isPlainObject(value) ? merged(current, value) : value;
   }
   return out;
 }
 
-/** At most three issues on one line, each with the path of its field. */
+/** One line with at most three issues, each with the path of its field. */
 function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const lines = issues.slice(0, 3).map((issue) => {
     const path = issue.path.join('.');

@@ -1,9 +1,9 @@
-// Task queues and who serves them: workflows and activities meet on these names.
+// Task queues and the worker roles that serve them.
 
 export const WORKER_ROLES = ['orchestrator', 'gpu', 'sandbox', 'cpu'] as const;
 export type WorkerRole = (typeof WORKER_ROLES)[number];
 
-/** The orchestrator's is the one that people start workflows on. */
+/** People start workflows on the queue of the orchestrator. */
 export const TASK_QUEUES: Record<WorkerRole, string> = {
   orchestrator: 'gauntlet',
   gpu: 'gauntlet-gpu',
@@ -11,14 +11,11 @@ export const TASK_QUEUES: Record<WorkerRole, string> = {
   cpu: 'gauntlet-cpu',
 };
 
-/** A worker of models by the queue that it alone serves. */
+/** A model worker, named by its private queue. */
 export interface ModelWorkerClaim {
   queue: string;
-  buildId?: string; // of its code, where it has one
+  buildId?: string; // of its code, if it has one
 }
 
-/** Activities of one workflow that may be pending at once. */
-export const FAN_OUT = 32;
-
-/** The worker deployment of workers that have a build id. */
+/** The deployment name of workers that have a build id. */
 export const DEPLOYMENT = 'gauntlet';

@@ -1,4 +1,4 @@
-// Counter-based randomness: every draw is a pure function of a key, so a killed run repeats itself exactly.
+// Counter-based random numbers: every draw is a pure function of a key, so a resumed run repeats its draws exactly.
 // Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
 
 const M0 = 0xd2511f53;
@@ -39,7 +39,7 @@ export function deriveKey(...path: KeyPart[]): [number, number] {
   return extendKey([0x243f6a88, 0x85a308d3], ...path);
 }
 
-/** extendKey(deriveKey(...a), ...b) is deriveKey(...a, ...b): what keys of a batch have in common is derived once. */
+/** extendKey(deriveKey(...a), ...b) equals deriveKey(...a, ...b). It derives the common prefix of many keys once. */
 export function extendKey(key: readonly [number, number], ...path: KeyPart[]): [number, number] {
   let [a, b] = key;
   const absorb = (word: number): void => {
@@ -55,12 +55,12 @@ export function extendKey(key: readonly [number, number], ...path: KeyPart[]): [
   return [a, b];
 }
 
-/** Uniform in (0, 1) with 32 random bits, never 0 or 1: draw `index` of the stream `key`. */
+/** Draw `index` of the stream `key`: uniform in (0, 1) with 32 random bits, never 0 or 1. */
 export function uniformAt(key: readonly [number, number], index: number): number {
   return (philox([index >>> 0, Math.floor(index / 2 ** 32) >>> 0, 0, 0], key)[0]! + 0.5) / 4294967296;
 }
 
-/** A sequential reader of one stream; only for code whose number of draws is itself deterministic. */
+/** Reads one stream sequentially. Use it only if the number of draws is deterministic. */
 export class RandomStream {
   private index = 0;
   private readonly key: [number, number];
@@ -70,7 +70,7 @@ export class RandomStream {
   uniform(): number {
     return uniformAt(this.key, this.index++);
   }
-  /** Integer in [low, high], both included. */
+  /** An integer in [low, high], inclusive. */
   int(low: number, high: number): number {
     return low + Math.floor(this.uniform() * (high - low + 1));
   }
@@ -91,7 +91,7 @@ export class RandomStream {
     }
     return out;
   }
-  /** k distinct items, in drawn order. */
+  /** k distinct items in random order. */
   sample<T>(items: readonly T[], k: number): T[] {
     return this.shuffle(items).slice(0, k);
   }

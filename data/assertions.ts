@@ -1,35 +1,53 @@
-// Tests that a problem file gives as Python text: `assert f(args) == expected`, parsed and never run.
-import { type LossReason, salvageTests } from '../core/parse/salvage.js';
+// Tests that a problem file gives as Python text: `assert f(args) == expected`. They are parsed and never run.
+import { type RejectionReason, salvageTests } from '../core/parse/salvage.js';
 import type { TestCase } from '../core/schema/problem.js';
-import type { Signature } from './signature.js';
-import { TestFormProblem } from './testForms.js';
+import { UnusableRecord } from './formats/format.js';
+import { fixedArity, type Signature } from './signature.js';
+import { requireArity } from './testForms.js';
 
-const REASONS: Record<LossReason, string> = {
+const REASONS: Record<RejectionReason, string> = {
   syntax: 'does not parse',
   truncated: 'ends too early',
   'not-literal': 'holds a value that would have to be computed',
   'too-large': 'holds a value that is too large',
   shape: 'is not of the form ((args), expected)',
   arity: 'gives another number of arguments than the signature takes',
-  'wrong-function': 'calls another function than the signature names',
+  'wrong-function': 'asserts something other than f(args) == expected',
   'unsupported-assert': 'asserts something other than f(args) == expected',
   'over-limit': 'holds too many tests',
 };
-const LIMIT = 10_000;
+const LIMIT = 10_000; // tests in one string
 
-/** The tests of one string, at least one; nothing is dropped silently. @throws TestFormProblem */
-export function readAssertions(text: string, signature: Signature): TestCase[] {
-  const arity = signature.required === signature.most ? signature.most : undefined;
-  const bare = /^\s*[A-Za-z_][\w.]*\s*\(.*==/.test(text); // the statement without its keyword
-  const { tests, losses } = salvageTests(bare ? `assert ${text.trim()}` : text, {
-    entry: signature.entry,
-    arity,
+/**
+ * The tests of one string, at least one. Nothing is dropped silently.
+ * @param entry the function under test, 'f' or 'Class.f'
+ * @throws UnusableRecord
+ */
+export function readAssertions(text: string, signature: Signature, entry: string): TestCase[] {
+  const bare = /^\s*[A-Za-z_][\w.]*\s*\(.*==/s.test(text); // a statement without the keyword
+  const { tests, rejected } = salvageTests(bare ? `assert ${text.trim()}` : text, {
+    entry,
+    arity: fixedArity(signature),
     limit: LIMIT,
   });
-  if (losses.length > 0) throw new TestFormProblem(`${REASONS[losses[0]!.reason]}: ${JSON.stringify(losses[0]!.text)}`);
-  if (tests.length === 0) throw new TestFormProblem(`holds no test: ${JSON.stringify(text.slice(0, 60))}`);
-  for (const { args } of tests) {
-    if (args.length < signature.required || args.length > signature.most) throw new TestFormProblem(REASONS.arity);
+  const lost = rejected[0];
+  if (lost || tests.length === 0) {
+    const called = otherFunction(lost?.text ?? text, entry);
+    if (called !== undefined) throw new UnusableRecord(`calls \`${called}\`, but the entry is \`${entry}\``);
+    throw new UnusableRecord(
+      lost
+        ? `${REASONS[lost.reason]}: ${JSON.stringify(lost.text)}`
+        : `holds no test: ${JSON.stringify(text.slice(0, 60))}`,
+    );
   }
+  for (const { args } of tests) requireArity(signature, args.length);
   return tests;
+}
+
+/** The first function that a statement calls, if the statement does not call the entry at all. */
+function otherFunction(statement: string, entry: string): string | undefined {
+  const called = [...statement.matchAll(/([A-Za-z_]\w*)\s*\(/g)].map(([, name]) => name!);
+  return called.includes(entry.split('.').at(-1)!)
+    ? undefined
+    : called.find((name) => !/^(?:assert|not|is|in)$/.test(name));
 }

@@ -1,12 +1,12 @@
-// How a program is called, read from its signature: a method, a whole program, arguments built from the usual interview
-// classes, an argument that is changed in place.
+// How a program is called, derived from its signature: a method, arguments of the usual interview classes (linked lists
+// and trees), an argument that is changed in place.
 import { definitionsOf } from '../core/parse/definitions.js';
 import { type Calling, callingSchema, type Shape } from '../core/schema/calling.js';
 import type { TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import type { Signature } from './signature.js';
 
-/** `f`, or `Class.f` where only a class has it: the signature's own, else the reference's. */
+/** `f`, or `Class.f` if only a class of the reference, or else of the signature, defines it. */
 export function entryOf(signature: string, name: string, reference: string): string {
   const owner = (code: string): string | undefined =>
     definitionsOf(code).find(({ methods }) => methods.some((method) => method.name === name))?.name;
@@ -16,7 +16,7 @@ export function entryOf(signature: string, name: string, reference: string): str
   return found === undefined ? name : `${found}.${name}`;
 }
 
-/** What a model is shown for an entry `Class.f`: the class too, since a method alone is not what will be called. */
+/** The signature that a model sees. For an entry `Class.f` it includes the class, because that is what is called. */
 export function shownSignature(signature: string, entry: string): string {
   const [owner, method] = entry.split('.');
   if (method === undefined || new RegExp(`\\bclass\\s+${owner}\\b`).test(signature)) return signature.trim();
@@ -26,7 +26,7 @@ export function shownSignature(signature: string, entry: string): string {
   return [...lines.slice(0, at), `class ${owner}:`, ...inner].join('\n');
 }
 
-/** A test whose answer is a linked list or a tree: None is the empty one, and gaps at the end of a tree are not written. */
+/** Normalises an expected linked list or tree: None becomes the empty list, trailing gaps of a tree are dropped. */
 export function inShape(test: TestCase, calling: Calling | undefined): TestCase {
   const { observe = 'result', parameters = [], result = 'value' } = calling ?? {};
   const shape = observe === 'result' ? result : (parameters[observe] ?? 'value');
@@ -44,11 +44,11 @@ export function inShape(test: TestCase, calling: Calling | undefined): TestCase 
   return { ...test, expected: Array.isArray(expected) ? expected.map((x) => one(x, of)) : expected };
 }
 
-/** Undefined where plain values go in and the answer is the result. */
+/** Undefined if all parameters are plain values and the answer is the result. */
 export function callingOf(signature: Signature, tests: readonly TestCase[]): Calling | undefined {
   const parameters = signature.annotations.map(shapeOf);
   const result = shapeOf(signature.result);
-  // 'Do not return anything': the answer is the first argument after the call
+  // a function that returns nothing is judged by its first argument after the call
   const inPlace = signature.result === 'None' && tests.length > 0 && tests.every(({ expected }) => expected !== null);
   if (parameters.every((shape) => shape === 'value') && result === 'value' && !inPlace) return undefined;
   return callingSchema.parse({

@@ -1,15 +1,15 @@
-// JSON as Python writes and reads it. JavaScript's numbers are one type: 1.0 would become the int 1, a long int would
-// lose digits, and NaN and Infinity are no JSON at all. So such numbers are kept as marks with their text.
+// JSON as Python writes and reads it. JSON.parse turns 1.0 into the int 1, drops digits of long ints and refuses NaN and
+// Infinity. So such numbers are replaced by marker objects that hold their text.
 import { isTooDeep } from '../core/nesting.js';
 import { floatValue, intValue } from '../core/parse/numbers.js';
 import type { Value } from '../core/schema/value.js';
 
-const MARK = '\u2209'; // the one key of an object that stands for a number
+const MARK = '\u2209'; // the only key of an object that stands for a number
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b|-?\d[\d.eE+-]*/g;
 const PLAIN = /^-?\d{1,15}$/;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** JSON; NaN and Infinity, which Python writes, are marks. @throws SyntaxError */
+/** JSON; NaN and Infinity become markers. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   try {
     return shallow(JSON.parse(text));
@@ -19,12 +19,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Every number that JavaScript would not keep as the int that it is, as a mark. @throws SyntaxError */
+/** JSON; every number but an int of up to 15 digits becomes a marker. @throws SyntaxError */
 export const parseExactJson = (text: string): unknown =>
   shallow(JSON.parse(marked(text, (number) => !PLAIN.test(number))));
 
 function shallow(json: unknown): unknown {
-  if (isTooDeep(json)) throw new SyntaxError('nested too deep');
+  if (isTooDeep(json)) throw new SyntaxError('nested too deeply');
   return json;
 }
 
@@ -35,14 +35,20 @@ const marked = (text: string, isMarked: (number: string) => boolean): string =>
       : part,
   );
 
-/** What parseExactJson gave as a Python value: lists stay lists, an object is a dict with keys of text. */
-export function valueOfExact(json: unknown): Value {
+/**
+ * Parsed JSON as a Python value: lists stay lists, an object becomes a dict with string keys.
+ * @throws RangeError for an int that JSON.parse rounds
+ */
+export function valueOfJson(json: unknown): Value {
   if (json === null || typeof json === 'boolean' || typeof json === 'string') return json;
-  if (typeof json === 'number') return Object.is(json, -0) ? 0 : json;
-  if (Array.isArray(json)) return json.map(valueOfExact);
+  if (Number.isSafeInteger(json)) return Object.is(json, -0) ? 0 : (json as number);
+  if (Number.isInteger(json))
+    throw new RangeError('holds a number that JSON cannot represent exactly: write the test as an assert string');
+  if (typeof json === 'number') return floatValue(json);
+  if (Array.isArray(json)) return json.map(valueOfJson);
   const entries = Object.entries(json as object);
   if (entries.length === 1 && entries[0]![0] === MARK) return numberOf(String(entries[0]![1]));
-  return { d: entries.map(([key, value]): [Value, Value] => [key, valueOfExact(value)]) };
+  return { d: entries.map(([key, value]): [Value, Value] => [key, valueOfJson(value)]) };
 }
 
 function numberOf(text: string): Value {

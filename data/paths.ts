@@ -1,4 +1,4 @@
-// Where shipped data lies: found from this module, so that it holds for the checkout and for dist alike.
+// Paths of shipped data, relative to this module so that they work from the checkout and from dist.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

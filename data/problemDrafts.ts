@@ -1,83 +1,110 @@
-// The problems of a file in any known format, one after another. What cannot be used comes as a reason; what is wrong
-// with the file itself is thrown.
-import { GauntletError } from '../core/errors.js';
-import { type Draft, type FormatName, type ProblemFormat, Unusable } from './formats/format.js';
+// The problems of a file in any known format. A record that cannot be used is given with its reason. An error is thrown
+// only if the file itself is wrong: a line is not JSON, two problems have one id, or no record can be used.
+import {
+  type Draft,
+  FORMATS,
+  type FormatName,
+  type ListStyle,
+  type ProblemFormat,
+  UnusableRecord,
+} from './formats/format.js';
 import { formatOf, recogniseFormat } from './formats/index.js';
-import { Ids, placeOf, readDraft } from './problemFile.js';
-import { readRecords, refuse, type SourceRecord } from './records.js';
+import { printable, readRecords, refuse, type SourceRecord } from './records.js';
 
-export type DraftEntry = { id: string } & ({ draft: Draft } | { reason: string });
+/** A record that cannot be used. */
+export interface Rejected {
+  id: string; // its place in the file if it has no id
+  reason: string; // one printable line: place, field, what is wrong
+}
+
+export type DraftEntry = { id: string; draft: Draft } | Rejected;
 
 export interface DraftFile {
   format: FormatName;
-  count: number;
-  /** In the order of the file; read anew at every call. */
+  count: number; // of all records
+  /** In the order of the file, which is read again at every call. */
   entries(): AsyncGenerator<DraftEntry>;
 }
 
 /**
- * Reads the whole file once, so that a bad line is known before anything is run.
+ * Reads the whole file once, so that a bad file is refused before anything is run.
  * @param references solutions by id, for formats that have none
- * @throws GauntletError BAD_INPUT naming file, line and field
+ * @throws GauntletError BAD_INPUT, one line that names file and place
  */
 export async function openDrafts(
   file: string,
-  asked: FormatName | 'auto',
+  formatName: FormatName | 'auto',
   references: ReadonlyMap<string, string> = new Map(),
 ): Promise<DraftFile> {
-  const format = asked === 'auto' ? await recognise(file) : formatOf(asked);
-  const entries = (): AsyncGenerator<DraftEntry> => entriesOf(file, format, references);
+  const format = formatName === 'auto' ? await recognise(file) : formatOf(formatName);
+  const styles = new Set<ListStyle>();
   let count = 0;
-  for await (const _ of entries()) count++;
-  return { format: format.name, count, entries };
-}
-
-async function recognise(file: string): Promise<ProblemFormat> {
-  for await (const { place, json } of readRecords(file)) {
-    try {
-      return recogniseFormat(json);
-    } catch (error) {
-      if (error instanceof GauntletError) throw refuse(file, `${place}: ${error.message}`);
-      throw error;
+  let firstRejected: Rejected | undefined;
+  let usable = 0;
+  for await (const entry of entriesOf(file, format, references)) {
+    count++;
+    if ('reason' in entry) firstRejected ??= entry;
+    else {
+      usable++;
+      for (const style of entry.draft.listStyles ?? []) styles.add(style);
     }
   }
-  throw refuse(file, 'is empty');
+  if (usable === 0) throw refuse(file, `no record can be used; the first: ${firstRejected?.reason}`);
+  const style = styles.size === 1 ? [...styles][0] : undefined;
+  return { format: format.name, count, entries: () => entriesOf(file, format, references, style) };
+}
+
+/** The format of the first record that has one, since a record may lack a field. */
+async function recognise(file: string): Promise<ProblemFormat> {
+  let first: SourceRecord | undefined;
+  for await (const record of readRecords(file)) {
+    const format = recogniseFormat(record.json);
+    if (format) return format;
+    first ??= record;
+  }
+  const { place, json } = first!; // a file without a record is refused by readRecords
+  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
+  const fields = isObject ? Object.keys(json).slice(0, 8).join(', ') || 'none' : 'not an object';
+  throw refuse(file, `${place}: unknown format (its fields: ${fields}); name one with --format ${FORMATS.join('|')}`);
 }
 
 async function* entriesOf(
   file: string,
   format: ProblemFormat,
   references: ReadonlyMap<string, string>,
+  style?: ListStyle,
 ): AsyncGenerator<DraftEntry> {
-  const ids = new Ids();
-  for await (const given of readRecords(file)) {
-    const record = withReference(given, references);
-    let entry: DraftEntry;
+  const places = new Map<string, string>(); // by id
+  for await (const record of readRecords(file)) {
+    let draft: Draft;
     try {
-      const draft = readDraft(format, record);
-      entry = { id: draft.problem.id, draft };
+      draft = format.read(withReference(record, references), style);
     } catch (error) {
-      if (!(error instanceof Unusable)) throw error;
-      entry = { id: idOf(record.json) ?? placeOf(record), reason: error.message };
+      if (!(error instanceof UnusableRecord)) throw error;
+      const id = idOf(record.json);
+      yield { id: printable(id ?? record.place, 80), reason: printable(`${record.place}: ${error.message}`) };
+      continue;
     }
-    ids.take(entry.id, record);
-    yield entry;
+    const { id } = draft.problem;
+    const before = places.get(id);
+    if (before !== undefined) throw refuse(file, `${record.place}: id \`${id}\` is taken by ${before}`);
+    places.set(id, record.place);
+    yield { id, draft };
   }
 }
 
-const ID_FIELDS = ['id', 'task_id', 'question_id', 'name'] as const;
-
 function idOf(json: unknown): string | undefined {
-  const record = (json ?? {}) as Record<string, unknown>;
-  const found = ID_FIELDS.map((field) => record[field]).find((id) => typeof id === 'string' || typeof id === 'number');
+  const { id, task_id, question_id, name } = (json ?? {}) as Record<string, unknown>;
+  const found = [id, task_id, question_id, name].find(
+    (one) => typeof one === 'number' || (typeof one === 'string' && one),
+  );
   return found === undefined ? undefined : String(found);
 }
 
 function withReference(record: SourceRecord, references: ReadonlyMap<string, string>): SourceRecord {
   const solution = references.get(idOf(record.json) ?? '');
-  return solution === undefined
-    ? record
-    : { ...record, json: { ...(record.json as object), reference_solution: solution } };
+  if (solution === undefined) return record;
+  return { ...record, json: { ...(record.json as object), reference_solution: solution } };
 }
 
 /** JSON lines `{id, code}`. @throws GauntletError BAD_INPUT */
@@ -85,7 +112,7 @@ export async function readReferences(file: string): Promise<Map<string, string>>
   const out = new Map<string, string>();
   for await (const { place, json } of readRecords(file)) {
     const { id, code } = (json ?? {}) as { id?: unknown; code?: unknown };
-    if (typeof id !== 'string' || typeof code !== 'string') throw refuse(file, `${place}: {id, code} is expected`);
+    if (typeof id !== 'string' || typeof code !== 'string') throw refuse(file, `${place}: expected {id, code}`);
     out.set(id, code);
   }
   return out;

@@ -1,19 +1,22 @@
-// The one door to problems: the shipped family by name, or a file of people's own, split the same way every time.
+// Loads problem sets: the shipped family by name, or a problem file, split by a hash of the ids.
 import { deriveKey, uniformAt } from '../core/random.js';
 import { type Problem, SPLITS, type Split } from '../core/schema/problem.js';
-import { readProblemFile } from './problemFile.js';
+import { openDrafts, type Rejected } from './problemDrafts.js';
 import { loadTinyProblems } from './tiny/problems.js';
 
-export type ProblemSet = Record<Split, Problem[]>;
+export interface ProblemSet extends Record<Split, Problem[]> {
+  /** Records of the problem file that cannot be used; absent if all can. */
+  rejected?: Rejected[];
+}
 
-const HELD_OUT = 0.1; // validation, and test as much again
+const HELD_OUT = 0.1; // the share of validation, and that of test
 
-/** Where an id falls in [0, 1), whatever else is in its file. */
+/** A number in [0, 1) that depends on the id alone. */
 const position = (problem: Problem): number => uniformAt(deriveKey('problem-split', problem.id), 0);
 
 /**
- * 80 / 10 / 10 by a hash of the id. With three problems or more no split stays empty: the largest gives the problem of
- * its lowest position.
+ * 80 / 10 / 10 by a hash of the id. With three or more problems no split is empty: the largest split gives its problem
+ * with the lowest position.
  */
 export function splitByHash(problems: readonly Problem[]): ProblemSet {
   const set: ProblemSet = { train: [], validation: [], test: [] };
@@ -32,8 +35,17 @@ export function splitByHash(problems: readonly Problem[]): ProblemSet {
   return set;
 }
 
-/** `source`: 'tiny' (shipped), or a JSON or JSON-lines file. @throws GauntletError BAD_INPUT, one line */
+/**
+ * @param source 'tiny' (the shipped family), or a file in the `gauntlet` format
+ * @throws GauntletError BAD_INPUT, one line
+ */
 export async function loadProblems(source: string): Promise<ProblemSet> {
   if (source === 'tiny') return loadTinyProblems();
-  return splitByHash(await readProblemFile(source));
+  const problems: Problem[] = [];
+  const rejected: Rejected[] = [];
+  for await (const entry of (await openDrafts(source, 'gauntlet')).entries()) {
+    if ('reason' in entry) rejected.push(entry);
+    else problems.push(entry.draft.problem);
+  }
+  return { ...splitByHash(problems), ...(rejected.length > 0 && { rejected }) };
 }

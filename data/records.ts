@@ -1,5 +1,5 @@
-// Records of a problem file, one after another: JSON lines (never in memory as a whole), a JSON list, an object with
-// `problems`, or one problem; gzipped or not. Every refusal names the file and the place.
+// The records of a problem file in order: JSON lines (read one at a time), a JSON list, an object with `problems`, or one
+// problem; gzipped or not. Every error names the file and the place.
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -13,12 +13,21 @@ export interface SourceRecord {
   file: string;
   place: string; // 'line 3', or 'problem 3' of a JSON list
   json: unknown;
-  /** The same with numbers as they were written (exactJson.ts): 1.0 is no int, and long ints keep their digits. */
+  /** The same with numbers as written (exactJson.ts): 1.0 is a float, and long ints keep their digits. */
   exact(): unknown;
 }
 
 export const refuse = (file: string, message: string): GauntletError =>
-  new GauntletError('BAD_INPUT', `${basename(file)}: ${message}`);
+  new GauntletError('BAD_INPUT', `${basename(file)}: ${printable(message)}`);
+
+/** One line of at most `most` characters that is safe to print: control and format characters become spaces. */
+export function printable(text: string, most = 400): string {
+  const line = text
+    .slice(0, 4 * most)
+    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
 
 /** @throws GauntletError BAD_INPUT */
 export async function* readRecords(file: string): AsyncGenerator<SourceRecord> {
@@ -28,7 +37,7 @@ export async function* readRecords(file: string): AsyncGenerator<SourceRecord> {
     number++;
     if (line.trim() === '') continue;
     if (first && !isRecord(line)) {
-      yield* wholeFile(file); // one JSON text over many lines
+      yield* recordsOfText(file); // one JSON text over many lines
       return;
     }
     first = false;
@@ -51,11 +60,11 @@ function lineRecord(file: string, number: number, line: string): SourceRecord {
   try {
     return { file, place: `line ${number}`, json: parseJson(line), exact: () => parseExactJson(line) };
   } catch (error) {
-    throw refuse(file, `line ${number} is not JSON: ${oneLine(error)}`);
+    throw refuse(file, `line ${number} is not JSON: ${(error as Error).message}`);
   }
 }
 
-async function* wholeFile(file: string): AsyncGenerator<SourceRecord> {
+async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
   const lines: string[] = [];
   for await (const line of linesOf(file)) lines.push(line);
   const content = lines.join('\n');
@@ -65,7 +74,7 @@ async function* wholeFile(file: string): AsyncGenerator<SourceRecord> {
   } catch (error) {
     const isList = content.trimStart().startsWith('[');
     const at = lines.findIndex((line) => line.trim() !== '') + 1;
-    throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${oneLine(error)}`);
+    throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${(error as Error).message}`);
   }
   let exact: unknown[] | undefined;
   for (const [index, json] of list.entries()) {
@@ -81,8 +90,6 @@ function listOf(json: unknown): unknown[] {
   const inner = (json as { problems?: unknown } | null)?.problems ?? json;
   return Array.isArray(inner) ? inner : [inner];
 }
-
-const oneLine = (error: unknown): string => (error as Error).message.replace(/\s+/g, ' ');
 
 async function* linesOf(file: string): AsyncGenerator<string> {
   try {
@@ -100,7 +107,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   }
 }
 
-/** A failure of either end reaches the reader. */
+/** Both the file's and gunzip's errors reach the reader. */
 function unzipped(file: string): Readable {
   const source = createReadStream(file);
   const gunzip = createGunzip();

@@ -1,17 +1,17 @@
-// How many positional arguments a Python signature takes, and its name: enough to read a test list, nothing more.
+// The name, the positional parameters and the annotations of a Python signature.
 
 export interface Signature {
   entry: string;
   required: number; // positional arguments without a default; `self` is not counted
   most: number; // Infinity with *args
-  annotations: string[]; // of the positional parameters, '' where there is none
+  annotations: string[]; // of the positional parameters, '' for none
   result: string; // its annotation, or ''
 }
 
 const OPEN = '([{';
 const CLOSE = ')]}';
 
-/** Parameter texts between the outer parentheses, split at commas of depth 0; undefined where they do not close. */
+/** The parameters of a signature, split at commas of depth 0; undefined if the parenthesis does not close. */
 function splitParameters(text: string): { parameters: string[]; end: number } | undefined {
   const out: string[] = [];
   let depth = 0;
@@ -34,7 +34,10 @@ function splitParameters(text: string): { parameters: string[]; end: number } | 
   return undefined;
 }
 
-/** 'def solve(nums: list[int], k=1) -> int:' → solve, 1 to 2 arguments. Undefined where the text is no signature. */
+/** The number of arguments if it is fixed. */
+export const fixedArity = ({ required, most }: Signature): number | undefined => (required === most ? most : undefined);
+
+/** 'def solve(nums: list[int], k=1) -> int:' → solve, 1 to 2 arguments. Undefined if the text is not a signature. */
 export function parseSignature(text: string): Signature | undefined {
   const head = /(?:^|\n)\s*(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/.exec(text);
   if (!head) return undefined;

@@ -1,76 +1,66 @@
-// One entry of `baseline_tests` in any of the forms that problem files use, turned into a test case.
+// Reads one entry of `baseline_tests` or `hidden_tests` that is JSON structure; assert strings are read by assertions.ts.
 import { z } from 'zod';
-import { floatValue } from '../core/parse/numbers.js';
 import type { TestCase } from '../core/schema/problem.js';
-import { type Value, valueSchema } from '../core/schema/value.js';
+import { valueSchema } from '../core/schema/value.js';
+import { valueOfJson } from './exactJson.js';
+import { type ListStyle, UnusableRecord } from './formats/format.js';
 import type { Signature } from './signature.js';
 
-/** What is wrong with a test, as the end of a sentence that begins with its place. */
-export class TestFormProblem extends Error {}
+const fits = ({ required, most }: Signature, count: number): boolean => count >= required && count <= most;
 
-/** JSON to a Value: lists stay lists, an object becomes a dict with string keys. */
-export function valueOfJson(json: unknown): Value {
-  if (json === null || typeof json === 'boolean' || typeof json === 'string') return json;
-  if (typeof json === 'number') {
-    if (Number.isSafeInteger(json)) return Object.is(json, -0) ? 0 : json;
-    if (Number.isInteger(json)) {
-      throw new TestFormProblem('holds a number that JSON keeps no longer exact: write the test as an assert string');
-    }
-    return floatValue(json);
-  }
-  if (Array.isArray(json)) return json.map(valueOfJson);
-  return { d: Object.entries(json as object).map(([key, value]): [Value, Value] => [key, valueOfJson(value)]) };
-}
-
-const fits = (signature: Signature, count: number): boolean => count >= signature.required && count <= signature.most;
-
-const arity = (signature: Signature): string => {
-  const { required, most } = signature;
+/** @throws UnusableRecord */
+export function requireArity(signature: Signature, count: number): void {
+  if (fits(signature, count)) return;
+  const { entry, required, most } = signature;
   const range =
     most === required ? `${required}` : most === Infinity ? `${required} or more` : `${required} to ${most}`;
-  return `${signature.entry} takes ${range} ${range === '1' ? 'argument' : 'arguments'}`;
-};
+  const takes = `${entry} takes ${range} ${range === '1' ? 'argument' : 'arguments'}`;
+  throw new UnusableRecord(`gives ${count} ${count === 1 ? 'argument' : 'arguments'}, but ${takes}`);
+}
 
 function toCase(args: unknown[], expected: unknown, signature: Signature): TestCase {
-  if (!fits(signature, args.length))
-    throw new TestFormProblem(`gives ${args.length} arguments, but ${arity(signature)}`);
+  requireArity(signature, args.length);
   return { args: args.map(valueOfJson), expected: valueOfJson(expected) };
 }
 
-/** `[arg, …, expected]`, or `[[args…], expected]` where the number of arguments leaves no doubt. */
-function fromList(list: unknown[], signature: Signature): TestCase {
-  if (list.length === 0) throw new TestFormProblem('is an empty list');
-  const flat = list.slice(0, -1);
-  const expected = list[list.length - 1];
-  const nested = list.length === 2 && Array.isArray(list[0]) ? (list[0] as unknown[]) : undefined;
-  const asFlat = fits(signature, flat.length);
-  const asNested = nested !== undefined && fits(signature, nested.length);
-  if (asFlat && asNested)
-    throw new TestFormProblem('can be read in two ways: write {"inputs": [...], "expected": ...}');
-  return toCase(asNested ? nested : flat, expected, signature);
+/** The styles in which the number of arguments fits the signature. */
+export function listStylesOf(entry: unknown, signature: Signature): ListStyle[] {
+  if (!Array.isArray(entry) || entry.length === 0) return [];
+  const isNested = entry.length === 2 && Array.isArray(entry[0]) && fits(signature, entry[0].length);
+  return [
+    ...(fits(signature, entry.length - 1) ? (['flat'] as const) : []),
+    ...(isNested ? (['nested'] as const) : []),
+  ];
+}
+
+function fromList(list: unknown[], signature: Signature, preferred: ListStyle | undefined): TestCase {
+  if (list.length === 0) throw new UnusableRecord('is an empty list');
+  const styles = listStylesOf(list, signature);
+  if (styles.length > 1 && preferred === undefined)
+    throw new UnusableRecord('can be read in two ways: write {"inputs": [...], "expected": ...}');
+  const style = styles.length > 1 ? preferred : styles[0];
+  return toCase(style === 'nested' ? (list[0] as unknown[]) : list.slice(0, -1), list.at(-1), signature);
 }
 
 const taggedSchema = z.strictObject({ args: z.array(valueSchema), expected: valueSchema });
 
-/** `{args, expected}` in the tagged codec, which loses nothing: how `gauntlet problems import` writes tests. */
+/** `{args, expected}` in the tagged codec, which loses nothing: `gauntlet problems import` writes tests so. */
 function fromTagged(entry: object, signature: Signature): TestCase {
   const parsed = taggedSchema.safeParse(entry);
-  if (!parsed.success) throw new TestFormProblem('has `args`, but is not {args, expected} of tagged values');
-  const { args } = parsed.data;
-  if (!fits(signature, args.length))
-    throw new TestFormProblem(`gives ${args.length} arguments, but ${arity(signature)}`);
+  if (!parsed.success) throw new UnusableRecord('has `args`, but is not {args, expected} of tagged values');
+  requireArity(signature, parsed.data.args.length);
   return parsed.data;
 }
 
-/** A test given as JSON structure; strings are read by the caller. @throws TestFormProblem */
-export function testOfJson(entry: unknown, signature: Signature): TestCase {
-  if (Array.isArray(entry)) return fromList(entry, signature);
+/** @throws UnusableRecord or RangeError whose message continues a sentence that begins with the place of the test */
+export function testOfJson(entry: unknown, signature: Signature, style: ListStyle | undefined): TestCase {
+  if (Array.isArray(entry)) return fromList(entry, signature, style);
   if (typeof entry !== 'object' || entry === null) {
-    throw new TestFormProblem('is none of [arg, …, expected], {inputs, expected} or an assert string');
+    throw new UnusableRecord('is none of [arg, …, expected], {inputs, expected} or an assert string');
   }
   if ('args' in entry) return fromTagged(entry, signature);
   const { inputs, expected } = entry as { inputs?: unknown; expected?: unknown };
-  if (!Array.isArray(inputs)) throw new TestFormProblem('has no list `inputs`');
-  if (!('expected' in entry)) throw new TestFormProblem('has no `expected`');
+  if (!Array.isArray(inputs)) throw new UnusableRecord('has no list `inputs`');
+  if (!('expected' in entry)) throw new UnusableRecord('has no `expected`');
   return toCase(inputs, expected, signature);
 }

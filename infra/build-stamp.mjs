@@ -1,9 +1,10 @@
-// Is dist/ what the sources say? One digest over their contents, written after a build that succeeded.
+// Records in dist/ what it was built from: a digest of the sources, and the version with the git commit.
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folders that tsconfig.json includes, and what the compiler emits into. */
+/** The source folders: those that tsconfig.json includes. */
 export function sourceFolders(root) {
   return JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).include;
 }
@@ -16,7 +17,7 @@ export function buildIsFresh(root) {
   }
 }
 
-/** Also removes what was built from sources that are gone: a deleted test would otherwise still run. */
+/** Call after a successful build. Also removes the output of deleted sources: a deleted test would still run. */
 export function finishBuild(root) {
   for (const file of walk(join(root, 'dist'), '')) {
     const match = /^(.*)\.(m?)js(\.map)?$/.exec(file);
@@ -24,12 +25,40 @@ export function finishBuild(root) {
     const [, name, m] = match;
     if (!['ts', 'js'].some((kind) => existsSync(join(root, `${name}.${m}${kind}`)))) rmSync(join(root, 'dist', file));
   }
-  const part = `${stampFile(root)}.${process.pid}`;
-  writeFileSync(part, digest(root));
-  renameSync(part, stampFile(root));
+  replace(stampFile(root), digest(root));
+}
+
+/** Call at every set-up: a commit changes the version of the same sources. */
+export function writeVersion(root) {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  replace(versionFile(root), `${version}+${commit(root) ?? `sources.${digest(root).slice(0, 12)}`}`);
+}
+
+/**
+ * The version of the built code, such as 0.2.0+1d909da12345, with -dirty for changed files. Without a git repository:
+ * 0.2.0+sources.1a2b3c4d5e6f, a digest of the sources. Needs no git.
+ */
+export function codeVersion(root) {
+  if (existsSync(versionFile(root))) return readFileSync(versionFile(root), 'utf8');
+  return `${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}+unknown`; // built by a bare `tsc`
+}
+
+function replace(file, text) {
+  const part = `${file}.${process.pid}`;
+  writeFileSync(part, text);
+  renameSync(part, file);
+}
+
+/** Undefined without git or outside a repository. A repository around an unpacked archive does not count. */
+function commit(root) {
+  if (!existsSync(join(root, '.git'))) return undefined;
+  const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
 }
 
 const stampFile = (root) => join(root, 'dist', '.stamp');
+const versionFile = (root) => join(root, 'dist', '.version');
 
 function digest(root) {
   const hash = createHash('sha256');

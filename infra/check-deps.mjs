@@ -1,8 +1,9 @@
-// The directions of dependency, checked over all source folders. Seeing no module at all is a failure of its own.
-import { spawn } from 'node:child_process';
+// `npm run check:deps`: checks the dependency rules of .dependency-cruiser.cjs. Fails if it sees no module at all.
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { sourceFolders } from './build-stamp.mjs';
 import { ROOT } from './root.mjs';
 
@@ -13,35 +14,19 @@ import { ROOT } from './root.mjs';
 export async function checkDependencies(root = ROOT) {
   const folders = sourceFolders(root).filter((folder) => existsSync(join(root, folder)));
   const program = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
-  const output = await capture(
-    [program, '--config', '.dependency-cruiser.cjs', '--output-type', 'json', ...folders],
-    root,
-  );
+  const args = [program, '--config', '.dependency-cruiser.cjs', '--output-type', 'json', ...folders];
+  // The exit code is the number of violations.
+  const output = await promisify(execFile)(process.execPath, args, { cwd: root, maxBuffer: 2 ** 28 }).catch((e) => e);
   let summary;
   try {
-    summary = JSON.parse(output.text).summary;
+    summary = JSON.parse(output.stdout).summary;
   } catch {
-    return { modules: 0, problems: [`dependency-cruiser failed: ${output.text.trim().split('\n').at(-1) ?? ''}`] };
+    return { modules: 0, problems: [`dependency-cruiser failed: ${(output.stderr ?? '').trim().split('\n').at(-1)}`] };
   }
   const problems = summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`);
   if (summary.totalCruised === 0)
     problems.push('dependency-cruiser saw no modules: does it read this version of TypeScript?');
   return { modules: summary.totalCruised, problems };
-}
-
-function capture(args, cwd) {
-  return new Promise((settle) => {
-    const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-    let text = '';
-    let errors = '';
-    child.stdout.on('data', (chunk) => {
-      text += chunk;
-    });
-    child.stderr.on('data', (chunk) => {
-      errors += chunk;
-    });
-    child.on('close', () => settle({ text: text || errors }));
-  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

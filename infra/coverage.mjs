@@ -1,4 +1,4 @@
-// Line coverage by c8 over all source, loaded or not; generated code alone is left out.
+// Line coverage by c8 of all source files, including files that no test loads.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
@@ -8,7 +8,7 @@ import { ROOT } from './root.mjs';
 
 export const COVERAGE_MINIMUM = 85; // percent of lines
 
-/** V8 writes megabytes about packages in every process: what is not ours goes, so that the report takes seconds. */
+/** Drops packages from V8's coverage: every process writes megabytes about them, and the report would take minutes. */
 export function keepOurs(from, to) {
   if (!existsSync(from)) return;
   const base = pathToFileURL(`${ROOT}/`).href;
@@ -18,7 +18,7 @@ export function keepOurs(from, to) {
     try {
       coverage = JSON.parse(readFileSync(join(from, name), 'utf8'));
     } catch {
-      continue; // of a process that was killed while it wrote
+      continue; // its process was killed while writing
     }
     const result = coverage.result.filter(({ url }) => ours(url));
     const cache = Object.fromEntries(Object.entries(coverage['source-map-cache'] ?? {}).filter(([url]) => ours(url)));
@@ -32,8 +32,8 @@ export function keepOurs(from, to) {
 /**
  * @param {string} folder V8 coverage of all processes
  * @param {string} reports where c8 writes
- * @param {boolean} html also a page to look through
- * @returns {Promise<{ percent: number, covered: number, lines: number, table: string }>} table: a line for each folder
+ * @param {boolean} html also write an HTML report
+ * @returns {Promise<{ percent: number, covered: number, lines: number, table: string }>} table: one line per folder
  */
 export async function lineCoverage(folder, reports, html) {
   const include = ['dist/**', 'infra/*.mjs', 'bin/*.mjs'];
@@ -59,8 +59,8 @@ export async function lineCoverage(folder, reports, html) {
 }
 
 /**
- * Workflows run as a bundle in an isolate, and their coverage is found through its source map. A bundle of an earlier
- * build says nothing: c8 would take it for code that ran.
+ * Workflows run as a bundle, whose source map gives their coverage. c8 would count the bundle of an earlier build as
+ * code that ran.
  */
 function unusedBundles(folder) {
   const bundles = readdirSync(join(ROOT, 'dist')).filter((name) => name.startsWith('workflow-bundle-'));

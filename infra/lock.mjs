@@ -1,28 +1,28 @@
-// One process at a time: a lock file that a killed holder cannot leave closed for ever.
+// A lock file for one process at a time. Another process takes the lock over if its holder died.
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const BEAT_MS = 2_000; // the holder touches its file this often
-const STALE_MS = 30_000; // a file untouched for this long has no holder, whoever has its pid now
+const BEAT_MS = 2_000; // how often the holder touches the file
+const STALE_MS = 30_000; // without a touch for so long, the holder is dead, even if another process has its pid
 
 /**
- * Runs `work` while holding the lock file at `path`. Waits for another holder; takes over from a dead one.
+ * Runs `work` while holding the lock file at `path`. Waits for a live holder; takes over from a dead one.
  * @template T
  * @param {string} path
  * @param {() => Promise<T>} work must not block the event loop for STALE_MS
- * @param {(holder: number) => void} [onWait] called once when somebody else holds the lock
+ * @param {(holder: number) => void} [onWait] called once if another process holds the lock
  * @returns {Promise<T>}
  */
 export async function withLock(path, work, onWait) {
   mkdirSync(dirname(path), { recursive: true });
-  let told = false;
+  let reported = false;
   while (!tryAcquire(path)) {
     const holder = holderOf(path);
     if (holder === 'stale') releaseStale(path);
     else {
-      if (!told && holder !== undefined) onWait?.(holder);
-      told = true;
+      if (!reported && holder !== undefined) onWait?.(holder);
+      reported = true;
       await sleep(200);
     }
   }
@@ -30,7 +30,7 @@ export async function withLock(path, work, onWait) {
     try {
       utimesSync(path, new Date(), new Date());
     } catch {
-      // gone: nothing to keep fresh
+      // the file was removed
     }
   }, BEAT_MS);
   beat.unref();
@@ -42,7 +42,7 @@ export async function withLock(path, work, onWait) {
   }
 }
 
-/** A link is made whole or not at all, so that no reader ever sees a lock without its pid. */
+/** Creating a link is atomic: no reader sees a lock file without its pid. */
 function tryAcquire(path) {
   const mine = `${path}.${process.pid}`;
   writeFileSync(mine, `${process.pid}\n`);
@@ -65,7 +65,7 @@ function holderPid(path) {
   }
 }
 
-/** @returns {number | 'stale' | undefined} undefined: released meanwhile */
+/** @returns {number | 'stale' | undefined} undefined: the lock was released */
 function holderOf(path) {
   const pid = holderPid(path);
   if (pid === undefined) return undefined;
@@ -77,7 +77,7 @@ function holderOf(path) {
   return isAlive(pid) ? pid : 'stale';
 }
 
-/** Only one of several waiters may remove a dead holder's file: the others would remove the next holder's. */
+/** Only one waiter may remove the file of a dead holder: a second one would remove the next holder's file. */
 function releaseStale(path) {
   const guard = `${path}.takeover`;
   try {
@@ -86,7 +86,7 @@ function releaseStale(path) {
     try {
       if (Date.now() - statSync(guard).mtimeMs > STALE_MS) rmSync(guard, { recursive: true, force: true });
     } catch {
-      // another waiter has just finished the take-over
+      // another waiter has just removed it
     }
     return;
   }

@@ -1,25 +1,19 @@
-// mocha's own spec output, and the outcome as a file, so that infra/run-tests.mjs can add up many mocha processes.
-const { writeFileSync } = require('node:fs');
+// Mocha's spec output, and one message per event to infra/run-tests.mjs.
 const Mocha = require('mocha');
 
-const firstLine = (error) => String(error?.message ?? error).split('\n')[0].slice(0, 500);
+const firstLine = (error) =>
+  String(error?.message ?? error)
+    .split('\n')[0]
+    .slice(0, 500);
 
-class SpecAndFile extends Mocha.reporters.Spec {
+module.exports = class extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
-    const file = process.env.GAUNTLET_TEST_OUTCOME;
-    const skipped = [];
-    const failures = [];
-    runner.on('pending', (test) => skipped.push(test.fullTitle()));
-    runner.on('fail', (test, error) => failures.push(`${test.fullTitle()}: ${firstLine(error)}`));
-    const write = (ended) => {
-      const { passes, failures: failed, pending } = this.stats;
-      writeFileSync(file, JSON.stringify({ ended, passed: passes, failed, failures, skipped: pending, skippedTitles: skipped }));
-    };
-    if (!file) return;
-    runner.on('test end', () => write(false)); // what a crash leaves behind
-    runner.once('end', () => write(true));
+    const send = (type, { file, parent } = {}, text = '') => process.send({ type, file: file ?? parent?.file, text });
+    runner.on('suite', (suite) => suite.file && send('file', suite));
+    runner.on('pass', (test) => send('passed', test));
+    runner.on('pending', (test) => send('skipped', test, test.fullTitle()));
+    runner.on('fail', (test, error) => send('failed', test, `${test.fullTitle()}: ${firstLine(error)}`));
+    runner.once('end', () => send('end'));
   }
-}
-
-module.exports = SpecAndFile;
+};

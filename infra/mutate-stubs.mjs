@@ -1,5 +1,5 @@
-// `npm run mutate-stubs`: each activity, reward, gradient rule and parser in turn is replaced by a stub in a copy of
-// dist/, and at least one test must fail. A stub that survives is a function nobody tests.
+// `npm run mutate-stubs`: replaces each activity, reward, gradient rule and parser by a stub in a copy of dist/, one at a
+// time. At least one test must fail. A stub that survives replaces a function that no test checks.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -11,28 +11,25 @@ import { withStub } from './mutants/stub.mjs';
 import { findTargets } from './mutants/targets.mjs';
 import { ROOT } from './root.mjs';
 
-const MAX_TEST_FILES = 10; // the nearest; who is noticed by none of them is not tested
-const LIMIT_MS = 300_000; // of an unchanged test file
-const LOST_IN_A_LOOP_MS = 20_000; // what a stub may add to it
+const MAX_TEST_FILES = 10; // those nearest to the function
+const LIMIT_MS = 300_000; // for an unchanged test file
+const EXTRA_MS = 20_000; // for a test file with a stub, which may loop
 
 /**
- * @param {{ root?: string, jobs?: number, only?: string, places?: string[], log?: (line: string) => void }} [options]
+ * @param {{ root?: string, jobs?: number, only?: string, log?: (line: string) => void }} [options]
  * @returns {Promise<{ target: string, killedBy?: string, why?: string }[]>} killedBy undefined: the stub survived
  */
 export async function mutateStubs({
   root = ROOT,
   jobs = Math.min(2, availableParallelism()),
   only,
-  places,
   log = () => {},
 } = {}) {
   const dist = join(root, 'dist');
   const testsFor = relevance(dist);
-  const targets = (await findTargets(dist, places)).filter(
-    (target) => only === undefined || nameOf(target).includes(only),
-  );
-  const baselines = new Map(); // test file → promise of its unchanged outcome
-  const tookMs = new Map(); // test file → what it took unchanged
+  const targets = (await findTargets(dist)).filter((target) => only === undefined || nameOf(target).includes(only));
+  const baselines = new Map(); // test file → promise of its outcome without a stub
+  const tookMs = new Map(); // test file → its time without a stub
   const results = new Array(targets.length);
   let next = 0;
   const worker = async () => {
@@ -42,7 +39,7 @@ export async function mutateStubs({
         const index = next++;
         results[index] = await check(copy, targets[index], testsFor(targets[index]), { baselines, tookMs });
         const { target, killedBy, why } = results[index];
-        log(`${killedBy === undefined ? 'SURVIVED' : 'noticed '} ${target.padEnd(64)} ${killedBy ?? why}`);
+        log(`${killedBy === undefined ? 'SURVIVED' : 'killed  '} ${target.padEnd(64)} ${killedBy ?? why}`);
       }
     } finally {
       rmSync(copy, { recursive: true, force: true });
@@ -54,7 +51,7 @@ export async function mutateStubs({
 
 export const nameOf = ({ kind, module, path }) => `${kind} ${module.replace(/\.js$/, '')}:${path.join('.')}`;
 
-/** dist and the command are copied; all else of the checkout is linked, so that paths and packages resolve as in it. */
+/** A copy of dist/ and bin/, with links to the rest of the checkout, so that paths and packages resolve. */
 function copyOf(root) {
   const copy = mkdtempSync(join(tmpdir(), 'gauntlet-stubs-'));
   for (const name of readdirSync(root)) {
@@ -83,11 +80,11 @@ async function check(copy, target, tests, { baselines, tookMs }) {
       const baseline = await baselines.get(test);
       tookMs.set(test, baseline.ms);
       if (baseline.code !== 0) {
-        useless.push(test); // it would fail with any stub
+        useless.push(test); // it fails without a stub
         continue;
       }
       writeFileSync(file, stubbed);
-      const { code, output } = await mocha(test, copy, 2 * baseline.ms + LOST_IN_A_LOOP_MS);
+      const { code, output } = await mocha(test, copy, 2 * baseline.ms + EXTRA_MS);
       if (code !== 0) return { target: name, killedBy: `${test.replace(/\.js$/, '')}: ${firstFailure(output)}` };
     }
     const passing = candidates.filter((test) => !useless.includes(test));
@@ -123,7 +120,7 @@ function run(args, cwd, limitMs) {
   });
 }
 
-/** The title of the failed test, without the trace. */
+/** The title of the first failed test. */
 function firstFailure(output) {
   const start = output.search(/\n {2}1\) /);
   if (start < 0) return 'the process failed or ran out of time';
@@ -143,18 +140,16 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       root: { type: 'string' },
       only: { type: 'string' },
       jobs: { type: 'string' },
-      in: { type: 'string', multiple: true },
     },
   });
   const results = await mutateStubs({
     ...(values.root ? { root: resolve(values.root) } : {}),
     ...(values.jobs ? { jobs: Number(values.jobs) } : {}),
     only: values.only,
-    places: values.in,
     log: (line) => console.log(line),
   });
   const survivors = results.filter(({ killedBy }) => killedBy === undefined);
-  for (const { target, why } of survivors) console.log(`no test notices a stub in the place of ${target} (${why})`);
-  console.log(`${results.length} stubs, ${results.length - survivors.length} noticed, ${survivors.length} survived`);
+  for (const { target, why } of survivors) console.log(`no test fails with a stub of ${target} (${why})`);
+  console.log(`${results.length} stubs, ${results.length - survivors.length} killed, ${survivors.length} survived`);
   process.exitCode = survivors.length === 0 && results.length > 0 ? 0 : 1;
 }

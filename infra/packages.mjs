@@ -1,15 +1,15 @@
-// Is node_modules what the lock file says? By content, since a checkout gives every file the time of the checkout.
+// Compares node_modules with the lock file by content: a checkout sets the time of every file.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** npm writes node_modules/.package-lock.json last, so an interrupted installation has none. */
+/** npm writes node_modules/.package-lock.json last, so an interrupted installation does not have it. */
 export function packagesAreFresh(root) {
   const wanted = packagesOf(join(root, 'package-lock.json'));
   const present = packagesOf(join(root, 'node_modules', '.package-lock.json'));
   if (wanted === undefined) throw new Error(`${root} has no package-lock.json`);
   if (present === undefined) return false;
   return Object.entries(wanted).every(([path, { version, optional, peer }]) => {
-    if (path === '') return true; // the project itself
+    if (path === '') return true; // this project
     if (present[path] === undefined) return optional === true || peer === true; // e.g. a binary for another system
     return present[path].version === version;
   });

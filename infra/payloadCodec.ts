@@ -1,5 +1,5 @@
-// Optional encryption of everything that workflows hand to the server: inputs, results, updates, details. The server and
-// its UI then see ciphertext; keys stay with clients and workers.
+// Optional encryption of all payloads: inputs, results, updates, details. The server and its UI see only ciphertext;
+// keys stay with clients and workers.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Payload, PayloadCodec } from '@temporalio/common';
@@ -12,7 +12,7 @@ const KEY = /^[0-9a-f]{64}$/i;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** AES-256-GCM. The first key encrypts; all of them decrypt, so that a key can be replaced. */
+/** AES-256-GCM. The first key encrypts and every key decrypts, so that keys can be rotated. */
 export class EncryptionCodec implements PayloadCodec {
   private readonly byId: Map<string, Buffer>;
   private readonly current: string;
@@ -34,7 +34,7 @@ export class EncryptionCodec implements PayloadCodec {
     });
   }
 
-  /** Payloads from before there was a key pass as they are. @throws GauntletError BAD_CONFIG, CORRUPT_ARTIFACT */
+  /** Passes unencrypted payloads through unchanged. @throws GauntletError BAD_CONFIG, CORRUPT_ARTIFACT */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.map((payload) => {
       if (text(payload.metadata?.encoding) !== ENCODING) return payload;
@@ -48,12 +48,12 @@ export class EncryptionCodec implements PayloadCodec {
       const data = Buffer.from(payload.data ?? []);
       try {
         const iv = data.subarray(0, IV_BYTES);
-        const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }); // a shorter one is guessed
+        const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }); // without it, a short tag could be guessed
         decipher.setAuthTag(data.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
         const open = [decipher.update(data.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
         return PayloadMessage.decode(Buffer.concat(open));
       } catch (cause) {
-        throw new GauntletError('CORRUPT_ARTIFACT', 'an encrypted payload was changed on its way', { cause });
+        throw new GauntletError('CORRUPT_ARTIFACT', 'an encrypted payload was modified or damaged', { cause });
       }
     });
   }
@@ -62,8 +62,8 @@ export class EncryptionCodec implements PayloadCodec {
 const text = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('utf8');
 
 /**
- * For clients and workers: of GAUNTLET_CODEC_KEYS, a file with a key of 64 hex digits a line, the one in use first.
- * Nothing where it is not set.
+ * Options for clients and workers. GAUNTLET_CODEC_KEYS names a file with one key of 64 hex digits per line, the current
+ * one first. Without it, payloads are not encrypted.
  * @throws GauntletError BAD_CONFIG
  */
 export function dataConverter(env: Record<string, string | undefined>): { payloadCodecs?: PayloadCodec[] } {

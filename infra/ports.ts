@@ -1,4 +1,4 @@
-// Ports for a server on the loopback interface: the one asked for by name, or the next free one.
+// Ports for a server on the loopback interface: the requested one, or the next free one.
 import { createServer } from 'node:net';
 import { GauntletError } from '../core/errors.js';
 
@@ -7,11 +7,11 @@ export interface Ports {
   uiPort: number;
 }
 
-export const DEFAULT_PORT = 7233; // where every Temporal client looks
-const UI_OFFSET = 1000; // Temporal's own habit
+export const DEFAULT_PORT = 7233; // the default of every Temporal client
+const UI_OFFSET = 1000; // as the Temporal CLI does
 const TRIES = 100;
 
-/** A port that was asked for and is taken is PORT_TAKEN; one that was not gives way. */
+/** A requested port that is taken is an error; the default moves to the next free one. @throws GauntletError PORT_TAKEN */
 export async function choosePorts(port: number | undefined, uiPort: number | undefined): Promise<Ports> {
   const chosen = await choose(port, DEFAULT_PORT, 'port');
   return { port: chosen, uiPort: await choose(uiPort, chosen + UI_OFFSET, 'Web UI port', chosen) };

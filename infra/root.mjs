@@ -1,4 +1,4 @@
-// The checkout's folder, from a module here or from its built copy in dist/infra.
+// The folder of the checkout, for modules here and for their copies in dist/infra.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

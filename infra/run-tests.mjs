@@ -1,17 +1,17 @@
-// `npm test` after set-up: lint, directions of dependency, types, all tests, coverage; a last line with the counts.
-// Each test file runs in a mocha of its own, two at a time: a crash of one fails that file, not the run.
-import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { join, relative } from 'node:path';
+// `npm test` after set-up: lint, dependency rules, all tests, coverage. The last line has the counts.
+// Mocha runs every slow test file in its own process, and the quick files of a folder in one: a crash or a hang fails
+// one file, not the run.
+import { fork, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { checkDependencies } from './check-deps.mjs';
 import { COVERAGE_MINIMUM, keepOurs, lineCoverage } from './coverage.mjs';
 import { ROOT } from './root.mjs';
+import { findTemporalCli } from './temporal-cli.mjs';
 
-const FILE_LIMIT_MS = 12 * 60_000; // of one test file; a hang is a failure that names itself
-const LONG_FIRST = ['workflows', 'activities', 'cli', 'sandbox', 'infra', 'ml']; // so that no long file runs alone at the end
-const LINGER_MS = 30_000; // between a file's last test and its process's end: longer is a leaked handle
+const FILE_LIMIT_MS = 12 * 60_000;
+const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer wait means a leaked handle
 
 const { values: flags, positionals } = parseArgs({
   options: {
@@ -19,14 +19,15 @@ const { values: flags, positionals } = parseArgs({
     jobs: { type: 'string' },
     tests: { type: 'string', default: join(ROOT, 'dist', 'test') },
     out: { type: 'string', default: join(ROOT, 'coverage') },
+    'file-limit': { type: 'string', default: String(FILE_LIMIT_MS) },
   },
-  allowPositionals: true, // parts of paths: only matching test files, without the gates
+  allowPositionals: true, // parts of paths: runs only the matching test files, without lint, rules and coverage
 });
 const started = Date.now();
-const totals = { passed: 0, failed: 0, skipped: 0 };
-const problems = [];
-const skippedTitles = [];
-const groups = new Set();
+const count = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
+const skipped = [];
+const groups = new Set(); // process groups that are running
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     for (const pid of groups) killGroup(pid);
@@ -34,162 +35,164 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 
-const coverageDir = join(flags.out, 'v8');
-const outcomeDir = join(flags.out, 'outcomes');
-for (const folder of [coverageDir, outcomeDir]) {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-}
+const coverageFolder = join(flags.out, 'v8');
+rmSync(coverageFolder, { recursive: true, force: true });
+mkdirSync(coverageFolder, { recursive: true });
 
 const whole = positionals.length === 0;
-if (whole) {
-  await gate(
-    'lint',
-    async () => (await run(['node_modules/@biomejs/biome/bin/biome', 'check', '--colors=off', '.'])).problems,
+const files = readdirSync(flags.tests, { recursive: true })
+  .filter((name) => name.endsWith('.test.js'))
+  .map((name) => join(flags.tests, name))
+  .filter((file) => whole || positionals.some((part) => file.includes(part)));
+const tasks = inProcesses(files).map((group) => () => runTests(group));
+if (files.length === 0) fail('no test files found');
+if (whole)
+  tasks.unshift(
+    () => check('lint', 'infra/lint.mjs'),
+    () => check('dependency rules', 'infra/check-deps.mjs'),
   );
-  await gate(
-    'types',
-    async () => (await run(['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit'])).problems,
-  );
-  await gate('directions of dependency', async () => {
-    const { modules, problems } = await checkDependencies();
-    console.log(`  ${modules} modules`);
-    return problems;
-  });
-}
 
-const files = testFiles(flags.tests).filter((file) => whole || positionals.some((part) => file.includes(part)));
-if (files.length === 0) await gate('tests', async () => ['no test files found']);
-await runAll(files, Number(flags.jobs ?? Math.min(2, availableParallelism())));
+// Some tests mostly wait: one process more than there are cores keeps the cores busy.
+const jobs = Number(flags.jobs ?? Math.max(2, availableParallelism()) + 1);
+const server = await shareTemporal();
+let done = 0;
+const total = tasks.length;
+await Promise.all(
+  Array.from({ length: jobs }, async () => {
+    for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) await task();
+  }),
+);
+await server?.close();
+if (whole) await checkCoverage();
 
-if (whole) {
-  await gate(`line coverage of at least ${COVERAGE_MINIMUM} %`, async () => {
-    const { percent, table, covered, lines } = await lineCoverage(
-      coverageDir,
-      flags.out,
-      flags['coverage-html'] === true,
-    );
-    console.log(table);
-    console.log(`  ${percent.toFixed(2)} % (${covered} of ${lines} lines)`);
-    return percent >= COVERAGE_MINIMUM ? [] : [`${percent.toFixed(2)} % of lines are covered`];
-  });
-}
-
-for (const title of skippedTitles) console.log(`skipped: ${title}`);
-for (const problem of problems) console.log(`FAILED: ${problem}`);
+for (const title of skipped) console.log(`skipped: ${title}`);
+for (const failure of failures) console.log(`FAILED: ${failure}`);
 console.log(`${Math.round((Date.now() - started) / 1000)} s`);
-console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
-process.exitCode = totals.failed === 0 ? 0 : 1;
+console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
+process.exitCode = count.failed === 0 ? 0 : 1;
 
-/** A check that counts as one test. */
-async function gate(name, check) {
-  console.log(`\n${name}`);
-  let found;
-  try {
-    found = await check();
-  } catch (error) {
-    found = [error.message];
-  }
-  for (const line of found) console.log(`  ${line}`);
-  if (found.length === 0) totals.passed++;
-  else {
-    totals.failed++;
-    problems.push(name);
-  }
+function fail(text) {
+  count.failed++;
+  failures.push(text);
 }
 
-async function runAll(files, jobs) {
-  const queue = [...files];
-  let done = 0;
-  const worker = async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      const { output, outcome, failure, seconds } = await runFile(file);
-      done++;
-      totals.passed += outcome.passed;
-      totals.failed += outcome.failed;
-      totals.skipped += outcome.skipped;
-      skippedTitles.push(...outcome.skippedTitles);
-      problems.push(...outcome.failures.map((title) => `${file}: ${title}`));
-      if (failure !== undefined) {
-        totals.failed++;
-        problems.push(`${file}: ${failure}`);
-      }
-      console.log(`\n[${done}/${files.length}] ${file} (${seconds.toFixed(1)} s)`);
-      console.log(output.replace(/^\n+|\n+$/g, ''));
-    }
+/** Slow files come first, so that none runs alone at the end. */
+function inProcesses(files) {
+  const seconds = JSON.parse(readFileSync(join(ROOT, 'infra/slow-tests.json'), 'utf8'));
+  const slow = [];
+  const folders = new Map();
+  for (const file of files) {
+    const time = seconds[relative(flags.tests, file).replace(/\.test\.js$/, '')];
+    if (time !== undefined) slow.push({ file, time });
+    else folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
+  }
+  return [...slow.sort((a, b) => b.time - a.time).map(({ file }) => [file]), ...folders.values()];
+}
+
+/** The server of every test that does not need its own (test/workflows/server.ts). Without a CLI those tests skip. */
+async function shareTemporal() {
+  if (!files.some((file) => /\/(workflows|cli)\//.test(file)) || findTemporalCli() === undefined) return undefined;
+  const { ensureServer } = await import(join(ROOT, 'dist/infra/temporalServer.js'));
+  const storeDir = mkdtempSync(join(tmpdir(), 'gauntlet-tests-'));
+  const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
+  const server = await ensureServer({ storeDir, port: 0, uiPort: 0, env });
+  process.env.GAUNTLET_TEST_TEMPORAL = server.address;
+  return {
+    close: async () => {
+      await server.close();
+      rmSync(storeDir, { recursive: true, force: true });
+    },
   };
-  await Promise.all(Array.from({ length: jobs }, worker));
 }
 
-async function runFile(file) {
+/** A program whose failure counts as one failed test. */
+async function check(name, program) {
+  const { code, output } = await run(spawn(process.execPath, [program], options()));
+  report(name, output);
+  if (code === 0) count.passed++;
+  else fail(name);
+}
+
+async function runTests(files) {
   const began = Date.now();
-  const id = file.replaceAll('/', '-');
-  const outcomeFile = join(outcomeDir, `${id}.json`);
-  const coverage = join(flags.out, 'raw', id);
-  const env = { ...process.env, GAUNTLET_TEST_OUTCOME: outcomeFile, NODE_V8_COVERAGE: coverage };
-  const args = ['node_modules/mocha/bin/mocha.js', '--no-color', '--reporter', 'infra/mocha-reporter.cjs', file];
-  const read = () => {
-    try {
-      return JSON.parse(readFileSync(outcomeFile, 'utf8'));
-    } catch {
-      return { ended: false, passed: 0, failed: 0, failures: [], skipped: 0, skippedTitles: [] };
+  const raw = join(flags.out, 'raw', relative(ROOT, files[0]).replaceAll('/', '-'));
+  const args = ['--no-color', '--reporter', 'infra/mocha-reporter.cjs', ...files];
+  const child = fork('node_modules/mocha/bin/mocha.js', args, options({ NODE_V8_COVERAGE: raw }, 'ipc'));
+  let file = relative(ROOT, files[0]);
+  let ended = false;
+  let failed = 0;
+  let killed;
+  const limit = (ms, reason) =>
+    setTimeout(() => {
+      killed = reason;
+      killGroup(child.pid);
+    }, ms);
+  const tooLong = () => limit(Number(flags['file-limit']), `killed after ${flags['file-limit'] / 1000} s`);
+  let timer = tooLong();
+  child.on('message', (event) => {
+    if (event.type === 'passed') count.passed++;
+    if (event.type === 'skipped') {
+      count.skipped++;
+      skipped.push(event.text);
     }
-  };
-  const { code, output, killed } = await run(args, { env, limitMs: FILE_LIMIT_MS, ended: () => read().ended });
-  const outcome = read();
-  let failure;
-  if (killed === 'limit') failure = `stopped after ${FILE_LIMIT_MS / 60_000} minutes`;
-  else if (killed === 'linger')
-    failure = `its process did not end within ${LINGER_MS / 1000} s of its last test: something is left open`;
-  else if (!outcome.ended) failure = `ended early (exit ${code})`;
-  else if (code !== 0 && outcome.failed === 0) failure = `exit ${code}`;
-  keepOurs(coverage, coverageDir);
-  return { output, outcome, failure, seconds: (Date.now() - began) / 1000 };
+    if (event.type === 'failed') {
+      failed++;
+      fail(`${file}: ${event.text}`);
+    }
+    if (event.type === 'end') ended = true;
+    if (event.type === 'file') file = relative(ROOT, event.file);
+    if (event.type !== 'file' && event.type !== 'end') return;
+    clearTimeout(timer);
+    timer = ended ? limit(EXIT_LIMIT_MS, 'its process did not exit: a handle is left open') : tooLong();
+  });
+  const { code, output } = await run(child);
+  clearTimeout(timer);
+  if (killed) fail(`${file}: ${killed}`);
+  else if (!ended) fail(`${file}: ended early (exit ${code})`);
+  else if (code !== 0 && failed === 0) fail(`${file}: exit ${code}`);
+  keepOurs(raw, coverageFolder);
+  report(`${files.length === 1 ? file : dirname(file)} (${((Date.now() - began) / 1000).toFixed(1)} s)`, output);
 }
 
-/** Each test file is a process group of its own: its servers and sandboxes end with it. */
-function killGroup(pid) {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // all of it has ended
-  }
+function report(title, output) {
+  console.log(`\n[${++done}/${total}] ${title}`);
+  console.log(output.replace(/^\n+|\n+$/g, ''));
 }
 
-/** Runs a Node program; a non-zero exit makes its output lines problems. */
-function run(args, { env = process.env, limitMs = Number.POSITIVE_INFINITY, ended = () => false } = {}) {
-  return new Promise((settle) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    groups.add(child.pid);
-    let output = '';
-    const keep = (chunk) => {
+/** A process group per child: servers and sandboxes that a test leaves behind end with it. */
+function options(env = {}, ...channel) {
+  const stdio = ['ignore', 'pipe', 'pipe', ...channel];
+  return { cwd: ROOT, env: { ...process.env, ...env }, stdio, detached: true };
+}
+
+function run(child) {
+  groups.add(child.pid);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
       output += chunk;
-    };
-    child.stdout.on('data', keep);
-    child.stderr.on('data', keep);
-    const began = Date.now();
-    let killed;
-    let endedAt;
-    const watch = setInterval(() => {
-      if (endedAt === undefined && ended()) endedAt = Date.now();
-      if (Date.now() - began > limitMs) killed = 'limit';
-      else if (endedAt !== undefined && Date.now() - endedAt > LINGER_MS) killed = 'linger';
-      if (killed !== undefined) killGroup(child.pid);
-    }, 1000);
-    child.on('exit', () => killGroup(child.pid)); // what a test left behind would hold our pipes open
+    });
+  }
+  child.on('exit', () => killGroup(child.pid)); // a process that a test left behind would hold the pipes open
+  return new Promise((settle) => {
     child.on('close', (code) => {
-      clearInterval(watch);
       groups.delete(child.pid);
-      const lines = output.split('\n').filter((line) => line.trim() !== '');
-      settle({ code, output, killed, problems: code === 0 ? [] : lines });
+      settle({ code, output });
     });
   });
 }
 
-function testFiles(folder) {
-  const rank = (name) => [...LONG_FIRST, name.split('/')[0]].indexOf(name.split('/')[0]);
-  return readdirSync(folder, { recursive: true })
-    .filter((name) => name.endsWith('.test.js'))
-    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-    .map((name) => relative(ROOT, join(folder, name)));
+function killGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // every process of the group has ended
+  }
+}
+
+async function checkCoverage() {
+  const { percent, table } = await lineCoverage(coverageFolder, flags.out, flags['coverage-html'] === true);
+  console.log(`\ncoverage\n${table}\n  ${percent.toFixed(2)} % of lines`);
+  if (percent >= COVERAGE_MINIMUM) count.passed++;
+  else fail(`line coverage of at least ${COVERAGE_MINIMUM} %`);
 }

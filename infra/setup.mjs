@@ -1,16 +1,16 @@
-// Set-up of a fresh checkout, run first by every user command: packages, build, Temporal CLI. Says what it does, does
-// only what is missing, and can run twice at once. Standard library only: it runs before any package is installed.
+// Sets up a checkout: packages, build, Temporal CLI. Does only what is missing. May run twice at once. Uses only the
+// standard library: it runs before any package is installed.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { buildIsFresh, finishBuild } from './build-stamp.mjs';
+import { buildIsFresh, finishBuild, writeVersion } from './build-stamp.mjs';
 import { withLock } from './lock.mjs';
 import { packagesAreFresh } from './packages.mjs';
 import { ROOT } from './root.mjs';
 import { findTemporalCli, provideTemporalCli } from './temporal-cli.mjs';
 
-const NODE_RANGE = '20.19, 22.12 or newer'; // package.json's engines: what the test runner and coverage ask for
+const NODE_RANGE = '20.19, 22.12 or newer'; // as in package.json; mocha and c8 require it
 
 class SetupError extends Error {}
 
@@ -18,16 +18,18 @@ const log = (line) => process.stderr.write(`setup: ${line}\n`);
 
 async function main() {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  const served = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
-  if (!served) throw new SetupError(`Node ${NODE_RANGE} is needed, this is ${process.version}: install one of these`);
+  const isSupported = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
+  if (!isSupported)
+    throw new SetupError(`Node ${NODE_RANGE} is needed, this is ${process.version}: install one of these`);
   await withLock(
     join(ROOT, '.cache', 'setup.lock'),
     async () => {
       await installPackages();
       await build();
+      writeVersion(ROOT);
       await prepareSandbox();
     },
-    (pid) => log(`another set-up (process ${pid}) works on this checkout: waiting for it`),
+    (pid) => log(`another set-up (process ${pid}) is working on this checkout: waiting for it`),
   );
   await temporalCli();
 }
@@ -35,11 +37,11 @@ async function main() {
 async function installPackages() {
   if (packagesAreFresh(ROOT)) return;
   log('installing packages (npm ci): a minute or two on a first run');
-  // No package of ours needs its install step: native parts are shipped prebuilt, and onnxruntime-node's would download CUDA.
+  // No package needs its install script: native parts are prebuilt, and onnxruntime-node's script downloads CUDA.
   const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const code = await inherit('npm', args, { ONNXRUNTIME_NODE_INSTALL: 'skip' });
   if (code !== 0)
-    throw new SetupError(`npm ci failed (exit ${code}): see its lines above; it needs a package registry in reach`);
+    throw new SetupError(`npm ci failed (exit ${code}): see its lines above; npm must reach a package registry`);
 }
 
 async function build() {
@@ -54,7 +56,7 @@ async function build() {
   finishBuild(ROOT);
 }
 
-/** The WebAssembly sandbox starts faster from a memory snapshot; where that cannot be made now, its first use tells. */
+/** The WebAssembly sandbox starts faster from a memory snapshot. A failure here is reported again at its first use. */
 async function prepareSandbox() {
   const built = join(ROOT, 'dist/sandbox/wasm/snapshot.js');
   if (!existsSync(built)) return;
@@ -66,7 +68,7 @@ async function prepareSandbox() {
   }
 }
 
-/** No server is needed where one is given, so no program for it either. */
+/** TEMPORAL_ADDRESS names a running server: no CLI is needed to start one. */
 async function temporalCli() {
   if (findTemporalCli() !== undefined || process.env.TEMPORAL_ADDRESS) return;
   try {
@@ -77,7 +79,7 @@ async function temporalCli() {
   }
 }
 
-/** Runs a program with our output; npm's own settings of the caller stay out of it. */
+/** Runs a program that writes to this program's standard error. */
 function inherit(command, args, extra = {}) {
   const env = { ...process.env, ...extra };
   return new Promise((settle) => {

@@ -1,11 +1,11 @@
-// What a namespace must have before a workflow starts: our search attributes, and histories kept longer than a day.
+// Prepares a namespace: registers the search attributes and keeps histories longer than a day.
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { GauntletError } from '../core/errors.js';
 import type { ConnectionSettings } from './temporalTarget.js';
 
-/** name → type, as the Temporal CLI spells them. */
+/** Name → type, as the Temporal CLI spells it. */
 export const SEARCH_ATTRIBUTES = {
   GauntletStage: 'Int',
   GauntletPhase: 'Keyword',
@@ -15,7 +15,7 @@ export const SEARCH_ATTRIBUTES = {
   GauntletFailure: 'Keyword',
 } as const;
 
-/** A dev server forgets after 24 h, and a nightly run's history with it. */
+/** A dev server deletes histories after 24 h by default. */
 export const RETENTION_MS = 90 * 24 * 3600 * 1000;
 
 const { IndexedValueType } = proto.temporal.api.enums.v1;
@@ -25,7 +25,7 @@ const TYPES = {
   Double: IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
 } as const;
 
-/** Rejects when nobody answers in time. */
+/** @throws if no server answers in time */
 export async function connect(settings: ConnectionSettings, timeoutMs: number): Promise<Connection> {
   const { address } = settings;
   if (!/^[^:\s]+:\d+$/.test(address)) throw new GauntletError('SERVER_UNAVAILABLE', `${address} is not host:port`);
@@ -55,11 +55,14 @@ export async function prepareNamespace(
   } catch (error) {
     const why = (error as { details?: string }).details ?? String(error);
     const wanted = missing.map(([name, type]) => `${name}=${type}`).join(', ');
-    throw new GauntletError('SERVER_UNAVAILABLE', `cannot register search attributes (${why}): have ${wanted} added`);
+    throw new GauntletError(
+      'SERVER_UNAVAILABLE',
+      `cannot register search attributes (${why}): ask an administrator to add ${wanted}`,
+    );
   }
 }
 
-/** A new dev server answers before its default namespace exists. */
+/** A new dev server accepts connections before its namespace exists. */
 async function describe(connection: Connection, namespace: string) {
   const NOT_FOUND = 5; // gRPC
   for (let attempt = 0; ; attempt++) {

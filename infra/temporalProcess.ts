@@ -1,4 +1,4 @@
-// The process of an embedded server: its flags, and a guard that lets it outlive nobody who should have ended it.
+// The process of an embedded server: its flags, and a shell guard that ends it when this process dies.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { GauntletError } from '../core/errors.js';
@@ -14,8 +14,8 @@ const TUNING = [
 ].flatMap((value) => ['--dynamic-config-value', value]);
 const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL'].flatMap((value) => ['--sqlite-pragma', value]);
 
-// Ends the server at a line on standard input (close), and when the pipe breaks: on any death of this process. Then at
-// once, since the next start must not meet a server that is about to go; its database survives that.
+// Ends the server gracefully at a line on standard input. Kills it when the pipe breaks, because this process died: the
+// next start must not find a server that is shutting down. Its database survives a kill.
 const GUARD = `
 exec 3<&0
 "$@" </dev/null >&2 3<&- &
@@ -53,7 +53,7 @@ export function serverArguments(
   ];
 }
 
-/** In a session of its own, so that Ctrl-C reaches this program first and the server last. */
+/** Starts the server in its own session, so that Ctrl-C does not reach it. */
 export async function launch(
   cli: string,
   args: string[],
@@ -73,10 +73,10 @@ export async function launch(
       child.stdout?.once('data', (line) => settle(Number(line)));
       child.once('exit', () => fail(new GauntletError('SERVER_UNAVAILABLE', 'the Temporal server did not start')));
     });
-    // Neither the process nor its pipes keep this program alive: what forgets to close still ends, and the server with it.
+    // Neither the process nor its pipes keep this program alive: a program that forgets to close still exits.
     child.unref();
     for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as { unref(): void } | null)?.unref();
-    child.stdin?.on('error', () => {}); // the guard ended first
+    child.stdin?.on('error', () => {}); // the guard has exited
     return { child, pid };
   } finally {
     closeSync(logTo);

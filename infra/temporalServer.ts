@@ -1,5 +1,5 @@
-// A Temporal server for this machine: the one at TEMPORAL_ADDRESS, else an embedded dev server with a SQLite file in
-// the store. Flags, search attributes and retention are decided here and nowhere else.
+// Finds or starts a Temporal server: the one at TEMPORAL_ADDRESS, else an embedded dev server with a SQLite file in the
+// store.
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
@@ -18,20 +18,20 @@ export interface TemporalServer {
   address: string; // host:port of the frontend
   connection: ConnectionSettings; // address and credentials
   namespace: string;
-  uiUrl: string | null; // null: a server of somebody else, whose Web UI was not found
-  owned: boolean; // started by this process, and ends with it
-  pid?: number; // of the server itself, where it runs here
-  exited?: Promise<void>; // owned servers: settles when the server has ended, for whatever reason
-  close(): Promise<void>; // ends an owned server; leaves any other alone
+  uiUrl: string | null; // null: the Web UI of an external server was not found
+  owned: boolean; // this process started it and ends it
+  pid?: number; // of an embedded server
+  exited?: Promise<void>; // owned servers: settles when the server process exits
+  close(): Promise<void>; // ends an owned server only
 }
 
 export interface ServerOptions {
   storeDir: string;
-  port?: number; // asked for by name: taken is an error. Default 7233 or the next free one; 0 is any free one
+  port?: number; // an error if taken; default: 7233 or the next free one; 0: any free one
   uiPort?: number; // likewise; default port + 1000
   log?: (line: string) => void;
   env?: Record<string, string | undefined>;
-  dynamicConfig?: Record<string, string | number>; // of an embedded server, beside its own tuning
+  dynamicConfig?: Record<string, string | number>; // for an embedded server, in addition to the tuning
 }
 
 interface ServerState {
@@ -44,7 +44,7 @@ interface ServerState {
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
 
-/** Finds or starts a server, ready for workflows. Throws SERVER_UNAVAILABLE or PORT_TAKEN, one line each. */
+/** Returns a server that is ready for workflows. @throws GauntletError SERVER_UNAVAILABLE | PORT_TAKEN */
 export async function ensureServer(options: ServerOptions): Promise<TemporalServer> {
   const env = options.env ?? process.env;
   const log = options.log ?? (() => {});
@@ -53,12 +53,12 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
   const namespace = env.TEMPORAL_NAMESPACE || 'default';
   const storeDir = resolve(options.storeDir);
   mkdirSync(storeDir, { recursive: true });
-  // Two starts at once on one database would each see no server: one waits for the other, then finds it.
+  // Of two processes that start at once, one waits and then finds the server of the other.
   return withLock(join(storeDir, 'temporal.lock'), async () => {
     const running = await findRunning(storeDir, namespace);
     if (running) {
-      const asked = options.port !== undefined && options.port !== 0 && !running.address.endsWith(`:${options.port}`);
-      log(`using the Temporal server at ${running.address}${asked ? ': it serves this store already' : ''}`);
+      const otherPort = options.port && !running.address.endsWith(`:${options.port}`);
+      log(`using the Temporal server at ${running.address}${otherPort ? ': it serves this store already' : ''}`);
       return running;
     }
     return startEmbedded(storeDir, namespace, { ...options, env }, log);
@@ -100,7 +100,7 @@ async function external(
   };
 }
 
-/** What a server that is there has against us, such as a key it does not know. */
+/** The server's reason for rejecting the connection, such as an unknown API key. */
 function reasonOf(error: unknown): string {
   const { details } = error as { details?: string };
   return details ? `, ${details}` : '';
@@ -115,7 +115,7 @@ async function findRunning(storeDir: string, namespace: string): Promise<Tempora
   let connection: Connection | undefined;
   while (connection === undefined) {
     if (await accepts(address)) connection = await connect({ address }, 2_000).catch(() => undefined);
-    if (!isOurs(state)) return undefined; // it was ending
+    if (!isOurs(state)) return undefined; // it has exited
     if (connection === undefined && Date.now() > deadline) {
       const who = `the Temporal server of this store (process ${state.pid}, ${address})`;
       throw new GauntletError('SERVER_UNAVAILABLE', `${who} does not answer: end that process and try again`);
@@ -215,7 +215,7 @@ async function stop(child: ChildProcess, pid: number, exited: Promise<void>, sto
   if (readState(storeDir)?.pid === pid) rmSync(stateFile(storeDir), { force: true });
 }
 
-/** Where the server of a store listens, if one runs. */
+/** The address of a store's server, if one is running. */
 export function runningAddress(storeDir: string): string | undefined {
   const state = readState(resolve(storeDir));
   return state !== undefined && isOurs(state) ? `127.0.0.1:${state.port}` : undefined;
@@ -237,7 +237,7 @@ function writeState(storeDir: string, state: ServerState): void {
   renameSync(part, stateFile(storeDir));
 }
 
-/** A pid can be used anew by another program: on Linux the command line tells. */
+/** Another program may have reused the pid: on Linux, the command line tells them apart. */
 function isOurs(state: ServerState): boolean {
   if (!isAlive(state.pid)) return false;
   try {

@@ -1,10 +1,9 @@
-// Which Temporal server commands and workers talk to, and with which credentials: from the environment, or from a profile
-// of the file that Temporal's own command reads. Never from both: an address of one with a key of the other would send a
-// secret to the wrong place.
+// The address and credentials of the Temporal server: from the environment, or from a profile of the Temporal CLI's
+// configuration file. Never from both: the key of one could be sent to the address of the other.
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { GauntletError } from '../core/errors.js';
 
-/** What both kinds of connection take. */
+/** For both Connection and NativeConnection. */
 export interface ConnectionSettings {
   address: string; // host:port
   tls?: object | boolean | null;
@@ -21,17 +20,17 @@ export interface TemporalTarget {
 type Env = Record<string, string | undefined>;
 
 const FROM_FILE = ['TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'];
-/** Variables of a server, its credentials among them. The namespace and the way to the file are none. */
-const ofServer = (name: string): boolean =>
+/** Address and credentials. The namespace and the path of the configuration file do not count. */
+const namesServer = (name: string): boolean =>
   /^TEMPORAL_(ADDRESS|API_KEY|TLS(_.*)?|GRPC_META_.*|CLIENT_(CERT|KEY).*)$/.test(name);
 
 /**
- * Undefined where nothing names a server: the embedded one is meant.
+ * Undefined without a configured server: the embedded one is used.
  * @throws GauntletError BAD_CONFIG naming what is mixed, missing or unreadable
  */
 export function temporalTarget(env: Env): TemporalTarget | undefined {
   const set = Object.keys(env).filter((name) => env[name]);
-  const named = set.filter(ofServer);
+  const named = set.filter(namesServer);
   const file = FROM_FILE.find((name) => set.includes(name));
   if (file !== undefined && named.length > 0) {
     throw new GauntletError(

@@ -1,4 +1,4 @@
-// One chain in full: five stages, the tests written against each, how the program fared, and the rewards.
+// One chain in full: five stages, the tests for each, their outcomes and the rewards.
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import type { ReportData } from './data.js';
@@ -15,7 +15,7 @@ export function chainSection({ chain }: ReportData): Html | undefined {
 ${view.signature}</pre>
 ${view.stages.map((_, index) => stagePart(view, index))}
 <h3>Given tests</h3>
-${testTable(view.baseline, 'Baseline tests of the problem, run on the final program.')}
+${testTable(view.baseline, 'Baseline tests of the problem, run with the final program.')}
 <p>Reward of the generator: <strong>${decimal(view.rewards.generator, 2)}</strong></p>`;
 }
 
@@ -25,12 +25,12 @@ function stagePart(view: ChainView, index: number): Html {
   const written = tests.length + lost > 0;
   return html`<section class="stage" aria-label="stage ${stage}"><h3>Stage ${stage}: ${STAGE_SPECS[stage].title}</h3>
 <pre>${text}</pre>
-${written && testTable(tests, `Tests that the discriminator wrote against this stage${lost > 0 ? `; ${lost} more could not be read` : ''}.`)}
+${written && testTable(tests, `Tests that the discriminator wrote for this stage${lost > 0 ? `; ${lost} more could not be read` : ''}.`)}
 ${written && reward !== undefined && html`<p>Reward of the discriminator: <strong>${decimal(reward, 2)}</strong></p>`}</section>
 `;
 }
 
-/** Rewards are listed for stages with tests only, unless there is one for every stage. */
+/** There is one reward per stage, or one per stage with tests. */
 function rewardIndex({ stages, rewards }: ChainView, index: number): number {
   if (rewards.discriminator.length === stages.length) return index;
   return stages.slice(0, index).filter(({ tests, lost }) => tests.length + lost > 0).length;

@@ -1,10 +1,10 @@
-// Line charts as static SVG. ECharts draws without a DOM; its colours are then replaced by CSS variables with the
-// light colour as fallback, so one picture serves light and dark pages and also stands alone in a README.
+// Line charts as static SVG. ECharts draws them without a DOM. Its colours are replaced by CSS variables with the light
+// colour as fallback, so that one picture works on light and dark pages and also outside a page.
 import * as echarts from 'echarts/dist/echarts.esm.min';
 import { escapeHtml, Html } from './html.js';
 import type { Point, StageBand } from './series.js';
 
-/** name → [light, dark]. The light values are what ECharts is given: each must be unique, six lower-case digits. */
+/** name → [light, dark]. ECharts gets the light values: each must be unique and have six lower-case digits. */
 export const COLOURS = {
   ink: ['#1f2430', '#e6e9f0'],
   muted: ['#5b6472', '#a3adbd'],
@@ -29,14 +29,14 @@ export interface Line {
 export interface Chart {
   id: string; // unique in its page
   title: string;
-  description: string; // what a person who cannot see it should know
+  description: string; // for screen readers
   lines: readonly Line[];
   bands: readonly StageBand[];
   end: number; // of the axis, in policy updates
   percent?: boolean; // values are rates in 0..1
   mark?: { label: string; at: Point };
   size?: readonly [width: number, height: number];
-  heading?: boolean; // draw the title inside, for a picture that stands alone
+  heading?: boolean; // draw the title inside the picture
 }
 
 const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif';
@@ -50,7 +50,7 @@ export function chartSvg(chart: Chart): Html {
     drawing.setOption(optionsOf(chart));
     svg = drawing.renderToSVGString();
   } finally {
-    drawing.dispose(); // or its timer keeps the process alive
+    drawing.dispose(); // its timer would keep the process alive
   }
   return new Html(themed(svg, chart, width, height));
 }
@@ -140,7 +140,7 @@ function lineSeries(line: Line, chart: Chart): object {
   };
 }
 
-/** Every second stage shaded, each with its number. */
+/** Labels every stage and shades every second one. */
 function bandSeries(chart: Chart): object {
   return {
     type: 'line',
@@ -164,14 +164,14 @@ function bandSeries(chart: Chart): object {
   };
 }
 
-/** The axis starts at zero where values are low; where all are high, a tenth below the least. */
+/** The start of the axis: zero if values are low, a tenth below the least if all are high. */
 function lowestPercent(chart: Chart): number {
   const least = Math.min(1, ...chart.lines.flatMap((line) => line.points.map(([, y]) => y)));
   return least < 0.3 ? 0 : Math.max(0, Math.floor(least * 10 - 0.5) / 10);
 }
 
 function themed(svg: string, chart: Chart, width: number, height: number): string {
-  // What is unseen or serves a live chart (hover styles, data indices) goes; so does ECharts' count of the charts it has drawn.
+  // Remove invisible parts, parts that only a live chart needs, and ECharts' counter of drawn charts.
   let out = svg
     .replace(/<style[\s\S]*?<\/style>/g, '')
     .replace(/ (?:class|pointer-events|ecmeta_\w+)="[^"]*"/g, '')
@@ -186,7 +186,7 @@ function themed(svg: string, chart: Chart, width: number, height: number): strin
   return out.replace(/^<svg[^>]*>/, open + spoken);
 }
 
-/** CSS that gives the variables of COLOURS their values; in an SVG of its own as well as in a page. */
+/** CSS that defines the variables of COLOURS, for a page or an SVG file. */
 export function colourCss(selector: string): string {
   const values = (which: 0 | 1) => Object.entries(COLOURS).map(([name, pair]) => `--${name}:${pair[which]}`);
   return `${selector}{${values(0).join(';')}}@media(prefers-color-scheme:dark){${selector}{${values(1).join(';')}}}`;

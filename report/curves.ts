@@ -1,4 +1,4 @@
-// Which charts a report has: held-out curves, rewards, and the statistics of PPO.
+// The charts of a report: held-out curves, rewards, and the statistics of each policy update.
 import type { StepMetrics } from '../core/schema/metrics.js';
 import { type Chart, chartSvg, colourCss, type Line } from './charts.js';
 import type { ReportData } from './data.js';
@@ -36,97 +36,88 @@ export function rewardChart(data: ReportData): Chart {
   return frame(
     data,
     'reward',
-    'Mean reward of every policy update',
+    'Mean reward of each policy update',
     bothRoles(data, ({ reward }) => reward),
   );
 }
 
-interface Statistic {
-  id: string;
-  title: string;
-  caption: string;
-  value(metrics: StepMetrics): number | undefined;
-  optional?: boolean; // shown only where a run has it
-}
+type Statistic = (metrics: StepMetrics) => number | undefined;
 
-const STATISTICS: readonly Statistic[] = [
-  {
-    id: 'kl',
-    title: 'Approximate KL divergence (nats a token)',
-    caption: 'How far one update moves the policy.',
-    value: ({ update }) => update.approxKl,
-  },
-  {
-    id: 'clip',
-    title: 'Clip fraction (share of tokens)',
-    caption: 'Tokens whose probability ratio left the clip range.',
-    value: ({ update }) => update.clipFraction,
-  },
-  {
-    id: 'entropy',
-    title: 'Entropy of sampled tokens (nats)',
-    caption: 'Falls as the policy grows sure of itself.',
-    value: ({ update }) => update.entropy,
-  },
-  {
-    id: 'norm',
-    title: 'Gradient norm before clipping',
-    caption: 'Of the LoRA gradient, over all tensors.',
-    value: ({ update }) => update.gradNorm,
-  },
-  {
-    id: 'base-kl',
-    title: 'KL divergence from the base (nats a token)',
-    caption: 'What the KL penalty is on: how far training has led the policy away.',
-    value: ({ update }) => update.kl,
-    optional: true,
-  },
-  {
-    id: 'exact-entropy',
-    title: 'Entropy of the policy (nats)',
-    caption: 'Over the whole vocabulary: what the entropy bonus is for.',
-    value: ({ update }) => update.exactEntropy,
-    optional: true,
-  },
-  {
-    id: 'value-loss',
-    title: 'Loss of the value head',
-    caption: 'Half the squared error of its estimates of returns.',
-    value: ({ update }) => update.valueLoss,
-    optional: true,
-  },
-  {
-    id: 'explained',
-    title: 'Explained variance of returns',
-    caption: '1: the value head foresees every return; 0 or less: no better than their mean.',
-    value: ({ update }) => update.explainedVariance,
-    optional: true,
-  },
+/** One chart each; those without points are left out. */
+const STATISTICS: readonly (readonly [id: string, title: string, caption: string, value: Statistic])[] = [
+  [
+    'kl',
+    'Approximate KL divergence (nats per token)',
+    'How far one update moves the policy.',
+    (m) => m.update.approxKl,
+  ],
+  [
+    'clip',
+    'Clip fraction (share of tokens)',
+    'Tokens whose probability ratio left the clip range.',
+    (m) => m.update.clipFraction,
+  ],
+  ['entropy', 'Entropy of sampled tokens (nats)', 'Falls as the policy becomes certain.', (m) => m.update.entropy],
+  ['norm', 'Gradient norm before clipping', 'Of the LoRA gradient, over all tensors.', (m) => m.update.gradNorm],
+  [
+    'base-kl',
+    'KL divergence from the base (nats per token)',
+    'The quantity that the KL penalty limits: how far training has moved the policy.',
+    (m) => m.update.kl,
+  ],
+  [
+    'exact-entropy',
+    'Entropy of the policy (nats)',
+    'Over the whole vocabulary: the quantity that the entropy bonus raises.',
+    (m) => m.update.exactEntropy,
+  ],
+  [
+    'value-loss',
+    'Loss of the value head',
+    'Half the squared error of its estimates of returns.',
+    (m) => m.update.valueLoss,
+  ],
+  [
+    'explained',
+    'Explained variance of returns',
+    '1: the value head predicts every return; 0 or less: no better than their mean.',
+    (m) => m.update.explainedVariance,
+  ],
+  [
+    'spread',
+    'Standard deviation of rewards',
+    'Over the samples of the update. 0 gives no gradient.',
+    (m) => m.rewardStd,
+  ],
+  ['rate', 'Learning rate', 'Of the optimizer in this update.', (m) => m.learningRate],
+  ['speed', 'Generation (tokens per second)', 'Sampled tokens over the time of sampling.', (m) => m.tokensPerSecond],
+  ['empty', 'Empty outputs', 'Answers without a program, or without a single test.', (m) => m.emptyOutputs],
+  ['suite', 'Tests per suite', 'Mean over the suites of the update.', (m) => m.suiteSize],
+  ['unique', 'Distinct test inputs (share)', 'Of the generated tests of the update.', (m) => m.uniqueInputs],
 ];
 
-export function ppoCharts(data: ReportData): { chart: Chart; caption: string }[] {
-  return STATISTICS.map(({ id, title, caption, value, optional }) => ({
+export function statisticsCharts(data: ReportData): { chart: Chart; caption: string }[] {
+  return STATISTICS.map(([id, title, caption, value]) => ({
     chart: { ...frame(data, id, title, bothRoles(data, value)), size: [560, 280] as const },
     caption,
-    optional,
-  })).filter(({ chart, optional }) => !optional || chart.lines.length > 0);
+  })).filter(({ chart }) => chart.lines.length > 0);
 }
 
-/** The picture of the README: problems solved, the control beside them; colours follow the reader's scheme. */
+/** The picture of the README: problems solved, with and without a discriminator. Follows the reader's colour scheme. */
 export function renderCurveSvg(data: ReportData): string {
   const chart = { ...solvedChart(data), heading: true, size: [960, 420] as const };
   const style = `<style>${colourCss('svg')}</style>`;
   return `${chartSvg(chart).markup.replace('</desc>', `</desc>${style}`)}\n`;
 }
 
-/** The checkpoint that was chosen: the result's, else the highest score so far (of equal ones the earliest). */
+/** The best checkpoint of the result, else the one with the highest score so far (the earliest of equal ones). */
 export function bestName(data: ReportData): string | undefined {
   if (data.result) return data.result.best;
   const ordered = [...data.checkpoints].sort((a, b) => b.score - a.score || a.step - b.step);
   return ordered[0]?.name;
 }
 
-function bothRoles(data: ReportData, value: Statistic['value']): Line[] {
+function bothRoles(data: ReportData, value: Statistic): Line[] {
   return [
     { name: 'generator', colour: 'generator', points: stepCurve(data, 'generator', value) },
     { name: 'discriminator', colour: 'discriminator', points: stepCurve(data, 'discriminator', value) },
@@ -142,6 +133,6 @@ function frame(data: ReportData, id: string, title: string, all: Line[]): Chart 
 function describe(lines: readonly Line[]): string {
   if (lines.length === 0) return 'No points yet.';
   const number = (point: Point) => `${Number(point[1].toPrecision(3))} at update ${point[0]}`;
-  const told = lines.map(({ name, points }) => `${name}: from ${number(points[0]!)} to ${number(points.at(-1)!)}`);
-  return `Over policy updates. ${told.join('; ')}.`;
+  const ranges = lines.map(({ name, points }) => `${name}: from ${number(points[0]!)} to ${number(points.at(-1)!)}`);
+  return `Over policy updates. ${ranges.join('; ')}.`;
 }

@@ -1,4 +1,4 @@
-// ECharts as one file: of its 600 modules, the loading alone takes half a second.
+// ECharts as one file: loading its 600 modules would take half a second.
 declare module 'echarts/dist/echarts.esm.min' {
   export * from 'echarts';
 }

@@ -1,4 +1,4 @@
-// Numbers as people read them, and the tables and figures that the sections are made of.
+// Formats numbers, tables and figures.
 import { type Chart, chartSvg } from './charts.js';
 import { type Html, html } from './html.js';
 
@@ -19,7 +19,7 @@ export function decimal(value: number | undefined, digits = 3): string {
   return value === undefined ? '–' : value.toFixed(digits).replace('-', '−');
 }
 
-/** '1,234,567': a whole number, as toLocaleString writes it, which loads tables of every language first. */
+/** '1,234,567'. toLocaleString would first load the tables of every language. */
 export const grouped = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
 export function duration(seconds: number): string {
@@ -27,7 +27,7 @@ export function duration(seconds: number): string {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
 }
 
-/** The first of 64 digits, all of them for whoever asks. */
+/** The first digits, with the whole digest as tooltip. */
 export function digest(value: string): Html {
   const hex = value.replace(/^sha256:/, '');
   return html`<code title="${value}">${hex.length > 16 ? `${hex.slice(0, 12)}…` : hex}</code>`;
@@ -39,7 +39,7 @@ export interface TableSpec {
   caption: string;
   head: readonly string[];
   rows: readonly { cells: readonly Cell[]; mark?: boolean }[];
-  words?: boolean; // columns of words, aligned left
+  words?: boolean; // align all columns left
 }
 
 export function table({ caption, head, rows, words }: TableSpec): Html {
@@ -52,12 +52,12 @@ export function table({ caption, head, rows, words }: TableSpec): Html {
   )}</tbody></table></div>`;
 }
 
-/** A chart with its caption, and its numbers as a table for who cannot or would not read the picture. */
+/** A chart with its caption, and its numbers as a table. */
 export function figure(chart: Chart, caption: string): Html {
   if (chart.lines.length === 0) return html`<h3>${chart.title}</h3><p class="muted">No points yet.</p>`;
   return html`<figure><h3>${chart.title}</h3><div class="plot">${chartSvg(chart)}</div>
 <figcaption>${caption}</figcaption>
-<details><summary>The figures as a table</summary>${table(numbersOf(chart))}</details></figure>`;
+<details><summary>Data as a table</summary>${table(numbersOf(chart))}</details></figure>`;
 }
 
 function numbersOf(chart: Chart): TableSpec {

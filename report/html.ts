@@ -1,4 +1,4 @@
-// HTML as a type: text is escaped unless it already is markup, so model output can never become part of the page.
+// HTML as a type: all text that is not Html is escaped, so model output cannot become markup.
 
 export class Html {
   constructor(readonly markup: string) {}
@@ -20,13 +20,13 @@ export function escapeHtml(text: string): string {
 
 const SPECIAL = /[&<>"'\p{Cc}\p{Cs}]/gu;
 
-/** Control characters (but tab and newline) and lone surrogates have no place in HTML. */
+/** Control characters (except tab and newline) and lone surrogates are not allowed in HTML. */
 function isForbidden(char: string): boolean {
   const code = char.codePointAt(0)!;
   return (code < 0x20 && code !== 9 && code !== 10) || code === 0x7f || (code >= 0xd800 && code <= 0xdfff);
 }
 
-/** Template tag: every value is escaped, but what is Html already; undefined, null and false vanish; lists are joined. */
+/** Template tag: escapes every value except Html, omits undefined, null and false, and joins lists. */
 export function html(strings: TemplateStringsArray, ...values: Part[]): Html {
   return new Html(strings.map((text, i) => text + (i < values.length ? markupOf(values[i]) : '')).join(''));
 }

@@ -1,4 +1,4 @@
-// The records of a run → one HTML page that needs no network, no script and no other file.
+// Renders the records of a run as one HTML page without scripts, network access or other files.
 import { chainSection } from './chain.js';
 import type { ReportData } from './data.js';
 import { Html, html } from './html.js';
@@ -9,7 +9,7 @@ export { renderCurveSvg } from './curves.js';
 export type { ReportData } from './data.js';
 
 export function renderReport(data: ReportData): string {
-  // The policy forbids scripts and every outside address, should an escape ever fail.
+  // A second line of defence behind escaping: no scripts, no outside addresses.
   const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">

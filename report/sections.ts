@@ -1,7 +1,7 @@
-// The parts of the page about the run as a whole: what was reached, how it got there, and from what it was made.
+// The parts of the page about the run as a whole: its results, its training, its checkpoints and its inputs.
 import { fieldsText } from '../core/liveConfig.js';
 import type { EvaluationRates } from '../core/schema/run.js';
-import { bestName, ppoCharts, rewardChart, solvedChart, testsChart } from './curves.js';
+import { bestName, rewardChart, solvedChart, statisticsCharts, testsChart } from './curves.js';
 import type { ReportData } from './data.js';
 import { change, decimal, digest, duration, figure, grouped, percent, points, table } from './figures.js';
 import { type Html, html } from './html.js';
@@ -15,9 +15,9 @@ const RATES: readonly Row<Exclude<keyof EvaluationRates, 'typeCheckRate'>>[] = [
   ['passRate', 'Solved, sampled', 'programs that pass every hidden test, one sample a problem'],
   ['greedyPassRate', 'Solved, greedy', 'the same with the most likely token each time'],
   ['testValidity', 'Valid tests', 'generated tests that the reference solution agrees with'],
-  ['bugCatchRate', 'Bugs caught', 'sets of tests of which a valid one fails the program it was written for'],
+  ['bugCatchRate', 'Bugs caught', 'sets of tests in which a valid test fails the program'],
 ];
-const TYPES: Row<'typeCheckRate'> = ['typeCheckRate', 'Types check', 'sampled programs without an error of types'];
+const TYPES: Row<'typeCheckRate'> = ['typeCheckRate', 'Types check', 'sampled programs without a type error'];
 
 export function headline(data: ReportData): Html {
   const { result, config } = data;
@@ -26,12 +26,12 @@ export function headline(data: ReportData): Html {
   const model = `${named(config.model)}${other === null ? '' : ` against ${named(other)}`}${config.mode === 'unified' ? ' in both roles with one adapter' : ''}`;
   if (!result) {
     const last = steps(data).at(-1);
-    return html`<h1>Run ${data.runId}: ${last ? `stage ${last.stage}, update ${last.step}` : 'not a step yet'}</h1>
-<p class="muted">The run goes on; figures on held-out problems come at its end.</p>`;
+    return html`<h1>Run ${data.runId}: ${last ? `stage ${last.stage}, update ${last.step}` : 'no update yet'}</h1>
+<p class="muted">The run is not finished. Results on held-out problems appear when it ends.</p>`;
   }
   const { before, after } = result;
   return html`<h1>${percent(before.passRate)} → ${percent(after.passRate)} of held-out problems solved</h1>
-<p class="muted">Run <strong>${data.runId}</strong>: ${model}, stages ${config.schedule.stages.join(', ')}, seed ${result.seed}, trained in ${duration(result.trainingSeconds)}. Judged by hidden tests on up to ${config.evaluation.testProblems} problems of the test split, which nothing was chosen by.${result.stopped !== undefined && html` It ended before its schedule: ${result.stopped}.`}</p>
+<p class="muted">Run <strong>${data.runId}</strong>: ${model}, stages ${config.schedule.stages.join(', ')}, seed ${result.seed}, trained in ${duration(result.trainingSeconds)}. Judged by hidden tests on up to ${config.evaluation.testProblems} problems of the test split, which is used for nothing else.${result.stopped !== undefined && html` It stopped early: ${result.stopped}.`}</p>
 <dl class="tiles">${RATES.map(
     ([key, title]) =>
       html`<div class="tile"><dt>${title}</dt><dd>${change(before[key], after[key])}<small>${points(before[key], after[key])}</small></dd></div>
@@ -61,24 +61,22 @@ ${table({
 }
 
 export function curves(data: ReportData): Html {
-  const beside = data.control
-    ? ' Dashed: the same run without a discriminator, at equally many generator updates.'
-    : '';
-  return html`<h2>What was learned</h2>
-${figure(solvedChart(data), `Problems of which the program passes every hidden test, after each epoch; the shaded bands are the stages.${beside}`)}
-${figure(testsChart(data), 'Generated tests that the reference solution agrees with, and test sets that show a bug in the base model’s programs.')}
+  const beside = data.control ? ' Dashed: the same run without a discriminator, after as many generator updates.' : '';
+  return html`<h2>Learning curves</h2>
+${figure(solvedChart(data), `Problems whose program passes every hidden test, after each epoch. The shaded bands are the stages.${beside}`)}
+${figure(testsChart(data), 'Generated tests that the reference solution agrees with, and test sets that find a bug in the base model’s programs.')}
 ${controlNote(data)}`;
 }
 
 function controlNote({ control }: ReportData): Html | undefined {
   if (!control) return undefined;
-  return html`<p class="muted">The run without a discriminator was recorded with <code>${control.command}</code>: seed ${control.config.seed}, adapter ${digest(control.digest)}. It trains on the given tests alone.</p>`;
+  return html`<p class="muted">The run without a discriminator was recorded with <code>${control.command}</code>: seed ${control.config.seed}, adapter ${digest(control.digest)}. It trains on the given tests only.</p>`;
 }
 
 export function training(data: ReportData): Html {
   return html`<h2>Training</h2>
-${figure(rewardChart(data), 'Mean over the samples of the update, before it is made.')}
-<div class="pair">${ppoCharts(data).map(({ chart, caption }) => figure(chart, caption))}</div>`;
+${figure(rewardChart(data), 'Mean over the samples of the update.')}
+<div class="pair">${statisticsCharts(data).map(({ chart, caption }) => figure(chart, caption))}</div>`;
 }
 
 export function checkpoints(data: ReportData): Html | undefined {
@@ -103,18 +101,18 @@ ${table({
 })}`;
 }
 
-/** What a person asked of the run while it went on, or a budget ended: from there on its configuration was another. */
+/** Requests of people while the run went on, and budgets that ended it. */
 export function requests(data: ReportData): Html | undefined {
-  const asked = data.metrics
+  const controls = data.metrics
     .filter((record) => record.kind === 'control')
     .sort((a, b) => a.step - b.step || a.index - b.index);
-  if (asked.length === 0) return undefined;
-  return html`<h2>Asked of it on the way</h2>
+  if (controls.length === 0) return undefined;
+  return html`<h2>Control requests</h2>
 ${table({
-  caption: 'Requests, each with the policy update that it came after.',
+  caption: 'Each request with the policy update after which it took effect.',
   words: true,
   head: ['update', 'request', 'time'],
-  rows: asked.map(({ step, action, fields, reason, at }) => ({
+  rows: controls.map(({ step, action, fields, reason, at }) => ({
     cells: [String(step), [action, fields && fieldsText(fields), reason].filter(Boolean).join(' '), at],
   })),
 })}`;
@@ -128,7 +126,7 @@ export function origin(data: ReportData): Html {
       : [['model of the discriminator', digest(data.digests.discriminatorModel)] satisfies [string, Html]]),
     ['problems', digest(data.digests.data)],
     ['configuration', digest(data.digests.config)],
-    ['code', data.codeVersion],
+    ['code version', data.codeVersion],
     ['seed', String(data.config.seed)],
     ['sampled tokens', grouped(steps(data).reduce((sum, step) => sum + step.sampledTokens, 0))],
   ];
@@ -137,7 +135,7 @@ export function origin(data: ReportData): Html {
     if (generator === discriminator) rows.push(['adapter', digest(generator)]);
     else rows.push(['generator adapter', digest(generator)], ['discriminator adapter', digest(discriminator)]);
   }
-  return html`<h2>Where it comes from</h2>
+  return html`<h2>Provenance</h2>
 ${table({ caption: 'Digests are SHA-256; the same inputs and the same code give the same adapters.', words: true, head: ['what', 'value'], rows: rows.map((cells) => ({ cells })) })}
-<details><summary>The whole configuration</summary><pre>${JSON.stringify(data.config, null, 2)}</pre></details>`;
+<details><summary>Configuration</summary><pre>${JSON.stringify(data.config, null, 2)}</pre></details>`;
 }

@@ -1,4 +1,4 @@
-// The numbers behind the charts: points over policy updates, bands of stages, and the control laid on the same axis.
+// The data of the charts: points over policy updates, bands of stages, and the run without a discriminator.
 import { planStage } from '../core/schedule.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -9,7 +9,7 @@ import type { ReportData } from './data.js';
 export type Point = [step: number, value: number];
 export type RateName = keyof EvaluationRates;
 
-/** A stage's share of the axis: its updates are start + 1 … end. */
+/** The part of the axis of a stage: its updates are start + 1 … end. */
 export interface StageBand {
   stage: number;
   start: number;
@@ -17,8 +17,8 @@ export interface StageBand {
 }
 
 /**
- * As the records have it, since N and K may have been changed on the way and a run may have been stopped; what is still
- * to come, and what lies before the start of a fork, as planned.
+ * Finished stages as recorded, because N and K may have been changed and the run may have been stopped. Other stages, and
+ * those before the start of a fork, as planned.
  */
 export function stageBands(data: Pick<ReportData, 'config' | 'metrics' | 'result'>): StageBand[] {
   const length = planStage(data.config).length;
@@ -65,8 +65,8 @@ export function stepCurve(data: ReportData, role: Role, value: (metrics: StepMet
 }
 
 /**
- * The control has no discriminator updates. A point after its n-th generator update is drawn where the run has made
- * its own n-th, so both curves compare generators that were updated equally often.
+ * The run without a discriminator has generator updates only. The point after its nth generator update is drawn at the
+ * nth generator update of this run, so that the curves compare generators with equally many updates.
  */
 export function controlCurve(data: ReportData, rate: RateName): Point[] {
   if (!data.control) return [];

@@ -1,4 +1,4 @@
-// The look of the page: one column, system fonts, the reader's colour scheme, no file from anywhere else.
+// The style of the page: one column, system fonts, the reader's colour scheme.
 import { colourCss } from './charts.js';
 
 export const PAGE_CSS = `${colourCss(':root')}

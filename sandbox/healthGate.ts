@@ -1,38 +1,37 @@
-// The health gate: a problem is used only when its reference passes the problem's own tests, twice with the same answers.
-// Else every reward on it would be noise.
+// The health gate: a problem is used only if its reference passes the problem's own tests in two runs with the same
+// answers. Otherwise every reward for it would be noise.
 import { equalValues, judge } from '../core/compare.js';
 import { GauntletError } from '../core/errors.js';
 import { formatValue } from '../core/parse/format.js';
 import { type CallResult, type Limits, limitsSchema, type TestRun } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import { runSources } from './literalRun.js';
 import type { Sandbox } from './sandbox.js';
 
 export type Health = { problem: Problem } | { reason: string };
 
 export interface GateOptions {
-  /** Inputs whose expected values are what the reference answers; they become tests of the problem. */
+  /** Inputs that become tests of the problem; the reference's answers are the expected values. */
   inputs?: { baseline: Value[][]; hidden: Value[][] } | undefined;
   limits?: Partial<Limits>;
   signal?: AbortSignal;
 }
 
-const RUNS = 2; // equal answers of two runs are taken for what the reference always answers
+const RUNS = 2; // a reference that answers twice the same counts as deterministic
 
-/** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: nothing is known of the problem then */
+/** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
   const { inputs, signal } = options;
   const limits = limitsSchema.parse(options.limits ?? {});
-  const asked = [...(inputs?.baseline ?? []), ...(inputs?.hidden ?? [])];
+  const unanswered = [...(inputs?.baseline ?? []), ...(inputs?.hidden ?? [])];
   const given = [...problem.baselineTests, ...problem.hiddenTests];
-  if (given.length + asked.length === 0 && problem.testSource === undefined) return { reason: 'no tests' };
+  if (given.length + unanswered.length === 0 && problem.testSource === undefined) return { reason: 'no tests' };
   const job = {
     id: problem.id,
     code: problem.referenceSolution,
     entry: problem.entry,
     calling: problem.calling,
-    inputs: [...given.map(({ args }) => args), ...asked],
+    inputs: [...given.map(({ args }) => args), ...unanswered],
     limits,
   };
   const results = await sandbox.run(
@@ -42,7 +41,7 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };
-  const answered = asked.map((args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!) }));
+  const answered = unanswered.map((args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!) }));
   const examined: Problem = {
     ...problem,
     baselineTests: [...problem.baselineTests, ...answered.slice(0, inputs?.baseline.length ?? 0)],
@@ -52,7 +51,7 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
   return fault === undefined ? { problem: examined } : { reason: fault };
 }
 
-/** Calls on the given tests, then calls without an expected value. */
+/** Why the calls fail: those of the given tests, then those without an expected value. */
 function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult[][]): string | undefined {
   const [first, ...others] = runs as [CallResult[], ...CallResult[][]];
   const place = (i: number): string => {
@@ -60,9 +59,9 @@ function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult[][])
     if (i < length) return `baseline test ${i + 1}`;
     return i < given.length ? `hidden test ${i + 1 - length}` : `input ${i + 1 - given.length}`;
   };
-  const unread = first[0];
-  if (unread?.kind === 'error' && isSyntaxError(unread.message) && first.every((call) => isSame(call, unread)))
-    return `the reference does not parse: ${unread.message}`;
+  const failed = first[0];
+  if (failed?.kind === 'error' && isSyntaxError(failed.message) && first.every((call) => isSame(call, failed)))
+    return `the reference does not parse: ${failed.message}`;
   for (const [i, call] of first.entries()) {
     if (call.kind !== 'value') return `${place(i)}: ${call.kind}: ${call.message}`;
     const other = others.find((calls) => !isSame(calls[i]!, call));
@@ -88,12 +87,12 @@ async function faultOfSource(
     files: { 'test_solution.py': problem.testSource! },
     limits,
   };
-  const [first, ...others] = (await runSources(
+  const runs = await sandbox.runTests(
     Array.from({ length: RUNS }, () => job),
-    sandbox,
-    { ...(signal && { signal }) },
-  )) as unknown as [TestRun, ...TestRun[]];
-  if (first.tests.length === 0) return 'no tests: the test source holds none';
+    { signal },
+  );
+  const [first, ...others] = runs as [TestRun, ...TestRun[]];
+  if (first.tests.length === 0) return 'no tests: the test source contains none';
   for (const [i, { name, outcome, message }] of first.tests.entries()) {
     const other = others.find(({ tests }) => tests[i]?.outcome !== outcome);
     if (other) return `nondeterministic: ${name} gives ${outcome}, then ${other.tests[i]?.outcome ?? 'nothing'}`;
@@ -111,7 +110,7 @@ function isSame(a: CallResult, b: CallResult): boolean {
 
 function answerOf(call: CallResult): Value {
   if (call.kind === 'value') return call.value;
-  throw new GauntletError('SANDBOX_FAULT', 'a call without a value was taken for an answer');
+  throw new GauntletError('SANDBOX_FAULT', 'a call without a value was used as an answer');
 }
 
 const shown = (call: CallResult): string => (call.kind === 'value' ? short(formatValue(call.value)) : call.kind);

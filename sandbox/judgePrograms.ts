@@ -1,9 +1,8 @@
-// Programs with tests in, outcomes out: what `gauntlet sandbox run` and the catalogue of hostile programs need.
+// Judges programs by their tests, for `gauntlet sandbox run` and the catalogue of hostile programs.
 import type { z } from 'zod';
 import { judge, judgeProgram } from '../core/compare.js';
 import { GauntletError } from '../core/errors.js';
 import { type Limits, limitsSchema, type TestJob, type Verdict } from '../core/schema/execution.js';
-import { runSources, type SourceRun } from './literalRun.js';
 import { type ProgramRow, parseProgramRow, type programRowSchema, type SourceRow } from './programRows.js';
 import type { RunOptions, Sandbox } from './sandbox.js';
 
@@ -11,26 +10,25 @@ export interface ProgramOutcome {
   id: string;
   outcome: Verdict; // the worst of its tests, in the order memory, timeout, output, error, fail, pass
   tests: Verdict[];
-  names?: string[]; // of tests that came as source
-  mode?: SourceRun['mode']; // how tests that came as source were run
-  messages: (string | null)[]; // for people: why a test gave no value
+  names?: string[]; // of tests in test source
+  messages: (string | null)[]; // why a test returned no value
   ms: number;
 }
 
 export interface JudgeOptions extends RunOptions {
-  limits?: Partial<Limits>; // those of a row go first
+  limits?: Partial<Limits>; // the limits of a row override them
 }
 
-function checkRow(row: unknown, where: string): z.output<typeof programRowSchema> {
+function checkRow(row: unknown, name: string): z.output<typeof programRowSchema> {
   try {
     return parseProgramRow(row);
   } catch (error) {
-    if (error instanceof GauntletError) throw new GauntletError(error.code, `${where}: ${error.message}`);
+    if (error instanceof GauntletError) throw new GauntletError(error.code, `${name}: ${error.message}`);
     throw error;
   }
 }
 
-/** Runs every program on its inputs and judges its answers here; expected values never enter the sandbox. */
+/** Runs every program on its inputs and judges its answers here. Expected values never enter the sandbox. */
 export async function judgePrograms(
   rows: ProgramRow[],
   sandbox: Sandbox,
@@ -57,8 +55,7 @@ export async function judgePrograms(
 const FILE = { assert: 'asserts.py', pytest: 'test_solution.py' } as const;
 
 /**
- * Runs test source against every program: as values where it is literal, else in two processes each. A verdict is the
- * claim of whoever wrote the tests.
+ * Runs test source against every program, each in two processes. A verdict is only as good as the tests.
  */
 export async function judgeSources(
   rows: SourceRow[],
@@ -76,11 +73,11 @@ export async function judgeSources(
       limits: limitsSchema.parse({ ...limits, ...own }),
     }),
   );
-  const runs = await runSources(jobs, sandbox, options);
-  return runs.map(({ id, tests, ms, mode }) => {
+  const runs = await sandbox.runTests(jobs, options);
+  return runs.map(({ id, tests, ms }) => {
     const verdicts = tests.map(({ outcome }) => outcome);
     const messages = tests.map(({ message }) => message);
     const names = tests.map(({ name }) => name);
-    return { id, outcome: judgeProgram(verdicts), tests: verdicts, names, messages, ms, mode };
+    return { id, outcome: judgeProgram(verdicts), tests: verdicts, names, messages, ms };
   });
 }

@@ -1,31 +1,31 @@
-// Spreads jobs over guests, replaces guests that ended, and keeps verdicts independent of the machine's load: what the
-// wall clock ended is run once more with nothing else in flight. Knows no backend.
+// Spreads jobs over guests and replaces guests that ended. Keeps verdicts independent of the machine's load: a job that
+// hits the wall clock runs once more with nothing else in flight. Independent of the backend.
 import { setTimeout } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
 import { type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
 import { GuestLost, type GuestRun, type ResolvedJob } from './guest/channel.js';
 import type { RunOptions } from './sandbox.js';
 
-/** What a pool spreads its jobs over. `run` throws GuestLost when the guest ended under the job. */
+/** Runs the jobs of a pool. `run` throws GuestLost if the guest ends during the job. */
 export interface Runner<Job, Run> {
   readonly usable: boolean;
   fits(job: Job): boolean;
   run(job: Job): Promise<Run>;
-  /** Whether it still answers, asked before a job; it decides itself when that is worth a question. */
+  /** Whether it still answers. The pool calls this before every job; the runner may skip the question. */
   check?(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export interface PoolOptions<Job = ResolvedJob, Run extends { wallHit: boolean } = GuestRun> {
   size: number; // guests
-  depth: number; // jobs sent to one guest ahead of its answers
-  open(job: Job): Promise<Runner<Job, Run>>; // a guest that fits this job
-  spares?: number; // guests kept ready in the background, once a first job came
-  takeTurns?: boolean; // of equally busy guests take the one that has rested longest: it has cleaned up by now
-  patienceMs?: number; // how long an outage of the infrastructure is waited for; default: three attempts at once
+  depth: number; // jobs that one guest has at the same time
+  open(job: Job): Promise<Runner<Job, Run>>; // opens a guest that fits this job
+  spares?: number; // guests kept ready in the background after the first job
+  takeTurns?: boolean; // among equally busy guests prefer the one idle longest, which has cleaned up by then
+  patienceMs?: number; // how long to wait during an outage of the infrastructure; default: three attempts without a pause
 }
 
-/** A job whose answer is known, and the verdict over a job that ended its guests twice while the known one still runs. */
+/** A job with a known answer, and the verdict for a job that ended two guests while the known job still works. */
 export interface BlamePolicy<Job, Run> {
   canary(like: Job): Job;
   isCanaryAnswer(run: Run): boolean;
@@ -34,9 +34,9 @@ export interface BlamePolicy<Job, Run> {
 
 interface Task<Job, Run> {
   job: Job;
-  alone: boolean; // nothing else runs beside it
-  losses: number; // guests that ended while they ran it
-  moves: number; // guests that ended while it waited there
+  alone: boolean; // run it with nothing else in flight
+  losses: number; // guests that ended while running it
+  moves: number; // guests that ended while it waited in them
   cancelled: boolean;
   resolve(run: Run): void;
   reject(error: Error): void;
@@ -44,7 +44,7 @@ interface Task<Job, Run> {
 interface Slot<Job, Run> {
   guest?: Promise<Runner<Job, Run>>;
   inFlight: number;
-  turn: number; // of its latest job
+  turn: number; // sequence number of its latest job
 }
 
 const OPEN_ATTEMPTS = 3;
@@ -60,7 +60,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
   #isAloneRunning = false;
   #turns = 0;
   #spares: Promise<Runner<Job, Run> | undefined>[] = [];
-  #outageSince: number | undefined; // since the infrastructure failed first, with no answer from a guest after it
+  #outageSince: number | undefined; // the first failure of the infrastructure since the latest answer of a guest
   #closing = new AbortController();
 
   constructor(
@@ -70,7 +70,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     this.#slots = Array.from({ length: options.size }, () => ({ inFlight: 0, turn: 0 }));
   }
 
-  /** Answers in the order of the jobs. Rejects with SANDBOX_FAULT, or with the signal's reason. */
+  /** Returns runs in the order of the jobs. Rejects with SANDBOX_FAULT, or with the signal's reason. */
   async runAll(jobs: Job[], { signal, onProgress }: RunOptions = {}): Promise<Run[]> {
     signal?.throwIfAborted();
     if (this.#closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox is closed');
@@ -159,7 +159,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     }
   }
 
-  /** The slot's guest, or a new one where it has none, its guest has ended, or the job does not fit. */
+  /** The slot's guest, or a new one if it has none, its guest has ended, or the job does not fit. */
   async #ready(slot: Slot<Job, Run>, job: Job): Promise<Runner<Job, Run>> {
     for (;;) {
       const seen = slot.guest;
@@ -173,7 +173,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     }
   }
 
-  /** A spare that fits, or a new guest; other spares are made in the background. */
+  /** A spare that fits, or a new guest. Starts new spares in the background. */
   async #take(job: Job): Promise<Runner<Job, Run>> {
     const spare = this.#spares.shift();
     const guest = spare ? await spare : undefined;
@@ -186,7 +186,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
 
   #refill(job: Job): void {
     while (!this.#closed && this.#spares.length < (this.options.spares ?? 0))
-      this.#spares.push(this.options.open(job).catch(() => undefined)); // whoever needs a guest hears why
+      this.#spares.push(this.options.open(job).catch(() => undefined)); // then #take reports the failure
   }
 
   async #open(job: Job): Promise<Runner<Job, Run>> {
@@ -204,7 +204,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     }
   }
 
-  /** Whether the outage that is on, or begins now, may be waited for. */
+  /** Whether to go on waiting in the current outage, which may begin now. */
   #mayWait(): boolean {
     this.#outageSince ??= performance.now();
     return performance.now() - this.#outageSince < (this.options.patienceMs ?? 0);
@@ -216,7 +216,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     await setTimeout(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 
-  /** A job that was only waiting goes back. One whose guest ended twice is to blame if a fresh guest still works. */
+  /** Queues a waiting job again. A job that ended two guests is to blame if a fresh guest still works. */
   async #recover(slot: Slot<Job, Run>, task: Task<Job, Run>, error: Error): Promise<void> {
     if (!(error instanceof GuestLost)) return task.reject(error);
     if (this.#closed) return task.reject(new GauntletError('SANDBOX_FAULT', 'the sandbox was closed'));
@@ -232,7 +232,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
       try {
         const guest = await this.#ready(slot, task.job);
         const run = await guest.run(this.policy.canary(task.job));
-        if (!this.policy.isCanaryAnswer(run)) throw new Error('a known program gave another answer');
+        if (!this.policy.isCanaryAnswer(run)) throw new Error('a known program returned a wrong answer');
         const message = `the program ended its sandbox: ${error.message}`;
         return task.resolve(this.policy.blame(task.job, message, error.memory));
       } catch (fault) {
@@ -263,7 +263,7 @@ const valuesPolicy: BlamePolicy<ResolvedJob, GuestRun> = {
   },
 };
 
-/** Programs and inputs over guests. */
+/** Runs programs on inputs. */
 export class GuestPool {
   #pool: Pool<ResolvedJob, GuestRun>;
 

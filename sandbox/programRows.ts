@@ -1,4 +1,4 @@
-// What `gauntlet sandbox run` reads: a program with tests, as values or as Python source, checked row by row.
+// The rows that `gauntlet sandbox run` reads: a program with tests, as values or as Python source.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { callingSchema } from '../core/schema/calling.js';
@@ -12,7 +12,7 @@ export type Mode = (typeof MODES)[number];
 const common = {
   id: z.string().min(1),
   code: z.string(),
-  limits: someLimitsSchema.optional(), // over those of the command line
+  limits: someLimitsSchema.optional(), // override those of the command line
 };
 
 export const programRowSchema = z.object({
@@ -27,32 +27,32 @@ export type ProgramRow = z.input<typeof programRowSchema>;
 const relativePath = z
   .string()
   .min(1)
-  .refine((path) => !/^[/\\]|\\|\0|(^|\/)\.{1,2}(\/|$)/.test(path), 'a relative path without . and .. is needed');
+  .refine((path) => !/^[/\\]|\\|\0|(^|\/)\.{1,2}(\/|$)/.test(path), 'must be a relative path without . and ..');
 
 export const sourceRowSchema = z.object({
   ...common,
-  entry: z.string().min(1).optional(), // given to `check(candidate)`
-  test_source: z.string().min(1).optional(), // one of the two
-  files: z.record(relativePath, z.string()).optional(), // of the tests, by relative path
+  entry: z.string().min(1).optional(), // the argument of `check(candidate)`
+  test_source: z.string().min(1).optional(), // either this or files
+  files: z.record(relativePath, z.string()).optional(), // text of the test files by relative path
 });
 export type SourceRow = z.infer<typeof sourceRowSchema>;
 
-/** @throws GauntletError BAD_INPUT naming the field, and the mode where the row fits another one */
+/** @throws GauntletError BAD_INPUT naming the field, and the mode that fits the row */
 export function parseProgramRow(row: unknown): z.output<typeof programRowSchema> {
   if (has(row, 'tests') || !(has(row, 'test_source') || has(row, 'files'))) return parse(programRowSchema, row);
-  throw bad('tests', 'is missing; a row with test_source or files goes with --mode assert or pytest');
+  throw bad('tests', 'is missing; a row with test_source or files needs --mode assert or pytest');
 }
 
-/** @throws GauntletError BAD_INPUT naming the field, and the mode where the row fits another one */
+/** @throws GauntletError BAD_INPUT naming the field, and the mode that fits the row */
 export function parseSourceRow(row: unknown, mode: 'assert' | 'pytest'): SourceRow {
   if (typeof row === 'object' && row !== null && !has(row, 'test_source') && !has(row, 'files'))
-    throw bad('test_source', `is missing${has(row, 'tests') ? '; a row with tests goes with --mode values' : ''}`);
+    throw bad('test_source', `is missing${has(row, 'tests') ? '; a row with tests needs --mode values' : ''}`);
   const source = parse(sourceRowSchema, row);
   if (source.test_source !== undefined && source.files !== undefined)
-    throw bad('files', 'test_source and files exclude each other');
+    throw bad('files', 'cannot be combined with test_source');
   const count = Object.keys(source.files ?? {}).length;
-  if (source.files && count === 0) throw bad('files', 'there is no file');
-  if (mode === 'assert' && count > 1) throw bad('files', `mode assert takes one file, here are ${count}`);
+  if (source.files && count === 0) throw bad('files', 'is empty');
+  if (mode === 'assert' && count > 1) throw bad('files', `mode assert takes one file, got ${count}`);
   return source;
 }
 

@@ -1,5 +1,5 @@
-// Files that are there whole or not at all, whatever is killed and whenever: temporary file → fsync → rename (or
-// link, where the first writer must win) → fsync of the folder. Knows nothing of what the files mean.
+// Writes files atomically, so that a kill at any point leaves the whole file or none: temporary file → fsync → rename
+// (or link, if the first writer must win) → fsync of the folder.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
@@ -13,22 +13,22 @@ const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR']);
 const READ_ONLY: ReadonlySet<string | undefined> = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 export class AtomicFiles {
-  private readonly known = new Set<string>(); // folders that exist and whose entries are on disk
-  private readonly inside = new Set<string>(); // folders that were seen to lie where they should, links followed
+  private readonly known = new Set<string>(); // folders that exist and are synced
+  private readonly inside = new Set<string>(); // folders that are inside their base, links followed
 
-  /** `temporaries`: a folder on the same file system as every target. */
+  /** @param temporaries a folder on the same file system as every target */
   constructor(private readonly temporaries: string) {}
 
-  /** `within`: the folder that the target must lie in once links are followed. */
-  read(target: string, within?: string): Promise<Uint8Array | undefined> {
+  /** @param within folders that must contain the target, links followed */
+  read(target: string, ...within: string[]): Promise<Uint8Array | undefined> {
     return guard('reading', target, undefined, async () => {
-      if (within !== undefined) await this.checkInside(within, dirname(target));
-      // a pipe in the place of a file, from somebody else's archive, would be waited on for ever
+      for (const base of within) await this.checkInside(base, dirname(target));
+      // without O_NONBLOCK, opening a named pipe would block for ever
       const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       try {
         const entry = await file.stat();
         if (!entry.isFile() && !entry.isDirectory()) {
-          throw new GauntletError('BAD_INPUT', `reading ${target}: is no regular file`);
+          throw new GauntletError('BAD_INPUT', `reading ${target}: is not a regular file`);
         }
         return await file.readFile();
       } finally {
@@ -37,7 +37,7 @@ export class AtomicFiles {
     });
   }
 
-  /** True where the file is there; it now counts as used, however old it is. Of a read-only store: whether it is there. */
+  /** Marks a file as used by its modification time, except in a read-only store. False if it does not exist. */
   touch(target: string, within?: string): Promise<boolean> {
     return guard('touching', target, false, async () => {
       if (within !== undefined) await this.checkInside(within, dirname(target));
@@ -51,7 +51,7 @@ export class AtomicFiles {
     });
   }
 
-  /** Of a regular file; a link is none. */
+  /** Undefined if there is no regular file; links are not followed. */
   facts(target: string): Promise<{ bytes: number; usedAt: number } | undefined> {
     return guard('looking at', target, undefined, async () => {
       const entry = await lstat(target);
@@ -60,8 +60,8 @@ export class AtomicFiles {
   }
 
   /**
-   * False where there is nothing to move. A file in the way of `to` is replaced. Not `durable`: after a loss of power
-   * the file may be in its old place again.
+   * Replaces an existing file. False if there is nothing to move.
+   * @param durable false: after a loss of power the file may be in its old place again
    */
   async move(from: string, to: string, durable = true): Promise<boolean> {
     return guard('moving', from, false, async () => {
@@ -72,7 +72,7 @@ export class AtomicFiles {
     });
   }
 
-  /** A second name for a file; one that is there under `to` stays as it is. False where `from` is not there. */
+  /** Links a file to a second path, unless that exists. False if `from` does not exist. */
   async alias(from: string, to: string): Promise<boolean> {
     return guard('restoring', to, false, async () => {
       await mkdir(dirname(to), { recursive: true });
@@ -95,7 +95,7 @@ export class AtomicFiles {
     return guard('listing', folder, [], () => readdir(folder, { withFileTypes: true }));
   }
 
-  /** Regular files at any depth, relative to `folder`; links are passed over. */
+  /** Regular files at any depth, as `prefix` and their path in `folder`; links are skipped. */
   async filesBelow(folder: string, prefix = ''): Promise<string[]> {
     const found: string[] = [];
     for (const entry of await this.entries(folder)) {
@@ -107,8 +107,8 @@ export class AtomicFiles {
   }
 
   /**
-   * True where `target` now holds `bytes`; false in mode 'create' where something was there before.
-   * `within`: the folder that the target must lie in once links are followed.
+   * False in mode 'create' if the target exists already.
+   * @param within a folder that must contain the target, links followed
    */
   async write(
     target: string,
@@ -116,26 +116,25 @@ export class AtomicFiles {
     mode: 'replace' | 'create',
     within?: string,
   ): Promise<boolean> {
-    try {
-      return await this.writeOnce(target, bytes, mode, within);
-    } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw faultOf(error, 'writing', target);
-      this.known.clear(); // a folder was removed under us: make it again, once
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.writeOnce(target, bytes, mode, within);
+      } catch (error) {
+        if (errnoOf(error) !== 'ENOENT' || attempt > 1) throw faultOf(error, 'writing', target);
+        this.known.clear(); // a folder was removed meanwhile: create it again, once
+      }
     }
-    return this.writeOnce(target, bytes, mode, within).catch((error: unknown) => {
-      throw faultOf(error, 'writing', target);
-    });
   }
 
-  /** False where `folder` is not there. @throws BAD_INPUT where a link leads out of `base`. */
+  /** False if `folder` does not exist. @throws BAD_INPUT if a link leads out of `base`. */
   isInside(base: string, folder: string): Promise<boolean> {
     return guard('reading', folder, false, async () => {
-      await this.checkInside(base, folder, true);
+      await this.checkInside(base, folder, false);
       return true;
     });
   }
 
-  /** Removes what killed writers left behind: files of dead processes of this host, and any older than a day. */
+  /** Removes temporary files of dead processes of this host, and all that are older than a day. */
   async sweepTemporaries(now: number = Date.now()): Promise<void> {
     for (const entry of await this.entries(this.temporaries)) {
       const path = join(this.temporaries, entry.name);
@@ -171,14 +170,13 @@ export class AtomicFiles {
     return true;
   }
 
-  /** `there`: the caller asks whether the folder exists too. @throws ENOENT, or BAD_INPUT where a link leads out. */
-  private async checkInside(base: string, folder: string, there = false): Promise<void> {
+  /** @throws BAD_INPUT if a link leads out; ENOENT if the folder does not exist, which a cached answer does not show */
+  private async checkInside(base: string, folder: string, useCache = true): Promise<void> {
     const key = `${base}\0${folder}`;
-    if (this.inside.has(key) && !there) return;
+    if (useCache && this.inside.has(key)) return;
     const [from, to] = [await realpath(base), await realpath(folder)];
-    if (to !== from && !to.startsWith(from + sep)) {
+    if (to !== from && !to.startsWith(from + sep))
       throw new GauntletError('BAD_INPUT', `${folder} leads out of ${base}`);
-    }
     this.inside.add(key);
   }
 
@@ -195,7 +193,7 @@ export class AtomicFiles {
   }
 }
 
-/** The boundary: what the file system throws leaves here as a coded error, or as `absent` where nothing is there. */
+/** Turns errors of the file system into GauntletErrors, and returns `absent` if the path does not exist. */
 async function guard<T>(doing: string, path: string, absent: T, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,10 +1,14 @@
-// Checkpoints of a run: files first, metadata.json (with every digest, its own included) last, then the pointers.
-// Whatever is killed in between, a checkpoint is there whole or not at all, and a damaged one is refused by name.
-
+// Checkpoints of a run. The files are written first, metadata.json with all digests last, then the pointers. So a kill at
+// any point leaves a complete checkpoint or none, and a damaged one is refused by name.
 import { GauntletError } from '../core/errors.js';
-import type { CheckpointMetadata, CheckpointPointer } from '../core/schema/checkpoint.js';
-import { checkpointMetadataSchema, checkpointName, checkpointPointerSchema } from '../core/schema/checkpoint.js';
-import { canonicalJson, digestBytes, digestJson } from './canonicalJson.js';
+import {
+  type CheckpointMetadata,
+  type CheckpointPointer,
+  checkpointMetadataSchema,
+  checkpointName,
+  checkpointPointerSchema,
+} from '../core/schema/checkpoint.js';
+import { canonicalJson, digestBytes, digestJson, parseJson } from './canonicalJson.js';
 import type { FileStore } from './fileStore.js';
 import { checkRecord, removeRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
@@ -13,23 +17,22 @@ export const CHECKPOINTS = 'checkpoints';
 const METADATA = 'metadata.json';
 export const POINTERS = ['checkpoint_best', 'checkpoint_latest'] as const;
 
-/** Paths inside a checkpoint's folder. The adapter folders are PEFT's: PEFT and vLLM load them as they are. */
+/** Paths inside a checkpoint's folder. PEFT and vLLM can load the adapter folders. */
 export const CHECKPOINT_FILES = {
   generatorConfig: 'generator/adapter_config.json',
   generatorAdapter: 'generator/adapter_model.safetensors',
   discriminatorConfig: 'discriminator/adapter_config.json',
   discriminatorAdapter: 'discriminator/adapter_model.safetensors',
-  generatorValueHead: 'generator/value_head.safetensors', // where there is one
+  generatorValueHead: 'generator/value_head.safetensors', // with GAE
   discriminatorValueHead: 'discriminator/value_head.safetensors',
   generatorOptimizer: 'optimizer_generator.bin', // store/tensors.ts
   discriminatorOptimizer: 'optimizer_discriminator.bin',
   archive: 'archive.json',
   pool: 'pool.json',
   split: 'split.json',
-  training: 'training.json', // where in its stage the run was
+  training: 'training.json', // the position within the stage
 } as const;
 
-/** What the caller knows; name, files and digest follow from it and from the bytes. */
 export type CheckpointFacts = Omit<CheckpointMetadata, 'runId' | 'name' | 'files' | 'digest'>;
 
 export interface Checkpoint {
@@ -38,8 +41,9 @@ export interface Checkpoint {
 }
 
 /**
- * Writes a checkpoint and moves the pointers. The same checkpoint twice is harmless; another one under the same name
- * (a run repeated with changed parameters, or one that was damaged) takes its place, and is absent in between.
+ * Writes a checkpoint and moves the pointers. Writing the same checkpoint again changes nothing. Another one under the
+ * same name (the run was repeated with changed parameters, or the checkpoint was damaged) is replaced: between the two
+ * there is none.
  */
 export async function commitCheckpoint(
   store: Store,
@@ -55,15 +59,15 @@ export async function commitCheckpoint(
     await removeOther(store, runId, metadata);
     for (const [path, bytes] of files) await store.writeRunFile(runId, at(name, path), bytes);
   }
-  // of a whole one too: its writer may have been killed before it could name the digest
+  // also if the checkpoint is complete: its writer may have been killed before it wrote the digest of the metadata
   await writeRecord(store, runId, at(name, METADATA), rendered(metadata));
   await movePointers(store, runId);
   return metadata;
 }
 
 /**
- * While its files change there is no checkpoint. The very same metadata stays: a twin has just written it, with the same
- * files, and whoever took it away and was killed would leave nobody to write it again.
+ * Removes other metadata, so that there is no checkpoint while its files change. The same metadata stays: another attempt
+ * has just written it, and if this one removed it and were killed, nobody would write it again.
  */
 async function removeOther(store: Store, runId: string, { name, digest }: CheckpointMetadata): Promise<void> {
   const present = await readMetadata(store, runId, name);
@@ -71,7 +75,7 @@ async function removeOther(store: Store, runId: string, { name, digest }: Checkp
   await store.removeRunFile(runId, at(name, METADATA));
 }
 
-/** Committed checkpoints with readable metadata, in the order of training. Files are not read: see verifyCheckpoints. */
+/** Committed checkpoints with readable metadata, in the order of training. Their files are not read. */
 export async function listCheckpoints(store: Store, runId: string): Promise<CheckpointMetadata[]> {
   const found: CheckpointMetadata[] = [];
   for (const name of await folders(store, runId)) {
@@ -81,31 +85,27 @@ export async function listCheckpoints(store: Store, runId: string): Promise<Chec
   return found.sort((a, b) => a.step - b.step || a.stage - b.stage || a.epoch - b.epoch);
 }
 
-/** Where the metadata of a checkpoint lies: a record like others, so that a lost one is missed. */
 export const isMetadataPath = (path: string): boolean => new RegExp(`^${CHECKPOINTS}/[^/]+/${METADATA}$`).test(path);
 
-/** Metadata first: from then on there is no checkpoint, whatever is killed before the rest is gone. */
+/** Removes the metadata first: without it there is no checkpoint. */
 export async function removeCheckpoint(store: Store, runId: string, name: string): Promise<void> {
   await removeRecord(store, runId, at(name, METADATA));
   for (const path of await store.listRunFiles(runId, `${CHECKPOINTS}/${name}`)) await store.removeRunFile(runId, path);
 }
 
-/** It counts as used from now on. */
+/** Marks a checkpoint as used, so that a sweep keeps it. */
 export async function touchCheckpoint({ files, layout }: FileStore, runId: string, name: string): Promise<void> {
   await files.touch(layout.run(runId, at(name, METADATA)), layout.run(runId));
 }
 
-/** The highest score; of equal ones the earliest. `checkpoints` are in the order of training. */
+/** The checkpoint with the highest score, the earliest of equal ones. `checkpoints` are in the order of training. */
 export function bestCheckpoint(checkpoints: readonly CheckpointMetadata[]): CheckpointMetadata | undefined {
-  return checkpoints.reduce<CheckpointMetadata | undefined>(
-    (best, next) => (best === undefined || next.score > best.score ? next : best),
-    undefined,
-  );
+  return [...checkpoints].sort((a, b) => b.score - a.score)[0]; // a stable sort
 }
 
 /**
  * A checkpoint with every file, all digests verified. `which` is a name, 'best' or 'latest'.
- * @throws GauntletError NOT_FOUND where there is none, BAD_CHECKPOINT naming it and what is wrong with it.
+ * @throws GauntletError NOT_FOUND if there is none, BAD_CHECKPOINT naming it and what is wrong with it.
  */
 export async function loadCheckpoint(store: Store, runId: string, which: string): Promise<Checkpoint> {
   const pointed = which === 'best' || which === 'latest';
@@ -126,11 +126,11 @@ export async function loadCheckpoint(store: Store, runId: string, which: string)
   const files = new Map<string, Uint8Array>();
   const problems = await checkFiles(store, runId, metadata, files);
   if (problems.length === 0) return { metadata, files };
-  if (await isNone(store, runId, name)) throw await noSuch(store, runId, name); // given up while it was being read
+  if (await isNone(store, runId, name)) throw await noSuch(store, runId, name); // removed while it was being read
   throw refused(runId, name, problems);
 }
 
-/** Never written, or given up; a lost one has left its digest. */
+/** True if the checkpoint was never written or was removed. One that was lost has left the digest of its metadata. */
 async function isNone(store: Store, runId: string, name: string): Promise<boolean> {
   if ((await readMetadata(store, runId, name)) !== undefined) return false;
   return (await checkRecord(store, runId, at(name, METADATA))).problem === undefined;
@@ -138,7 +138,7 @@ async function isNone(store: Store, runId: string, name: string): Promise<boolea
 
 async function noSuch(store: Store, runId: string, name: string): Promise<GauntletError> {
   const near = nearest(await listCheckpoints(store, runId), name);
-  const way = `list them with: npx gauntlet checkpoints list --run ${runId}`;
+  const way = `list them with: npx gauntlet checkpoints list ${runId}`;
   const hint = near === undefined ? way : `the nearest is ${near}; ${way}`;
   return new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}; ${hint}`);
 }
@@ -160,23 +160,22 @@ export async function readPointer(
   if (bytes === undefined) return undefined;
   const parsed = checkpointPointerSchema.safeParse(parseJson(bytes));
   if (parsed.success && rendered(parsed.data) === Buffer.from(bytes).toString('utf8')) {
-    const { digest } = parsed.data;
-    if (digest === pointerDigest(runId, pointer, parsed.data)) return parsed.data;
+    if (parsed.data.digest === pointerDigest(runId, pointer, parsed.data)) return parsed.data;
   }
   throw new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${pointer} is damaged`);
 }
 
-function pointerDigest(runId: string, pointer: string, { name, score }: Omit<CheckpointPointer, 'digest'>): string {
-  return digestJson({ runId, pointer, name, score });
+function pointerDigest(runId: string, pointer: string, target: Pick<CheckpointPointer, 'name' | 'score'>): string {
+  return digestJson({ runId, pointer, name: target.name, score: target.score });
 }
 
 export interface CheckpointReport {
   name: string; // of a checkpoint or of a pointer
-  committed: boolean; // false: no metadata; what a killed writer leaves, no harm unless a pointer names it
+  committed: boolean; // false: no metadata, because the writer was killed or the file was lost
   problems: string[];
 }
 
-/** Reads every byte of every checkpoint and pointer of a run; an entry without problems is good. */
+/** Reads every byte of every checkpoint and pointer of a run. A report without problems means that it is intact. */
 export async function verifyCheckpoints(store: Store, runId: string): Promise<CheckpointReport[]> {
   const reports: CheckpointReport[] = [];
   for (const name of await folders(store, runId)) {
@@ -196,40 +195,35 @@ export async function verifyCheckpoints(store: Store, runId: string): Promise<Ch
 async function checkPointer(
   store: Store,
   runId: string,
-  pointer: (typeof POINTERS)[number],
+  name: (typeof POINTERS)[number],
   committed: ReadonlyMap<string, CheckpointMetadata>,
 ): Promise<CheckpointReport> {
-  const report: CheckpointReport = { name: pointer, committed: true, problems: [] };
+  const report = (...problems: string[]): CheckpointReport => ({ name, committed: true, problems });
   try {
-    const target = await readPointer(store, runId, pointer);
-    if (target === undefined) {
-      report.committed = false;
-      if (committed.size > 0) report.problems.push('is missing');
-    } else if (committed.get(target.name)?.score !== target.score) {
-      report.problems.push(`names ${target.name} with score ${target.score}, which is not there`);
-    }
+    const target = await readPointer(store, runId, name);
+    if (target === undefined) return { ...report(...(committed.size > 0 ? ['is missing'] : [])), committed: false };
+    if (committed.get(target.name)?.score === target.score) return report();
+    return report(`names ${target.name} with score ${target.score}, which does not exist`);
   } catch (error) {
-    if (!(error instanceof GauntletError) || error.code !== 'BAD_CHECKPOINT') throw error;
-    report.problems.push('is damaged');
+    if (error instanceof GauntletError && error.code === 'BAD_CHECKPOINT') return report('is damaged');
+    throw error;
   }
-  return report;
 }
 
-/** Until they are what the checkpoints give: another writer may have added one since these were listed. */
+/** Repeats until the pointers match the list: another writer may have added a checkpoint since it was read. */
 async function movePointers(store: Store, runId: string): Promise<void> {
   for (let moved = true; moved; ) {
     moved = false;
     const all = await listCheckpoints(store, runId);
-    const targets = [bestCheckpoint(all), all.at(-1)];
-    for (const [index, pointer] of POINTERS.entries()) {
-      const target = targets[index];
+    const targets = { checkpoint_best: bestCheckpoint(all), checkpoint_latest: all.at(-1) };
+    for (const pointer of POINTERS) {
+      const target = targets[pointer];
       if (target === undefined) continue;
       const { name, score } = target;
-      const value: CheckpointPointer = { name, score, digest: pointerDigest(runId, pointer, { name, score }) };
-      const path = `${CHECKPOINTS}/${pointer}`;
-      const bytes = await store.readRunFile(runId, path);
-      if (bytes !== undefined && rendered(value) === Buffer.from(bytes).toString('utf8')) continue;
-      await store.writeRunFile(runId, path, rendered(value));
+      const text = rendered({ name, score, digest: pointerDigest(runId, pointer, { name, score }) });
+      const bytes = await store.readRunFile(runId, `${CHECKPOINTS}/${pointer}`);
+      if (bytes !== undefined && text === Buffer.from(bytes).toString('utf8')) continue;
+      await store.writeRunFile(runId, `${CHECKPOINTS}/${pointer}`, text);
       moved = true;
     }
   }
@@ -241,7 +235,7 @@ async function isWhole(store: Store, runId: string, metadata: CheckpointMetadata
   return (await checkFiles(store, runId, metadata)).length === 0;
 }
 
-/** Undefined: not committed. A string: what is wrong with it. */
+/** Undefined if the checkpoint is not committed; a string says what is wrong with it. */
 async function readMetadata(
   store: Store,
   runId: string,
@@ -252,7 +246,7 @@ async function readMetadata(
   const parsed = checkpointMetadataSchema.safeParse(parseJson(bytes));
   if (!parsed.success) return `${METADATA} is damaged (${parsed.error.issues[0]?.message ?? 'not readable'})`;
   const { digest, ...body } = parsed.data;
-  // The bytes must be the very ones that the store writes for these fields, so that no flipped bit goes unseen.
+  // The bytes must be exactly what the store writes for these fields, so that any flipped bit shows.
   const exact = digest === digestJson(body) && rendered(parsed.data) === Buffer.from(bytes).toString('utf8');
   if (!exact) return `${METADATA} is damaged (its digest does not fit)`;
   if (body.name !== name || body.runId !== runId) return `${METADATA} belongs to ${body.name} of run ${body.runId}`;
@@ -276,7 +270,7 @@ async function checkFiles(
   return problems;
 }
 
-/** A string: why a file that somebody's metadata names is none that a checkpoint may have. */
+/** A string if the path is not one that a checkpoint may have; the metadata may come from somebody else. */
 async function readUnlessRefused(store: Store, runId: string, path: string): Promise<Uint8Array | string | undefined> {
   try {
     return await store.readRunFile(runId, path);
@@ -290,14 +284,6 @@ async function folders(store: Store, runId: string): Promise<string[]> {
   const paths = await store.listRunFiles(runId, CHECKPOINTS);
   const names = paths.map((path) => path.split('/')).filter((parts) => parts.length > 2);
   return [...new Set(names.map((parts) => parts[1]!))].sort();
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 function at(name: string, path: string): string {

@@ -1,5 +1,5 @@
-// What may name something in a store, and what a failing file system means. Names come from users and from
-// workflow ids, so nothing passes that could lead out of the store's folder.
+// Checks of names, and error codes of a failing file system. Names come from users and workflow ids; none may lead out of
+// the store's folder.
 import { GauntletError } from '../core/errors.js';
 
 const RUN_ID = /^[A-Za-z0-9_][A-Za-z0-9_.:@=+-]{0,199}$/;
@@ -13,7 +13,7 @@ export function checkRunId(runId: string): void {
   }
 }
 
-/** A relative path with plain segments: no '..', no empty or dotted-away segment, no backslash, no control character. */
+/** A relative path without '.', '..' or empty segments, backslashes or control characters. @throws GauntletError BAD_INPUT */
 export function checkRunPath(path: string): void {
   const bad = path.split('/').some((part) => {
     const odd = [...part].some((char) => char < ' ' || char === '\\' || char === '\u007f');
@@ -37,7 +37,7 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' && !(error instanceof GauntletError) ? code : undefined;
 }
 
-/** Names that collide (a folder where a file should be, or the reverse) are the caller's; all else is the machine's. */
+/** Errors that the caller's names cause, such as a folder in the place of a file. All others are faults of the machine. */
 const CALLERS: ReadonlySet<string | undefined> = new Set(['EISDIR', 'ENOTDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG']);
 const WHY: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left',
@@ -50,7 +50,7 @@ const WHY: Readonly<Record<string, string>> = {
   EMFILE: 'too many open files',
 };
 
-/** A fault of the file system as a coded error: STORE_FAULT is retried, BAD_INPUT is not. */
+/** An error of the file system as a GauntletError: STORE_FAULT is retried, BAD_INPUT is not. */
 export function faultOf(error: unknown, doing: string, path: string): Error {
   if (error instanceof GauntletError) return error;
   const code = errnoOf(error);

@@ -1,5 +1,5 @@
-// The store on a local file system: which file holds what, and what is checked when it is read. How files come to
-// be there whole or not at all is atomicFiles.ts.
+// The store on a local file system: which file holds what, and what is checked when it is read. atomicFiles.ts writes and
+// moves the files.
 import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -11,11 +11,11 @@ import { hexOf, Layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
 import type { Digest, MemoKind, Store } from './store.js';
 
 export const DEFAULT_STORE = '.gauntlet';
-const HASHED_BYTES = 2 ** 20; // what is asked for is hashed up to this size; a millisecond or two
+const HASHED_BYTES = 2 ** 20; // hasBlob hashes blobs up to this size, which takes a millisecond or two
 
 /**
- * Opens (and makes) a store at a folder or a file: URL.
- * @throws GauntletError BAD_CONFIG for another scheme, STORE_FAULT where the folder cannot be made.
+ * Opens a store at a folder or a file: URL; its folder is created by the first write.
+ * @throws GauntletError BAD_CONFIG for another scheme, STORE_FAULT if the folder cannot be read.
  */
 export async function openFileStore(place: string = DEFAULT_STORE): Promise<FileStore> {
   const root = resolve(storeFolder(place));
@@ -53,9 +53,10 @@ export class FileStore implements Store {
     const digest = digestBytes(bytes);
     const path = this.layout.blob(digest);
     const present = await this.files.read(path, this.root);
-    // A damaged blob is healed by whoever computes its bytes again; one that a sweep takes meanwhile is written anew.
-    const whole = present !== undefined && digestBytes(present) === digest && (await this.files.touch(path, this.root));
-    if (!whole) await this.files.write(path, bytes, 'replace', this.root);
+    // replaces a damaged blob, and one that a sweep takes meanwhile
+    const isWhole =
+      present !== undefined && digestBytes(present) === digest && (await this.files.touch(path, this.root));
+    if (!isWhole) await this.files.write(path, bytes, 'replace', this.root);
     return digest;
   }
 
@@ -69,7 +70,7 @@ export class FileStore implements Store {
     if (digestBytes(bytes) === digest) return bytes;
     const healed = await this.moveAside(path, hexOf(digest), (now) => digestBytes(now) === digest);
     if (healed !== undefined) return healed;
-    const what = `artifact ${digest} was damaged at ${path} and is moved aside`;
+    const what = `artifact ${digest} was damaged at ${path} and is moved to quarantine`;
     throw new GauntletError('CORRUPT_ARTIFACT', what, { artifact: digest });
   }
 
@@ -77,8 +78,7 @@ export class FileStore implements Store {
     checkDigest(digest);
     const path = this.layout.blob(digest);
     const there = await this.files.touch(path, this.root);
-    if (!there && ((await this.untake(digest)) === undefined || !(await this.files.touch(path, this.root))))
-      return false;
+    if (!there && !((await this.untake(digest)) && (await this.files.touch(path, this.root)))) return false;
     const facts = await this.files.facts(path);
     if (facts === undefined || facts.bytes > HASHED_BYTES) return facts !== undefined;
     const bytes = await this.files.read(path, this.root);
@@ -113,18 +113,14 @@ export class FileStore implements Store {
     const row = parseMemo(key, bytes);
     if (row === undefined) {
       await this.moveAside(path, `memo-${key}`, (now) => parseMemo(key, now) !== undefined);
-      throw new GauntletError('CORRUPT_ARTIFACT', `memo ${key} was damaged at ${path} and is moved aside`);
+      throw new GauntletError('CORRUPT_ARTIFACT', `memo ${key} was damaged at ${path} and is moved to quarantine`);
     }
     await this.files.touch(path, this.root);
     return row.digest;
   }
 
   async memoKeys(): Promise<string[]> {
-    const entries = await this.files.entries(join(this.root, MEMO));
-    return entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => entry.name)
-      .sort();
+    return (await this.files.filesBelow(join(this.root, MEMO))).sort();
   }
 
   async writeRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<void> {
@@ -138,9 +134,7 @@ export class FileStore implements Store {
   }
 
   async readRunFile(runId: string, path: string): Promise<Uint8Array | undefined> {
-    const target = this.layout.run(runId, path);
-    if (!(await this.insideRun(runId, dirname(target)))) return undefined;
-    return this.files.read(target);
+    return this.files.read(this.layout.run(runId, path), this.root, this.layout.run(runId));
   }
 
   async removeRunFile(runId: string, path: string): Promise<void> {
@@ -150,9 +144,9 @@ export class FileStore implements Store {
   }
 
   async listRunFiles(runId: string, folder: string): Promise<string[]> {
-    const base = folder === '' ? this.layout.run(runId) : this.layout.run(runId, folder);
+    const base = this.layout.run(runId, folder || undefined);
     if (!(await this.insideRun(runId, base))) return [];
-    return (await this.files.filesBelow(base)).map((path) => (folder === '' ? path : `${folder}/${path}`)).sort();
+    return (await this.files.filesBelow(base, folder && `${folder}/`)).sort();
   }
 
   async listRuns(): Promise<string[]> {
@@ -164,34 +158,31 @@ export class FileStore implements Store {
     return runs.sort();
   }
 
-  /** False where its folder is not there. @throws BAD_INPUT where that is a link out of the store. */
+  /** Whether the folder of a run exists. @throws BAD_INPUT if it is a link out of the store. */
   private async hasRun(runId: string): Promise<boolean> {
     return this.files.isInside(this.root, this.layout.run(runId));
   }
 
-  /** Of a run: false where the folder is not there. @throws BAD_INPUT where a link leads out of the run. */
+  /** Whether a folder of a run exists. @throws BAD_INPUT if a link leads out of the run. */
   private async insideRun(runId: string, folder: string): Promise<boolean> {
     return (await this.hasRun(runId)) && this.files.isInside(this.layout.run(runId), folder);
   }
 
-  /** A blob that a sweep has taken and not yet given up goes back to its place (store/sweep.ts). */
+  /** Restores a blob that a sweep has taken and not yet removed (store/sweep.ts). */
   private async untake(digest: Digest): Promise<Uint8Array | undefined> {
     const taken = this.layout.taken(hexOf(digest));
     if (!(await this.files.alias(taken, this.layout.blob(digest)))) return undefined;
     return this.files.read(this.layout.blob(digest), this.root);
   }
 
-  /**
-   * Takes a damaged file out of its place. Where somebody has healed it since it was read, it goes back, and its bytes
-   * are the answer.
-   */
+  /** Moves a damaged file to quarantine. If it was repaired since it was read, it goes back and its bytes are returned. */
   private async moveAside(
     path: string,
     name: string,
     isWhole: (bytes: Uint8Array) => boolean,
   ): Promise<Uint8Array | undefined> {
     const aside = this.layout.aside(`${name}-${randomBytes(4).toString('hex')}`);
-    const moved = await this.files.move(path, aside).catch(() => false); // of a store that cannot be written it stays
+    const moved = await this.files.move(path, aside).catch(() => false); // a read-only store keeps it in place
     if (!moved) return undefined;
     const bytes = await this.files.read(aside);
     if (bytes === undefined || !isWhole(bytes)) return undefined;

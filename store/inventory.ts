@@ -1,4 +1,4 @@
-// What lies in a store, file by file, for those who check or sweep it: looked at without changing anything.
+// Lists and reads the files of a store for checks and sweeps, without changing anything.
 import { join } from 'node:path';
 import { digestBytes } from './canonicalJson.js';
 import type { FileStore } from './fileStore.js';
@@ -9,53 +9,45 @@ export interface StoredFile {
   name: string; // the digest of a blob, the key of a memo row
   path: string; // relative to the store
   bytes: number;
-  usedAt: number; // ms since 1970: written, or last relied on
+  usedAt: number; // ms since 1970: when it was written or last relied on
 }
 
-/** Blobs under the name of their digest, and files among them that have none. */
-export async function listBlobs({ root, files }: FileStore): Promise<{ blobs: StoredFile[]; strays: string[] }> {
-  const blobs: StoredFile[] = [];
-  const strays: string[] = [];
-  for (const found of await files.filesBelow(join(root, BLOBS))) {
-    const path = `${BLOBS}/${found}`;
-    const facts = await files.facts(join(root, path));
-    if (facts === undefined) continue; // swept meanwhile
-    if (/^[0-9a-f]{2}\/[0-9a-f]{62}$/.test(found))
-      blobs.push({ name: `sha256:${found.replace('/', '')}`, path, ...facts });
-    else strays.push(path);
-  }
-  return { blobs, strays };
-}
-
-export async function listMemos(store: FileStore): Promise<StoredFile[]> {
-  return listFolder(store, MEMO);
-}
-
-/** Files below a folder of the store, under their names in it. */
+/** Files below a folder of the store, named by their path in it. */
 export async function listFolder({ root, files }: FileStore, folder: string): Promise<StoredFile[]> {
   const found: StoredFile[] = [];
   for (const name of await files.filesBelow(join(root, folder))) {
     const facts = await files.facts(join(root, folder, name));
-    if (facts !== undefined) found.push({ name, path: `${folder}/${name}`, ...facts }); // else swept meanwhile
+    if (facts !== undefined) found.push({ name, path: `${folder}/${name}`, ...facts }); // else it was swept meanwhile
   }
   return found;
 }
 
-export type Looked<T> = { is: 'whole'; value: T } | { is: 'missing' } | { is: 'damaged' };
+export const listMemos = (store: FileStore): Promise<StoredFile[]> => listFolder(store, MEMO);
 
-/** Of a blob's bytes. */
-export async function lookAtBlob({ root, files, layout }: FileStore, digest: Digest): Promise<Looked<Uint8Array>> {
-  const bytes = await files.read(layout.blob(digest), root);
-  if (bytes === undefined) return { is: 'missing' };
-  return digestBytes(bytes) === digest ? { is: 'whole', value: bytes } : { is: 'damaged' };
+/** Blobs, and the paths of files among them whose name is not a digest. */
+export async function listBlobs(store: FileStore): Promise<{ blobs: StoredFile[]; strays: string[] }> {
+  const files = await listFolder(store, BLOBS);
+  const isBlob = ({ name }: StoredFile): boolean => /^[0-9a-f]{2}\/[0-9a-f]{62}$/.test(name);
+  return {
+    blobs: files.filter(isBlob).map((file) => ({ ...file, name: `sha256:${file.name.replace('/', '')}` })),
+    strays: files.filter((file) => !isBlob(file)).map(({ path }) => path),
+  };
 }
 
-export async function lookAtMemo(
+/** The content of a file, if it is as it was written. */
+export type Inspected<T> = T | 'missing' | 'damaged';
+
+export async function inspectBlob({ root, files, layout }: FileStore, digest: Digest): Promise<Inspected<Uint8Array>> {
+  const bytes = await files.read(layout.blob(digest), root);
+  if (bytes === undefined) return 'missing';
+  return digestBytes(bytes) === digest ? bytes : 'damaged';
+}
+
+export async function inspectMemo(
   { root, files, layout }: FileStore,
   key: string,
-): Promise<Looked<{ digest: Digest; kind: MemoKind }>> {
+): Promise<Inspected<{ digest: Digest; kind: MemoKind }>> {
   const bytes = await files.read(layout.memo(key), root);
-  if (bytes === undefined) return { is: 'missing' };
-  const row = parseMemo(key, bytes);
-  return row === undefined ? { is: 'damaged' } : { is: 'whole', value: row };
+  if (bytes === undefined) return 'missing';
+  return parseMemo(key, bytes) ?? 'damaged';
 }

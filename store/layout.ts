@@ -1,4 +1,4 @@
-// Which file of a store holds what. Names are checked before they become paths.
+// The paths of a store's files. Names are checked before they become paths.
 import { join } from 'node:path';
 import { digestBytes } from './canonicalJson.js';
 import { checkMemoKey, checkRunId, checkRunPath } from './checks.js';
@@ -7,9 +7,9 @@ import type { Digest, MemoKind } from './store.js';
 export const BLOBS = 'blobs/sha256';
 export const MEMO = 'memo';
 export const RUNS = 'runs';
-/** Damaged files, out of the way of what is computed in their place; people may look at them. */
+/** Damaged files that were moved away, for people to inspect. */
 export const ASIDE = 'quarantine';
-/** Files that a sweep has taken and not yet given up. */
+/** Files that a sweep has taken and not yet removed. */
 export const TAKEN = 'trash';
 
 export class Layout {
@@ -42,13 +42,13 @@ export class Layout {
 
 export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 
-/** The one line of a memo row. Its seal ties it to its key: a flipped bit or a file moved to another key is seen. */
+/** The one line of a memo row. Its checksum covers the key, so a flipped bit or a file renamed to another key shows. */
 export function memoText(key: string, digest: Digest, kind: MemoKind): string {
   const body = kind === 'plain' ? digest : `${digest} ${kind}`;
   return `${body} ${digestBytes(`memo ${key} ${body}`).slice(7, 23)}\n`;
 }
 
-/** Undefined where the row is damaged. */
+/** Undefined if the row is damaged. */
 export function parseMemo(key: string, bytes: Uint8Array): { digest: Digest; kind: MemoKind } | undefined {
   const text = Buffer.from(bytes).toString('utf8');
   const [digest = '', word] = text.split(' ');

@@ -1,6 +1,6 @@
-// A result is computed once: an activity that is retried, reset or run by a zombie twin fast-forwards to the digest
-// of its first result. The key holds a version that its owner raises whenever the output would change. Beside the row
-// lies a record of what was computed from what: it tells a lost row, and whoever lost a result how to compute it again.
+// Computes each result once: an activity that is retried, reset or run twice at a time gets the first result. The key
+// contains a version that is raised whenever the output would change. Beside each row is a record of name, version and
+// inputs: it shows that a row was lost, and how to compute a lost result again.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { canonicalJson, digestJson } from './canonicalJson.js';
@@ -15,12 +15,12 @@ export function memoKey(name: string, version: number, inputs: unknown): string 
 const RECORD = '.inputs';
 const PROGRESS = '.progress-';
 
-/** The row of a row's record. */
+/** The key of a row's record. */
 export const recordKey = (key: string): string => `${key}${RECORD}`;
-/** The row of what an unfinished computation has saved after `done` parts. */
+/** The key of the progress that an unfinished computation has saved after `done` parts. */
 export const progressKey = (key: string, done: number): string => `${key}${PROGRESS}${done}`;
 
-/** What a row's name says: whose record or progress it is. */
+/** The kind of a row, and the key of the result that it belongs to. */
 export function kindOfRow(key: string): { kind: 'result' | 'record' | 'progress'; of: string } {
   if (key.endsWith(RECORD)) return { kind: 'record', of: key.slice(0, -RECORD.length) };
   const at = key.lastIndexOf(PROGRESS);
@@ -31,7 +31,7 @@ export const memoRecordSchema = z.strictObject({
   name: z.string(),
   version: z.int(),
   inputs: z.unknown(),
-  seconds: z.number().nonnegative(), // that the computation took; 0 where that is no longer known
+  seconds: z.number().nonnegative(), // how long the computation took; 0 if the record was lost
 });
 export type MemoRecord = z.infer<typeof memoRecordSchema>;
 
@@ -39,21 +39,21 @@ export interface MemoContext {
   store: Store;
   name: string;
   version: number;
-  /** Hears of damage that was moved aside, before what was lost is computed again. */
+  /** Called with the error of a damaged file, before its content is computed again. */
   onDamage?: (error: GauntletError) => void;
-  /** Asked once it is computed: what earlier attempts spent on parts that were not computed again. */
+  /** After the computation: the seconds that earlier attempts spent on parts that were not computed again. */
   earlierSeconds?: () => number;
 }
 
 export interface Memoised<T> {
   output: T;
-  seconds: number; // of the computation, whenever that was
+  seconds: number; // that the first computation took
 }
 
 /**
- * The output of `compute` for these inputs, by way of the store. The output is small JSON (digests and figures; large
- * data goes into blobs of its own). First run and fast-forward return equal values: what JSON carries. What is lost or
- * damaged (the row, its result, an artifact that the result names) is computed again.
+ * The output of `compute` for these inputs, from the store if it was computed before. The output is small JSON; large data
+ * goes into blobs of its own. What is lost or damaged (the row, its result, an artifact that the result names) is
+ * computed again.
  */
 export async function memoised<T>(
   context: MemoContext,
@@ -86,7 +86,7 @@ export async function memoised<T>(
   );
 }
 
-/** What was computed from what, for the row of this key. */
+/** The record of the row with this key. */
 export async function readRecord(store: Store, key: string): Promise<MemoRecord | undefined> {
   const digest = await store.getMemo(recordKey(key));
   if (digest === undefined || !(await store.hasBlob(digest))) return undefined;
@@ -94,7 +94,7 @@ export async function readRecord(store: Store, key: string): Promise<MemoRecord 
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Lost and damaged are the same here: the answer is undefined. */
+/** Undefined if an artifact or a row is missing or damaged. */
 export async function unlessLost<T>(
   work: () => Promise<T>,
   onDamage?: (error: GauntletError) => void,
@@ -116,12 +116,12 @@ async function readRow<T>({ store, onDamage }: MemoContext, key: string): Promis
   }, onDamage);
 }
 
-/** Undefined where the record is lost. */
+/** Undefined if the record is lost. */
 async function secondsOf({ store, onDamage }: MemoContext, key: string): Promise<number | undefined> {
   return (await unlessLost(() => readRecord(store, key), onDamage))?.seconds;
 }
 
-/** Whether there was none. */
+/** False if there was one already. */
 async function writeRecord(store: Store, key: string, record: MemoRecord): Promise<boolean> {
   const digest = await store.putJson(record);
   return (await store.putMemo(recordKey(key), digest)) === digest;
@@ -129,6 +129,6 @@ async function writeRecord(store: Store, key: string, record: MemoRecord): Promi
 
 async function allPresent(store: Store, output: unknown): Promise<boolean> {
   const present: boolean[] = [];
-  for (const digest of new Set<Digest>(digestsIn(output))) present.push(await store.hasBlob(digest)); // each counts as used
+  for (const digest of new Set<Digest>(digestsIn(output))) present.push(await store.hasBlob(digest)); // marks each as used
   return present.every(Boolean);
 }

@@ -1,18 +1,18 @@
-// Digests inside JSON: how one artifact refers to others.
+// Artifacts refer to others by digests inside JSON.
 import type { Digest } from './store.js';
 
 const WHOLE = /^sha256:[0-9a-f]{64}$/;
 const ANYWHERE = /sha256:[0-9a-f]{64}/g;
 const NOT_ARTIFACTS: ReadonlySet<string> = new Set(['modelDigest', 'discriminatorModelDigest', 'splitDigest']);
 
-/** Every string that is a digest, but for those of what no store holds (weights of a base model). */
+/** Every string that is a digest, except those of data outside the store (the weights of a base model). */
 export function digestsIn(value: unknown): Digest[] {
   if (typeof value === 'string') return WHOLE.test(value) ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]) => (NOT_ARTIFACTS.has(key) ? [] : digestsIn(item)));
 }
 
-/** The same of an artifact's bytes; what is no JSON refers to nothing. */
+/** The same for the bytes of an artifact; one that is not JSON refers to nothing. */
 export function digestsInBytes(bytes: Uint8Array): Digest[] {
   if (bytes[0] !== 0x7b && bytes[0] !== 0x5b) return []; // { or [
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
@@ -24,7 +24,7 @@ export function digestsInBytes(bytes: Uint8Array): Digest[] {
   }
 }
 
-/** Every digest anywhere in a text, whatever it is: for those who had better keep too much than too little. */
+/** Every digest anywhere in a text. A sweep uses it, because it must not keep too little. */
 export function digestsInText(text: string): Digest[] {
   return text.match(ANYWHERE) ?? [];
 }

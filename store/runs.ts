@@ -1,25 +1,26 @@
-// What a run leaves for people and for the report: its manifest, and one metrics file a step.
+// The records of a run: its manifest, its whole configuration, one metrics file per step, the result and the report.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { type RunConfig, runConfigSchema, runIdentity } from '../core/schema/config.js';
 import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
-import { canonicalJson, digestJson } from './canonicalJson.js';
-import { createRecord, listRecords, readRecord, sealRecord, writeRecord } from './records.js';
+import { canonicalJson, digestJson, parseJson } from './canonicalJson.js';
+import { createRecord, listRecords, readRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
 const METRICS = 'metrics';
-/** The whole configuration, what changes no result included: with it a run can be started that no server knows. */
+/** The whole configuration, with the fields that change no result: enough to start a run that no server knows. */
 const INPUT = 'input.json';
 export const RESULT = 'result.json';
 const CHAIN = 'chain.json';
 const REPORT = 'report.html';
+export const QUARANTINE = 'quarantine.json';
 
-/** Every run has these where it has got so far; other files in its folder are nobody's business here. */
-export function isKnownRecord(path: string): boolean {
-  return [MANIFEST, INPUT, RESULT, CHAIN, REPORT].includes(path) || /^metrics\/[^/]+\.json$/.test(path);
+/** Other files in the folder of a run are ignored. */
+export function isRunRecord(path: string): boolean {
+  return [MANIFEST, INPUT, RESULT, CHAIN, REPORT, QUARANTINE].includes(path) || /^metrics\/[^/]+\.json$/.test(path);
 }
 
 export const runManifestSchema = z.strictObject({
@@ -27,33 +28,29 @@ export const runManifestSchema = z.strictObject({
   config: runConfigSchema,
   configDigest: z.string(),
   modelDigest: z.string(),
-  discriminatorModelDigest: z.string().optional(), // where it has a base of its own
+  discriminatorModelDigest: z.string().optional(), // if the discriminator has its own base model
   dataDigest: z.string(),
-  codeVersion: z.string(), // of the code that started the run; a later one may go on with it
+  codeVersion: z.string(), // of the code that started the run; other code may continue it
   seed: z.int().nonnegative(),
-  /** The checkpoint it began at, as it was found then. */
+  /** The checkpoint that the run started from. */
   origin: z.strictObject({ run: z.string(), checkpoint: z.string(), digest: z.string() }).optional(),
-  sealed: z.literal(true).optional(), // every record of the run has a digest; runs of older versions have none
 });
 export type RunManifest = z.infer<typeof runManifestSchema>;
-export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed' | 'sealed'>;
+export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed'>;
 
 /**
- * Claims a run id. Where the run exists with the same configuration, model and problems, its manifest comes back, so
- * a retry or a resumed run passes; of two that claim one id at once, one wins.
+ * Claims a run id; of several claims at once one wins. If the run exists with the same configuration, model and
+ * problems, its manifest is returned, so that a retry or a resumed run succeeds.
  * @throws GauntletError RUN_EXISTS naming what differs.
  */
 export async function createRun(store: Store, runId: string, facts: RunFacts): Promise<RunManifest> {
   const { config } = facts;
-  const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed, sealed: true };
+  const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed };
   if (await createRecord(store, runId, MANIFEST, rendered(manifest))) return manifest;
   const present = await readRun(store, runId);
   const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
   const other = fields.find((field) => present[field] !== manifest[field]);
-  if (other === undefined) {
-    if (present.sealed) await sealRecord(store, runId, MANIFEST);
-    return present;
-  }
+  if (other === undefined) return present;
   const what =
     other === 'configDigest' ? `other ${differing(runIdentity(present.config), config)}` : `another ${other}`;
   throw new GauntletError('RUN_EXISTS', `run ${runId} exists with ${what}`);
@@ -65,11 +62,9 @@ export async function readRun(store: Store, runId: string): Promise<RunManifest>
   if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no run ${runId} in ${store.url}`);
   const written = parseJson(bytes) as { config?: unknown } | undefined;
   const parsed = runManifestSchema.safeParse(written);
-  // as it was written: a field that was not there yet has its default only now
-  const whole = parsed.success && parsed.data.configDigest === digestJson(written?.config);
-  if (!whole || parsed.data.runId !== runId) {
-    throw new GauntletError('CORRUPT_ARTIFACT', `${MANIFEST} of run ${runId} is damaged in ${store.url}`);
-  }
+  // the digest of the configuration as written: parsing adds the defaults of fields that runIdentity leaves out
+  const isWhole = parsed.success && parsed.data.configDigest === digestJson(written?.config);
+  if (!isWhole || parsed.data.runId !== runId) throw damaged(runId, MANIFEST);
   return parsed.data;
 }
 
@@ -77,12 +72,12 @@ export async function writeInput(store: Store, runId: string, config: RunConfig)
   await writeRecord(store, runId, INPUT, rendered(config));
 }
 
-/** Undefined for runs of versions that did not record it. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+/** Undefined if the run was killed before it recorded it. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readInput(store: Store, runId: string): Promise<RunConfig | undefined> {
   return readParsed(store, runId, INPUT, runConfigSchema);
 }
 
-/** metrics/<step>.json; the same step again (a retry) writes over it. Steps are numbers, or 'number-name'. */
+/** Writes metrics/<step>.json, also over an earlier one. `step` is a number, or 'number-name'. */
 export async function writeMetrics(
   store: Store,
   runId: string,
@@ -94,39 +89,34 @@ export async function writeMetrics(
 
 /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readMetrics<T = Record<string, unknown>>(store: Store, runId: string): Promise<T[]> {
-  const paths = (await listRecords(store, runId, METRICS)).filter((path) => path.endsWith('.json'));
-  const all: T[] = [];
-  for (const path of paths.sort(byStep)) {
-    const bytes = await readRecord(store, runId, path);
-    if (bytes === undefined) continue;
-    const metrics = parseJson(bytes);
-    if (metrics === undefined) throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
-    all.push(metrics as T);
-  }
-  return all;
+  return readMetricsFiles(store, runId, /\.json$/, z.unknown()) as Promise<T[]>;
 }
 
-/** What was asked of a run so far, in order. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+/** The control requests of a run in order. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readControls(store: Store, runId: string): Promise<ControlMetrics[]> {
-  const controls: ControlMetrics[] = [];
-  for (const path of await listRecords(store, runId, METRICS)) {
-    if (!/^\d+-control-\d+\.json$/.test(stepOf(path))) continue;
-    const parsed = controlMetricsSchema.safeParse(
-      parseJson((await readRecord(store, runId, path)) ?? new Uint8Array()),
-    );
-    if (!parsed.success) throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
-    controls.push(parsed.data);
-  }
+  const controls = await readMetricsFiles(store, runId, /\/\d+-control-\d+\.json$/, controlMetricsSchema);
   return controls.sort((a, b) => a.index - b.index);
 }
 
-/** What a run came to, and a chain of its best checkpoint in full. */
+async function readMetricsFiles<T>(store: Store, runId: string, files: RegExp, schema: z.ZodType<T>): Promise<T[]> {
+  const paths = (await listRecords(store, runId, METRICS)).filter((path) => files.test(path));
+  const found: T[] = [];
+  for (const path of paths.sort((a, b) => stepOf(a) - stepOf(b) || (a < b ? -1 : 1))) {
+    const metrics = await readParsed(store, runId, path, schema);
+    if (metrics !== undefined) found.push(metrics);
+  }
+  return found;
+}
+
+const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);
+
+/** The result of a run, and one chain of its best checkpoint in full. */
 export async function writeResult(store: Store, runId: string, result: RunResult, chain?: ChainView): Promise<void> {
   if (chain !== undefined) await writeRecord(store, runId, CHAIN, rendered(chain));
   await writeRecord(store, runId, RESULT, rendered(result));
 }
 
-/** The page of a run; drawn again at any time from the other records. */
+/** The page of a run. It can be rendered again from the other records at any time. */
 export async function writeReport(store: Store, runId: string, page: string): Promise<void> {
   await writeRecord(store, runId, REPORT, page);
 }
@@ -141,33 +131,20 @@ export async function readResult(store: Store, runId: string): Promise<{ result?
 async function readParsed<T>(store: Store, runId: string, path: string, schema: z.ZodType<T>): Promise<T | undefined> {
   const bytes = await readRecord(store, runId, path);
   if (bytes === undefined) return undefined;
-  const parsed = schema.safeParse(parseJson(bytes));
-  if (parsed.success) return parsed.data;
-  throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
+  const json = parseJson(bytes);
+  const parsed = schema.safeParse(json);
+  if (json !== undefined && parsed.success) return parsed.data;
+  throw damaged(runId, path);
 }
+
+const damaged = (runId: string, path: string): GauntletError =>
+  new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
 
 const rendered = (value: unknown): string => `${canonicalJson(value, 2)}\n`;
-
-function byStep(a: string, b: string): number {
-  const [left, right] = [Number.parseInt(stepOf(a), 10), Number.parseInt(stepOf(b), 10)];
-  return left - right || (a < b ? -1 : 1);
-}
-
-function stepOf(path: string): string {
-  return path.slice(METRICS.length + 1);
-}
 
 function differing(a: object, b: object): string {
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
   const other = keys.filter((key) => canonicalJson(left[key] ?? null) !== canonicalJson(right[key] ?? null));
   return `configuration (${other.join(', ')})`;
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,38 +1,38 @@
-// The port of the artifact store: immutable blobs by digest, a memo table, and files of runs written whole.
+// The interface of the artifact store: immutable blobs by digest, a memo table, and files of runs.
 
 /** 'sha256:' + 64 hex digits. */
 export type Digest = string;
 
-/** 'recorded': the row of what was computed from which inputs lies beside it (store/memo.ts), so that neither can go unseen. */
+/** 'recorded': the row has a record of its inputs (store/memo.ts). Each names the other, so the loss of either shows. */
 export type MemoKind = 'plain' | 'recorded';
 
 export interface Store {
   readonly url: string;
   putBlob(bytes: Uint8Array): Promise<Digest>;
   /**
-   * The bytes are hashed on every read. A damaged blob is moved aside, so that from then on it is a missing one.
+   * Hashes the bytes on every read. A damaged blob is moved to quarantine and is missing from then on.
    * @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT, both with `artifact`
    */
   getBlob(digest: Digest): Promise<Uint8Array>;
   /**
-   * One that is there counts as used from now on: whoever relies on the answer is safe from a sweep. A small one that is
-   * damaged is none, and moved aside; a large one is hashed when it is read.
+   * Marks the blob as used, so that no sweep removes it. A damaged small blob is moved to quarantine and is missing; a
+   * large one is only hashed when it is read.
    */
   hasBlob(digest: Digest): Promise<boolean>;
   /** JSON is stored canonically (sorted keys), so equal values have equal digests. */
   putJson(value: unknown): Promise<Digest>;
   getJson<T = unknown>(digest: Digest): Promise<T>;
-  /** First writer wins; a zombie twin that finishes late changes nothing and gets the first digest back. */
+  /** The first writer wins; a later one changes nothing and gets the first digest. */
   putMemo(key: string, digest: Digest, kind?: MemoKind): Promise<Digest>;
-  /** The row counts as used; a damaged one is moved aside. @throws GauntletError CORRUPT_ARTIFACT */
+  /** Marks the row as used. A damaged one is moved to quarantine. @throws GauntletError CORRUPT_ARTIFACT */
   getMemo(key: string): Promise<Digest | undefined>;
   memoKeys(): Promise<string[]>;
-  /** A file of a run (path relative to runs/<runId>/), written to a temporary file, fsynced, renamed. */
+  /** Replaces a file of a run atomically; `path` is relative to runs/<runId>/. */
   writeRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<void>;
-  /** The same, but only where there is none yet: of several writers exactly one gets true. */
+  /** Writes a file only if there is none; of several writers exactly one gets true. */
   createRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<boolean>;
   readRunFile(runId: string, path: string): Promise<Uint8Array | undefined>;
-  /** Does nothing where there is no such file. */
+  /** Does nothing if the file does not exist. */
   removeRunFile(runId: string, path: string): Promise<void>;
   /** Every file below `folder` ('' for all), as sorted paths relative to runs/<runId>/. */
   listRunFiles(runId: string, folder: string): Promise<string[]>;

@@ -1,13 +1,11 @@
-// Gives back the space of what nothing refers to any more. Kept, with all that they name: records of runs, checkpoints,
-// and every memo row and artifact that was used since `keepFrom` (the start of the oldest run that goes on, or later
-// than which nothing is given up). Rows go before artifacts, and a row without its artifact is computed again, so a
-// sweep that is killed anywhere leaves a store that works.
+// Removes what nothing refers to any more. Kept, with all that they name: records of runs, checkpoints, and every memo
+// row and artifact that was used since `keepFrom`. Rows are removed before artifacts, and a row without its artifact is
+// computed again, so a sweep that is killed at any point leaves a store that works.
 //
-// Beside running workers: whoever relies on an artifact touches it (FileStore.putBlob, hasBlob), and one touched since
-// `keepFrom` stays. A touch between the look and the removal is not lost either: a file is first *taken* (renamed into
-// trash/), then looked at again. Touched before that: the second look sees it, and the file goes back. Touched after:
-// the touch finds nothing, and the writer either takes the file back (it is then a second name of the same bytes, which
-// the removal from trash/ leaves alone) or writes it anew.
+// Workers may run meanwhile. Whoever relies on an artifact touches it (FileStore.putBlob, hasBlob). A touch between the
+// check and the removal is not lost: a file is first taken (renamed into trash/) and then checked again. If it was
+// touched before it was taken, it goes back. A touch after that finds no file, and the writer either links the file from
+// trash/ back to its place or writes it again; removing it from trash/ then does no harm.
 import { GauntletError } from '../core/errors.js';
 import {
   bestCheckpoint,
@@ -18,7 +16,7 @@ import {
   removeCheckpoint,
 } from './checkpoints.js';
 import type { FileStore } from './fileStore.js';
-import { listBlobs, listFolder, listMemos, lookAtBlob, lookAtMemo, type StoredFile } from './inventory.js';
+import { inspectBlob, inspectMemo, listBlobs, listFolder, listMemos, type StoredFile } from './inventory.js';
 import { ASIDE, hexOf, TAKEN } from './layout.js';
 import { kindOfRow } from './memo.js';
 import { DIGESTS } from './records.js';
@@ -27,13 +25,13 @@ import { MANIFEST, readResult } from './runs.js';
 import type { Digest } from './store.js';
 
 export interface SweepOptions {
-  /** ms since 1970: what was used since then stays. */
+  /** ms since 1970; what was used since then is kept. */
   keepFrom: number;
-  /** Runs that go on: their checkpoints are left alone. */
+  /** Runs that continue; all their checkpoints are kept. */
   open: ReadonlySet<string>;
-  /** Names of checkpoints that a run is to begin at which has no manifest yet. */
+  /** Names of checkpoints from which runs without a manifest will start. */
   beginnings?: ReadonlySet<string>;
-  /** Of a run that has ended keep the best, the latest and every so-manieth checkpoint; absent: all. */
+  /** Of an ended run keep the best, the latest and every Nth checkpoint; absent: all. */
   keepEvery?: number;
   dryRun: boolean;
 }
@@ -47,10 +45,10 @@ export interface Swept {
   checkpoints: Amount & { names: string[] };
   memos: Amount;
   blobs: Amount;
-  /** Damaged files that were moved aside, and what a killed sweep left. */
+  /** Damaged files in quarantine, and files that a killed sweep left in the trash. */
   leftovers: Amount;
   bytes: number;
-  /** Every file of all these, relative to the store, sorted. */
+  /** All removed files, relative to the store, sorted. */
   paths: string[];
 }
 
@@ -62,22 +60,22 @@ export async function sweep(store: FileStore, options: SweepOptions): Promise<Sw
   const memos = await listMemos(store);
   const { blobs } = await listBlobs(store);
   const usedAt = groupUse(memos);
-  const goes = memos.filter(({ name }) => usedAt.get(kindOfRow(name).of)! < keepFrom);
-  const stays = memos.filter(({ name }) => usedAt.get(kindOfRow(name).of)! >= keepFrom);
+  const isUsed = ({ name }: StoredFile): boolean => usedAt.get(kindOfRow(name).of)! >= keepFrom;
   const kept = await reachable(store, [
     ...(await namedByRuns(store, checkpoints.gone)),
-    ...(await namedByRows(store, stays)),
+    ...(await namedByRows(store, memos.filter(isUsed))),
     ...blobs.filter((blob) => blob.usedAt >= keepFrom).map(({ name }) => name),
   ]);
   const unnamed = blobs.filter((blob) => blob.usedAt < keepFrom && !kept.has(blob.name));
-  const rows = await drop(store, goes, options, paths, ({ name }) => `memo-${name}`);
+  const unused = memos.filter((row) => !isUsed(row));
+  const rows = await drop(store, unused, options, paths, ({ name }) => `memo-${name}`);
   const swept = await drop(store, unnamed, options, paths, ({ name }) => hexOf(name));
   const { gone: _, ...thinned } = checkpoints;
   const bytes = thinned.bytes + rows.bytes + swept.bytes + leftovers.bytes;
   return { checkpoints: thinned, memos: rows, blobs: swept, leftovers, bytes, paths: paths.sort() };
 }
 
-/** A row and its record go together. */
+/** When each row was used; a row and its record are kept or removed together. */
 function groupUse(memos: readonly StoredFile[]): Map<string, number> {
   const usedAt = new Map<string, number>();
   for (const { name, usedAt: at } of memos) {
@@ -112,14 +110,14 @@ async function drop(
   return amount;
 }
 
-/** All that is named by what is named, as far as it is there. */
+/** The roots and all existing artifacts that they refer to, directly or not. */
 async function reachable(store: FileStore, roots: readonly Digest[]): Promise<Set<Digest>> {
   const kept = new Set<Digest>(roots);
   const queue = [...kept];
   for (let digest = queue.pop(); digest !== undefined; digest = queue.pop()) {
-    const blob = await lookAtBlob(store, digest);
-    if (blob.is !== 'whole' || (blob.value[0] !== 0x7b && blob.value[0] !== 0x5b)) continue; // no JSON
-    for (const named of digestsInText(Buffer.from(blob.value).toString('utf8'))) {
+    const blob = await inspectBlob(store, digest);
+    if (typeof blob === 'string' || (blob[0] !== 0x7b && blob[0] !== 0x5b)) continue; // not JSON
+    for (const named of digestsInText(Buffer.from(blob).toString('utf8'))) {
       if (kept.has(named)) continue;
       kept.add(named);
       queue.push(named);
@@ -131,13 +129,13 @@ async function reachable(store: FileStore, roots: readonly Digest[]): Promise<Se
 async function namedByRows(store: FileStore, rows: readonly StoredFile[]): Promise<Digest[]> {
   const digests: Digest[] = [];
   for (const { name } of rows) {
-    const row = await lookAtMemo(store, name);
-    if (row.is === 'whole') digests.push(row.value.digest);
+    const row = await inspectMemo(store, name);
+    if (typeof row !== 'string') digests.push(row.digest);
   }
   return digests;
 }
 
-/** Every digest in any record or checkpoint, whoever wrote it and whatever it is for. */
+/** Every digest in any JSON file of a run. */
 async function namedByRuns(store: FileStore, gone: ReadonlySet<string>): Promise<Digest[]> {
   const digests: Digest[] = [];
   for (const runId of await store.listRuns()) {
@@ -164,7 +162,7 @@ async function thinCheckpoints(
   for (const runId of runs.filter((run) => !open.has(run))) {
     const all = await listCheckpoints(store, runId);
     const kept = await chosenCheckpoints(store, runId);
-    if (kept === undefined) continue; // it has not ended, or what it ended with cannot be read
+    if (kept === undefined) continue;
     for (const [index, { name }] of all.entries()) {
       if (index % keepEvery === 0 || kept.has(name) || mentioned.has(name)) continue;
       const folder = `${CHECKPOINTS}/${name}`;
@@ -182,7 +180,7 @@ async function thinCheckpoints(
   return thinned;
 }
 
-/** Best and latest, as the run, its pointers and the scores say. Undefined where one of these cannot be read. */
+/** Best and latest according to the result, the pointers and the scores. Undefined if the run has not ended or one of these cannot be read. */
 async function chosenCheckpoints(store: FileStore, runId: string): Promise<Set<string> | undefined> {
   try {
     const { result } = await readResult(store, runId);
@@ -202,7 +200,7 @@ async function chosenCheckpoints(store: FileStore, runId: string): Promise<Set<s
   }
 }
 
-/** Checkpoints that a manifest speaks of: what another run began from, for example. */
+/** Checkpoints that a manifest names, for example the one that another run started from. */
 async function mentionedCheckpoints(store: FileStore, runs: readonly string[]): Promise<Set<string>> {
   const names = new Set<string>();
   for (const runId of runs) {
@@ -213,23 +211,25 @@ async function mentionedCheckpoints(store: FileStore, runs: readonly string[]): 
   return names;
 }
 
-/** Damaged files that were moved aside, once they are old, and what a killed sweep had taken. */
+/** Removes old files from quarantine, and empties the trash that a killed sweep left; used files go back. */
 async function sweepLeftovers(store: FileStore, { keepFrom, dryRun }: SweepOptions, paths: string[]): Promise<Amount> {
+  const { root, files, layout } = store;
   const amount: Amount = { files: 0, bytes: 0 };
-  for (const file of [...(await listFolder(store, ASIDE)), ...(await listFolder(store, TAKEN))]) {
-    const wasTaken = file.path.startsWith(`${TAKEN}/`);
-    if (file.usedAt >= keepFrom && !wasTaken) continue;
-    if (!dryRun && wasTaken && file.usedAt >= keepFrom) await untake(store, file);
-    if (!dryRun) await store.files.remove(`${store.root}/${file.path}`, false);
-    if (file.usedAt >= keepFrom) continue;
+  const taken = await listFolder(store, TAKEN);
+  for (const file of [...(await listFolder(store, ASIDE)), ...taken]) {
+    const { name, path, bytes } = file;
+    const isUsed = file.usedAt >= keepFrom;
+    if (isUsed && !taken.includes(file)) continue;
+    if (!dryRun) {
+      const place = () =>
+        name.startsWith('memo-') ? layout.memo(name.slice('memo-'.length)) : layout.blob(`sha256:${name}`);
+      if (isUsed) await files.alias(`${root}/${path}`, place());
+      await files.remove(`${root}/${path}`, false);
+    }
+    if (isUsed) continue;
     amount.files++;
-    amount.bytes += file.bytes;
-    paths.push(file.path);
+    amount.bytes += bytes;
+    paths.push(path);
   }
   return amount;
-}
-
-async function untake({ root, files, layout }: FileStore, { name, path }: StoredFile): Promise<void> {
-  const place = name.startsWith('memo-') ? layout.memo(name.slice('memo-'.length)) : layout.blob(`sha256:${name}`);
-  await files.alias(`${root}/${path}`, place);
 }

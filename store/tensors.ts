@@ -1,8 +1,9 @@
-// Float32 tensors as one blob: optimizer moments and adapters between activities. Deterministic, so that equal
-// tensors have equal digests: magic, header length, header (canonical JSON, padded), raw little-endian f32 by name.
-import { endianness } from 'node:os';
+// Named float32 tensors as one blob, for optimizer states and adapters. Equal tensors give equal bytes: magic number,
+// header length, header (canonical JSON, padded), then the values, sorted by name, in the byte order of the machine, which
+// is little-endian wherever ONNX Runtime runs.
+import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
-import { canonicalJson } from './canonicalJson.js';
+import { canonicalJson, parseJson } from './canonicalJson.js';
 
 const MAGIC = 'GTNSR1\n\0'; // 8 bytes
 const PREFIX = MAGIC.length + 4;
@@ -13,14 +14,14 @@ export interface TensorFile {
   meta: Record<string, unknown>; // plain JSON, e.g. {rank: 8, alpha: 16, step: 40}
 }
 
-interface Header {
-  tensors: [name: string, length: number][]; // by name, in code-unit order; lengths in elements
-  meta: Record<string, unknown>;
-}
+const headerSchema = z.object({
+  tensors: z.array(z.tuple([z.string(), z.int().nonnegative()])), // names in code-unit order, lengths in elements
+  meta: z.record(z.string(), z.unknown()),
+});
 
 export function encodeTensors(tensors: Record<string, Float32Array>, meta: Record<string, unknown> = {}): Uint8Array {
   const names = Object.keys(tensors).sort();
-  const header: Header = { tensors: names.map((name) => [name, tensors[name]!.length]), meta };
+  const header: z.infer<typeof headerSchema> = { tensors: names.map((name) => [name, tensors[name]!.length]), meta };
   const json = Buffer.from(canonicalJson(header), 'utf8');
   const start = Math.ceil((PREFIX + json.length) / ALIGN) * ALIGN;
   const total = names.reduce((sum, name) => sum + tensors[name]!.byteLength, start);
@@ -34,49 +35,28 @@ export function encodeTensors(tensors: Record<string, Float32Array>, meta: Recor
     out.set(new Uint8Array(buffer, byteOffset, byteLength), at);
     at += byteLength;
   }
-  return endianness() === 'LE' ? out : swapped(out, start);
+  return out;
 }
 
-/** Copies: the tensors do not share memory with `bytes`. @throws GauntletError CORRUPT_ARTIFACT */
+/** The tensors do not share memory with `bytes`. @throws GauntletError CORRUPT_ARTIFACT */
 export function decodeTensors(bytes: Uint8Array): TensorFile {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.length < PREFIX || view.toString('latin1', 0, MAGIC.length) !== MAGIC) throw corrupt('wrong magic number');
   const start = PREFIX + view.readUInt32LE(MAGIC.length);
   if (start > view.length) throw corrupt('cut off in its header');
-  const header = parseHeader(view.toString('utf8', PREFIX, start));
+  const { data: header } = headerSchema.safeParse(parseJson(view.subarray(PREFIX, start)));
+  if (!header) throw corrupt('its header is malformed');
   const expected = header.tensors.reduce((sum, [, length]) => sum + 4 * length, start);
-  if (expected !== view.length) throw corrupt(`${view.length} bytes where its header needs ${expected}`);
-  const data = endianness() === 'LE' ? view : swapped(view, start);
+  if (expected !== view.length) throw corrupt(`${view.length} bytes, but its header needs ${expected}`);
   const tensors: Record<string, Float32Array> = {};
   let at = start;
   for (const [name, length] of header.tensors) {
     const values = new Float32Array(length);
-    new Uint8Array(values.buffer).set(data.subarray(at, at + 4 * length));
+    new Uint8Array(values.buffer).set(view.subarray(at, at + 4 * length));
     tensors[name] = values;
     at += 4 * length;
   }
   return { tensors, meta: header.meta };
-}
-
-function parseHeader(text: string): Header {
-  let header: Partial<Header> | null;
-  try {
-    header = JSON.parse(text) as Partial<Header> | null;
-  } catch {
-    throw corrupt('its header is not JSON');
-  }
-  const { tensors, meta } = header ?? {};
-  const good =
-    Array.isArray(tensors) &&
-    tensors.every((t) => Array.isArray(t) && typeof t[0] === 'string' && Number.isInteger(t[1]) && t[1] >= 0);
-  if (!good || typeof meta !== 'object' || meta === null) throw corrupt('its header has another shape');
-  return { tensors, meta };
-}
-
-function swapped(bytes: Buffer, start: number): Buffer {
-  const out = Buffer.from(bytes);
-  out.subarray(start).swap32();
-  return out;
 }
 
 function corrupt(why: string): GauntletError {

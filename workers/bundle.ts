@@ -1,5 +1,5 @@
-// The workflow code as one bundle, built once for each version of the compiled workflows: a worker then starts in under
-// a second, and a third of the memory.
+// The bundle of the workflow code, built once for each version of the compiled workflows. With it, a worker starts in
+// less than a second and needs a third of the memory.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 
 const DIST = fileURLToPath(new URL('..', import.meta.url));
 
-/** The path of the bundle's code. Another worker that builds it at the same time writes the same file. */
+/** The path of the bundle. Two workers that build it at the same time write the same file. */
 export async function workflowBundle(): Promise<string> {
   const path = join(DIST, `workflow-bundle-${await sourcesDigest()}.js`);
   if (existsSync(path)) return path;
@@ -23,7 +23,7 @@ export async function workflowBundle(): Promise<string> {
   return path;
 }
 
-/** Of everything that workflows may import: workflows/ and core/, and the SDK's version. */
+/** Digest of everything that workflows import: workflows/, core/, and the version of the SDK. */
 async function sourcesDigest(): Promise<string> {
   const hash = createHash('sha256');
   for (const folder of ['workflows', 'core']) {

@@ -1,11 +1,11 @@
-// What activities run on, opened on first use and closed with the worker: store, engines by model, sandboxes by kind.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+// The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use, closed with the worker.
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
-import { packageRoot, tinyModelPath } from '../data/paths.js';
+import { tinyModelPath } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
+import { codeVersion } from '../infra/build-stamp.mjs';
+import { ROOT } from '../infra/root.mjs';
 import type { Device, Engine, EngineOptions } from '../ml/session/engine.js';
 import { openEngine } from '../ml/session/ortEngine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -14,13 +14,12 @@ import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
 import { renderRunReport } from './report.js';
 
-const PATIENCE_MS = 15_000; // with a Docker daemon that was killed: a service manager has it back by then
+const DAEMON_RESTART_MS = 15_000; // time in which a service manager restarts a killed Docker daemon
 
 export interface DepsOptions {
   store: string;
-  /** Goes before what a run's configuration asks for. */
+  /** These three override the configuration of runs. */
   sandbox?: RunConfig['sandbox'];
-  /** Of the engine; the same. */
   threads?: number;
   device?: Device;
   searchAttributes?: boolean;
@@ -42,9 +41,8 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const sandboxes = once((key: string) => {
     const { kind, containers } = JSON.parse(key) as { kind: RunConfig['sandbox']; containers: Containers };
     const say = options.say ?? ((line: string) => void log?.warn(line));
-    return openSandbox(kind, { ...containers, log: say, patienceMs: PATIENCE_MS });
+    return openSandbox(kind, { ...containers, log: say, daemonTimeoutMs: DAEMON_RESTART_MS });
   });
-  const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
   const store = await openFileStore(options.store);
   return {
     deps: {
@@ -58,7 +56,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));
       },
       loadProblems,
-      codeVersion: version,
+      codeVersion: codeVersion(ROOT),
       renderReport: (runId) => renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
       ...(log ? { log } : {}),
@@ -69,7 +67,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   };
 }
 
-/** How a run's base is opened here: the worker knows better which device and how many cores there are. */
+/** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {
   const { quantization, groupSize, checkpointing, kvCacheMegabytes, force } = config;
   const cores = own.threads ?? config.threads;
@@ -85,7 +83,7 @@ export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'thre
 
 const BITS = { int8: 8, int4: 4 } as const;
 
-/** Opens each key once; one that failed to open is tried again by the next caller. */
+/** Opens each key once. If opening failed, the next caller tries again. */
 function once<K extends string, T extends Engine | Sandbox>(open: (key: K) => Promise<T>) {
   const opened = new Map<K, Promise<T>>();
   return {

@@ -1,5 +1,5 @@
-// Heartbeats on a timer for every activity that has a heartbeat timeout, re-sending the last details: a long call into
-// the engine or the sandbox says nothing by itself, and cancellation arrives only by way of heartbeats.
+// Sends heartbeats on a timer for every activity that has a heartbeat timeout, with the latest details. A long call into
+// the engine or the sandbox sends none itself, and activities learn of their cancellation only through heartbeats.
 import type { Context } from '@temporalio/activity';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 

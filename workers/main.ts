@@ -1,4 +1,4 @@
-// A worker process of its own, configured by the environment: what an image or a service manager runs.
+// A worker process that is configured by the environment. An image or a service manager runs it.
 
 import { GauntletError } from '../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../core/queues.js';
@@ -7,7 +7,7 @@ import { DEVICES } from '../ml/session/engine.js';
 import { createLogger } from './logger.js';
 import { type StartOptions, startWorkers } from './start.js';
 
-/** A server as in infra/temporalTarget.ts (default: 127.0.0.1:7233), GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS, GAUNTLET_BUILD_ID. */
+/** Reads the server as in infra/temporalTarget.ts (default: 127.0.0.1:7233), GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS and GAUNTLET_BUILD_ID. */
 export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
   const target = temporalTarget(env);
   const options: StartOptions = {
@@ -19,20 +19,26 @@ export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
   const kind = env.GAUNTLET_SANDBOX;
   if (kind !== undefined) {
     if (kind !== 'auto' && kind !== 'docker' && kind !== 'wasm') {
-      throw new GauntletError('BAD_CONFIG', `GAUNTLET_SANDBOX=${kind}: one of auto, docker, wasm`);
+      throw new GauntletError('BAD_CONFIG', `GAUNTLET_SANDBOX=${kind}: expected one of auto, docker, wasm`);
     }
     options.sandbox = kind;
   }
   if (env.GAUNTLET_DEVICE !== undefined) {
     const device = DEVICES.find((known) => known === env.GAUNTLET_DEVICE);
     if (!device)
-      throw new GauntletError('BAD_CONFIG', `GAUNTLET_DEVICE=${env.GAUNTLET_DEVICE}: one of ${DEVICES.join(', ')}`);
+      throw new GauntletError(
+        'BAD_CONFIG',
+        `GAUNTLET_DEVICE=${env.GAUNTLET_DEVICE}: expected one of ${DEVICES.join(', ')}`,
+      );
     options.device = device;
   }
   if (env.GAUNTLET_THREADS !== undefined) {
     const threads = Number(env.GAUNTLET_THREADS);
     if (!Number.isInteger(threads) || threads < 1) {
-      throw new GauntletError('BAD_CONFIG', `GAUNTLET_THREADS=${env.GAUNTLET_THREADS}: a whole number from 1 on`);
+      throw new GauntletError(
+        'BAD_CONFIG',
+        `GAUNTLET_THREADS=${env.GAUNTLET_THREADS}: expected a whole number of at least 1`,
+      );
     }
     options.threads = threads;
   }
@@ -45,7 +51,10 @@ function rolesFrom(text = 'all'): WorkerRole[] {
   return text.split(',').map((part) => {
     const role = WORKER_ROLES.find((known) => known === part.trim());
     if (!role)
-      throw new GauntletError('BAD_CONFIG', `GAUNTLET_ROLES=${text}: any of ${WORKER_ROLES.join(', ')}, or all`);
+      throw new GauntletError(
+        'BAD_CONFIG',
+        `GAUNTLET_ROLES=${text}: expected a list of ${WORKER_ROLES.join(', ')}, or all`,
+      );
     return role;
   });
 }

@@ -1,5 +1,5 @@
-// One model call at a time has the whole machine, by whichever queue it came: the one of the role, or the worker's own,
-// which a run keeps to while this worker lives (workflows/modelWorker.ts).
+// One model call at a time uses the whole machine, whether it came by the queue of the role or by the private queue of
+// this worker, which runs use for as long as the worker is alive (workflows/modelWorker.ts).
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Context, Context as CurrentContext } from '@temporalio/activity';
@@ -8,12 +8,12 @@ import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from
 import { type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
 
 const CLAIM = 'claimModelWorker';
-const DECLINES = 4; // of a claim, by workers that are at work: so long an idle one may take it
-const DECLINED_MS = 200;
+const MAX_DECLINES = 4; // a busy worker declines a claim this often, so that an idle worker can take it
+const DECLINE_DELAY_MS = 200;
 
 export class ModelTurns {
   private last: Promise<unknown> = Promise.resolve();
-  private present = 0; // calls at work or waiting for their turn
+  private present = 0; // calls that run or wait for their turn
 
   get busy(): boolean {
     return this.present > 0;
@@ -38,18 +38,23 @@ export class ModelTurns {
   });
 }
 
-/** A queue that no other worker serves, now or later. */
+/** The name of a private queue. No other worker ever has the same name. */
 export const ownQueue = (): string =>
   `${TASK_QUEUES.gpu}/${hostname()}/${process.pid}-${randomBytes(4).toString('hex')}`;
 
-/** The activity by which a run chooses its worker: this one, unless it is at work and another may be idle. */
+/** The activity by which a run claims its worker: this one, unless it is busy and another one may be idle. */
 export function claiming(turns: Pick<ModelTurns, 'busy'>, claim: ModelWorkerClaim) {
   return {
     async [CLAIM](): Promise<ModelWorkerClaim> {
       const { attempt } = CurrentContext.current().info;
-      if (turns.busy && attempt <= DECLINES) {
+      if (turns.busy && attempt <= MAX_DECLINES) {
         const category = ApplicationFailureCategory.BENIGN;
-        throw ApplicationFailure.create({ message: 'at work', type: 'BUSY', nextRetryDelay: DECLINED_MS, category });
+        throw ApplicationFailure.create({
+          message: 'the worker is busy',
+          type: 'BUSY',
+          nextRetryDelay: DECLINE_DELAY_MS,
+          category,
+        });
       }
       return claim;
     },

@@ -1,4 +1,4 @@
-// The report of a run, drawn from what lies in the store: also of a run that still goes on.
+// Renders the report of a run from the store, also while the run is running.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
@@ -13,10 +13,10 @@ import { listCheckpoints } from '../store/checkpoints.js';
 import { readMetrics, readResult, readRun } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 
-/** The recorded run without a discriminator that reports show beside runs of the same configuration. */
+/** The recorded run without a discriminator that reports compare runs of the same configuration with. */
 export const controlPath = (): string => join(packageRoot(), 'data', 'tiny-control.json');
 
-/** One self-contained HTML page, drawn in a thread. @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
+/** One self-contained HTML page, rendered in a thread. @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function renderRunReport(store: Store, runId: string): Promise<string> {
   return inThread(new URL('./reportThread.js', import.meta.url), await gatherReport(store, runId));
 }
@@ -44,7 +44,7 @@ export async function gatherReport(store: Store, runId: string): Promise<ReportD
   };
 }
 
-/** Equal but for the discriminator; the seed may be another, and is named in the report. */
+/** True if the configurations differ only in the discriminator and the seed. The report names the seed. */
 export function isControlOf(control: RunConfig, config: RunConfig): boolean {
   const rest = ({
     preset: _preset,
@@ -56,12 +56,12 @@ export function isControlOf(control: RunConfig, config: RunConfig): boolean {
   return !control.discriminator.enabled && config.discriminator.enabled && rest(control) === rest(config);
 }
 
-/** A finished run without a discriminator as the control of others. @throws GauntletError BAD_INPUT */
+/** Makes a finished run without a discriminator the control of other runs. @throws GauntletError BAD_INPUT */
 export async function controlOf(store: Store, runId: string, command: string): Promise<Control> {
   const { config } = await readRun(store, runId);
   const { result } = await readResult(store, runId);
   if (config.discriminator.enabled) throw new GauntletError('BAD_INPUT', `run ${runId} has a discriminator`);
-  if (result === undefined) throw new GauntletError('BAD_INPUT', `run ${runId} has not ended`);
+  if (result === undefined) throw new GauntletError('BAD_INPUT', `run ${runId} has not finished`);
   const points = (await metricsOf(store, runId)).filter(
     (record): record is EvaluationMetrics => record.kind === 'evaluation' && record.split === 'validation',
   );

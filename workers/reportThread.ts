@@ -1,5 +1,5 @@
-// Entry of the thread that draws a report: to load the plotting library and to draw takes half a second or more, in
-// which a worker's event loop would answer nobody. Nothing else may load the renderer (.dependency-cruiser.cjs).
+// Entry of the thread that renders a report. Loading the plotting library and rendering take half a second or more,
+// which would block the event loop of a worker. Nothing else imports the renderer (.dependency-cruiser.cjs).
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ReportData } from '../report/data.js';
 import { renderReport } from '../report/renderReport.js';

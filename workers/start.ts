@@ -1,4 +1,4 @@
-// Workers by role in this process: task queues, concurrency, heartbeats, and a clean end.
+// Starts the workers of this process, one for each role: task queues, concurrency, heartbeats, and shutdown.
 import {
   type ActivityInterceptorsFactory,
   NativeConnection,
@@ -27,42 +27,42 @@ export interface StartOptions {
   namespace: string;
   store: string;
   roles?: readonly WorkerRole[]; // default: all
-  sandbox?: RunConfig['sandbox']; // overrides what runs ask for
+  sandbox?: RunConfig['sandbox']; // overrides the configuration of runs
   threads?: number; // of the engine
-  device?: Device; // of the engine; goes before what runs ask for
+  device?: Device; // of the engine; overrides the configuration of runs
   log?: Logger;
-  /** Build of this worker's code: it takes work of its own version only (docs/operations.md). Absent: of any. */
+  /** Build of this worker's code. With a build id, the worker takes work of its own deployment version only. */
   buildId?: string;
-  /** The path of the workflows' code; default: today's. */
+  /** Path of the workflow bundle; default: the bundle of this version. */
   workflows?: string;
-  /** What activities run on; default: opened from the options above. */
+  /** What activities depend on; default: opened with the options above. */
   deps?: (searchAttributes: boolean) => Promise<OpenDeps>;
-  /** Of every activity, around the worker's own. */
+  /** Outermost interceptors of every activity. */
   activityInterceptors?: ActivityInterceptorsFactory[];
-  /** Lines for people (which sandbox was taken); default: the log. */
+  /** Prints lines for people, e.g. which sandbox is used; default: the log. */
   say?: (line: string) => void;
 }
 
 export interface RunningWorkers {
   /** Settles when the workers have stopped; rejects if one died. */
   run: Promise<void>;
-  /** Lets running activities hear of it, waits a short grace, and closes engine and sandbox. */
+  /** Cancels running activities, waits a short grace period, and closes the engine and the sandbox. */
   shutdown(): Promise<void>;
 }
 
-/** One model call at a time has the whole machine; CPU work is small. */
-const CONCURRENT: Record<WorkerRole, number> = { orchestrator: 1, gpu: 1, sandbox: 1, cpu: 4 };
+/** Activities at a time. A model call or a batch of programs uses the whole machine; CPU activities are small. */
+const CONCURRENT: Record<Exclude<WorkerRole, 'orchestrator'>, number> = { gpu: 1, sandbox: 1, cpu: 4 };
 
 export async function startWorkers(options: StartOptions): Promise<RunningWorkers> {
   const { roles = WORKER_ROLES, namespace, log = createLogger() } = options;
-  if (options.device && roles.includes('gpu')) await resolveDevice(options.device); // one that is absent: say so now
+  if (options.device && roles.includes('gpu')) await resolveDevice(options.device); // fails now if the device is missing
   installRuntime(log);
   const connection = await connect(options.connection);
   const searchAttributes = await knowsSearchAttributes(connection, namespace);
   const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
   const workers: Worker[] = [];
   try {
-    // asked for by name: a daemon that is missing should say so now, not at the first test
+    // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
     for (const role of roles)
       for (const each of await workerOptions(role, connection, opened.deps, options))
@@ -75,14 +75,14 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const stop = (): void => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  // one that dies takes the others down: half a set of queues would only look alive
+  // If one worker dies, all stop: with some queues served, the process would only look alive.
   const runs = workers.map((worker) => worker.run().finally(stop));
   const run = Promise.allSettled(runs).then(async (settled) => {
     await opened.close();
     await connection.close();
     for (const result of settled) if (result.status === 'rejected') throw result.reason;
   });
-  run.catch(() => undefined); // whoever waits for `run` hears of it
+  run.catch(() => undefined); // avoids an unhandled rejection; callers await `run`
   return {
     run,
     shutdown: async () => {
@@ -101,13 +101,14 @@ async function workerOptions(
   const common = {
     connection,
     namespace,
-    ...(buildId === undefined ? {} : { workerDeploymentOptions: versioned(buildId) }),
+    // An unversioned worker's build id takes no part in routing; the history records it.
+    ...(buildId === undefined ? { buildId: deps.codeVersion } : { workerDeploymentOptions: versioned(buildId) }),
     taskQueue: TASK_QUEUES[role],
     shutdownGraceTime: '3s',
     dataConverter: dataConverter(process.env),
   } as const;
   if (role === 'orchestrator') {
-    // a killed worker's workflow tasks move to another one after so long
+    // After this time, workflow tasks of a killed worker move to another worker.
     const codePath = workflows ?? (await workflowBundle());
     return [{ ...common, workflowBundle: { codePath }, stickyQueueScheduleToStartTimeout: '2s' }];
   }
@@ -123,7 +124,7 @@ async function workerOptions(
   };
   if (turns === undefined) return [serving];
   const claim = { queue: ownQueue(), ...(buildId === undefined ? {} : { buildId }) };
-  // whoever got it had it from a worker of the build that is current: the queue itself belongs to no build
+  // The private queue is not versioned: only workers of the current build give its name to runs.
   const { workerDeploymentOptions: _, ...own } = serving;
   return [
     { ...serving, activities: { ...activities, ...claiming(turns, claim) } },
@@ -131,7 +132,7 @@ async function workerOptions(
   ];
 }
 
-/** A run moves to the build that is current, at its next task; `patched` is what lets it. */
+/** A run moves to the current build at its next workflow task. */
 const versioned = (buildId: string): WorkerDeploymentOptions => ({
   version: { deploymentName: DEPLOYMENT, buildId },
   useWorkerVersioning: true,
@@ -148,7 +149,7 @@ async function connect(settings: ConnectionSettings): Promise<NativeConnection> 
   }
 }
 
-/** A server of people's own may lack them; runs then go without. */
+/** If the server does not have the search attributes, runs do not write them. */
 async function knowsSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
   try {
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
@@ -160,12 +161,12 @@ async function knowsSearchAttributes(connection: NativeConnection, namespace: st
 
 let installed = false;
 
-/** The SDK's runtime is one per process; signals are the caller's business. */
+/** The SDK has one runtime per process. The caller handles process signals. */
 export function installRuntime(logger: Logger): void {
   if (installed) return;
   installed = true;
   const log = (level: string, message: string, meta?: object): void => {
-    // that a queue serves one kind of task only is what roles are about
+    // Expected: each role serves only workflows or only activities.
     if (!/^No .* registered/.test(message)) logger[pinoLevel(level)](meta ?? {}, message);
   };
   Runtime.install({

@@ -32,6 +32,6 @@ export async function runPipeline(
     }
     if (state.stopped !== undefined) break;
   }
-  hooks.requests?.close();
+  hooks.requests?.close?.();
   return finishRun(context, state);
 }

@@ -38,7 +38,7 @@ export interface RunHooks {
   onProgress?(update: ProgressUpdate): void;
   /** Called after the run was prepared and after each live change. */
   onConfig?(state: RunState): void;
-  requests?: RequestQueue;
+  requests?: Pick<RequestQueue, 'take'> & Partial<Pick<RequestQueue, 'isPaused' | 'close'>>;
   /** Absent: the run does not pause. */
   waitForRequest?(): Promise<void>;
   /** True if the run must continue as a new execution before its next step. */

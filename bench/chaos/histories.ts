@@ -1,7 +1,8 @@
-// What the histories of a run tell of it: how often activities were tried, and how soon it was whole after a kill.
+// What the histories of a run show: the attempts of its activities, and how soon it recovered after a kill.
 import type { Client } from '@temporalio/client';
+import { historiesOf, timeOf } from '../orchestration/histories.js';
 
-/** An activity that has ended, with the times of its last attempt; ms since 1970. */
+/** A completed activity, with the times of its last attempt in ms since 1970. */
 export interface Execution {
   name: string;
   attempt: number;
@@ -10,49 +11,36 @@ export interface Execution {
   completed: number;
 }
 
-interface Timestamp {
-  seconds?: unknown;
-  nanos?: number | null;
-}
-
-/** Of a workflow, its children, and everything that they went on as. */
-export async function executionsOf(client: Client, workflowId: string, runId: string): Promise<Execution[]> {
+/** The completed activities of all executions of a run, in the order in which they completed. */
+export async function executionsOf(client: Client, workflowId: string): Promise<Execution[]> {
   const executions: Execution[] = [];
-  const open = [{ workflowId, runId }];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { workflowId } = next;
-    const { events } = await client.workflow.getHandle(workflowId, next.runId).fetchHistory();
+  for (const events of await historiesOf(client, workflowId)) {
     const scheduled = new Map<string, { name: string; at: number }>();
     const started = new Map<string, { attempt: number; at: number }>();
-    for (const event of events ?? []) {
-      const at = timeOf(event.eventTime);
+    for (const event of events) {
+      const at = timeOf(event);
       const { activityTaskScheduledEventAttributes: asked, activityTaskStartedEventAttributes: began } = event;
       if (asked) scheduled.set(String(event.eventId), { name: asked.activityType?.name ?? '', at });
       if (began) started.set(String(began.scheduledEventId), { attempt: began.attempt ?? 1, at });
       const ended = event.activityTaskCompletedEventAttributes;
-      if (ended) {
-        const id = String(ended.scheduledEventId);
-        const [from, last] = [scheduled.get(id), started.get(id)];
-        if (!from || !last) throw new Error(`${workflowId}: activity ${id} ended without a beginning`);
-        const { name } = from;
-        executions.push({ name, attempt: last.attempt, scheduled: from.at, started: last.at, completed: at });
-      }
-      const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
-      if (child) open.push({ workflowId: child.workflowId!, runId: child.runId! });
-      const onward = event.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
-      if (onward) open.push({ workflowId, runId: onward });
+      if (!ended) continue;
+      const id = String(ended.scheduledEventId);
+      const [from, last] = [scheduled.get(id), started.get(id)];
+      if (!from || !last)
+        throw new Error(`${workflowId}: activity ${id} completed, but the history has no start of it`);
+      executions.push({ name: from.name, attempt: last.attempt, scheduled: from.at, started: last.at, completed: at });
     }
   }
   return executions.sort((a, b) => a.completed - b.completed);
 }
 
-/** Seconds from `at` until something that was asked for after it is done: until then not every link holds again. */
+/** Seconds from `at` until the first activity that was scheduled after `at` completes. */
 export function recovery(at: number, executions: readonly Execution[], endedAt: number): number {
   const sound = executions.find(({ scheduled }) => scheduled >= at);
   return ((sound?.completed ?? endedAt) - at) / 1000;
 }
 
-/** Attempts beyond the first ones, by activity, and the seconds from when those were due to the start of the last. */
+/** Retries by activity, and the seconds between the schedule of each retried activity and the start of its last attempt. */
 export function repeatedWork(executions: readonly Execution[]): { attempts: Record<string, number>; seconds: number } {
   const attempts: Record<string, number> = {};
   let seconds = 0;
@@ -63,6 +51,3 @@ export function repeatedWork(executions: readonly Execution[]): { attempts: Reco
   }
   return { attempts, seconds };
 }
-
-const timeOf = (time: Timestamp | null | undefined): number =>
-  Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;

@@ -1,33 +1,19 @@
-// The histories of a run: its own and its stages', those before they continued as new included.
+// The histories of a run. A run that continues as new has several executions with one workflow id.
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import { STAGES } from '../../core/schema/chain.js';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-export interface ExecutionHistory {
-  workflowId: string;
-  events: HistoryEvent[];
-}
-
-/** Stages that were not trained have none. */
-export async function historiesOf(
-  client: Client,
-  id: string,
-  stages: readonly number[] = STAGES,
-): Promise<ExecutionHistory[]> {
-  const found: ExecutionHistory[] = [];
-  for (const workflowId of [id, ...stages.map((stage) => `${id}/stage-${stage}`)]) {
-    let { runId } = await client.workflow.getHandle(workflowId).describe();
-    for (let next: string | undefined = runId; next !== undefined; ) {
-      runId = next;
-      const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-      found.push({ workflowId, events: events ?? [] });
-      // the latest comes first
-      next = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
-    }
+/** The events of each execution of a workflow, the first execution first. */
+export async function historiesOf(client: Client, workflowId: string): Promise<HistoryEvent[][]> {
+  const histories: HistoryEvent[][] = [];
+  let { runId } = await client.workflow.getHandle(workflowId).describe();
+  while (runId) {
+    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    histories.unshift(events ?? []);
+    runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
   }
-  return found;
+  return histories;
 }
 
 /** Milliseconds since 1970. */

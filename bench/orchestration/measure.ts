@@ -22,7 +22,7 @@ export const PARTS = [
   'activity dispatch', // from the server's queue to a worker
   'activity transport', // its input and result on their way, and the server's record of them
   'workflow dispatch', // a workflow task from the server to a worker
-  'other', // starts and ends of stages, signals between workflows
+  'other', // the server starts the run, or its next execution
 ] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -77,8 +77,7 @@ export async function measureOrchestration(options: MeasureOptions): Promise<Orc
       ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: 'run', args: [config] },
     });
     await handle.result();
-    const histories = await historiesOf(client, 'run', resolveConfig(config).schedule.stages);
-    const events = histories.flatMap((history) => history.events);
+    const events = (await historiesOf(client, 'run')).flat();
     return {
       ...figuresOf(events, watch.spans, activities.spans.activity),
       steps: countSteps(resolveConfig(config)),
@@ -90,7 +89,7 @@ export async function measureOrchestration(options: MeasureOptions): Promise<Orc
   }
 }
 
-/** `events` of all histories of one run; the run itself began first and ended last. */
+/** @param events of all executions of one run, in order */
 export function figuresOf(
   events: readonly HistoryEvent[],
   work: Record<Work, readonly Span[]>,
@@ -117,7 +116,7 @@ export function figuresOf(
   };
 }
 
-/** From one event of a task to the next of it. Ids are of one history: tasks never span two. */
+/** From one event of a task to its next one. Event ids are unique within one history, and no task spans two. */
 function spansOf(events: readonly HistoryEvent[]) {
   const spans = {
     activityDispatch: [] as Span[],
@@ -127,7 +126,7 @@ function spansOf(events: readonly HistoryEvent[]) {
   };
   let at = new Map<string, number>();
   for (const event of events) {
-    if (event.workflowExecutionStartedEventAttributes) at = new Map(); // a history begins
+    if (event.workflowExecutionStartedEventAttributes) at = new Map(); // the next history
     at.set(String(event.eventId), timeOf(event));
     const activityEnd =
       event.activityTaskCompletedEventAttributes ??

@@ -26,7 +26,7 @@ const MEANINGS: Record<(typeof PARTS)[number], string> = {
   'activity dispatch': 'activity tasks from the server to a worker',
   'activity transport': 'inputs and results on their way, and their record',
   'workflow dispatch': 'workflow tasks from the server to a worker',
-  other: 'stages that start and end, signals between workflows',
+  other: 'the server starts the run, or its next execution',
 };
 
 export function orchestrationMarkdown(results: OrchestrationResults): string {

@@ -6,7 +6,6 @@ pytest: program and test file in a temporary folder, pytest as a subprocess, its
 Each gives full marks to a program that knows how to ask for them; what is compared is speed.
 """
 
-import json
 import multiprocessing
 import re
 import resource

@@ -94,7 +94,7 @@ export function addControl(program: Command): void {
         .description(description)
         .argument('<id>', 'run id')
         .option('--json', 'one line of JSON on standard output'),
-      'a server',
+      'server',
     );
   command('pause', 'let a run rest after the step it is doing, until resume').action((id: string, flags: Flags) =>
     tell(id, { name: 'pause' }, flags),

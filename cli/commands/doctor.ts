@@ -1,17 +1,21 @@
-// `gauntlet doctor`: what this machine has, and what to do about what it lacks.
-import { access, constants, mkdir, statfs } from 'node:fs/promises';
+// `gauntlet doctor`: what this machine has, and what to do about what is missing. It changes nothing.
+import { existsSync } from 'node:fs';
+import { access, constants, statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, totalmem } from 'node:os';
-import chalk from 'chalk';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { tinyModelPath } from '../../data/paths.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
+import { temporalTarget } from '../../infra/temporalTarget.js';
 import { openEngine } from '../../ml/session/ortEngine.js';
 import { listProviders, type Provider, resolveDevice } from '../../ml/session/providers.js';
 import { connectDocker, describeDaemon } from '../../sandbox/docker/daemon.js';
 import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { createOutput, describeError } from '../output.js';
+import { EXIT } from '../exitCodes.js';
+import { jsonOption } from '../options.js';
+import { createOutput, describeError, paint } from '../output.js';
 import { withStore } from '../session.js';
 
 interface Finding {
@@ -27,18 +31,20 @@ function checks(store: string): Record<string, Check> {
   return {
     node: async () => ({
       required: true,
-      ok: Number(process.versions.node.split('.')[0]) >= 20,
-      detail: `${process.version}, 20.19, 22.12 or newer is needed`,
+      ok: isSupportedNode(process.versions.node),
+      detail: `${process.version}; supported are 20.19 and newer 20.x, 22.12 and newer`,
     }),
     machine: async () => ({
       required: false,
       detail: `${availableParallelism()} cores, ${gib(freemem())} of ${gib(totalmem())} GiB memory free`,
     }),
     store: async () => {
-      await mkdir(store, { recursive: true });
-      await access(store, constants.W_OK);
-      const disk = await statfs(store);
-      return { required: true, detail: `${store}, ${gib(disk.bavail * disk.bsize)} GiB free` };
+      const exists = existsSync(store);
+      const folder = exists ? resolve(store) : nearestFolder(resolve(store));
+      await access(`${folder}/`, constants.W_OK); // the slash: a file fails
+      const disk = await statfs(folder);
+      const state = exists ? '' : ' (does not exist yet, the first run creates it)';
+      return { required: true, detail: `${store}${state}, ${gib(disk.bavail * disk.bsize)} GiB free` };
     },
     'onnx runtime': async () => ({
       required: true,
@@ -63,14 +69,15 @@ function checks(store: string): Record<string, Check> {
       };
     },
     'temporal server': async () => {
-      if (!process.env.TEMPORAL_ADDRESS) return { required: false, detail: 'embedded, started on demand' };
-      const server = await ensureServer({ storeDir: store }); // TEMPORAL_ADDRESS: nothing is started
-      return { required: true, detail: `${server.address} (TEMPORAL_ADDRESS)` };
+      const target = temporalTarget(process.env);
+      if (target === undefined) return { required: false, detail: 'embedded, started on demand' };
+      const server = await ensureServer({ storeDir: store }); // connects only, since a server is named
+      return { required: true, detail: `${server.address} (${target.from})` };
     },
   };
 }
 
-/** What a command may do without; everything else must be there. */
+/** Checks that may throw without making the machine unhealthy. */
 const OPTIONAL: readonly string[] = ['device cuda', 'device webgpu', 'sandbox docker'];
 
 async function deviceCheck(device: Provider): ReturnType<Check> {
@@ -78,9 +85,17 @@ async function deviceCheck(device: Provider): ReturnType<Check> {
   return { required: false, detail: `--device ${device} works` };
 }
 
+/** The same versions as `engines` of package.json. */
+export function isSupportedNode(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
+}
+
+const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));
+
 const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
 
-/** What the daemon has; and one program runs, since a daemon that answers may still refuse the container. */
+/** Runs one program, since a daemon that answers may still refuse the container. */
 async function dockerCheck(): ReturnType<Check> {
   const daemon = await connectDocker();
   const images: string[] = [];
@@ -117,20 +132,20 @@ export async function examine(store: string): Promise<Finding[]> {
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('check what this machine has')
-    .option('--json', 'one line of JSON');
+    .description('check what this machine has and what is missing; exit code 1 if something required is')
+    .addOption(jsonOption());
   withStore(command).action(async (flags: { store: string; json?: boolean }) => {
-    const output = createOutput(flags.json === true);
+    const output = createOutput(flags.json);
     const findings = await examine(flags.store);
     const healthy = findings.every((finding) => finding.ok || !finding.required);
     output.result({ healthy, findings }, () =>
       findings
         .map(({ name, ok, required, detail }) => {
-          const mark = ok ? chalk.green('✓') : required ? chalk.red('✗') : chalk.yellow('–');
+          const mark = ok ? paint('green', '✓') : required ? paint('red', '✗') : paint('yellow', '–');
           return `${mark} ${name.padEnd(16)} ${detail}`;
         })
         .join('\n'),
     );
-    if (!healthy) process.exitCode = 1;
+    if (!healthy) process.exitCode = EXIT.failed;
   });
 }

@@ -1,38 +1,30 @@
-// `gauntlet fork ID --at WHERE`: a new run that goes on from a checkpoint of another, with other settings from there on.
+// `gauntlet fork`: a new run that starts at a checkpoint of another run, with other settings from there on.
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { merged, resolveConfig } from '../../core/presets.js';
-import { type CheckpointMetadata, checkpointName } from '../../core/schema/checkpoint.js';
+import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
 import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import { parseAssignments, setOption } from '../config.js';
+import { parseAssignments } from '../config.js';
+import { type CheckpointId, chooseCheckpoint, REQUIRED_CHECKPOINT } from '../naming.js';
+import { jsonOption, setOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, openSession, withStore } from '../session.js';
+import { type ConnectionOptions, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
-import { chooseRun } from './checkpoints.js';
 
-type Flags = ConnectionOptions & { at: string; id?: string; set: string[]; watch?: boolean; json?: boolean };
+type Flags = ConnectionOptions & { set: string[]; watch?: boolean; json?: boolean };
 
-/** 'stage-3/epoch-2', 'best', 'latest' or a checkpoint's own name. @throws GauntletError BAD_INPUT */
-export function checkpointAt(where: string): string {
-  const place = /^stage-([0-5])\/epoch-(\d{1,6})$/.exec(where);
-  if (place) return checkpointName(Number(place[1]), Number(place[2]));
-  if (where === 'best' || where === 'latest' || where.startsWith('checkpoint_stage_')) return where;
-  throw new GauntletError('BAD_INPUT', `--at ${where}: write stage-3/epoch-2, best, latest or a checkpoint's name`);
-}
-
-/** The run's configuration as it was at the checkpoint, with other fields, beginning there. */
+/** The run's configuration as it was at the checkpoint, with other fields, starting there. */
 export async function forkInput(
   store: Store,
-  runId: string,
-  where: string,
+  { runId, name }: CheckpointId,
   fields: Record<string, unknown>,
 ): Promise<{ input: RunConfigInput; name: string }> {
-  const { metadata } = await loadCheckpoint(store, runId, checkpointAt(where));
+  const { metadata } = await loadCheckpoint(store, runId, name);
   const known = await store.hasBlob(metadata.configDigest);
   const config = known
     ? configOf(await store.getJson(metadata.configDigest), metadata)
@@ -52,28 +44,24 @@ function configOf(json: unknown, { name, configDigest }: CheckpointMetadata): Ru
 export function addFork(program: Command): void {
   const command = program
     .command('fork')
-    .description('start a new run from a checkpoint of another, with the rest of its schedule')
-    .argument('<id>', 'run to begin from')
-    .requiredOption('--at <where>', 'stage-3/epoch-2, best, latest or a checkpoint')
-    .option('--id <id>', 'id of the new run (default: <id>-from-<checkpoint>)')
+    .description('start a new run at a checkpoint of another run, with the rest of its schedule')
+    .argument(...REQUIRED_CHECKPOINT)
+    .argument('[run]', 'id of the new run (default: <run>-from-<checkpoint>)')
     .addOption(setOption())
-    .option('--watch', 'follow the run to its end; serves it from this process where no worker does')
-    .option('--json', 'end with one line of JSON on standard output');
-  withStore(command, 'nobody').action(async (from: string, flags: Flags) => {
-    const output = createOutput(flags.json === true);
+    .addOption(watchOption())
+    .addOption(jsonOption());
+  withStore(command, 'reads').action(async (from: string, named: string | undefined, flags: Flags) => {
+    const output = createOutput(flags.json);
     const store = await openFileStore(flags.store);
-    const run = await chooseRun(store, from);
-    const { input, name } = await forkInput(store, run, flags.at, parseAssignments(flags.set));
-    await touchCheckpoint(store, run, name); // `gauntlet gc` leaves it until a worker has prepared the fork
-    const id = flags.id ?? `${from}-from-${name.replace('checkpoint_', '')}`;
+    const checkpoint = await chooseCheckpoint(store, from);
+    const { input, name } = await forkInput(store, checkpoint, parseAssignments(flags.set));
+    await touchCheckpoint(store, checkpoint.runId, name); // keeps `store gc` away until a worker has prepared the fork
+    const id = named ?? `${checkpoint.runId}-from-${name.replace('checkpoint_', '')}`;
     checkRunId(id);
-    const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
-    try {
+    await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
       const joined = await startOrJoin(session.client, id, input);
-      output.note(`${joined.how} run '${id}' from ${name} of run '${from}'`);
+      output.note(`${joined.how} run '${id}' from ${name} of run '${checkpoint.runId}'`);
       await conclude(session, joined, output, flags.watch === true);
-    } finally {
-      await session.close();
-    }
+    });
   });
 }

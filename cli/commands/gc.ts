@@ -1,4 +1,4 @@
-// `gauntlet gc`: gives back the space of artifacts that no checkpoint and no run that goes on refers to.
+// `gauntlet store gc`: frees the space of artifacts that no checkpoint and no open run refers to.
 import { Client, Connection } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
@@ -10,13 +10,13 @@ import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { listFolder } from '../../store/inventory.js';
 import { MANIFEST, RESULT } from '../../store/runs.js';
 import { type Swept, sweep } from '../../store/sweep.js';
-import { namedBeginnings } from '../beginnings.js';
-import { integer } from '../config.js';
+import { integer, jsonOption, number } from '../options.js';
 import { createOutput, megabytes } from '../output.js';
 import { statusOf, withStore } from '../session.js';
+import { startCheckpoints } from '../startCheckpoints.js';
 
 const HOUR = 3_600_000;
-/** What was used within the last hour stays whatever is asked for: clocks differ, and activities begin before they write. */
+/** Files used within the last hour always stay: clocks differ, and activities start before they write. */
 const GRACE = HOUR;
 const CONNECT_MS = 3_000;
 
@@ -31,7 +31,7 @@ interface Flags {
 
 type Target = Pick<TemporalTarget, 'connection' | 'namespace'>;
 
-/** The server that runs of this store would be on, without starting one. */
+/** The server of this store's runs, if it is known. Starts nothing. */
 function serverOf(store: string): Target | undefined {
   const address = runningAddress(store);
   const embedded =
@@ -41,44 +41,39 @@ function serverOf(store: string): Target | undefined {
   return temporalTarget(process.env) ?? embedded;
 }
 
-const STAGE = /\/stage-\d$/; // of a run, whose id comes before
-const UNKNOWN = 'has no result, and no server says how it stands';
+const STAGE = /\/stage-\d$/;
+const UNKNOWN = 'has no result, and no server knows its status';
 
 export interface OpenRun {
-  run: string; // or the id of another workflow that goes on
-  why: 'goes on' | 'touched lately' | typeof UNKNOWN;
+  run: string; // or the id of another open workflow
+  why: 'is open' | 'was used recently' | typeof UNKNOWN;
   since: number; // ms since 1970
 }
 
-export function addGc(program: Command): void {
-  const command = program
+export function addGc(group: Command): void {
+  const command = group
     .command('gc')
-    .description('remove old artifacts that no checkpoint and no run that goes on refers to')
-    .option('--dry-run', 'only say what would go')
-    .option('--list', 'name every file')
-    .option('--older-than <days>', 'only what was not used for so long (an hour at least)', days, 7)
-    .option(
-      '--keep <n>',
-      'of runs that have ended, keep every nth checkpoint beside the best and the latest',
-      integer('--keep', 1),
-    )
-    .option('--json', 'one line of JSON');
-  withStore(command, 'nobody').action(async (flags: Flags) => {
-    const output = createOutput(flags.json === true);
+    .description('remove old artifacts that no checkpoint and no open run refers to')
+    .option('--dry-run', 'print what would be removed, remove nothing')
+    .option('--list', 'print every file')
+    .option('--older-than <days>', 'only files not used for this long (one hour at least)', number({ from: 0 }), 7)
+    .option('--keep <n>', 'also thin ended runs: keep every nth checkpoint, the best and the latest', integer(1))
+    .addOption(jsonOption());
+  withStore(command, 'reads').action(async (flags: Flags) => {
+    const output = createOutput(flags.json);
     const store = await openFileStore(flags.store);
     const now = Date.now();
     const limit = now - Math.max(flags.olderThan * 24 * HOUR, GRACE);
-    const { beginnings, ...known } = await openRuns(store, limit, serverOf(flags.store), flags.keep !== undefined);
+    const { starts, ...known } = await openRuns(store, limit, serverOf(flags.store), flags.keep !== undefined);
     const keepFrom = Math.min(limit, ...known.open.map(({ since }) => since - GRACE));
     const swept = await sweep(store, {
       keepFrom,
       open: new Set(known.open.map(({ run }) => run)),
-      beginnings,
+      beginnings: starts,
       dryRun: flags.dryRun === true,
       ...(flags.keep === undefined ? {} : { keepEvery: flags.keep }),
     });
-    if (!known.asked)
-      output.note('no Temporal server answers: every run without a result is taken for one that goes on');
+    if (!known.asked) output.note('no Temporal server answers: every run without a result counts as open');
     const result = { dryRun: flags.dryRun === true, keepFrom: new Date(keepFrom).toISOString(), ...known, ...swept };
     output.result(result, () => {
       const files = flags.list === true ? swept.paths.map((path) => `  ${path}\n`).join('') : '';
@@ -88,44 +83,44 @@ export function addGc(program: Command): void {
 }
 
 /**
- * Runs whose artifacts must stay, and since when: those that a server says go on, those touched since `limit` (a failed
- * one may be resumed), and those that have not ended where no server answers, or one that does not know them: they may
- * go on with another one, and until its retention has passed `gauntlet resume` may start them again here.
+ * Runs whose artifacts must stay, and since when: runs that are open on the server; runs without a result that were used
+ * since `limit` (a failed run may be resumed); runs without a result whose status no server knows. These may be open on
+ * another server, and `gauntlet resume` can start them again until the retention has passed.
  */
 export async function openRuns(
   store: FileStore,
   limit: number,
   target: Target | undefined,
-  withBeginnings = false,
-): Promise<{ asked: boolean; open: OpenRun[]; beginnings: ReadonlySet<string> }> {
-  const runs = await Promise.all((await store.listRuns()).map((run) => standingOf(store, run)));
+  withStarts = false,
+): Promise<{ asked: boolean; open: OpenRun[]; starts: ReadonlySet<string> }> {
+  const runs = await Promise.all((await store.listRuns()).map((run) => usageOf(store, run)));
   const server =
     target === undefined
       ? undefined
-      : await goingOn(
+      : await openOn(
           target,
           runs.map(({ run }) => run),
-          withBeginnings,
+          withStarts,
         );
   const open = runs.flatMap(({ run, since, lastUse, ended }): OpenRun[] => {
     const standing = server?.runs.get(run);
-    if (standing === 'goes on') return [{ run, why: standing, since }];
+    if (standing === 'is open') return [{ run, why: standing, since }];
     const mayGoOn = server === undefined || (standing === undefined && lastUse >= limit - RETENTION_MS);
     if (!ended && mayGoOn) return [{ run, why: UNKNOWN, since }];
-    return !ended && lastUse >= limit ? [{ run, why: 'touched lately', since }] : [];
+    return !ended && lastUse >= limit ? [{ run, why: 'was used recently', since }] : [];
   });
-  const others = [...(server?.others ?? [])].map(([run, since]): OpenRun => ({ run, why: 'goes on', since }));
-  return { asked: server !== undefined, open: [...open, ...others], beginnings: server?.beginnings ?? new Set() };
+  const others = [...(server?.others ?? [])].map(([run, since]): OpenRun => ({ run, why: 'is open', since }));
+  return { asked: server !== undefined, open: [...open, ...others], starts: server?.starts ?? new Set() };
 }
 
-interface Standing {
+interface RunUse {
   run: string;
   since: number; // of its first file
   lastUse: number;
   ended: boolean;
 }
 
-async function standingOf(store: FileStore, run: string): Promise<Standing> {
+async function usageOf(store: FileStore, run: string): Promise<RunUse> {
   const files = await listFolder(store, `runs/${run}`);
   const manifest = files.find(({ name }) => name === MANIFEST)?.usedAt ?? Number.POSITIVE_INFINITY;
   const since = files.reduce((first, { usedAt }) => Math.min(first, usedAt), manifest);
@@ -133,40 +128,40 @@ async function standingOf(store: FileStore, run: string): Promise<Standing> {
   return { run, since: Math.min(since, Date.now()), lastUse, ended: files.some(({ name }) => name === RESULT) };
 }
 
-interface GoingOn {
-  runs: Map<string, 'goes on' | 'is closed'>; // those of the ids that it knows
-  others: Map<string, number>; // every other workflow that goes on, since when
-  beginnings: Set<string>; // checkpoints that one of these, or a schedule, is still to begin at
+interface ServerView {
+  runs: Map<string, 'is open' | 'is closed'>; // the ids that the server knows
+  others: Map<string, number>; // start times of all other open workflows, ms
+  starts: Set<string>; // checkpoints at which an open run or a schedule will start
 }
 
-/** Undefined where no server answers. */
-async function goingOn(target: Target, ids: readonly string[], withBeginnings: boolean): Promise<GoingOn | undefined> {
+/** Undefined if no server answers. */
+async function openOn(target: Target, ids: readonly string[], withStarts: boolean): Promise<ServerView | undefined> {
   const connection = await Connection.connect({ ...target.connection, connectTimeout: CONNECT_MS }).catch(
     () => undefined,
   );
   if (connection === undefined) return undefined;
   try {
     const client = new Client({ connection, namespace: target.namespace, dataConverter: dataConverter(process.env) });
-    const runs = new Map<string, 'goes on' | 'is closed'>();
+    const runs = new Map<string, 'is open' | 'is closed'>();
     for (const id of ids) {
       const status = await statusOf(client, id);
       const open = status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW';
-      if (status !== undefined) runs.set(id, open ? 'goes on' : 'is closed');
+      if (status !== undefined) runs.set(id, open ? 'is open' : 'is closed');
     }
     const others = new Map<string, number>();
     const unprepared: string[] = [];
     for await (const { workflowId, type, startTime } of client.workflow.list({
       query: `ExecutionStatus = 'Running'`,
     })) {
-      if (runs.get(workflowId.replace(STAGE, '')) === 'goes on') continue;
+      if (runs.get(workflowId.replace(STAGE, '')) === 'is open') continue;
       others.set(workflowId, startTime.getTime());
       if (type === 'trainFullPipeline') unprepared.push(workflowId);
     }
-    const beginnings = withBeginnings ? await namedBeginnings(client, unprepared) : new Set<string>();
-    return { runs, others, beginnings };
+    const starts = withStarts ? await startCheckpoints(client, unprepared) : new Set<string>();
+    return { runs, others, starts };
   } catch (error) {
     if (error instanceof GauntletError) throw error;
-    return undefined; // it knows no such namespace, or went away
+    return undefined; // the server went away, or has no such namespace
   } finally {
     await connection.close();
   }
@@ -182,14 +177,8 @@ export function sweptText(swept: Swept, open: readonly OpenRun[], keepFrom: numb
   ];
   const lines = rows.filter(([count]) => count > 0).map(([count, what]) => `  ${count} ${what}`);
   return [
-    ...open.map(({ run, why }) => `stays: what '${run}' may need (${why})`),
+    ...open.map(({ run, why }) => `kept: what '${run}' may need (${why})`),
     `${dryRun ? 'would free' : 'freed'} ${megabytes(bytes)} not used since ${new Date(keepFrom).toISOString()}`,
     ...lines,
   ].join('\n');
-}
-
-function days(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
-  throw new GauntletError('BAD_INPUT', `--older-than: '${text}' is not a number of days from 0 on`);
 }

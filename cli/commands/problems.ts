@@ -1,4 +1,4 @@
-// `gauntlet problems check | import`: every reference against its own tests, and what is healthy as a problem file.
+// `gauntlet problems check | import`: runs every reference against its own tests; import writes the healthy problems.
 import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
 import type { Limits } from '../../core/schema/execution.js';
@@ -8,8 +8,10 @@ import { type DraftEntry, openDrafts, readReferences } from '../../data/problemD
 import { examineProblem, type Health } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
+import { EXIT } from '../exitCodes.js';
 import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
 import { openResults, type Results } from '../model/results.js';
+import { jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { createOutput, type Output } from '../output.js';
 import { openRowBar } from '../rowBar.js';
@@ -18,7 +20,7 @@ import { onInterrupt } from '../session.js';
 interface Flags extends LimitFlags {
   format: FormatName | 'auto';
   references?: string;
-  backend: 'auto' | 'docker' | 'wasm';
+  sandbox?: 'auto' | 'docker' | 'wasm';
   packages?: 'none' | 'numpy';
   out?: string;
   json?: boolean;
@@ -29,49 +31,51 @@ interface Quarantined {
   reason: string;
 }
 
-const WINDOW = 8; // problems in work: the test data of one may be megabytes
-/** A data set's suite is many times the size of a training step's: its references get more time than a run's programs. */
+const WINDOW = 8; // problems at a time: the test data of one may be megabytes
+/** The suites of data sets are much larger than those of a training step, so references get more time. */
 const LIMITS: LimitFlags = { cpuSeconds: 60, caseCpuSeconds: 30, wallSeconds: 180, memoryMb: 1024 };
 
 export function addProblems(program: Command): void {
-  const problems = program.command('problems').description('problem sets: check them, bring them into the own format');
+  const problems = program.command('problems').description('check problem files, and import other formats');
   const check = problems
     .command('check')
-    .description('run every reference of a problem file against its own tests; names what fails, with the reason');
+    .description('run every reference of a problem file against its own tests and name what fails, with the reason');
   shared(check).action((file: string, flags: Flags) => run(file, flags));
-  const bring = problems
+  const importing = problems
     .command('import')
-    .description('check a problem file and write what is healthy as a problem file for `gauntlet train --problems`')
-    .requiredOption('--out <file>', 'the problem file; what is quarantined lies beside it, as .quarantined.jsonl');
-  shared(bring).action((file: string, flags: Flags) => run(file, flags));
+    .description('check a problem file and write the healthy problems for `gauntlet train --problems`')
+    .requiredOption('-o, --out <file>', 'problem file to write; quarantined problems go to <file>.quarantined.jsonl');
+  shared(importing).action((file: string, flags: Flags) => run(file, flags));
 }
 
 function shared(command: Command): Command {
   command
-    .argument('<file>', 'JSON or JSON lines, also gzipped')
-    .addOption(new Option('--format <name>', 'whose fields it has').choices(['auto', ...FORMATS]).default('auto'))
-    .option('--references <file>', 'solutions for a set that has none: JSON lines {id, code}')
-    .addOption(new Option('--backend <kind>', 'which sandbox').choices(['auto', 'docker', 'wasm']).default('auto'))
-    .addOption(new Option('--packages <set>', 'what references may import').choices(['none', 'numpy']).default('none'));
-  return withLimits(command, LIMITS).option(
-    '--json',
-    'one line of JSON: {total, healthy, quarantined: [{id, reason}]}',
-  );
+    .argument('<file>', 'problem file, JSON or JSON lines, may be gzipped')
+    .addOption(new Option('--format <name>', 'format of the file').choices(['auto', ...FORMATS]).default('auto'))
+    .option('--references <file>', 'solutions for a file without any: JSON lines {id, code}')
+    .addOption(sandboxOption())
+    .addOption(
+      new Option('--packages <set>', 'packages that references may import').choices(['none', 'numpy']).default('none'),
+    );
+  return withLimits(command, LIMITS).addOption(jsonOption());
 }
 
 async function run(file: string, flags: Flags): Promise<void> {
-  const output = createOutput(flags.json === true);
+  const output = createOutput(flags.json);
   const references = flags.references === undefined ? undefined : await readReferences(flags.references);
   const drafts = await openDrafts(file, flags.format, references);
   output.note(`${file}: ${drafts.count} problems, format ${drafts.format}`);
   const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // one a problem in work
+  setMaxListeners(0, stop.signal); // one per problem at work
   const release = onInterrupt(() => stop.abort());
   const files = flags.out === undefined ? undefined : await openFiles(flags.out);
   let sandbox: Sandbox | undefined;
   const bar = openRowBar(drafts.count, 'problems');
   try {
-    sandbox = await openSandbox(flags.backend, { log: (line) => output.note(line), packages: flags.packages });
+    sandbox = await openSandbox(flags.sandbox ?? 'auto', {
+      log: (line) => output.note(line),
+      packages: flags.packages,
+    });
     const limits = { ...LIMITS, ...limitsOf(flags) };
     const quarantined: Quarantined[] = [];
     let total = 0;
@@ -92,10 +96,10 @@ async function run(file: string, flags: Flags): Promise<void> {
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     output.note('stopped before the end: nothing was written');
-    process.exitCode = 130;
+    process.exitCode = EXIT.interrupted;
   } finally {
     bar.stop();
-    stop.abort(); // what is still in work after a fault
+    stop.abort(); // ends what still runs after a fault
     release();
     await files?.problems.close();
     await files?.quarantine.close();
@@ -114,7 +118,7 @@ async function examineEntry(
   return { id: entry.id, health: await examineProblem(problem, sandbox, { inputs, limits, signal }) };
 }
 
-/** Both files, there whole or not at all. */
+/** Both files are written completely or not at all. */
 async function openFiles(out: string): Promise<{ problems: Results; quarantine: Results }> {
   const problems = await openResults(out, '--out');
   try {

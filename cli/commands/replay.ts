@@ -1,13 +1,14 @@
-// `gauntlet replay ID --step N`: are the rewards of a past run what its recorded artifacts give?
+// `gauntlet replay`: recomputes the rewards of a run from its recorded artifacts and compares them with the record.
 import type { Command } from 'commander';
 import { executedSuites, recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
 import { GauntletError } from '../../core/errors.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { integer, sandboxOption } from '../config.js';
+import { EXIT } from '../exitCodes.js';
+import { chooseRun, RUN } from '../naming.js';
+import { integer, jsonOption, sandboxOption } from '../options.js';
 import { createOutput, tableText } from '../output.js';
 import { type ConnectionOptions, withStore } from '../session.js';
-import { chooseRun } from './checkpoints.js';
 
 type Flags = ConnectionOptions & { step?: number; execute?: boolean; json?: boolean };
 
@@ -15,17 +16,18 @@ export function addReplay(program: Command): void {
   const command = program
     .command('replay')
     .description(
-      'recompute the rewards of a past run from its recorded artifacts, without a model; exit code 1 where any differs',
+      'recompute the rewards of a run from its recorded artifacts, without a model; exit code 1 if any differs',
     )
-    .argument('<id>', 'run id')
-    .option('--step <n>', 'of the whole run (default: every step)', integer('--step', 1))
-    .option('--execute', 'run the programs again too, and compare their verdicts')
+    .argument(...RUN)
+    .option('--step <n>', 'only this step (default: every step)', integer(1))
+    .option('--execute', 'also run the programs again, and compare their verdicts')
     .addOption(sandboxOption())
-    .option('--json', 'one line of JSON per step');
-  withStore(command, 'nobody').action(async (id: string, flags: Flags) => {
-    const output = createOutput(flags.json === true);
+    .addOption(jsonOption('step'));
+  withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
+    const output = createOutput(flags.json);
     const store = await openFileStore(flags.store);
-    const all = await recordedSteps({ store }, await chooseRun(store, id));
+    const id = await chooseRun(store, named);
+    const all = await recordedSteps({ store }, id);
     const steps = all.filter(({ step }) => flags.step === undefined || step === flags.step);
     if (steps.length === 0) {
       const known = all.length === 0 ? 'it has none' : `it has ${all[0]!.step} to ${all.at(-1)!.step}`;
@@ -43,7 +45,7 @@ export function addReplay(program: Command): void {
       engine: none('model'),
       loadProblems: none('problem file'),
       sandbox: async () => sandbox ?? none('sandbox')(),
-      codeVersion: '', // nothing is written that names it
+      codeVersion: '', // nothing is written
     };
     try {
       const executed = flags.execute ? await executedSuites(store) : undefined;
@@ -55,7 +57,7 @@ export function addReplay(program: Command): void {
       }
       const wrong = replays.filter(({ matches }) => !matches);
       if (!flags.json) output.result(replays, () => report(replays, wrong.length));
-      if (wrong.length > 0) process.exitCode = 1;
+      if (wrong.length > 0) process.exitCode = EXIT.failed;
     } finally {
       await sandbox?.close();
     }

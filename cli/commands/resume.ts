@@ -23,7 +23,7 @@ export function addResume(program: Command): void {
     .addOption(new Option('--abort', 'end a run that waits for a decision').conflicts('skip'))
     .option('--watch', 'follow the run to its end; serves it from this process where no worker does')
     .option('--json', 'end with one line of JSON on standard output');
-  withStore(command, 'a server').action(async (id: string, flags: Flags) => {
+  withStore(command, 'server').action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
     try {

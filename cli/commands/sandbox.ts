@@ -1,5 +1,4 @@
-// `gauntlet sandbox run`: judge programs by tests, without a model. Verdicts are results: whatever they are, the exit
-// status is 0; it tells of bad input and of faults only.
+// `gauntlet sandbox run`: judges programs by tests, without a model. A failed test is a result, so the exit code is 0.
 import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
@@ -22,10 +21,12 @@ import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { integer } from '../config.js';
+import { EXIT } from '../exitCodes.js';
 import { limitsOf, withLimits } from '../limitFlags.js';
+import { inputOption, outputOption } from '../model/flags.js';
 import { openRows } from '../model/jsonLines.js';
 import { openResults } from '../model/results.js';
+import { integer, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { createOutput } from '../output.js';
 import { openRowBar } from '../rowBar.js';
@@ -34,7 +35,7 @@ import { onInterrupt } from '../session.js';
 interface Flags extends Partial<Limits> {
   input: string;
   output?: string;
-  backend: 'auto' | 'docker' | 'wasm';
+  sandbox?: 'auto' | 'docker' | 'wasm';
   mode: Mode;
   isolation?: Isolation;
   packages?: Packages;
@@ -45,7 +46,7 @@ interface Flags extends Partial<Limits> {
   json?: boolean;
 }
 
-const WINDOW = 64; // rows in work: more than any pool has in flight
+const WINDOW = 64; // rows at a time: more than any pool runs at once
 
 export function addSandbox(program: Command): void {
   const command = program
@@ -55,48 +56,63 @@ export function addSandbox(program: Command): void {
     .description(
       'judge programs by tests: rows {id, code, entry, tests: [[args], expected]} or {id, code, test_source} → {id, outcome, tests, ms}',
     )
-    .requiredOption('--input <file>', 'JSON lines, - for standard input')
-    .option('--output <file>', 'where JSON lines go, whole or not at all (default: standard output)')
-    .addOption(new Option('--backend <kind>', 'which sandbox').choices(['auto', 'docker', 'wasm']).default('auto'))
-    .addOption(new Option('--mode <mode>', 'how tests run').choices([...MODES]).default('values'))
+    .addOption(inputOption())
+    .addOption(outputOption())
+    .addOption(sandboxOption())
     .addOption(
-      new Option('--isolation <kind>', 'docker: a uid or a container for each program (default: uid)').choices(
+      new Option('--mode <mode>', 'how tests are given: values, bare asserts or pytest')
+        .choices([...MODES])
+        .default('values'),
+    )
+    .addOption(
+      new Option('--isolation <kind>', 'docker: a uid or a container per program (default: uid)').choices(
         isolationSchema.options,
       ),
     )
     .addOption(
-      new Option('--packages <set>', 'docker: what programs can import beside the standard library').choices(
-        packagesSchema.options,
-      ),
+      new Option('--packages <set>', 'docker: packages that programs may import').choices(packagesSchema.options),
     )
     .addOption(
-      new Option('--language <name>', 'of the programs; javascript: docker and mode values (default: python)').choices(
-        languageSchema.options,
-      ),
+      new Option(
+        '--language <name>',
+        'language of the programs; javascript needs docker and --mode values (default: python)',
+      ).choices(languageSchema.options),
     )
-    .option('--runtime <name>', 'docker: runtime of the containers, e.g. runsc')
-    .option('--types', 'docker: also check the types of each program, without running it; a field `types` and a count')
-    .option('--parallel <n>', 'programs at a time (default: one a core)', integer('--parallel', 1));
+    .option('--runtime <name>', 'docker: container runtime, e.g. runsc')
+    .option('--types', 'docker: also check the types of each program, as the field `types`')
+    .option('--parallel <n>', 'programs at a time (default: one per core)', integer(1));
   withLimits(command);
-  command.option('--json', 'JSON lines on standard output').action((flags: Flags) => run(flags));
+  command.addOption(jsonOption('program')).action((flags: Flags) => run(flags));
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { input, output: path, backend, mode, isolation, packages, language, runtime, parallel, types, json } = flags;
-  const output = createOutput(json === true);
+  const {
+    input,
+    output: path,
+    sandbox: kind = 'auto',
+    mode,
+    isolation,
+    packages,
+    language,
+    runtime,
+    parallel,
+    types,
+    json,
+  } = flags;
+  const output = createOutput(json);
   const limits = limitsOf(flags);
   if (language === 'javascript' && mode !== 'values')
     throw new GauntletError('BAD_INPUT', `--mode ${mode} runs Python tests: JavaScript goes with --mode values`);
   const judge = judgeOf(mode, limits);
   const rows = await openRows(input, judge.parse);
   const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // one a row in work
+  setMaxListeners(0, stop.signal); // one per row at work
   const release = onInterrupt(() => stop.abort());
   let sandbox: Sandbox | undefined;
   try {
     const log = (line: string): void => output.note(line);
-    sandbox = await openSandbox(backend, { log, size: parallel, isolation, packages, language, runtime });
-    if (types) await sandbox.checkTypes([]); // refused before the first program
+    sandbox = await openSandbox(kind, { log, size: parallel, isolation, packages, language, runtime });
+    if (types) await sandbox.checkTypes([]); // fails here if the sandbox cannot
     const results = await openResults(path);
     const bar = openRowBar(rows.count, 'programs');
     try {
@@ -129,9 +145,9 @@ async function run(flags: Flags): Promise<void> {
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     output.note('stopped before the end');
-    process.exitCode = 130;
+    process.exitCode = EXIT.interrupted;
   } finally {
-    stop.abort(); // what is still in work after a fault
+    stop.abort(); // ends what still runs after a fault
     release();
     await sandbox?.close();
     await rows.close();
@@ -151,7 +167,7 @@ interface Judge<T> {
 }
 
 function judgeOf(mode: Mode, limits: Partial<Limits>): Judge<unknown> {
-  const forMode = <T>(judge: Judge<T>): Judge<unknown> => judge as Judge<unknown>; // rows come from its own parse
+  const forMode = <T>(judge: Judge<T>): Judge<unknown> => judge as Judge<unknown>; // rows come from the judge's own parse
   if (mode === 'values')
     return forMode({
       parse: parseProgramRow,

@@ -1,27 +1,38 @@
-// `gauntlet status [id]`: the runs of this store, or where one run stands.
+// `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import { openFileStore } from '../../store/fileStore.js';
+import { RESULT } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { checkIsRun, describeExecution, type Held, heldActivities, heldText } from '../executions.js';
-import { createOutput, describeError, tableText } from '../output.js';
-import { pleaOf, progressLine } from '../progress.js';
+import { jsonOption } from '../options.js';
+import { createOutput, describeError, type Output, tableText } from '../output.js';
+import { attentionOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
-import { type ConnectionOptions, hasPollers, openSession, statusOf, withStore } from '../session.js';
+import {
+  type ConnectionOptions,
+  hasPollers,
+  hasServer,
+  type Session,
+  statusOf,
+  withSession,
+  withStore,
+} from '../session.js';
 import { folderOf, storedRun } from '../stored.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
 
-const FORGOTTEN = 'ONLY IN THE STORE'; // the server does not know it, or no longer
+const STORED = 'ONLY IN THE STORE'; // the server does not know the run, or no server runs
 
-interface Standing {
+interface RunStatus {
   id: string;
   status: string;
-  held?: Held[]; // what is paused on the server, or is tried again
-  steps?: number; // of one that only the store knows
-  progress?: RunProgress; // of one that goes on, where a worker answers
+  held?: Held[]; // paused on the server, or retried
+  steps?: number; // of a run that only the store knows
+  progress?: RunProgress; // of a running one, if a worker answers
   result?: RunResult;
   failure?: string;
 }
@@ -29,100 +40,121 @@ interface Standing {
 export function addStatus(program: Command): void {
   const command = program
     .command('status')
-    .description('list the runs, or say where one stands')
-    .argument('[id]', 'run id')
-    .option('--watch', 'follow the run')
-    .option('--json', 'one line of JSON');
-  withStore(command, 'a server').action(
-    async (id: string | undefined, flags: ConnectionOptions & { json?: boolean; watch?: boolean }) => {
-      const output = createOutput(flags.json === true);
-      const session = await openSession(flags, output, 'none');
-      const store = await openFileStore(flags.store);
-      try {
-        if (id === undefined) {
-          const runs: { id: string; status: string; started?: string }[] = [];
-          for await (const run of session.client.workflow.list({ query: `WorkflowType = 'trainFullPipeline'` })) {
-            // latest first: of a run that was started again under its id, the attempt that counts
-            if (runs.some(({ id }) => id === run.workflowId)) continue;
-            const [state] = (run.searchAttributes.GauntletState ?? []) as string[];
-            const rests = run.status.name === 'RUNNING' && (state === 'paused' || state === 'waiting');
-            const status = rests ? `RUNNING (${state})` : run.status.name;
-            runs.push({ id: run.workflowId, status, started: run.startTime.toISOString() });
-          }
-          for (const id of await store.listRuns()) {
-            if (!runs.some((run) => run.id === id)) runs.push({ id, status: FORGOTTEN });
-          }
-          output.result(runs, () => runTable(runs));
-          return;
-        }
-        const found = await describeExecution(session.client, id);
-        if (found === undefined) {
-          const stored = await storedRun(store, id);
-          if (stored === undefined) {
-            const where = `on this server, nor in ${folderOf(store)}`;
-            throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list them with: npx gauntlet status`);
-          }
-          const { steps, result } = stored;
-          const standing = { id, status: FORGOTTEN, steps, ...(result && { result }) };
-          output.result(standing, () => describe(standing));
-          return;
-        }
-        checkIsRun(found, 'status');
-        const status = found.status.name;
-        const handle = session.client.workflow.getHandle<typeof trainFullPipeline>(id);
-        if (flags.watch && status === 'RUNNING') {
-          if (!(await hasPollers(session.client))) output.note('no worker serves it yet: npx gauntlet up');
-          const followed = await follow(session, handle, output, `npx gauntlet status ${id} --watch`);
-          if (followed === undefined) return;
-        }
-        const now = (await statusOf(session.client, id)) ?? status;
-        const standing = await standingOf(session.client, handle, now);
-        output.result(standing, () => describe(standing));
-      } finally {
-        await session.close();
+    .description('list the runs, or show the status of one')
+    .argument('[run]', 'run id (default: list all runs)')
+    .option('-w, --watch', 'follow the run')
+    .addOption(jsonOption());
+  type Flags = ConnectionOptions & { json?: boolean; watch?: boolean };
+  withStore(command, 'server').action(async (id: string | undefined, flags: Flags) => {
+    const output = createOutput(flags.json);
+    const store = await openFileStore(flags.store);
+    const show = async (session?: Session): Promise<void> => {
+      if (id === undefined) {
+        const runs = await listRuns(store, session?.client);
+        return output.result(runs, () => runTable(runs));
       }
-    },
-  );
+      const status = await statusOfRun(id, store, session, flags.watch ? output : undefined);
+      if (status) output.result(status, () => statusText(status));
+    };
+    if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
+    output.note('no Temporal server runs for this store; npx gauntlet up starts it. The store alone knows:');
+    await show();
+  });
 }
 
-function runTable(runs: { id: string; status: string; started?: string }[]): string {
+interface ListedRun {
+  id: string;
+  status: string;
+  started?: string;
+  finished?: boolean; // of a run that only the store knows
+}
+
+async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
+  const runs = new Map<string, ListedRun>();
+  for await (const run of client?.workflow.list({ query: `WorkflowType = 'trainFullPipeline'` }) ?? []) {
+    if (runs.has(run.workflowId)) continue; // the list is latest first: this execution was started again
+    const [state] = (run.searchAttributes.GauntletState ?? []) as string[];
+    const waits = run.status.name === 'RUNNING' && (state === 'paused' || state === 'waiting');
+    const status = waits ? `RUNNING (${state})` : run.status.name;
+    runs.set(run.workflowId, { id: run.workflowId, status, started: run.startTime.toISOString() });
+  }
+  for (const id of await store.listRuns()) {
+    if (runs.has(id)) continue;
+    runs.set(id, { id, status: STORED, finished: (await store.readRunFile(id, RESULT)) !== undefined });
+  }
+  return [...runs.values()];
+}
+
+function runTable(runs: ListedRun[]): string {
   if (runs.length === 0) return 'no runs yet: npx gauntlet train --watch';
   return tableText(
     ['run', 'status', 'started'],
-    runs.map(({ id, status, started }) => [id, inWords(status), started ?? '–']),
+    runs.map(({ id, status, started, finished }) => {
+      const end = finished === undefined ? '' : finished ? ', finished' : ', not finished';
+      return [id, `${inWords(status)}${end}`, started ?? '–'];
+    }),
   );
 }
 
 const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');
 
-async function standingOf(client: Client, handle: TrainingHandle, status: string): Promise<Standing> {
+/** @param watch follow a running one first. @returns undefined if Ctrl-C ended the watch */
+async function statusOfRun(
+  id: string,
+  store: Store,
+  session: Session | undefined,
+  watch: Output | undefined,
+): Promise<RunStatus | undefined> {
+  const found = session && (await describeExecution(session.client, id));
+  if (session === undefined || found === undefined) {
+    const stored = await storedRun(store, id);
+    if (stored === undefined) {
+      const where = session ? `on this server, nor in ${folderOf(store)}` : `in ${folderOf(store)}`;
+      throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list the runs with: npx gauntlet status`);
+    }
+    const { steps, result } = stored;
+    return { id, status: STORED, steps, ...(result && { result }) };
+  }
+  checkIsRun(found, 'status');
+  const { client } = session;
+  const handle = client.workflow.getHandle<typeof trainFullPipeline>(id);
+  if (watch && found.status.name === 'RUNNING') {
+    if (!(await hasPollers(client))) watch.note('no worker serves the run: npx gauntlet up');
+    if ((await follow(session, handle, watch, `npx gauntlet status ${id} --watch`)) === undefined) return undefined;
+  }
+  return currentStatus(client, handle, (await statusOf(client, id)) ?? found.status.name);
+}
+
+async function currentStatus(client: Client, handle: TrainingHandle, status: string): Promise<RunStatus> {
   const id = handle.workflowId;
-  const standing: Standing = { id, status };
   if (status === 'RUNNING' || status === 'PAUSED') {
     const held = await heldActivities(client, await handle.describe());
-    const served = status === 'RUNNING' && (await hasPollers(client)); // or the query would wait for its time to be up
+    const served = status === 'RUNNING' && (await hasPollers(client)); // without a worker the query would time out
     const progress = served ? await queryProgress(handle) : undefined;
-    return { ...standing, ...(held.length > 0 && { held }), ...(progress && { progress }) };
+    return { id, status, ...(held.length > 0 && { held }), ...(progress && { progress }) };
   }
   try {
-    return { ...standing, result: runResultSchema.parse(await handle.result()) };
+    return { id, status, result: runResultSchema.parse(await handle.result()) };
   } catch (error) {
-    return { ...standing, failure: describeError(error) };
+    return { id, status, failure: describeError(error) };
   }
 }
 
-function describe({ id, status, held = [], steps, progress, result, failure }: Standing): string {
+function statusText({ id, status, held = [], steps, progress, result, failure }: RunStatus): string {
   const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (${steps} steps done)`}`;
-  const resume = `go on with: npx gauntlet resume ${id} --watch`;
+  const resume = `continue with: npx gauntlet resume ${id} --watch`;
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
   if (failure !== undefined) {
-    const again = `start it with a corrected one: npx gauntlet train --id ${id} …`; // the same would fail again
-    return `${head}\n${failure}\n${failure.endsWith('[BAD_CONFIG]') ? again : resume}`;
+    const corrected = `start it with a corrected configuration: npx gauntlet train ${id} …`; // resume would fail again
+    return `${head}\n${failure}\n${failure.endsWith('[BAD_CONFIG]') ? corrected : resume}`;
   }
   if (steps !== undefined) return `${head}\n${resume}`;
-  const lines = held.map((each) => heldText(id, each));
-  if (progress === undefined && status === 'RUNNING') lines.push('no worker answers: npx gauntlet up');
-  if (progress !== undefined) lines.unshift(progressLine(progress));
-  const plea = progress && pleaOf(progress);
-  return [head, ...lines, ...(plea === undefined ? [] : [plea])].join('\n');
+  const attention = progress && attentionOf(progress);
+  return [
+    head,
+    ...(progress ? [progressLine(progress)] : []),
+    ...held.map((each) => heldText(id, each)),
+    ...(progress === undefined && status === 'RUNNING' ? ['no worker answers: npx gauntlet up'] : []),
+    ...(attention === undefined ? [] : [attention]),
+  ].join('\n');
 }

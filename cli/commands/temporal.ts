@@ -1,4 +1,4 @@
-// `gauntlet temporal …`: the Temporal CLI that set-up found, for people who have none on their PATH.
+// `gauntlet temporal …`: the Temporal CLI that set-up found, for people without one on their PATH.
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -11,8 +11,8 @@ import { DEFAULT_STORE, storeFolder } from '../../store/fileStore.js';
 export function addTemporal(program: Command): void {
   program
     .command('temporal')
-    .description('run the Temporal CLI that set-up found, e.g. gauntlet temporal workflow list')
-    .argument('[args...]', 'passed on as they are')
+    .description('run the Temporal CLI against the server of this store')
+    .argument('[args...]', 'arguments of the Temporal CLI')
     .helpOption(false)
     .allowUnknownOption()
     .passThroughOptions()
@@ -25,7 +25,7 @@ export function addTemporal(program: Command): void {
         );
       }
       const env = { ...process.env };
-      // the server of this store may have had to take another port than the one that the CLI looks at
+      // the server of this store may use another port than the CLI's default
       const address = env.TEMPORAL_ADDRESS || runningAddress(storeFolder(env.GAUNTLET_STORE || DEFAULT_STORE));
       if (address !== undefined) env.TEMPORAL_ADDRESS = address;
       const child = spawn(path, args, { stdio: 'inherit', env });
@@ -36,7 +36,7 @@ export function addTemporal(program: Command): void {
       process.exitCode = code;
       if (code !== 0 && address === undefined && temporalTarget(env) === undefined) {
         const store = resolve(storeFolder(env.GAUNTLET_STORE || DEFAULT_STORE));
-        process.stderr.write(`no Temporal server serves ${store}: start one with npx gauntlet up\n`);
+        process.stderr.write(`no Temporal server runs for ${store}: start one with npx gauntlet up\n`);
       }
     });
 }

@@ -1,35 +1,29 @@
 // `gauntlet train`: starts a training run and, with --watch, follows it to its result.
 import type { Command } from 'commander';
 import { checkRunId } from '../../store/checks.js';
-import { type ConfigFlags, readConfig, withConfig } from '../config.js';
+import { readConfig } from '../config.js';
+import { type ConfigFlags, jsonOption, watchOption, withConfig } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, openSession, withStore } from '../session.js';
+import { type ConnectionOptions, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
 
-type Flags = ConfigFlags & ConnectionOptions & { id?: string; watch?: boolean; json?: boolean };
+type Flags = ConfigFlags & ConnectionOptions & { watch?: boolean; json?: boolean };
 
 export function addTrain(program: Command): void {
   const command = program
     .command('train')
-    .description('start (or join) a training run')
-    .option(
-      '--id <id>',
-      'run id (default: train-<preset>-seed-<n>); with the same configuration it goes on where it was',
-    )
-    .option('--watch', 'follow the run to its end; serves it from this process where no worker does')
-    .option('--json', 'end with one line of JSON on standard output');
-  withStore(withConfig(command)).action(async (flags: Flags) => {
-    const output = createOutput(flags.json === true);
+    .description('start a training run, or continue it if it exists')
+    .argument('[run]', 'id of the run (default: train-<preset>-seed-<n>)')
+    .addOption(watchOption());
+  withStore(withConfig(command).addOption(jsonOption())).action(async (named: string | undefined, flags: Flags) => {
+    const output = createOutput(flags.json);
     const input = await readConfig(flags);
-    const id = flags.id ?? `train-${input.preset ?? 'tiny'}-seed-${input.seed ?? 0}`;
+    const id = named ?? `train-${input.preset ?? 'tiny'}-seed-${input.seed ?? 0}`;
     checkRunId(id);
-    const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
-    try {
+    await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
       const joined = await startOrJoin(session.client, id, input);
       output.note(`${joined.how} run '${id}' · Temporal UI: ${session.server.uiUrl ?? session.server.address}`);
       await conclude(session, joined, output, flags.watch === true);
-    } finally {
-      await session.close();
-    }
+    });
   });
 }

@@ -1,23 +1,22 @@
-// Values as trees whose nodes carry a number for their exact value: two nodes of one forest have the same `id` exactly
-// when they are equal without tolerance, whatever the order of sets, dicts and (any-depth) lists. Linear in the parts.
+// Values as trees whose nodes have an id for their exact value: two nodes of one forest have the same `id` if and only
+// if they are equal without tolerance, whatever the order of sets, dicts and (any-depth) lists. Takes linear time.
 import type { Value } from '../schema/value.js';
-import { isLoose, isNan, isNumber, type NumberView, numberKey, view } from './views.js';
+import { isLoose, isNumber, type NumberView, numberKey, realPart, view } from './views.js';
 
-export interface ForestOptions {
-  mode: 'lenient' | 'strict' | 'python'; // whether types count, and what nan is
-  loose: boolean; // a tolerance is in play
-  unordered: boolean; // lists are bags at every depth
+interface ForestOptions {
+  mode: 'lenient' | 'strict'; // strict: types count
+  loose: boolean; // there is a tolerance
+  unordered: boolean; // lists have no order, at every depth
 }
 
-/** Items of a `row` are in order, those of a `bag` are not. `tag` tells lists, sets, dicts and pairs of dicts apart. */
+/** The items of a `row` have an order; those of a `bag` have none and are sorted by compareNodes. */
 export interface Node {
   id: number;
   type: 'atom' | 'number' | 'row' | 'bag';
-  tag: string;
-  loose: boolean; // holds a number to which the tolerance applies; without one, equal is equal exactly
+  tag: string; // distinguishes lists, sets, dicts and the pairs of dicts
+  loose: boolean; // it contains a number to which the tolerance applies; otherwise only equal ids are equal
   number?: NumberView;
   items: Node[];
-  labels: { shape?: number; typed?: number };
 }
 
 const NONE: Node[] = [];
@@ -31,10 +30,8 @@ export class Forest {
     const v = view(value);
     const { mode, unordered } = this.options;
     if (isNumber(v)) {
-      const loose = this.options.loose && isLoose(v);
-      const isItself = mode !== 'python' || !isNan(v);
-      const id = this.intern(`${mode === 'strict' ? v.type : ''}#${isItself ? numberKey(v) : `nan ${this.ids.size}`}`);
-      return { id, type: 'number', tag: '#', loose, number: v, items: NONE, labels: {} };
+      const id = this.intern(`${mode === 'strict' ? v.type : ''}#${numberKey(v)}`);
+      return { id, type: 'number', tag: '#', loose: this.options.loose && isLoose(v), number: v, items: NONE };
     }
     switch (v.type) {
       case 'none':
@@ -43,16 +40,14 @@ export class Forest {
       case 'bytes':
         return this.atom(`${v.type}:${v.text}`);
       case 'list':
-      case 'tuple':
-        return this.group(
-          unordered ? 'bag' : 'row',
-          mode === 'lenient' ? 'list' : v.type,
-          v.items.map((x) => this.node(x)),
-        );
+      case 'tuple': {
+        const items = v.items.map((x) => this.node(x));
+        return this.group(unordered ? 'bag' : 'row', mode === 'lenient' ? 'list' : v.type, items);
+      }
       case 'set':
-        return this.group('bag', 'set', distinct(v.items.map((x) => this.node(x))));
+        return this.group('bag', 'set', [...new Map(v.items.map((x) => this.node(x)).map((x) => [x.id, x])).values()]);
       case 'dict': {
-        const pairs = new Map<number, Node>(); // a key that comes twice: the last value, as in Python
+        const pairs = new Map<number, Node>(); // of a repeated key the last value counts, as in Python
         for (const [key, x] of v.pairs) {
           const k = this.node(key);
           pairs.set(k.id, this.group('row', 'pair', [k, this.node(x)]));
@@ -62,39 +57,25 @@ export class Forest {
     }
   }
 
-  /** Equal for nodes that can be equal when every number is left out of sight. */
-  shape(node: Node): number {
-    return this.label(node, 'shape', (leaf) => (leaf.type === 'number' ? '#' : `=${leaf.id}`));
-  }
-
-  /** Equal for nodes that are equal and have a tolerance at the same places: 1 and 1.0 differ. */
-  typed(node: Node): number {
-    return this.label(node, 'typed', (leaf) => `${leaf.number?.type ?? ''}=${leaf.id}`);
-  }
-
-  private label(node: Node, field: 'shape' | 'typed', leaf: (node: Node) => string): number {
-    const known = node.labels[field];
-    if (known !== undefined) return known;
-    let text: string;
-    if (node.type === 'row' || node.type === 'bag') {
-      const inner = node.items.map((item) => this.label(item, field, leaf));
-      if (node.type === 'bag') inner.sort((a, b) => a - b);
-      text = `${node.tag}(${inner.join()})`;
-    } else text = leaf(node);
-    const label = this.intern(`${field} ${text}`);
-    node.labels[field] = label;
-    return label;
+  /** The values as a collection without order. @throws Malformed */
+  bag(values: readonly Value[]): Node {
+    return this.group(
+      'bag',
+      'list',
+      values.map((x) => this.node(x)),
+    );
   }
 
   private group(type: 'row' | 'bag', tag: string, items: Node[]): Node {
+    if (type === 'bag') items.sort(compareNodes);
     const ids = items.map((item) => item.id);
     if (type === 'bag') ids.sort((a, b) => a - b);
     const id = this.intern(`${tag}[${ids.join()}]`);
-    return { id, type, tag, loose: items.some((item) => item.loose), items, labels: {} };
+    return { id, type, tag, loose: items.some((item) => item.loose), items };
   }
 
   private atom(key: string): Node {
-    return { id: this.intern(key), type: 'atom', tag: '', loose: false, items: NONE, labels: {} };
+    return { id: this.intern(key), type: 'atom', tag: '', loose: false, items: NONE };
   }
 
   private intern(key: string): number {
@@ -105,9 +86,19 @@ export class Forest {
   }
 }
 
-/** Without exact repeats, in order. */
-export function distinct(nodes: readonly Node[]): Node[] {
-  const seen = new Map<number, Node>();
-  for (const node of nodes) if (!seen.has(node.id)) seen.set(node.id, node);
-  return [...seen.values()];
+/** A total order of the nodes of a forest: by structure, then by the size of the numbers in them. */
+export function compareNodes(a: Node, b: Node): number {
+  if (a.id === b.id) return 0;
+  if (a.type !== b.type) return a.type < b.type ? -1 : 1;
+  if (a.tag !== b.tag) return a.tag < b.tag ? -1 : 1;
+  if (a.number && b.number) {
+    const [x, y] = [realPart(a.number), realPart(b.number)];
+    if (x !== y) return x < y ? -1 : 1;
+  }
+  if (a.items.length !== b.items.length) return a.items.length - b.items.length;
+  for (let i = 0; i < a.items.length; i++) {
+    const order = compareNodes(a.items[i]!, b.items[i]!);
+    if (order !== 0) return order;
+  }
+  return a.id - b.id;
 }

@@ -1,10 +1,10 @@
-// Text that a program printed against the text that is expected: token by token, as judges of contests do. White space
-// only separates; numerals that are written differently may be equal numbers.
+// Compares printed text with expected text token by token, as judges of contests do. White space separates tokens, and
+// different numerals may be equal numbers.
 
 const NUMERAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const WHOLE = /^[+-]?\d+$/;
 
-/** @param tolerance of an expected numeral that is no whole number */
+/** @param tolerance for expected numerals that are not whole numbers */
 export function equalTokens(got: string, wanted: string, tolerance: { absolute: number; relative: number }): boolean {
   const [left, right] = [tokens(got), tokens(wanted)];
   return left.length === right.length && left.every((token, i) => equalToken(token, right[i]!, tolerance));
@@ -18,7 +18,7 @@ function equalToken(
   { absolute, relative }: { absolute: number; relative: number },
 ): boolean {
   if (got === wanted) return true;
-  // 007 is no other spelling of 7: whole numbers are identifiers as often as amounts
+  // 007 does not equal 7: a whole number may be an identifier
   if (WHOLE.test(wanted) || !NUMERAL.test(wanted) || !NUMERAL.test(got)) return false;
   const [a, b] = [Number(got), Number(wanted)];
   return Math.abs(a - b) <= Math.max(absolute, relative * Math.abs(b));

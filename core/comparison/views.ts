@@ -1,5 +1,5 @@
-// A Value taken apart, and equality of numbers: Python's ==, exact between ints and floats of any size, nan equal to
-// nan, and where a float is expected a tolerance around it.
+// A Value by its type, and equality of numbers: Python's ==, exact between ints and floats of any size, but nan equals
+// nan, and an expected float has a tolerance.
 import type { Value } from '../schema/value.js';
 
 export type NumberView =
@@ -13,7 +13,7 @@ export type View =
   | { type: 'list' | 'tuple' | 'set'; items: Value[] }
   | { type: 'dict'; pairs: [Value, Value][] };
 
-/** Not a value of the codec: it is equal to nothing, itself included. */
+/** Not a value of the codec. It is equal to nothing, not even to itself. */
 export class Malformed extends Error {}
 
 /** @throws Malformed */
@@ -55,10 +55,7 @@ function floatOf(text: string): number {
 export const isNumber = (v: View): v is NumberView =>
   v.type === 'bool' || v.type === 'int' || v.type === 'float' || v.type === 'complex';
 
-export const isNan = (number: NumberView): boolean =>
-  number.type === 'float' ? Number.isNaN(number.float) : number.type === 'complex' && number.parts.some(Number.isNaN);
-
-/** Text that two numbers share exactly when Python's == holds between them, or both are nan. */
+/** A text that two numbers share if and only if they are equal in Python, or both are nan. */
 export function numberKey(number: NumberView): string {
   if (number.type === 'float') return floatKey(number.float);
   if (number.type !== 'complex') return number.int.toString(16);
@@ -66,7 +63,9 @@ export function numberKey(number: NumberView): string {
   return im === 0 ? floatKey(re) : `${floatKey(re)}+${floatKey(im)}j`;
 }
 
-/** A hexadecimal int where the float is one; else decimal, which no hexadecimal int looks like ('.', 'e-', 'N', 'I'). */
+/**
+ * Hexadecimal if the float is an integer; else decimal, which differs from every hexadecimal int ('.', 'e-', 'N', 'I').
+ */
 const floatKey = (x: number): string => (Number.isInteger(x) ? BigInt(x).toString(16) : String(x));
 
 export interface Tolerance {
@@ -74,17 +73,11 @@ export interface Tolerance {
   relative: number; // share of the expected value
 }
 
-/** What is accepted where the finite float `wanted` is expected: from, to. */
-export function interval(wanted: number, { absolute, relative }: Tolerance): [number, number] {
-  const slack = Math.max(absolute, relative * Math.abs(wanted));
-  return [wanted - slack, wanted + slack];
-}
-
-/** Whether a tolerance applies where this is expected: to finite floats and to complex numbers. */
+/** Whether the tolerance applies to this expected number: finite floats and complex numbers. */
 export const isLoose = (number: NumberView): boolean =>
   number.type === 'complex' || (number.type === 'float' && Number.isFinite(number.float));
 
-/** `got` within the tolerance around a loose `wanted`; that they are equal exactly is decided before. */
+/** Whether `got` is within the tolerance of `wanted`, which is loose. */
 export function isClose(got: NumberView, wanted: NumberView, tolerance: Tolerance): boolean {
   if (wanted.type === 'float') {
     const x = realOf(got);
@@ -95,16 +88,22 @@ export function isClose(got: NumberView, wanted: NumberView, tolerance: Toleranc
   return closeFloats(re, wanted.parts[0], tolerance) && closeFloats(im, wanted.parts[1], tolerance);
 }
 
-/** Nearest float of a number; undefined with an imaginary part. */
-export function realOf(number: NumberView): number | undefined {
+/** The nearest float; undefined for a number with an imaginary part. */
+function realOf(number: NumberView): number | undefined {
   if (number.type === 'float') return number.float;
   if (number.type !== 'complex') return Number(number.int);
   return number.parts[1] === 0 ? number.parts[0] : undefined;
 }
 
-function closeFloats(got: number, wanted: number, tolerance: Tolerance): boolean {
+/** A place in the order of numbers: the nearest float of the real part, infinite for nan. */
+export function realPart(number: NumberView): number {
+  const real = number.type === 'complex' ? number.parts[0] : realOf(number)!;
+  return Number.isNaN(real) ? Infinity : real;
+}
+
+function closeFloats(got: number, wanted: number, { absolute, relative }: Tolerance): boolean {
   if (got === wanted || (Number.isNaN(got) && Number.isNaN(wanted))) return true;
   if (!Number.isFinite(got) || !Number.isFinite(wanted)) return false;
-  const [from, to] = interval(wanted, tolerance);
-  return from <= got && got <= to;
+  const slack = Math.max(absolute, relative * Math.abs(wanted));
+  return wanted - slack <= got && got <= wanted + slack;
 }

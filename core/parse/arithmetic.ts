@@ -1,14 +1,14 @@
-// Constant arithmetic as tests write it (2**3, 10**9 + 7, "a" * 3, [0] * 5), within caps, so that no text can make
-// the parser itself slow or large.
+// Constant arithmetic of tests (2**3, 10**9 + 7, "a" * 3, [0] * 5), within caps, so that no text can make the parser
+// slow or use much memory.
 import type { Value } from '../schema/value.js';
 import { floatRepr, floatValue, intValue, toBigInt, toFloat } from './numbers.js';
 
-export const MAX_INT_BITS = 4096;
+const MAX_INT_BITS = 4096;
 export const MAX_LENGTH = 10_000; // characters of a string, elements of a sequence
 
-/** Why a text is no literal: `syntax` it does not parse, `not-literal` it would need evaluation, `too-large` a cap. */
+/** Why a text is not a literal: it does not parse, it needs evaluation, or it exceeds a cap. */
 export type LiteralReason = 'syntax' | 'not-literal' | 'too-large';
-/** Internal to the parser; turned into a coded error or a loss at its edge. */
+/** Internal to the parser, whose callers turn it into a coded error or a rejected test. */
 export class LiteralProblem extends Error {
   constructor(
     readonly reason: LiteralReason,
@@ -60,7 +60,7 @@ export function binary(op: string, left: Value, right: Value): Value {
   if (x !== undefined && y !== undefined) return floatArithmetic(op, x, y);
   if (y === undefined && x !== undefined && (op === '+' || op === '-') && isComplex(right)) {
     const imaginary = op === '+' ? right.c[1] : negate(right.c[1]);
-    return { c: [floatRepr(x), imaginary] }; // 1 + 2j, as literal_eval allows it
+    return { c: [floatRepr(x), imaginary] }; // 1 + 2j
   }
   throw unsupported(op);
 }
@@ -104,7 +104,7 @@ const floorDiv = (a: bigint, b: bigint): bigint => (a % b !== 0n && a < 0n !== b
 function floatArithmetic(op: string, x: number, y: number): Value {
   const result =
     op === '+' ? x + y : op === '-' ? x - y : op === '*' ? x * y : op === '/' ? x / y : op === '**' ? x ** y : NaN;
-  // what is not finite here raises in Python, or is a corner not worth a guess
+  // Python raises an error for most results that are not finite
   if (!Number.isFinite(result)) throw unsupported(op);
   return floatValue(result);
 }
@@ -135,7 +135,7 @@ export function isTuple(value: Value): value is { t: Value[] } {
   return value !== null && typeof value === 'object' && !Array.isArray(value) && 't' in value;
 }
 
-/** Rough size of a value that was computed rather than written: one a scalar, more for long texts and ints. */
+/** Approximate size of a computed value: 1 per scalar, more for long texts and ints. */
 export function weightOf(value: Value): number {
   if (typeof value === 'string') return 1 + value.length / 8;
   if (value === null || typeof value !== 'object') return 1;

@@ -1,10 +1,10 @@
-// One claim as a test: `assert f(args) == expected` and its relatives, unittest's methods too. Parsed, never run.
+// One assertion as a test: `assert f(args) == expected`, similar forms, and unittest's methods. Parsed, never run.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 import { isTuple, type LiteralReason } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
-import { children, parsePython } from './tree.js';
+import { children, elements, parsePython } from './tree.js';
 
 export type SalvageReason = LiteralReason | 'shape' | 'arity' | 'wrong-function' | 'unsupported-assert';
 
@@ -15,20 +15,20 @@ export class SalvageProblem extends Error {
 }
 
 export interface AssertOptions {
-  entry: string; // 'f', or 'Class.f': then f of whatever object
+  entry: string; // 'f', or 'Class.f': then f of any object
   arity?: number | undefined;
 }
 
-/** What the statements before a claim have bound: literals, and answers of the function under test. */
+/** Names that earlier statements have bound to literals or to answers of the function under test. */
 export interface Bindings {
   names: Map<string, Value>;
-  answers: Map<string, Value[]>; // by the arguments that were given
+  answers: Map<string, Value[]>; // the arguments of the call
 }
 export const noBindings = (): Bindings => ({ names: new Map(), answers: new Map() });
 
 /**
- * `assert f(…) == x`, `x == f(…)`, `f(…) is None|True|False`, bare `f(…)` (True) and `not f(…)` (False), with or without
- * a message or brackets, and the methods of unittest that say the same; f may be called through an object
+ * `assert f(…) == x`, `x == f(…)`, `f(…) is None|True|False`, bare `f(…)` (True) and `not f(…)` (False), with or
+ * without a message or brackets, and the equivalent methods of unittest. f may be called through an object
  * (`Solution().f`).
  * @throws SalvageProblem, LiteralProblem
  */
@@ -38,7 +38,7 @@ export function assertedTest(source: string, options: AssertOptions): TestCase {
   return claimedTest(top.firstChild, text, options, noBindings());
 }
 
-/** True for a statement that checks something in a form that may be understood. */
+/** True for an assert statement and for a call of one of unittest's assert methods. */
 export function isClaim(statement: SyntaxNode, text: string): boolean {
   return statement.name === 'AssertStatement' || unittestMethod(statement, text) !== undefined;
 }
@@ -53,7 +53,7 @@ export function claimedTest(statement: SyntaxNode, text: string, options: Assert
   return reader.read(unwrap(claim));
 }
 
-/** The arguments of a call of the function under test. @throws SalvageProblem, LiteralProblem */
+/** The arguments of a call to the function under test. @throws SalvageProblem, LiteralProblem */
 export function calledWith(call: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): Value[] {
   return new ClaimReader(text, options, bound).argumentsOf(call);
 }
@@ -87,10 +87,7 @@ class ClaimReader {
 
   /** `self.assertEqual(f(…), x)` and the like. */
   unittest(method: string, call: SyntaxNode): TestCase {
-    const given = children(children(call)[1]!)
-      .slice(1, -1)
-      .filter((node) => node.name !== ',');
-    const [first, second] = given.map(unwrap);
+    const [first, second] = elements(children(call)[1]!).map(unwrap);
     if (EQUAL.test(method) && first && second) return this.either(first, second);
     if (Object.hasOwn(CONSTANT, method) && first && this.isAnswer(first)) return this.test(first, CONSTANT[method]!);
     if (method === 'assertTrue' && first) return this.read(first);
@@ -100,9 +97,7 @@ class ClaimReader {
   argumentsOf(call: SyntaxNode): Value[] {
     const [callee, list] = children(call) as [SyntaxNode, SyntaxNode];
     if (calledName(callee, this.text) !== nameOf(this.options.entry)) throw new SalvageProblem('wrong-function');
-    const given = children(list)
-      .slice(1, -1)
-      .filter((node) => node.name !== ',');
+    const given = elements(list);
     if (given.some((node) => node.name === 'AssignOp' || node.name === '**'))
       throw new SalvageProblem('unsupported-assert');
     const args: Value[] = [];
@@ -148,14 +143,14 @@ function unittestMethod(statement: SyntaxNode, text: string): string | undefined
   return callee ? /^self\.(assert\w+)$/.exec(text.slice(callee.from, callee.to))?.[1] : undefined;
 }
 
-/** Brackets around a single expression mean nothing. */
+/** The expression inside any brackets around it. */
 function unwrap(node: SyntaxNode): SyntaxNode {
   let at = node;
   for (let depth = 0; at.name === 'ParenthesizedExpression' && depth < 64; depth++) at = children(at)[1]!;
   return at;
 }
 
-/** The function's own name in an entry. */
+/** The name of the function in an entry. */
 export const nameOf = (entry: string): string => entry.slice(entry.lastIndexOf('.') + 1);
 
 function calledName(callee: SyntaxNode, text: string): string {

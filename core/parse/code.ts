@@ -1,4 +1,4 @@
-// The program in a stage-5 answer.
+// Extracts the program from a stage-5 answer.
 import type { PromptStyle } from '../prompts/prompts.js';
 
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|(?![\s\S]))/gm;
@@ -7,7 +7,7 @@ const PROGRAM_START = /^(?:def|class|import|from|async\s+def|@\w)/m;
 type Extract = (text: string, entry: string | undefined) => string;
 
 const EXTRACT: Readonly<Record<PromptStyle, Extract>> = {
-  // the embedded model answers with the bare program
+  // the shipped model answers with the bare program
   tiny: (text) => text.replace(/\s+$/, ''),
   instruct: (text, entry) => {
     const source = text.replace(/\r\n?/g, '\n');
@@ -15,7 +15,7 @@ const EXTRACT: Readonly<Record<PromptStyle, Extract>> = {
     const python = blocks.filter(({ language, code }) => /^(?:py|python3?)?$/.test(language) && code.trim() !== '');
     const defines = (code: string): boolean =>
       entry === undefined ? /\bdef\s/.test(code) : entry.split('.').every((name) => defined(name).test(code));
-    // the last block that defines the function (and its class): earlier ones are drafts, later ones usage
+    // prefer the last block that defines the function (and its class); blocks after it show how to use it
     const chosen = python.filter(({ code }) => defines(code)).at(-1) ?? python.at(-1);
     if (chosen) return chosen.code.replace(/\s+$/, '');
     const start = source.search(PROGRAM_START);
@@ -23,7 +23,7 @@ const EXTRACT: Readonly<Record<PromptStyle, Extract>> = {
   },
 };
 
-/** The program, '' where the answer holds none. `entry` prefers the block that defines it. */
+/** The program, or '' if the answer contains none. Prefers the block that defines `entry`. */
 export function extractCode(text: string, style: PromptStyle, entry?: string): string {
   return EXTRACT[style](text, entry);
 }

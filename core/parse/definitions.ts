@@ -1,4 +1,4 @@
-// The functions and classes that a program defines at its top level. Tolerant: what does not parse is passed over.
+// The functions and classes that a program defines at its top level. Skips what does not parse.
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { parts } from './tree.js';
@@ -6,17 +6,17 @@ import { parts } from './tree.js';
 export interface Definition {
   name: string;
   kind: 'function' | 'class';
-  /** 'def f(a, b=1) -> int:', or 'class A:', on as many lines as it was written. */
+  /** 'def f(a, b=1) -> int:', or 'class A:', with its line breaks. */
   header: string;
   methods: Definition[]; // of a class
 }
 
-/** In the order of the text; of a name that is defined twice, both. */
+/** In the order of the text; a name that is defined twice occurs twice. */
 export function definitionsOf(code: string): Definition[] {
   return within(parser.parse(code).topNode, code);
 }
 
-/** Statements of the module that import something, as written. */
+/** The import statements of the module, as text. */
 export function importsOf(code: string): string[] {
   return parts(parser.parse(code).topNode)
     .filter((node) => node.name === 'ImportStatement')

@@ -1,10 +1,10 @@
-// Literal nodes of a syntax tree to Values. Nothing is evaluated but constant arithmetic, within caps.
+// Converts literal nodes of a syntax tree to Values. Evaluates constant arithmetic only, within caps.
 import type { SyntaxNode } from '@lezer/common';
 import type { Value } from '../schema/value.js';
 import { binary, isTuple, LiteralProblem, MAX_LENGTH, unary, weightOf } from './arithmetic.js';
 import { floatRepr, parseNumber, toBigInt, toFloat } from './numbers.js';
 import { parseText, toBase64 } from './text.js';
-import { children } from './tree.js';
+import { children, elements } from './tree.js';
 
 export const MAX_DEPTH = 64;
 export const MAX_NODES = 20_000; // values in one test
@@ -25,13 +25,13 @@ const MEMBERS: Readonly<Record<string, Value>> = {
   'math.e': { f: '2.718281828459045' },
 };
 
-/** Values of nodes of one text; counts nodes over its life, so that the caps hold for the whole text. */
+/** Converts the nodes of one text. The caps hold for the whole text. */
 export class Evaluation {
   private nodes = 0;
   constructor(
     private readonly text: string,
     private readonly maxNodes: number = MAX_NODES,
-    private readonly names: ReadonlyMap<string, Value> = new Map(), // what a test has bound to literals
+    private readonly names: ReadonlyMap<string, Value> = new Map(), // bound to literals by the test
   ) {}
 
   /** @throws LiteralProblem */
@@ -87,28 +87,22 @@ export class Evaluation {
     }
   }
 
-  /** Counts a computed value in full: `[[0] * 9999] * 9` is short text and much data. */
+  /** Counts a computed value in full, since a short text such as `[[0] * 9999] * 9` can be much data. */
   private charged(value: Value): Value {
     this.nodes += weightOf(value);
     if (this.nodes > this.maxNodes) throw new LiteralProblem('too-large', `more than ${this.maxNodes} values`);
     return value;
   }
 
-  /** Elements between brackets; every one must be a plain expression (no star). */
+  /** The values between brackets. @throws LiteralProblem for a starred one */
   private items(node: SyntaxNode, depth: number): Value[] {
-    const out: Value[] = [];
-    for (const child of children(node).slice(1, -1)) {
-      if (child.name === ',') continue;
-      if (child.name === '*') return fail('not-literal', 'a starred value');
-      out.push(this.value(child, depth));
-    }
-    return out;
+    return elements(node).map((child) =>
+      child.name === '*' ? fail('not-literal', 'a starred value') : this.value(child, depth),
+    );
   }
 
   private dict(node: SyntaxNode, depth: number): Value {
-    const inner = children(node)
-      .slice(1, -1)
-      .filter((child) => child.name !== ',' && child.name !== ':');
+    const inner = elements(node).filter((child) => child.name !== ':');
     if (inner.some((child) => child.name === '**') || inner.length % 2 !== 0)
       return fail('not-literal', 'not a plain dict');
     const out = new Map<string, [Value, Value]>();
@@ -116,7 +110,7 @@ export class Evaluation {
       const key = this.value(inner[i]!, depth);
       const id = hashKey(key);
       const value = this.value(inner[i + 1]!, depth);
-      out.set(id, [out.get(id)?.[0] ?? key, value]); // as in Python: the first key, the last value
+      out.set(id, [out.get(id)?.[0] ?? key, value]); // as in Python, the first key and the last value
     }
     return { d: [...out.values()] };
   }
@@ -138,9 +132,7 @@ export class Evaluation {
   private call(node: SyntaxNode, depth: number): Value {
     const [callee, list] = children(node) as [SyntaxNode, SyntaxNode];
     const name = this.text.slice(callee.from, callee.to);
-    const args = children(list)
-      .slice(1, -1)
-      .filter((child) => child.name !== ',');
+    const args = elements(list);
     if (args.some((arg) => arg.name === '*' || arg.name === '**' || arg.name === 'AssignOp'))
       return fail('not-literal', `a call of ${name}`);
     const [first] = args;
@@ -170,16 +162,12 @@ export class Evaluation {
     return fail('not-literal', `a call of ${name}`);
   }
 
-  /** What list(…) would see: a range, or a literal that can be iterated without loss of order. */
+  /** The elements that list(…) would give, of a range or of a literal that has an order. */
   private elements(node: SyntaxNode, depth: number): Value[] {
     if (node.name === 'CallExpression') {
       const [callee, list] = children(node) as [SyntaxNode, SyntaxNode];
       if (this.text.slice(callee.from, callee.to) === 'range') {
-        const bounds = children(list)
-          .slice(1, -1)
-          .filter((child) => child.name !== ',')
-          .map((arg) => this.value(arg, depth));
-        return rangeOf(bounds);
+        return rangeOf(elements(list).map((arg) => this.value(arg, depth)));
       }
     }
     const value = this.value(node, depth);
@@ -201,7 +189,7 @@ function rangeOf(bounds: Value[]): Value[] {
   return Array.from({ length: count }, (_, i) => start + i * step);
 }
 
-/** Equal for values that Python's dict would take for one key (1, 1.0 and True). */
+/** Equal for values that are the same key in Python (1, 1.0 and True). */
 function hashKey(value: Value): string {
   if (typeof value === 'boolean') return `n${Number(value)}`;
   const float = toFloat(value);

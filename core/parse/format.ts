@@ -1,9 +1,9 @@
-// Values as Python would print them, for people and for programs: parsePythonLiteral(formatValue(v)) is v again.
+// Prints values as Python does: parsePythonLiteral(formatValue(v)) equals v.
 import type { Value } from '../schema/value.js';
 import { toBigInt } from './numbers.js';
 import { fromBase64 } from './text.js';
 
-/** Python's repr; where repr is no expression (nan, inf) the call that gives it. */
+/** Python's repr. For nan and inf, whose repr is not an expression, the call that returns them. */
 export function formatValue(value: Value): string {
   if (value === null) return 'None';
   switch (typeof value) {
@@ -26,7 +26,7 @@ export function formatValue(value: Value): string {
   return Number(re) === 0 && !re.startsWith('-') ? `${im}j` : `(${re}${im.startsWith('-') ? '' : '+'}${im}j)`;
 }
 
-/** `(args…)` as a call would show them. */
+/** `(args…)` as in a call. */
 export function formatArguments(args: readonly Value[]): string {
   return `(${args.map(formatValue).join(', ')})`;
 }

@@ -1,17 +1,17 @@
-// One Python literal as a Value.
+// Reads one Python literal as a Value.
 import { GauntletError } from '../errors.js';
 import type { Value } from '../schema/value.js';
 import { LiteralProblem } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
 import { parsePython, singleExpression } from './tree.js';
 
-/** Values in one literal; more than in one test, since data sets hold long ones. */
+/** Larger than the cap of one test, since data sets contain long literals. */
 const MAX_LITERAL_NODES = 200_000;
 
 /**
- * One literal: numbers, strings and bytes in every spelling, None/True/False and JSON's null/true/false, tuples, lists,
- * dicts, sets, constant arithmetic, and the few calls that tests write for values without a literal: set(), list(range(n)),
- * float('inf').
+ * Reads one literal: numbers, strings and bytes in every spelling, None/True/False and JSON's null/true/false, tuples,
+ * lists, dicts, sets, constant arithmetic, and calls that tests use for values without a literal: set(),
+ * list(range(n)), float('inf').
  * @throws GauntletError BAD_INPUT
  */
 export function parsePythonLiteral(text: string): Value {
@@ -21,6 +21,6 @@ export function parsePythonLiteral(text: string): Value {
   } catch (error) {
     if (!(error instanceof LiteralProblem)) throw error;
     const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-    throw new GauntletError('BAD_INPUT', `${JSON.stringify(shown)} is no Python literal: ${error.message}`);
+    throw new GauntletError('BAD_INPUT', `${JSON.stringify(shown)} is not a Python literal: ${error.message}`);
   }
 }

@@ -1,4 +1,4 @@
-// Python's numbers as text: literals in, canonical values and reprs out.
+// Reads Python's numeric literals and prints numbers as Python does.
 import type { Value } from '../schema/value.js';
 
 /** A Python int: plain JSON in the safe range, hexadecimal beyond. */
@@ -7,7 +7,7 @@ export function intValue(n: bigint): Value {
   return { i: n < 0n ? `-0x${(-n).toString(16)}` : `0x${n.toString(16)}` };
 }
 
-/** The inverse of intValue; undefined for anything that is no int. */
+/** The inverse of intValue; undefined for a value that is not an int. */
 export function toBigInt(value: Value): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined;
   if (value === null || typeof value !== 'object' || !('i' in value)) return undefined;
@@ -21,7 +21,7 @@ export function toFloat(value: Value): number | undefined {
   return value.f === 'inf' ? Infinity : value.f === '-inf' ? -Infinity : Number(value.f);
 }
 
-/** Python's repr of a float: the same shortest digits as JavaScript's, an exponent outside 1e-4 ≤ |x| < 1e16. */
+/** Python's repr of a float: the shortest digits, as in JavaScript, with an exponent outside 1e-4 ≤ |x| < 1e16. */
 export function floatRepr(x: number): string {
   if (Number.isNaN(x)) return 'nan';
   if (!Number.isFinite(x)) return x > 0 ? 'inf' : '-inf';
@@ -42,7 +42,7 @@ export function floatRepr(x: number): string {
 const INTEGER = /^(?:0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0(?:_?0)*|[1-9](?:_?[0-9])*)$/;
 const FLOAT = /^(?:\d(?:_?\d)*\.(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*|\d(?:_?\d)*(?=[eE]))(?:[eE][+-]?\d(?:_?\d)*)?$/;
 
-/** A numeric literal without sign; undefined where Python would refuse it. */
+/** Reads a numeric literal without sign; undefined if Python would refuse it. */
 export function parseNumber(text: string): Value | undefined {
   const plain = text.replaceAll('_', '');
   if (INTEGER.test(text)) return intValue(BigInt(plain));

@@ -1,20 +1,19 @@
-// Tests out of a discriminator's answer, one by one: a malformed test costs that test, not the list. Nothing is run.
-import type { SyntaxNode } from '@lezer/common';
+// Reads the tests in a discriminator's answer one by one, so that a malformed test does not cost the others. Nothing
+// runs.
 import type { TestCase } from '../schema/problem.js';
-import type { Value } from '../schema/value.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
 import { assertedTest, nameOf, SalvageProblem } from './asserts.js';
 import { Evaluation } from './evaluation.js';
-import { plainLiteral } from './plainLiteral.js';
 import { lineEnd, nextSignificant, takePiece } from './scan.js';
 import { type Found, testsOfFunction } from './testFunctions.js';
-import { children, parsePython, parts, singleExpression } from './tree.js';
+import { elements, parsePython, parts, singleExpression } from './tree.js';
 
 /**
- * Why a test was lost: it does not parse; the text ended in it; it needs evaluation; a cap; it is not of the form
- * ((args), expected); another number of arguments; another function; an assert of another form; more than was asked.
+ * Why a test was rejected: it does not parse; the text ends inside it; it needs evaluation; it exceeds a cap; it does
+ * not have the form ((args), expected); wrong number of arguments; another function; an assert of another form; too
+ * many tests.
  */
-export const LOSS_REASONS = [
+export const REJECTION_REASONS = [
   'syntax',
   'truncated',
   'not-literal',
@@ -25,57 +24,58 @@ export const LOSS_REASONS = [
   'unsupported-assert',
   'over-limit',
 ] as const;
-export type LossReason = (typeof LOSS_REASONS)[number];
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
-export interface Loss {
-  reason: LossReason;
-  text: string; // what was lost, at most 200 characters
+export interface RejectedTest {
+  reason: RejectionReason;
+  text: string; // of the test, at most 200 characters
 }
 
 export interface SalvageOptions {
   entry: string; // the function under test
-  arity?: number; // number of its positional arguments, where known
-  limit: number; // tests beyond it are lost as 'over-limit'
+  arity?: number; // number of its positional arguments, if known
+  limit: number; // tests beyond it are rejected as 'over-limit'
 }
 
 export interface Salvage {
-  tests: TestCase[]; // in the order written
-  losses: Loss[];
+  tests: TestCase[]; // in the order of the text
+  rejected: RejectedTest[];
 }
 
 const MAX_TEXT = 100_000;
-const MAX_LOSSES = 64; // what follows so much rubbish is not read
+const MAX_REJECTED = 64; // reading stops after so many
 const BULLET = /^(?:[-*•`>]|\d+[.):])/;
 
 /**
- * Understands `((arg, …), expected)` literals, one a line or in a list, fenced or in prose, `assert f(args) == expected`,
- * bare or in pytest functions, parametrized ones too, and unittest's `self.assertEqual(f(args), expected)`. Never throws.
+ * Reads `((arg, …), expected)` literals, one per line or in a list, fenced or in prose; `assert f(args) == expected`,
+ * bare or in pytest functions, also parametrized ones; and unittest's `self.assertEqual(f(args), expected)`. Never
+ * throws.
  */
 export function salvageTests(text: string, options: SalvageOptions): Salvage {
   return new Salvager(text.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n'), options).run();
 }
 
-/** Lost tests that count as invalid: everything but what was written beyond the number asked for. */
-export function malformedCount(losses: readonly Loss[]): number {
-  return losses.filter((loss) => loss.reason !== 'over-limit').length;
+/** Rejected tests, except those beyond the requested number. */
+function malformedCount(rejected: readonly RejectedTest[]): number {
+  return rejected.filter(({ reason }) => reason !== 'over-limit').length;
 }
 
 /**
- * Tests of a sample that count as invalid without being judged: malformed ones, and those that were asked for and never
- * came. Without the latter, one safe test would be worth more than an honest attempt at all of them.
+ * Tests of a sample that count as invalid without being judged: malformed ones and missing ones. If missing tests did
+ * not count, one safe test would be worth more than an honest attempt at all of them.
  */
-export function lostTests(salvage: Salvage, requested: number): number {
-  return Math.max(malformedCount(salvage.losses), requested - salvage.tests.length, 0);
+export function unusableTests(salvage: Salvage, requested: number): number {
+  return Math.max(malformedCount(salvage.rejected), requested - salvage.tests.length, 0);
 }
 
 class Salvager {
   private readonly tests: TestCase[] = [];
-  private readonly losses: Loss[] = [];
-  private listDepth = 0; // open '[' of a list of tests, whose elements are tests whatever they look like
+  private readonly rejected: RejectedTest[] = [];
+  private listDepth = 0; // open '[' of lists of tests: every element in them is meant as a test
   private before = '\n'; // the last significant character outside comments; '\n' at the start of a line
-  private lineBlank = true; // nothing but blanks on this line so far
-  private lastEnd = -1; // where the last test ended
-  private toParse: number; // characters of test functions that may still be parsed: nested ones would be parsed often
+  private lineBlank = true; // only blanks on this line so far
+  private lastEnd = -1; // of the last test
+  private toParse: number; // characters of test functions that may still be parsed: nested ones are parsed several times
 
   constructor(
     private readonly text: string,
@@ -86,11 +86,11 @@ class Salvager {
 
   run(): Salvage {
     let at = 0;
-    while (at < this.text.length && this.losses.length < MAX_LOSSES) at = this.step(at);
-    return { tests: this.tests, losses: this.losses };
+    while (at < this.text.length && this.rejected.length < MAX_REJECTED) at = this.step(at);
+    return { tests: this.tests, rejected: this.rejected };
   }
 
-  /** Consumes what starts at `at`, at least one character; returns where to go on. */
+  /** Consumes at least one character from `at` on and returns the next position. */
   private step(at: number): number {
     const char = this.text[at]!;
     if (char === '\n') {
@@ -119,7 +119,7 @@ class Salvager {
     return at + 1;
   }
 
-  /** '((' that is no call, the first bracket of a line, or an element of a list. */
+  /** True for '((' outside a call, for the first bracket of a line, and for an element of a list. */
   private startsTest(at: number): boolean {
     if (at !== this.lastEnd && /[\w)\]]/.test(this.text[at - 1] ?? '')) return false;
     if (nextSignificant(this.text, at + 1) === '(' || this.before === '\n') return true;
@@ -129,10 +129,10 @@ class Salvager {
   private takeTuple(at: number): number {
     const piece = takePiece(this.text, at, false);
     const source = this.text.slice(at, piece.end);
-    // elsewhere brackets that cannot be read are prose
+    // other brackets that cannot be read are prose
     const meantAsTest = nextSignificant(this.text, at + 1) === '(' || this.listDepth > 0;
     if (!piece.closed) {
-      if (meantAsTest) this.lose(piece.cut ? 'truncated' : 'syntax', firstLine(source));
+      if (meantAsTest) this.reject(piece.cut ? 'truncated' : 'syntax', firstLine(source));
       this.before = ')';
       const deeper = this.text.slice(at).search(/[^(\s]/);
       return deeper < 0 ? this.text.length : at + deeper;
@@ -144,7 +144,7 @@ class Salvager {
     return !isTest && restart !== undefined ? at + restart : piece.end;
   }
 
-  /** A whole test function; undefined where it does not parse, so that its lines are read one by one. */
+  /** Reads a whole test function. Undefined if it does not parse; then its lines are read one by one. */
   private takeFunction(at: number): number | undefined {
     const start = this.text.lastIndexOf('\n', at - 1) + 1;
     if (this.toParse < 0) return undefined;
@@ -168,11 +168,11 @@ class Salvager {
     return end;
   }
 
-  /** False when enough was lost. */
+  /** False once too many tests have been rejected. */
   private take(found: Found): boolean {
-    if ('reason' in found) this.lose(found.reason, found.text);
+    if ('reason' in found) this.reject(found.reason, found.text);
     else this.attempt('', true, () => found.test);
-    return this.losses.length < MAX_LOSSES;
+    return this.rejected.length < MAX_REJECTED;
   }
 
   private takeAssert(at: number): number {
@@ -180,7 +180,7 @@ class Salvager {
     const source = this.text.slice(at, piece.end);
     this.before = '\n';
     if (!piece.closed) {
-      this.lose(piece.cut ? 'truncated' : 'syntax', firstLine(source));
+      this.reject(piece.cut ? 'truncated' : 'syntax', firstLine(source));
       return lineEnd(this.text, at);
     }
     // "assert that it returns 3" is prose
@@ -189,33 +189,33 @@ class Salvager {
     return Math.max(piece.end, at + 1);
   }
 
-  /** True when it was a test, kept or over the limit. */
+  /** True for a test, also for one over the limit. */
   private attempt(source: string, meantAsTest: boolean, parse: () => TestCase | undefined): boolean {
     try {
       const test = parse();
       if (test === undefined) return false; // prose in brackets
-      if (this.tests.length >= this.options.limit) this.lose('over-limit', source);
+      if (this.tests.length >= this.options.limit) this.reject('over-limit', source);
       else this.tests.push(test);
       return true;
     } catch (error) {
       if (error instanceof SalvageProblem || error instanceof LiteralProblem) {
-        if (meantAsTest || error.reason === 'shape') this.lose(error.reason, source);
+        if (meantAsTest || error.reason === 'shape') this.reject(error.reason, source);
         return false;
       }
       throw error;
     }
   }
 
-  private lose(reason: LossReason, source: string): void {
-    this.losses.push({ reason, text: source.length > 200 ? `${source.slice(0, 199)}…` : source });
+  private reject(reason: RejectionReason, source: string): void {
+    this.rejected.push({ reason, text: source.length > 200 ? `${source.slice(0, 199)}…` : source });
   }
 }
 
 const TEST_FUNCTION = /^(?:def\s+test|@\s*(?:pytest\s*\.\s*)?mark\s*\.\s*parametrize\b)/;
 
 /**
- * Where the function that starts at `at`, decorators first, ends: at the next line that is indented no deeper. `looked`:
- * how far that had to be looked for.
+ * The end of the function that starts at `at` with its decorators: the next line that is not indented deeper. `looked`
+ * is the end of the text that was searched.
  */
 function blockEnd(text: string, at: number): { end: number; looked: number } {
   const column = at - (text.lastIndexOf('\n', at - 1) + 1);
@@ -245,7 +245,7 @@ function blockEnd(text: string, at: number): { end: number; looked: number } {
 
 const firstLine = (source: string): string => source.slice(0, lineEnd(source, 0));
 
-/** A line inside a failed piece that starts with '((' where no value may go on: a bracket was missing before it. */
+/** A line inside an unreadable piece that starts with '((' after a complete value: a bracket is missing before it. */
 function resumeInside(source: string): number | undefined {
   for (const match of source.matchAll(/\n[ \t]*(?=\(\s*\()/g)) {
     const above = source
@@ -257,43 +257,24 @@ function resumeInside(source: string): number | undefined {
   return undefined;
 }
 
-/** `((args…), expected)`; undefined for brackets that hold no pair at all. */
+/** `((args…), expected)`; undefined if the brackets hold no pair. */
 function tupleTest(source: string, arity: number | undefined): TestCase | undefined {
-  return plainTest(source, arity) ?? parsedTest(source, arity);
-}
-
-/** Of literals of the plain kind; undefined also for what is a test in another spelling. */
-function plainTest(source: string, arity: number | undefined): TestCase | undefined {
-  const value = plainLiteral(source);
-  if (value === undefined || !isTuple(value) || value.t.length !== 2) return undefined;
-  const [args, expected] = value.t as [Value, Value];
-  return isTuple(args) && (arity === undefined || args.t.length === arity) ? { args: args.t, expected } : undefined;
-}
-
-function parsedTest(source: string, arity: number | undefined): TestCase | undefined {
   const parsed = parsePython(source);
   const outer = singleExpression(parsed);
-  const elements = elementsOf(outer);
-  if (elements === undefined) {
+  if (outer.name !== 'TupleExpression') {
     if (nextSignificant(source, 1) === '(') throw new SalvageProblem('shape');
     return undefined;
   }
-  if (elements.length !== 2) throw new SalvageProblem('shape');
+  const items = elements(outer);
+  if (items.length !== 2) throw new SalvageProblem('shape');
   const evaluation = new Evaluation(parsed.text);
-  const args = evaluation.value(elements[0]!);
-  const expected = evaluation.value(elements[1]!);
+  const args = evaluation.value(items[0]!);
+  const expected = evaluation.value(items[1]!);
   if (isTuple(args)) {
     if (arity !== undefined && args.t.length !== arity) throw new SalvageProblem('arity');
     return { args: args.t, expected };
   }
-  // ((5), 6): the comma of a tuple of one is missing, and its brackets show what was meant
-  if (arity === 1 && elements[0]!.name === 'ParenthesizedExpression') return { args: [args], expected };
+  // ((5), 6): the comma of a one-element tuple is missing; its brackets show the intention
+  if (arity === 1 && items[0]!.name === 'ParenthesizedExpression') return { args: [args], expected };
   throw new SalvageProblem('shape');
-}
-
-function elementsOf(node: SyntaxNode): SyntaxNode[] | undefined {
-  if (node.name !== 'TupleExpression') return undefined;
-  return children(node)
-    .slice(1, -1)
-    .filter((child) => child.name !== ',');
 }

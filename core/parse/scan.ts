@@ -1,12 +1,12 @@
-// Finding the pieces of Python inside a model's answer: brackets, strings and comments, without a grammar, since the
-// text around them is prose and the pieces may be broken.
+// Finds brackets, strings and comments of Python in a model's answer. It uses no grammar, since the text around them is
+// prose and the Python may be malformed.
 
 const OPENERS = '([{';
 const CLOSERS = ')]}';
 const STRING_START = /^(?:[rRbBuUfF]{0,2})('''|"""|'|")/;
 
-/** The end of the string literal that starts at `from`; undefined when it is not closed (on its line, if single). */
-export function stringEnd(text: string, from: number): number | undefined {
+/** The end of the string literal that starts at `from`; undefined if it is not closed (single quotes: on its line). */
+function stringEnd(text: string, from: number): number | undefined {
   const start = STRING_START.exec(text.slice(from, from + 5));
   if (!start) return undefined;
   const quote = start[1]!;
@@ -25,13 +25,13 @@ export function lineEnd(text: string, from: number): number {
 
 export interface Piece {
   end: number; // one past the last character
-  closed: boolean; // false: brackets or a string stay open, or do not match
-  cut: boolean; // true: it stays open because the text ends
+  closed: boolean; // every bracket and string is closed
+  cut: boolean; // it is open because the text ends
 }
 
 /**
- * From `from`, the shortest stretch that closes every bracket it opens: an expression when `logicalLine` is false (it
- * ends with the bracket opened at `from`), else a logical line (it ends at a newline, ';' or comment outside brackets).
+ * The shortest text from `from` on that closes every bracket it opens: an expression if `logicalLine` is false (it ends
+ * with the bracket opened at `from`), else a logical line (it ends at a newline, ';' or comment outside brackets).
  */
 export function takePiece(text: string, from: number, logicalLine: boolean): Piece {
   const open: string[] = [];
@@ -56,7 +56,7 @@ export function takePiece(text: string, from: number, logicalLine: boolean): Pie
   return { end: text.length, closed: open.length === 0 && logicalLine, cut: open.length > 0 };
 }
 
-/** The next character that is neither blank nor in a comment, from `from` on; '' at the end. */
+/** The next character from `from` on that is neither blank nor in a comment; '' at the end. */
 export function nextSignificant(text: string, from: number): string {
   for (let i = from; i < text.length; i++) {
     const char = text[i]!;

@@ -1,11 +1,11 @@
-// What a function signature says about calls of it.
+// The number of arguments of a function signature.
 import { parser } from '@lezer/python';
 import { nameOf } from './asserts.js';
 import { parts } from './tree.js';
 
 /**
- * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', imports before it
- * allowed), `self` not counted. Undefined where calls may differ in number (defaults, stars) or nothing is found.
+ * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', possibly after
+ * imports), without `self`. Undefined if the number is not fixed (defaults, stars) or the function is not found.
  */
 export function arityOf(signature: string, entry: string): number | undefined {
   const source = `${signature.trimEnd().replace(/:?$/, ':')} pass`;

@@ -1,4 +1,4 @@
-// A test function as a table of values: its claims, once for each row of its parametrize list. Parsed, never run.
+// The assertions of a test function, once for each row of its parametrize list. Parsed, never run.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
@@ -13,14 +13,14 @@ import {
   type SalvageReason,
 } from './asserts.js';
 import { Evaluation } from './evaluation.js';
-import { children, parts, statementsOf } from './tree.js';
+import { children, elements, parts, statementsOf } from './tree.js';
 
-/** A test, or what was meant as one and why it is none. */
+/** A test, or a text that was meant as one and the reason why it is not. */
 export type Found = { test: TestCase } | { reason: SalvageReason; text: string };
 
 /**
- * Every claim of `def test…`, decorated or not, or of a class of them, in order. Nothing for what is neither. A loss
- * also stands for each statement that may check something in a form that is not understood.
+ * Every assertion of `def test…`, decorated or not, or of a class of such functions, in order; nothing for another
+ * statement. Each statement that may check something in an unknown form is a rejected test.
  */
 export function* testsOfFunction(
   statement: SyntaxNode,
@@ -67,7 +67,7 @@ function* claimsOf(definition: SyntaxNode, text: string, options: AssertOptions,
   }
 }
 
-/** Docstrings, imports and pass. */
+/** True for statements that check nothing: docstrings, imports and pass. */
 export function isIdle(statement: SyntaxNode): boolean {
   if (statement.name === 'ExpressionStatement') {
     const [inner] = parts(statement);
@@ -76,7 +76,7 @@ export function isIdle(statement: SyntaxNode): boolean {
   return statement.name === 'ImportStatement' || statement.name === 'PassStatement';
 }
 
-/** `x = <literal>` and `answer = f(…)`; what else is assigned is not known, and claims about it are no literals. */
+/** Binds `x = <literal>` and `answer = f(…)`. Other assignments make the name unknown. */
 function bind(statement: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): void {
   const nodes = children(statement);
   for (const node of nodes)
@@ -133,11 +133,6 @@ function* rowsOf(decorator: SyntaxNode, text: string): Generator<Row> {
   }
 }
 
-const elements = (node: SyntaxNode): SyntaxNode[] =>
-  children(node)
-    .slice(1, -1)
-    .filter((child) => child.name !== ',');
-
 const itemsOf = (value: Value): Value[] | undefined =>
   Array.isArray(value) ? value : isTuple(value) ? value.t : undefined;
 
@@ -153,7 +148,7 @@ function namesIn(node: SyntaxNode, text: string): string[] | undefined {
   return names?.every((name): name is string => typeof name === 'string' && /^\w+$/.test(name)) ? names : undefined;
 }
 
-/** Positional arguments of pytest.param; its id is for people, its marks change what the row means. */
+/** Positional arguments of pytest.param. Its id is ignored; marks are refused, since they change what the row means. */
 function paramValues(list: SyntaxNode, text: string): SyntaxNode[] {
   const nodes = elements(list);
   const out: SyntaxNode[] = [];

@@ -1,5 +1,5 @@
-// Test source as a table of values, as far as it is one: asserts about one function with literal arguments and answers,
-// bare, in `check(candidate)`, in test functions, parametrized or not, and in classes of them. Parsed, never run.
+// Reads the literal part of test source as values: asserts about one function with literal arguments and answers, bare,
+// in `check(candidate)`, in test functions, parametrized or not, and in test classes. Parsed, never run.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import { LiteralProblem } from './arithmetic.js';
@@ -9,9 +9,9 @@ import { parsePython, statementsOf } from './tree.js';
 
 export interface ModuleTests {
   tests: TestCase[];
-  /** Everything that the source checks is in `tests`; false: running it may find more. */
+  /** True if `tests` holds everything that the source checks. */
   complete: boolean;
-  /** The source without the statements that are in `tests` whole; undefined where nothing is left to run. */
+  /** The source without the statements that `tests` covers completely; undefined if nothing is left to run. */
   rest: string | undefined;
 }
 
@@ -19,7 +19,7 @@ const MAX_TESTS = 10_000;
 
 /**
  * @param entry the function under test, 'f' or 'Class.f'
- * @param arity number of its arguments, where that is fixed
+ * @param arity number of its arguments, if it is fixed
  */
 export function testsOfModule(source: string, entry: string, arity?: number): ModuleTests {
   const given = source.replace(/\r\n?/g, '\n');
@@ -55,14 +55,14 @@ function without(text: string, nodes: readonly SyntaxNode[]): string {
   return out + text.slice(at);
 }
 
-/** What one statement of the module checks; 'idle' where it checks nothing. */
+/** The tests in one statement of the module; 'idle' if it checks nothing. */
 function testsIn(
   statement: SyntaxNode,
   text: string,
   options: AssertOptions,
 ): { tests: TestCase[]; complete: boolean } | 'idle' {
   const source = text.slice(statement.from, statement.to);
-  // what an assignment binds cannot matter to literals
+  // a name that an assignment binds does not affect literals
   if (isIdle(statement) || statement.name === 'AssignStatement' || /^assert\s+True$/.test(source)) return 'idle';
   if (statement.name === 'ExpressionStatement' && /^(?:check\s*\(\s*\w+\s*\)|unittest\.main\(.*\))$/.test(source))
     return 'idle';
@@ -75,7 +75,7 @@ function testsIn(
     if ('reason' in found || tests.length > MAX_TESTS) return { tests, complete: false };
     tests.push(found.test);
   }
-  // a helper or fixture may be what other tests need; nothing is known of a statement of another kind
+  // other tests may need a helper or fixture; a statement of another kind may check anything
   return { tests, complete: tests.length > 0 };
 }
 

@@ -1,4 +1,4 @@
-// Python's string and bytes literals as text: prefixes, quotes, escapes; and base64, since the core has no Buffer.
+// Reads Python's string and bytes literals (prefixes, quotes, escapes), and base64, since the core has no Buffer.
 
 export type TextLiteral = { kind: 'str'; text: string } | { kind: 'bytes'; bytes: number[] };
 
@@ -18,7 +18,10 @@ const SIMPLE: Readonly<Record<string, string>> = {
 
 const OPEN = /^([A-Za-z]*)('''|"""|'|")/;
 
-/** One literal with its prefix and quotes. Undefined where it is none, or needs more than the text (\N{…}, f-fields). */
+/**
+ * Reads one literal with its prefix and quotes. Undefined if it is not one, or needs more than the text (\N{…},
+ * f-fields).
+ */
 export function parseText(literal: string): TextLiteral | undefined {
   const open = OPEN.exec(literal);
   if (!open) return undefined;
@@ -63,9 +66,9 @@ function decodeEscapes(body: string, bytes: boolean): string | undefined {
       out += String.fromCodePoint(code);
       i += width;
     } else if (!bytes && next === 'N' && body[i + 1] === '{') {
-      return undefined; // a character by name needs a table of names
+      return undefined; // needs a table of character names
     } else {
-      out += `\\${next}`; // Python keeps an unknown escape as it stands
+      out += `\\${next}`; // Python keeps an unknown escape
     }
   }
   return out;
@@ -73,17 +76,8 @@ function decodeEscapes(body: string, bytes: boolean): string | undefined {
 
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-export function toBase64(bytes: readonly number[]): string {
-  let out = '';
-  for (let i = 0; i < bytes.length; i += 3) {
-    const left = bytes.length - i;
-    const word = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    out += BASE64[word >> 18]! + BASE64[(word >> 12) & 63]!;
-    out += left > 1 ? BASE64[(word >> 6) & 63]! : '=';
-    out += left > 2 ? BASE64[word & 63]! : '=';
-  }
-  return out;
-}
+export const toBase64 = (bytes: readonly number[]): string =>
+  btoa(bytes.map((byte) => String.fromCharCode(byte)).join(''));
 
 export function fromBase64(text: string): number[] {
   const bytes: number[] = [];
@@ -91,7 +85,7 @@ export function fromBase64(text: string): number[] {
   let bits = 0;
   for (const char of text) {
     const digit = BASE64.indexOf(char);
-    if (digit < 0) continue; // padding
+    if (digit < 0) continue; // padding, or malformed: answers are not trusted
     word = ((word << 6) | digit) & 0xffff;
     bits += 6;
     if (bits >= 8) {

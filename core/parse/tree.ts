@@ -1,17 +1,17 @@
-// Text to syntax tree through a grammar for Python, and the few ways in which the parsers here walk it.
+// Parses Python text to a syntax tree, and helpers to walk it.
 import type { SyntaxNode, Tree } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { LiteralProblem } from './arithmetic.js';
 
-/** A text that parses, and its tree; positions are those of this text, not of the one that was given. */
+/** A text that parses, and its tree. Positions refer to this text, which may differ from the given one. */
 export interface Source {
   text: string;
   top: SyntaxNode;
 }
 
-export const MAX_SOURCE = 200_000; // characters
+const MAX_SOURCE = 200_000; // characters
 
-/** @throws LiteralProblem where the text does not parse without error */
+/** @throws LiteralProblem if the text does not parse */
 export function parsePython(given: string): Source {
   if (given.length > MAX_SOURCE) throw new LiteralProblem('too-large', `more than ${MAX_SOURCE} characters`);
   const text = spellFloats(given);
@@ -23,14 +23,14 @@ export function parsePython(given: string): Source {
 const STRINGS_AND_FLOATS =
   /'''[\s\S]*?'''|"""[\s\S]*?"""|'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"|#[^\n]*|(?<![\w.])(\d[\d_]*)\.(?![.\d]|[A-Za-z_]\w*\s*\(|[A-DF-IK-Za-df-ik-z_])/g;
 
-/** The grammar does not know `5.`: written as `5.0`, strings and comments left alone. */
-export function spellFloats(text: string): string {
+/** Writes `5.` as `5.0`, which the grammar knows. Strings and comments stay as they are. */
+function spellFloats(text: string): string {
   return text.replace(STRINGS_AND_FLOATS, (whole, digits: string | undefined) =>
     digits === undefined ? whole : `${digits}.0`,
   );
 }
 
-export function hasError(tree: Tree): boolean {
+function hasError(tree: Tree): boolean {
   const cursor = tree.cursor();
   do {
     if (cursor.type.isError) return true;
@@ -38,7 +38,7 @@ export function hasError(tree: Tree): boolean {
   return false;
 }
 
-/** The children of a node that are not punctuation or comments. */
+/** The children of a node except punctuation and comments. */
 export function parts(node: SyntaxNode): SyntaxNode[] {
   const out: SyntaxNode[] = [];
   for (let child = node.firstChild; child; child = child.nextSibling) {
@@ -55,14 +55,21 @@ export function singleExpression({ top }: Source): SyntaxNode {
   throw new LiteralProblem(statements.length === 0 ? 'syntax' : 'not-literal', 'one value is expected');
 }
 
-/** All children but comments. */
+/** All children except comments. */
 export function children(node: SyntaxNode): SyntaxNode[] {
   const out: SyntaxNode[] = [];
   for (let child = node.firstChild; child; child = child.nextSibling) if (child.name !== 'Comment') out.push(child);
   return out;
 }
 
-/** The statements of a module or block; those of one line that semicolons part are each one. */
+/** The comma-separated children of a node between its brackets. */
+export function elements(node: SyntaxNode): SyntaxNode[] {
+  return children(node)
+    .slice(1, -1)
+    .filter((child) => child.name !== ',');
+}
+
+/** The statements of a module or block, also those separated by semicolons. */
 export function statementsOf(node: SyntaxNode): SyntaxNode[] {
   return parts(node).flatMap((child) => (child.name === 'StatementGroup' ? parts(child) : [child]));
 }

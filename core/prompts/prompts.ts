@@ -1,6 +1,5 @@
-// What each role is told. The generator never sees a test; the discriminator sees the problem, the signature and the
-// text of one stage. A chain is append-only: one opening, then one continuation per further stage.
-
+// The prompts of both roles. The generator never sees a test. The discriminator sees the problem, the signature and the
+// text of one stage. A chain is append-only: one opening, then one continuation per later stage.
 import type { Stage } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
@@ -64,7 +63,7 @@ const instruct: PromptRules = {
 
 const tinyStatement = (problem: PromptProblem): string => `${problem.description}\n${problem.functionSignature}`;
 
-/** The embedded model's own markers; its vocabulary holds each as one token. */
+/** The markers of the embedded model. Each is one token of its vocabulary. */
 const tiny: PromptRules = {
   opening: (problem, first) => [{ role: 'user', content: `<gen>${tinyStatement(problem)}<s${first}>` }],
   continuation: (_problem, stage) => `<s${stage}>`,
@@ -75,17 +74,17 @@ const tiny: PromptRules = {
 
 const RULES: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny };
 
-/** The conversation up to where the generator answers its first stage. */
+/** The conversation before the generator's first answer. */
 export function generatorOpening(style: PromptStyle, problem: PromptProblem, first: Stage = 1): Message[] {
   return RULES[style].opening(problem, first);
 }
 
-/** The user turn that asks for one more stage of an open chain. */
+/** The user turn that requests the next stage of a chain. */
 export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): string {
   return RULES[style].continuation(problem, stage);
 }
 
-/** A conversation of its own: independent of the other stages' discriminator turns. */
+/** A separate conversation, independent of the discriminator's turns for other stages. */
 export function discriminatorPrompt(
   style: PromptStyle,
   problem: PromptProblem,

@@ -1,18 +1,16 @@
-// The five stages as data. Everything that differs between stages is a row of this table; nothing branches on a number.
+// The five stages as data.
 import type { Stage } from '../schema/chain.js';
 
 export interface StageSpec {
   number: Stage;
-  name: string; // identifier, e.g. in file names and metrics
-  title: string; // for people
-  instruction: string; // what the generator is asked for
-  focus: string; // what the discriminator's tests of this stage aim at
+  title: string;
+  instruction: string; // for the generator
+  focus: string; // of the discriminator's tests
 }
 
 export const STAGE_SPECS: Readonly<Record<Stage, StageSpec>> = {
   1: {
     number: 1,
-    name: 'informal',
     title: 'Informal reasoning',
     instruction:
       'Think about the problem in plain words. What is really being asked, what goes in, what comes out, and what is your first idea for solving it? Do not write code yet.',
@@ -20,7 +18,6 @@ export const STAGE_SPECS: Readonly<Record<Stage, StageSpec>> = {
   },
   2: {
     number: 2,
-    name: 'structured',
     title: 'Structured reasoning',
     instruction:
       'Break the solution down. List the key observations, the steps of the approach in order, and every edge case with the result it must give. Do not write code yet.',
@@ -28,7 +25,6 @@ export const STAGE_SPECS: Readonly<Record<Stage, StageSpec>> = {
   },
   3: {
     number: 3,
-    name: 'pseudocode',
     title: 'Pseudocode',
     instruction:
       'Write the algorithm as pseudocode: every loop with its exact bounds, every condition, every value that is returned. No Python yet.',
@@ -36,7 +32,6 @@ export const STAGE_SPECS: Readonly<Record<Stage, StageSpec>> = {
   },
   4: {
     number: 4,
-    name: 'constraints',
     title: 'Constraints and invariants',
     instruction:
       'State the constraints on the inputs, the invariants that hold in every loop, the conditions on the result, and the time and space complexity. Say which inputs are the most dangerous.',
@@ -45,7 +40,6 @@ export const STAGE_SPECS: Readonly<Record<Stage, StageSpec>> = {
   },
   5: {
     number: 5,
-    name: 'code',
     title: 'Executable code',
     instruction:
       'Now write the final solution in Python. Use exactly the given signature, follow your reasoning above, and handle every edge case. Answer with one ```python code block that holds the whole program and nothing else.',

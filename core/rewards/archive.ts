@@ -1,23 +1,20 @@
-// The bug archive: faulty chains are kept and shown to the discriminator again when the generator makes no fresh
-// mistakes, so that it does not forget how to find any.
+// The bug archive stores faulty chains. The discriminator sees them again when the generator makes no new mistakes, so
+// that it does not forget how to find bugs.
 import type { RandomStream } from '../random.js';
 import type { RunConfig } from '../schema/config.js';
 
-/** JSON-shaped. `chain` is whatever names a chain: a digest, or the chain itself. */
-export interface ArchiveEntry<C = string> {
+/** `chain` identifies a chain, for example by a digest and an index. */
+export interface ArchiveEntry<C> {
   problemId: string;
   chain: C;
 }
-export interface BugArchive<C = string> {
+export interface BugArchive<C> {
   entries: ArchiveEntry<C>[];
 }
 
-export type ArchiveConfig = RunConfig['reward']['archive'];
 type Draws = Pick<RandomStream, 'uniform' | 'choice' | 'int'>;
 
-export const emptyArchive = <C = string>(): BugArchive<C> => ({ entries: [] });
-
-/** A new archive; beyond `size` entries one drawn at random (the new one included) is dropped. */
+/** Returns a new archive. If it exceeds `size` entries, a random one is dropped (possibly the new one). */
 export function addToArchive<C>(
   archive: BugArchive<C>,
   entry: ArchiveEntry<C>,
@@ -29,34 +26,29 @@ export function addToArchive<C>(
   return { entries };
 }
 
-export interface Subject<C> {
-  subject: ArchiveEntry<C> | undefined; // undefined: no candidate and nothing replayed
-  archive: BugArchive<C>;
-  replayed: boolean;
-}
-
 /**
- * The chain a discriminator group is asked about: a faulty one of the problem's fresh chains, which is archived; else,
- * with probability `config.replay`, one from the archive; else any fresh chain.
+ * Chooses the chain that a discriminator group writes tests for: a faulty fresh chain of the problem, which is then
+ * archived; otherwise, with probability `config.replay`, an archived chain; otherwise any fresh chain. The target is
+ * undefined if there is nothing to choose from.
  */
-export function chooseSubject<C>(
+export function chooseTargetChain<C>(
   problemId: string,
   candidates: readonly { chain: C; faulty: boolean }[],
   archive: BugArchive<C>,
-  config: ArchiveConfig,
+  config: RunConfig['reward']['archive'],
   random: Draws,
-): Subject<C> {
-  const fresh = (items: readonly { chain: C }[]): ArchiveEntry<C> => ({
+): { target: ArchiveEntry<C> | undefined; archive: BugArchive<C> } {
+  const choose = (items: readonly { chain: C }[]): ArchiveEntry<C> => ({
     problemId,
     chain: items.length === 1 ? items[0]!.chain : random.choice(items).chain,
   });
   const faulty = config.enabled ? candidates.filter((candidate) => candidate.faulty) : [];
   if (faulty.length > 0) {
-    const subject = fresh(faulty);
-    return { subject, archive: addToArchive(archive, subject, config.size, random), replayed: false };
+    const target = choose(faulty);
+    return { target, archive: addToArchive(archive, target, config.size, random) };
   }
   if (config.enabled && archive.entries.length > 0 && random.uniform() < config.replay) {
-    return { subject: random.choice(archive.entries), archive, replayed: true };
+    return { target: random.choice(archive.entries), archive };
   }
-  return { subject: candidates.length > 0 ? fresh(candidates) : undefined, archive, replayed: false };
+  return { target: candidates.length > 0 ? choose(candidates) : undefined, archive };
 }

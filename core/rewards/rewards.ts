@@ -1,29 +1,28 @@
-// Rewards of both roles, by scheme. docs/method.md states the formulas; this table is what runs.
-
+// Rewards of both roles by scheme. docs/method.md states the formulas.
 import type { RunConfig } from '../schema/config.js';
 import type { TypeVerdict, Verdict } from '../schema/execution.js';
 
 export type Scheme = RunConfig['reward']['scheme'];
 
-/** One test that a discriminator sample wrote, judged by the sandbox. */
+/** One test of a discriminator sample, after execution. */
 export interface JudgedTest {
   inputs: string; // inputKey of its arguments
   valid: boolean; // the reference solution gives the expected value
-  caught: boolean; // valid, and the chain's program does not pass it
+  caught: boolean; // valid, and the chain's program fails it
 }
 
 /** One discriminator sample. */
 export interface JudgedTurn {
   tests: readonly JudgedTest[];
-  lost: number; // unreadable or missing tests, see lostTests; they count as invalid
+  lost: number; // unreadable or missing tests, see unusableTests; counted as invalid
 }
 
 export type RewardOptions = Pick<RunConfig['reward'], 'diversityCredit' | 'weights'>;
 
 export interface RewardRule {
-  /** `verdicts` of the final program on its suite; a missing program has failed every test. */
+  /** `verdicts` of the final program on its suite. A missing program fails every test. */
   generator(verdicts: readonly Verdict[]): number;
-  /** Rewards of a group: samples for one problem, chain and stage. */
+  /** Rewards of a group: all samples for one problem, chain and stage. */
   discriminator(group: readonly JudgedTurn[], options: RewardOptions): number[];
 }
 
@@ -40,7 +39,7 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
       if (verdicts.length === 0) return 0.5;
       return verdicts.includes('timeout') ? 0 : passShare(verdicts);
     },
-    // (1 − pass rate on its valid tests) · validity; without any valid test there is nothing to win
+    // (1 − pass rate on its valid tests) · validity; 0 without a valid test
     discriminator: (group, options) =>
       fractionsOf(group, options).map((share) =>
         share === undefined || share.valid === 0 ? 0 : (share.caught / share.valid) * share.credit,
@@ -48,10 +47,7 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
   },
 };
 
-/**
- * What a type check takes off the generator's reward. Nothing is ever added: only passed tests earn something.
- * `verdict` undefined: none was made.
- */
+/** Subtracted from the generator's reward if the type check fails. Without a check, `verdict` is undefined. */
 export const typePenalty = (verdict: TypeVerdict | undefined, weight: number): number =>
   verdict === undefined || verdict === 'ok' ? 0 : weight;
 
@@ -62,10 +58,10 @@ interface Fractions {
   valid: number;
   invalid: number;
   caught: number;
-  credit: number; // `valid`, or each valid test's share of it when inputs are shared in the group
+  credit: number; // `valid`; with diversity credit, samples of the group that use the same inputs share it
 }
 
-/** Fractions of all tests of each sample; undefined for a sample without any readable test. */
+/** Fractions of all tests of each sample, or undefined for a sample without a readable test. */
 function fractionsOf(
   group: readonly JudgedTurn[],
   { diversityCredit }: Pick<RewardOptions, 'diversityCredit'>,

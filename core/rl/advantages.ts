@@ -1,23 +1,23 @@
-// Advantages of whole sequences, relative to others: to the samples for one problem judged on one suite, or to the batch.
+// Advantages of whole sequences relative to their group (the samples of one problem) or to the batch.
 import { assertNever } from '../errors.js';
 import type { RunConfig } from '../schema/config.js';
 
 export type Estimator = RunConfig['advantage']['estimator'];
 
 /**
- * (r − mean) / (std + offset) with the population's standard deviation over the G rewards of one group. The offset
- * keeps a group that differs by little from being blown up to the size of one that differs by much.
+ * (r − mean) / (std + offset) with the population standard deviation over the G rewards of one group. The offset keeps
+ * small differences within a group small.
  */
 export function groupAdvantages(rewards_G: readonly number[], { stdOffset }: { stdOffset: number }): number[] {
   if (rewards_G.length === 0) return [];
   const mean = rewards_G.reduce((sum, reward) => sum + reward, 0) / rewards_G.length;
   const variance = rewards_G.reduce((sum, reward) => sum + (reward - mean) ** 2, 0) / rewards_G.length;
   const scale = Math.sqrt(variance) + stdOffset;
-  // a group of equal rewards, up to rounding, says nothing; with offset 0 it would divide by it
+  // equal rewards, up to rounding: with offset 0 this would divide by zero
   return rewards_G.map((reward) => (Math.sqrt(variance) < 1e-12 ? 0 : (reward - mean) / scale));
 }
 
-/** Group by group; undefined for GAE, which estimates them token by token once a value head has spoken. */
+/** Advantages of all groups. Undefined for GAE, which estimates token advantages from the value head later. */
 export function sequenceAdvantages(
   rewards_P_G: readonly (readonly number[])[],
   { estimator, stdOffset }: { estimator: Estimator; stdOffset: number },
@@ -38,8 +38,8 @@ export function sequenceAdvantages(
 }
 
 /**
- * Token advantages of a batch, moved to mean 0 and divided by (std + offset) over the trained tokens; others stay 0.
- * What a value head does not know yet would else be credited to every token alike.
+ * Normalises token advantages of a batch to mean 0 and divides by (std + offset), over the trained tokens. Others stay
+ * 0. Without this, the error of an untrained value head would be credited to every token.
  */
 export function whitenAdvantages(
   rows: readonly { mask: readonly number[]; advantages: readonly number[] }[],

@@ -1,12 +1,10 @@
 // Generalised advantage estimation (Schulman et al. 2016, "High-dimensional continuous control using generalized
-// advantage estimation", eq. 16) over the trained tokens of one sequence: what lies between them (instructions) is no
-// decision, and time does not pass there.
+// advantage estimation", eq. 16) over the trained tokens of one sequence. Instruction tokens are not time steps.
 
 /**
- * A_t = Σ_l (γλ)^l·δ_{t+l} with δ_t = r_t + γ·V_{t+1} − V_t, where t + 1 is the next trained token and V is 0 after the
- * last, where the episode ends; the return is A_t + V_t. Arrays are aligned with tokens: `rewards_T[t]` comes with token
- * t, `values_T[t]` is the estimate of the state in which token t was chosen. Without a mask every entry is a time step;
- * entries that are none are not read, and 0 in the result.
+ * A_t = Σ_l (γλ)^l·δ_{t+l} with δ_t = r_t + γ·V_{t+1} − V_t. t + 1 is the next trained token; V is 0 after the last one.
+ * The return is A_t + V_t. Arrays are aligned with tokens: `rewards_T[t]` is the reward of token t, `values_T[t]` the
+ * value of the state in which token t was sampled. Masked entries are not read and are 0 in the result.
  */
 export function generalizedAdvantages(
   rewards_T: readonly number[],

@@ -1,7 +1,7 @@
-// The order of minibatches and the size of steps.
+// The order of minibatches and the learning rate.
 import { type KeyPart, RandomStream } from '../random.js';
 
-/** Every epoch sees every row once, in an order drawn from (…path, epoch); the last minibatch may be smaller. */
+/** Each epoch uses every row once, in an order drawn from (…path, epoch). The last minibatch may be smaller. */
 export function planMinibatches<T>(rows: readonly T[], epochs: number, size: number, path: readonly KeyPart[]): T[][] {
   const minibatches: T[][] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
@@ -14,12 +14,12 @@ export function planMinibatches<T>(rows: readonly T[], epochs: number, size: num
 export interface RateSchedule {
   schedule: 'constant' | 'linear' | 'cosine';
   warmupSteps: number;
-  finalFactor: number; // that linear and cosine fall to
+  finalFactor: number; // of the rate, after linear or cosine decay
 }
 
 /**
- * Factor of the learning rate at policy update `step` (1-based, both roles counted) of `total`: linear warm-up over
- * `warmupSteps` updates, times a fall from 1 at the first update to `finalFactor` after the last (none is wasted).
+ * Factor of the learning rate at policy update `step` (1-based, of both roles) of `total`: linear warm-up over
+ * `warmupSteps` updates, times a decay from 1 at the first update to `finalFactor` after the last one.
  */
 export function learningRateFactor(
   step: number,
@@ -28,11 +28,11 @@ export function learningRateFactor(
 ): number {
   const warmup = warmupSteps === 0 ? 1 : Math.min(1, step / warmupSteps);
   const done = Math.min(1, (step - 1) / total);
-  return warmup * (1 - (1 - finalFactor) * FALLEN[schedule](done));
+  return warmup * (1 - (1 - finalFactor) * DECAY[schedule](done));
 }
 
-/** From 0 where nothing is done to 1 where all is; `done` in [0, 1]. */
-const FALLEN: Record<RateSchedule['schedule'], (done: number) => number> = {
+/** From 0 at the start to 1 at the end; `done` is in [0, 1]. */
+const DECAY: Record<RateSchedule['schedule'], (done: number) => number> = {
   constant: () => 0,
   linear: (done) => done,
   cosine: (done) => (1 - Math.cos(Math.PI * done)) / 2, // Loshchilov & Hutter 2017, eq. 5

@@ -1,6 +1,6 @@
-// Figures that compare policies.
+// Scores that compare policies.
 
-/** What chooses checkpoint_best: 0.7 · generator reward + 0.3 · test validity, both on the fixed validation split. */
+/** Selects checkpoint_best: 0.7 · (pass rate − 0.5) + 0.3 · test validity, on the validation split. */
 export function checkpointScore(generatorReward: number, testValidity: number | undefined): number {
   return 0.7 * generatorReward + 0.3 * (testValidity ?? 0);
 }

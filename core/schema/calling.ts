@@ -1,19 +1,19 @@
-// How a program under test is called: which of its names, and what its arguments and its answer are built from.
+// How a program under test is called, and how its arguments and result are converted.
 import { z } from 'zod';
 
-/** A plain value, or an object of the usual interview format written as one: a linked list as a list, a tree by levels. */
+/** A plain value, or an object of the usual interview format: a linked list as a list, a tree as a list by levels. */
 export const shapeSchema = z.enum(['value', 'ListNode', 'TreeNode', 'ListNode[]', 'TreeNode[]']);
 export type Shape = z.infer<typeof shapeSchema>;
 
 export const callingSchema = z.strictObject({
   /**
-   * call: the entry is called with the arguments (`Class.method`: of a fresh object). operations: the entry is a class;
-   * the arguments are a list of names, the class's own first, and a list of argument lists; the answer is the list of results.
-   * stdio: the whole program runs once a call, the one argument is its standard input, the answer the text it printed.
+   * call: calls the entry with the arguments (`Class.method`: on a new object). operations: the entry is a class. The
+   * arguments are a list of names, starting with the class, and a list of argument lists. The result is a list of results.
+   * stdio: runs the whole program for each call. The only argument is standard input, the result is standard output.
    */
   style: z.enum(['call', 'operations', 'stdio']).default('call'),
   parameters: z.array(shapeSchema).default([]), // by position; 'value' beyond
   result: shapeSchema.default('value'),
-  observe: z.union([z.literal('result'), z.int().nonnegative()]).default('result'), // or the argument, after the call
+  observe: z.union([z.literal('result'), z.int().nonnegative()]).default('result'), // or the index of an argument to read after the call
 });
 export type Calling = z.infer<typeof callingSchema>;

@@ -1,4 +1,4 @@
-// One chain as a person reads it: every stage's answer, the tests written against it, and how the program fared.
+// A readable view of one chain: the answers of all stages, the tests written for them, and the verdicts of the program.
 import { z } from 'zod';
 import { stageSchema } from './chain.js';
 import { verdictSchema } from './execution.js';
@@ -7,7 +7,7 @@ export const shownTestSchema = z.strictObject({
   call: z.string(), // 'solve([1, 2], 3)'
   expected: z.string(), // a Python literal
   valid: z.boolean(), // the reference solution agrees
-  verdict: verdictSchema.optional(), // of the program; only valid tests are run on it
+  verdict: verdictSchema.optional(), // of the program; only valid tests are executed
 });
 export type ShownTest = z.infer<typeof shownTestSchema>;
 

@@ -1,4 +1,4 @@
-// What a checkpoint says of itself. Its metadata is written last: a folder without it is no checkpoint.
+// Checkpoint metadata. It is written last, so a folder without metadata is not a checkpoint.
 import { z } from 'zod';
 import { evaluationRatesSchema } from './run.js';
 
@@ -19,12 +19,12 @@ export const checkpointMetadataSchema = z.strictObject({
   stage: z.int().min(0).max(5),
   epoch: z.int().nonnegative(), // within the stage
   step: z.int().nonnegative(), // policy updates done in the whole run
-  score: z.number(), // 0.7 · generator reward + 0.3 · test validity, on the validation split
-  validation: evaluationRatesSchema.partial(), // of what the epoch measured
+  score: z.number(), // 0.7 · (mean pass rate − 0.5) + 0.3 · test validity, on the validation split
+  validation: evaluationRatesSchema.partial(), // the rates that the epoch measured
   files: z.record(z.string(), digestSchema), // path inside the checkpoint's folder → digest of its bytes
   configDigest: digestSchema,
   modelDigest: z.string(),
-  discriminatorModelDigest: z.string().optional(), // where it has a base of its own
+  discriminatorModelDigest: z.string().optional(), // if it has its own base
   splitDigest: z.string(),
   codeVersion: z.string(),
   seed: z.int().nonnegative(),

@@ -1,4 +1,4 @@
-// The configuration of a run: every knob of the method, with the field's names. Parsed once, at an edge.
+// The configuration of a run. docs/configuration.md describes every field.
 import { z } from 'zod';
 import { type Role, STAGES, stageSchema } from './chain.js';
 import { containersSchema, limitsSchema } from './execution.js';
@@ -17,7 +17,7 @@ const stagesSchema = z
 export const loraSchema = z.strictObject({
   rank: positiveInt.default(16),
   alpha: z.number().positive().default(32),
-  dropout: z.number().min(0).lt(1).default(0.05), // of the LoRA inputs, while training
+  dropout: z.number().min(0).lt(1).default(0.05), // of the LoRA inputs, in training
 });
 
 export const ppoSchema = z.strictObject({
@@ -25,13 +25,13 @@ export const ppoSchema = z.strictObject({
   clipHigh: z.number().positive().nullable().default(null), // ε above 1; null: clip
   average: z.enum(['token', 'sequence']).default('token'),
   entropyBonus: z.number().nonnegative().default(0),
-  klCoefficient: z.number().nonnegative().default(0), // of the penalty for leaving the base
+  klCoefficient: z.number().nonnegative().default(0), // of the KL penalty against the base
   epochs: positiveInt.default(2),
   minibatch: positiveInt.default(32), // sequences
   learningRate: z.number().positive().default(1e-5),
   schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up
   warmupSteps: z.int().nonnegative().default(3),
-  finalFactor: share.default(0), // of the rate, that linear and cosine fall to
+  finalFactor: share.default(0), // of the rate, after linear or cosine decay
   betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.999]),
   eps: z.number().positive().default(1e-8),
   weightDecay: z.number().nonnegative().default(0.01),
@@ -42,14 +42,14 @@ export const advantageSchema = z.strictObject({
   estimator: z.enum(['group', 'batch', 'gae']).default('group'),
   stdOffset: z.number().nonnegative().default(0.05),
   dropZeroVariance: z.boolean().default(true),
-  // of 'gae'
+  // for 'gae' only
   gamma: share.default(1),
   lambda: share.default(0.95),
   valueCoefficient: z.number().nonnegative().default(0.5),
   valueClip: z.number().positive().nullable().default(0.2), // null: none
 });
 
-/** How a worker opens the base. Only `quantization` and `groupSize` say what is computed; see `runIdentity`. */
+/** How a worker opens the base. Only `quantization` and `groupSize` affect results, see `runIdentity`. */
 export const engineSchema = z.strictObject({
   device: z.enum(['cpu', 'cuda', 'webgpu', 'auto']).default('cpu'),
   quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
@@ -57,16 +57,16 @@ export const engineSchema = z.strictObject({
     .int()
     .min(16)
     .refine((size) => Number.isInteger(Math.log2(size)), 'must be a power of two')
-    .default(32), // inputs that share a scale
-  checkpointing: z.boolean().nullable().default(null), // null: where keeping layers takes much memory
-  kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's own bound; 0: keep none
-  threads: positiveInt.nullable().default(null), // null: one a core
-  force: z.boolean().default(false), // open it where less memory is free than will be needed
+    .default(32), // inputs per scale
+  checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
+  kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's default; 0: no cache
+  threads: positiveInt.nullable().default(null), // null: one per core
+  force: z.boolean().default(false), // open it even if the estimated memory exceeds the free memory
 });
 
 export const rewardSchema = z.strictObject({
   scheme: z.enum(['shifted', 'zero-sum']).default('shifted'),
-  /** Shares of the discriminator's reward, scheme shifted. */
+  /** Weights of the discriminator's reward in scheme 'shifted'. */
   weights: z
     .strictObject({
       valid: z.number().nonnegative().default(0.4),
@@ -74,7 +74,7 @@ export const rewardSchema = z.strictObject({
       caught: z.number().nonnegative().default(0.6),
     })
     .prefault({}),
-  diversityCredit: z.boolean().default(true), // share a valid test's credit between samples with the same inputs
+  diversityCredit: z.boolean().default(true), // samples with the same inputs share the credit of a valid test
   archive: z
     .strictObject({
       enabled: z.boolean().default(true),
@@ -84,33 +84,33 @@ export const rewardSchema = z.strictObject({
     .prefault({}),
 });
 
-/** A static check of the programs' types, beside the tests. */
+/** A static type check of programs, in addition to tests. */
 export const typeCheckSchema = z.strictObject({
   enabled: z.boolean().default(false),
-  weight: share.default(0), // of the generator's reward, taken off a program that does not check
+  weight: share.default(0), // subtracted from the generator's reward if the check fails
 });
 
 const limit = z.number().positive().nullable().default(null); // null: none
 
-/** What a run may spend in all; it ends before the step that would pass one. */
+/** Limits of a whole run. It stops before a step that would exceed one. */
 export const budgetSchema = z.strictObject({
   tokens: limit, // sampled
   seconds: limit, // of activities
   executions: limit, // programs run in the sandbox
 });
 
-/** When an activity cannot succeed by being tried again. */
+/** What happens after a failure that a retry cannot fix. */
 export const failureSchema = z.strictObject({
-  onFailure: z.enum(['wait', 'fail']).default('wait'), // wait: for a person's decision
+  onFailure: z.enum(['wait', 'fail']).default('wait'), // wait: for a decision by a user
   waitHours: z.number().positive().default(72), // then the run fails
-  attempts: positiveInt.nullable().default(null), // of an activity with an infrastructure fault; null: as long as it lasts
+  attempts: positiveInt.nullable().default(null), // of an activity with an infrastructure fault; null: unlimited
 });
 
-/** Where a run begins instead of at fresh adapters. */
+/** The checkpoint that a run starts from, instead of new adapters. */
 export const startSchema = z.strictObject({
-  run: z.string().min(1), // id; with * at its end the run of such an id whose best checkpoint scores highest, if there is one
+  run: z.string().min(1), // an id, or a prefix and *: the matching run with the highest best score, if there is one
   checkpoint: z.string().min(1).default('best'), // 'best', 'latest' or a name
-  schedule: z.enum(['whole', 'rest']).default('whole'), // rest: what followed the checkpoint in its run
+  schedule: z.enum(['whole', 'rest']).default('whole'), // rest: the steps after the checkpoint
 });
 
 const stepCount = z.int().nonnegative().max(100_000); // a plan is a list of them
@@ -118,7 +118,7 @@ const stepCount = z.int().nonnegative().max(100_000); // a plan is a list of the
 const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
-  seedFromRun: z.boolean().default(false), // take the seed from the run's id, so that runs of a schedule differ
+  seedFromRun: z.boolean().default(false), // derive the seed from the run id, so that scheduled runs differ
   model: z.string().default('tiny'), // 'tiny' (shipped) or a folder in Hugging Face layout
   problems: z.string().default('tiny'), // 'tiny' (shipped family) or a problem file
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
@@ -126,7 +126,7 @@ const fieldsSchema = z.strictObject({
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
   schedule: z
     .strictObject({
-      stages: stagesSchema.default([...STAGES]), // those that are trained
+      stages: stagesSchema.default([...STAGES]), // in training
       discriminatorSteps: stepCount.default(10), // N
       generatorSteps: stepCount.default(10), // N
       alternatingSteps: stepCount.default(5), // K, generator first
@@ -143,7 +143,7 @@ const fieldsSchema = z.strictObject({
       temperature: z.number().positive().default(0.7),
       maxNewTokens: positiveInt.default(512), // a stage
       maxTestTokens: positiveInt.default(512), // a discriminator turn
-      // of evaluation and solving; training rollouts draw from the whole tempered distribution
+      // for evaluation and solving; training samples from the whole tempered distribution
       topP: z.number().positive().max(1).default(0.9),
       topK: z.int().nonnegative().default(0), // 0: all
       repetitionPenalty: z.number().min(1).default(1), // 1: none
@@ -181,11 +181,11 @@ const fieldsSchema = z.strictObject({
 export const runConfigSchema = fieldsSchema
   .refine(({ stages, schedule }) => schedule.stages.every((stage) => stages.includes(stage)), {
     path: ['schedule', 'stages'],
-    message: 'must be among the stages of a chain, see the field stages',
+    message: 'must be a subset of the field stages',
   })
   .refine(({ mode, discriminator }) => mode !== 'unified' || discriminator.model === null, {
     path: ['discriminator', 'model'],
-    message: "must be left out in mode 'unified': one adapter fits one base",
+    message: "cannot be set in mode 'unified', because one adapter fits one base",
   })
   .refine(({ typeCheck }) => typeCheck.enabled || typeCheck.weight === 0, {
     path: ['typeCheck', 'weight'],
@@ -195,7 +195,7 @@ export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
 export type EngineConfig = RunConfig['engine'];
 
-/** A configuration without what changes no result: where it computes, how much it may spend, what a failure does. */
+/** The fields that affect results: the configuration without device settings, budget and failure handling. */
 export function runIdentity(config: RunConfig): RunConfig {
   const { quantization, groupSize } = config.engine;
   return {
@@ -206,12 +206,12 @@ export function runIdentity(config: RunConfig): RunConfig {
   };
 }
 
-/** The base of a role. */
+/** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {
   return role === 'discriminator' ? (discriminator.model ?? model) : model;
 }
 
-/** The role whose adapter plays `role`. */
+/** The role whose adapter is used for `role`. */
 export function adapterRole({ mode }: Pick<RunConfig, 'mode'>, role: Role): Role {
   return mode === 'unified' ? 'generator' : role;
 }

@@ -1,11 +1,11 @@
-// What the sandbox was asked and what it answered. Expected values are never part of a job.
+// Jobs and results of the sandbox. A job never contains expected values.
 import { z } from 'zod';
 import { callingSchema } from './calling.js';
 import { valueSchema } from './value.js';
 
 const bounds = z.strictObject({
   cpuSeconds: z.number().positive(), // per program, CPU time
-  caseCpuSeconds: z.number().positive(), // per call: one that passes it leaves the later calls theirs
+  caseCpuSeconds: z.number().positive(), // per call; later calls still run
   wallSeconds: z.number().positive(), // per program
   memoryMb: z.int().positive(),
   outputBytes: z.int().positive(),
@@ -19,19 +19,19 @@ export const limitsSchema = z.strictObject({
   memoryMb: memoryMb.default(256),
   outputBytes: outputBytes.default(1_000_000),
 });
-/** Those that are to differ: without defaults, which would go before what somebody else asks for. */
+/** Overrides. Without defaults, because defaults would replace limits from elsewhere. */
 export const someLimitsSchema = bounds.partial();
 export type Limits = z.infer<typeof limitsSchema>;
 
-/** uid: a long-lived container, a uid for each program. strict: a container for each program, with no capability. */
+/** uid: a long-lived container with one uid per program. strict: one container per program, without capabilities. */
 export const isolationSchema = z.enum(['uid', 'strict']);
 export type Isolation = z.infer<typeof isolationSchema>;
 
-/** What programs may import: the standard library only, or numpy too (with pytest and mypy beside it). */
+/** What programs can import: only the standard library, or also numpy (with pytest and mypy installed). */
 export const packagesSchema = z.enum(['none', 'numpy']);
 export type Packages = z.infer<typeof packagesSchema>;
 
-/** Of programs; javascript on Docker alone, in mode values. */
+/** JavaScript programs need Docker and mode 'values'. */
 export const languageSchema = z.enum(['python', 'javascript']);
 export type Language = z.infer<typeof languageSchema>;
 
@@ -39,12 +39,12 @@ export type Language = z.infer<typeof languageSchema>;
 export const containersSchema = z.strictObject({
   isolation: isolationSchema.default('uid'),
   packages: packagesSchema.default('none'),
-  runtime: z.string().min(1).nullable().default(null), // of the daemon, e.g. 'runsc'; null: its default
-  size: z.int().positive().nullable().default(null), // containers at work; null: one a core
+  runtime: z.string().min(1).nullable().default(null), // of the daemon, e.g. 'runsc'; null: the daemon's default
+  size: z.int().positive().nullable().default(null), // concurrent containers; null: one per core
 });
 export type Containers = z.infer<typeof containersSchema>;
 
-/** One program and the argument tuples it is called with, in order. */
+/** One program and the arguments of its calls, in order. */
 export const executionJobSchema = z.strictObject({
   id: z.string(),
   code: z.string(),
@@ -55,14 +55,14 @@ export const executionJobSchema = z.strictObject({
 });
 export type ExecutionJob = z.infer<typeof executionJobSchema>;
 
-/** One call: a value, or the way it failed. `message` is for people; no reward reads it. */
+/** The value of one call, or the kind of its failure. Rewards do not use `message`. */
 export const callResultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('value'), value: valueSchema }),
   z.strictObject({ kind: z.enum(['error', 'timeout', 'memory', 'output']), message: z.string() }),
 ]);
 export type CallResult = z.infer<typeof callResultSchema>;
 
-/** `calls` has exactly one entry per input, also when the program never loaded. */
+/** `calls` has exactly one entry per input, even if the program cannot be loaded. */
 export const executionResultSchema = z.strictObject({
   id: z.string(),
   calls: z.array(callResultSchema),
@@ -70,18 +70,18 @@ export const executionResultSchema = z.strictObject({
 });
 export type ExecutionResult = z.infer<typeof executionResultSchema>;
 
-/** A call judged against an expected value; `verdicts` of a program are in the order of its tests. */
+/** The result of comparing a call with its expected value. */
 export const verdictSchema = z.enum(['pass', 'fail', 'error', 'timeout', 'memory', 'output']);
 export type Verdict = z.infer<typeof verdictSchema>;
 
 /**
- * One program and test source that is run as it stands, in two processes: the tests never share an interpreter with the
- * program. What comes back is the claim of the test's author.
+ * One program and test source, executed in two processes: tests never share an interpreter with the program. The
+ * outcome is only as trustworthy as the author of the tests.
  */
 export const testJobSchema = z.strictObject({
   id: z.string(),
-  code: z.string(), // the program; tests import it as `solution`, and bare asserts see its public names
-  entry: z.string().optional(), // given to `check(candidate)`
+  code: z.string(), // the program; tests import it as `solution`, bare asserts can use its public names
+  entry: z.string().optional(), // passed to `check(candidate)`
   style: z.enum(['assert', 'pytest']),
   files: z.record(z.string(), z.string()), // of the tests, by relative path; one file in style assert
   limits: limitsSchema.optional(),
@@ -90,17 +90,17 @@ export type TestJob = z.infer<typeof testJobSchema>;
 
 export const testRunSchema = z.strictObject({
   id: z.string(),
-  /** One entry a test, in the order of the source; empty where there is none. `message` is for people. */
+  /** One entry per test, in source order. */
   tests: z.array(z.strictObject({ name: z.string(), outcome: verdictSchema, message: z.string().nullable() })),
   ms: z.number(),
 });
 export type TestRun = z.infer<typeof testRunSchema>;
 
-/** One program to be checked by a static type checker. It is read, never run. */
+/** One program for the static type checker, which does not execute it. */
 export const typeJobSchema = z.strictObject({ id: z.string(), code: z.string() });
 export type TypeJob = z.infer<typeof typeJobSchema>;
 
-/** unparsed: no Python. unchecked: the checker met a limit or failed over this text. */
+/** unparsed: not valid Python. unchecked: the checker failed or exceeded a limit. */
 export const typeVerdictSchema = z.enum(['ok', 'errors', 'unparsed', 'unchecked']);
 export type TypeVerdict = z.infer<typeof typeVerdictSchema>;
 
@@ -108,6 +108,6 @@ export const typeReportSchema = z.strictObject({
   id: z.string(),
   verdict: typeVerdictSchema,
   errors: z.int().nonnegative(),
-  messages: z.array(z.string()), // the first few, for people
+  messages: z.array(z.string()), // the first few
 });
 export type TypeReport = z.infer<typeof typeReportSchema>;

@@ -1,4 +1,4 @@
-// One record per policy update and one per evaluation: what a run writes to metrics/ and its report is drawn from.
+// The records in a run's metrics/ folder: policy updates, evaluations and control requests.
 import { z } from 'zod';
 import { roleSchema, stageSchema } from './chain.js';
 import { evaluationRatesSchema } from './run.js';
@@ -6,38 +6,38 @@ import { policyStatsSchema } from './trajectory.js';
 
 const rate = z.number().min(0).max(1);
 
-/** What the rewards of one step say, before the update. */
+/** Statistics of the rewards of one step, before the update. */
 export const rewardMetricsSchema = z.strictObject({
   reward: z.number(), // mean over all samples
   rewardStd: z.number(),
-  passRate: rate, // mean share of passed tests, baseline and valid generated ones
+  passRate: rate, // mean fraction of passed tests, baseline and valid generated ones
   baselinePassRate: rate,
-  generatedPassRate: rate.optional(), // valid generated tests only; absent where there is none
+  generatedPassRate: rate.optional(), // valid generated tests only; absent without such a test
   validity: rate.optional(), // of generated tests
-  bugCatchRate: rate.optional(), // test turns of which a valid test fails the code
-  uniqueInputs: rate.optional(), // distinct inputs over generated tests
-  emptyOutputs: z.int(), // answers without a program, or without a single test
-  suiteSize: z.number(), // mean tests in a suite
-  typeCheckRate: rate.optional(), // programs without an error of types; absent where none was asked for
+  bugCatchRate: rate.optional(), // turns with a valid test that the program fails
+  uniqueInputs: rate.optional(), // distinct inputs / generated tests
+  emptyOutputs: z.int(), // answers without a program or without a test
+  suiteSize: z.number(), // mean number of tests
+  typeCheckRate: rate.optional(), // programs without a type error; absent without the type check
 });
 export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;
 
 /** metrics/<step>.json */
 export const stepMetricsSchema = z.strictObject({
   kind: z.literal('step'),
-  step: z.int().positive(), // policy updates done in the whole run, this one included
+  step: z.int().positive(), // policy updates in the whole run, including this one
   stage: stageSchema,
   phase: z.enum(['discriminator', 'generator', 'alternating']),
   epoch: z.int(),
   role: roleSchema,
   ...rewardMetricsSchema.shape,
   update: policyStatsSchema,
-  rows: z.int(), // sequences with a non-zero advantage
+  rows: z.int(), // sequences in the update
   learningRate: z.number(),
   sampledTokens: z.int(),
   tokensPerSecond: z.number(), // of generation
   seconds: z.number(), // of all activities of the step
-  /** Digests of what the rewards were computed from, and of what came out: see `gauntlet replay`. */
+  /** Digests of the inputs and outputs of the rewards, for `gauntlet replay`. */
   artifacts: z.strictObject({
     config: z.string(),
     problems: z.string(),
@@ -57,18 +57,18 @@ export const evaluationMetricsSchema = z.strictObject({
   split: z.enum(['validation', 'test']),
   checkpoint: z.string(), // its name, or 'base'
   rates: evaluationRatesSchema.partial(),
-  score: z.number().optional(), // validation only: 0.7 · generator reward + 0.3 · test validity
+  score: z.number().optional(), // validation only: 0.7 · (mean pass rate − 0.5) + 0.3 · test validity
   seconds: z.number(),
 });
 export type EvaluationMetrics = z.infer<typeof evaluationMetricsSchema>;
 
-/** metrics/<step>-control-<index>.json: what a person asked for, or what a budget ended, before the step after `step`. */
+/** metrics/<step>-control-<index>.json: a control request or an exceeded budget, applied after `step`. */
 export const controlMetricsSchema = z.strictObject({
   kind: z.literal('control'),
   step: z.int().nonnegative(), // policy updates done
-  index: z.int().nonnegative(), // of the record in its run
+  index: z.int().nonnegative(), // of the record
   stage: stageSchema,
-  next: z.int().nonnegative(), // index in the stage's plan of the step that followed
+  next: z.int().nonnegative(), // index of the next step in the stage's plan
   action: z.enum(['pause', 'resume', 'stop', 'change', 'skip', 'budget']),
   fields: z.record(z.string(), z.unknown()).optional(), // of a change
   reason: z.string().optional(), // of a skipped step or a budget

@@ -1,11 +1,11 @@
-// What `gauntlet model` reads: rows of JSON lines and the configuration of one update. Arrays run along the tokens;
-// nothing predicts the first token, so entry 0 of what belongs to predictions is never read and anything may stand there.
+// Inputs of `gauntlet model`: rows of JSON lines and the configuration of one update. Arrays are aligned with tokens.
+// Nothing predicts the first token, so entry 0 of prediction arrays is ignored.
 import { z } from 'zod';
 import { type ErrorCode, GauntletError } from '../errors.js';
 
 const tokens = z.array(z.int('must be a token id, a whole number')).min(1, 'there are no tokens');
 
-/** One entry a token; 0 takes the place of entry 0, whatever it was. */
+/** One entry per token. Entry 0 is replaced with 0. */
 const aligned = <T extends z.ZodType>(entry: T) =>
   z
     .array(z.unknown())
@@ -17,7 +17,7 @@ const perToken = aligned(z.number('a finite number is needed'));
 export const scoreRowSchema = z.object({ tokens });
 export type ScoreRow = z.infer<typeof scoreRowSchema>;
 
-/** `gauntlet model generate`: one of the two. */
+/** `gauntlet model generate`: either tokens or messages. */
 export const promptRowSchema = z
   .object({
     tokens: tokens.optional(),
@@ -30,15 +30,15 @@ export const promptRowSchema = z
   .refine((row) => (row.tokens === undefined) !== (row.messages === undefined), 'needs either tokens or messages');
 export type PromptRow = z.infer<typeof promptRowSchema>;
 
-/** `gauntlet model update`: lengths are compared with those of tokens where the model is known. */
+/** `gauntlet model update`. Lengths are checked after the model is opened. */
 export const updateRowSchema = z.object({
   tokens,
   mask: aligned(z.literal([0, 1], 'must be 0 or 1')), // 1 = trained
   oldLogprobs: perToken, // of the policy that sampled
   advantages: perToken,
-  referenceLogprobs: perToken.optional(), // of the base: needed with klCoefficient
-  oldValues: perToken.optional(), // of the value head: with valueClip
-  returns: perToken.optional(), // what the value head learns: needed with valueCoefficient
+  referenceLogprobs: perToken.optional(), // of the base; required with klCoefficient
+  oldValues: perToken.optional(), // of the value head; required with valueClip
+  returns: perToken.optional(), // targets of the value head; required with valueCoefficient
 });
 export type UpdateRow = z.infer<typeof updateRowSchema>;
 
@@ -61,11 +61,11 @@ export const updateConfigSchema = z.strictObject({
   valueCoefficient: coefficient.default(0), // of the value head's loss
   valueClip: z.number().positive().optional(),
   dropout: z.number().min(0).lt(1).default(0), // of the LoRA inputs
-  seed: z.int().nonnegative().default(0), // of the dropout's mask, with the number of the step
+  seed: z.int().nonnegative().default(0), // of the dropout mask, combined with the step number
 });
 export type UpdateConfig = z.infer<typeof updateConfigSchema>;
 
-/** @throws {GauntletError} with at most three issues on one line, each with its place as one writes it: advantages[5] */
+/** @throws GauntletError with at most three issues on one line, each with its path, e.g. advantages[5] */
 export function parseAs<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode = 'BAD_INPUT'): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

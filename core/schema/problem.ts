@@ -1,4 +1,4 @@
-// A programming problem and its tests, as the pipeline sees them after loading.
+// A programming problem and its tests, after loading.
 import { z } from 'zod';
 import { callingSchema } from './calling.js';
 import { comparisonSchema } from './comparison.js';
@@ -17,14 +17,14 @@ export const problemSchema = z.strictObject({
   functionSignature: z.string().min(1), // 'def solve(nums, k):'
   entry: z.string().min(1), // 'solve', 'Solution.solve', or a class of operations
   baselineTests: z.array(testCaseSchema),
-  hiddenTests: z.array(testCaseSchema).default([]), // judged at evaluation only, never a reward
+  hiddenTests: z.array(testCaseSchema).default([]), // used in evaluations only, never for rewards
   referenceSolution: z.string().min(1),
   difficulty: z.string().default('unknown'),
   tags: z.array(z.string()).default([]),
   source: z.string().optional(),
   comparison: comparisonSchema.default('lenient'),
   calling: callingSchema.optional(),
-  /** Python tests (`check(candidate)` or bare asserts) that are no table of values: judged by the health gate alone. */
+  /** Python tests (`check(candidate)` or bare asserts) that are not a table of values. Only the health gate uses them. */
   testSource: z.string().min(1).optional(),
 });
 export type Problem = z.infer<typeof problemSchema>;

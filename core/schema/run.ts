@@ -1,24 +1,24 @@
-// What a run says of itself: the answer of the `progress` query while it goes on, and its result at the end.
+// The progress of a run (the `progress` query) and its result.
 import { z } from 'zod';
 import { stageSchema } from './chain.js';
 
 const rate = z.number().min(0).max(1);
 
 export const evaluationRatesSchema = z.strictObject({
-  passRate: rate, // sampled, problems whose hidden tests all pass
+  passRate: rate, // sampled programs that pass all hidden tests
   greedyPassRate: rate,
   testValidity: rate,
   bugCatchRate: rate,
-  typeCheckRate: rate.optional(), // sampled programs without an error of types; absent where none was asked for
+  typeCheckRate: rate.optional(), // sampled programs without a type error; absent without the type check
 });
 export type EvaluationRates = z.infer<typeof evaluationRatesSchema>;
 
-/** An activity that cannot succeed by being tried again. */
+/** A failure that a retry cannot fix. */
 export const runFailureSchema = z.strictObject({
   activity: z.string(),
   code: z.string(),
   message: z.string(),
-  inStep: z.boolean(), // of a training step, which can be left out
+  inStep: z.boolean(), // part of a training step, which can be skipped
 });
 export type RunFailure = z.infer<typeof runFailureSchema>;
 
@@ -26,14 +26,14 @@ export type RunFailure = z.infer<typeof runFailureSchema>;
 export const runProgressSchema = z.strictObject({
   runId: z.string(),
   state: z.enum(['preparing', 'training', 'evaluating', 'paused', 'waiting', 'completed', 'failed']),
-  failure: runFailureSchema.optional(), // what a waiting run waits to have decided
+  failure: runFailureSchema.optional(), // the failure that a waiting run needs a decision for
   stage: stageSchema.optional(),
   phase: z.enum(['discriminator', 'generator', 'alternating']).optional(),
   epoch: z.int().optional(),
   step: z.int(), // policy updates done in the whole run
   totalSteps: z.int(),
   reward: z.number().optional(), // mean of the last step
-  passRate: rate.optional(), // of the last generator step, on its suites
+  passRate: rate.optional(), // of the last generator step
   validity: rate.optional(), // of the last step's tests
   tokensPerSecond: z.number().optional(), // sampled tokens per second of generation in the last step
   best: z.strictObject({ name: z.string(), score: z.number() }).optional(),
@@ -58,7 +58,7 @@ export const runResultSchema = z.strictObject({
   trainingSeconds: z.number(),
   digests: z.strictObject({ generator: z.string(), discriminator: z.string() }), // adapters of the best checkpoint
   best: z.string(), // its name
-  stopped: z.string().optional(), // why it ended before its schedule
-  report: z.string().optional(), // path of the HTML report, where one was rendered
+  stopped: z.string().optional(), // the reason if it stopped before the end of its schedule
+  report: z.string().optional(), // path of the HTML report, if one was rendered
 });
 export type RunResult = z.infer<typeof runResultSchema>;

@@ -1,5 +1,5 @@
-// Python values as JSON, the one codec of sandbox, tests and datasets. Ints in the safe range, strings, booleans,
-// None and lists are plain JSON; everything else carries a one-letter tag.
+// Python values as JSON, for sandbox, tests and datasets. Ints in the safe range, strings, booleans, None and lists are
+// plain JSON. All other values have a one-letter tag.
 import { z } from 'zod';
 
 export type Value =

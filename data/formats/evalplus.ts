@@ -1,25 +1,33 @@
-// EvalPlus as it is released: inputs, whose expected values are what the canonical solution answers. Base inputs become
-// baseline tests, the added ones hidden tests. The `contract` only says which inputs are legal, and these are.
+// EvalPlus as released: inputs without expected values, which the canonical solution computes. Base inputs become
+// baseline tests, the added ones hidden tests. `contract` says which inputs are legal; the given ones all are.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { definitionsOf } from '../../core/parse/definitions.js';
-import { problemSchema } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
-import { valueOfExact } from '../exactJson.js';
-import { FieldProblem, hasFields, idText, type ProblemFormat, parseFields, text } from './format.js';
+import { valueOfJson } from '../exactJson.js';
+import {
+  hasFields,
+  idText,
+  type ProblemFormat,
+  parseFields,
+  problemOf,
+  program,
+  text,
+  UnusableRecord,
+} from './format.js';
 import { signatureIn } from './python.js';
 
 const inputs = z.union([z.array(z.unknown()), z.strictObject({})]);
 const recordSchema = z.object({
   task_id: idText,
-  prompt: text,
+  prompt: program,
   entry_point: text,
-  canonical_solution: text,
+  canonical_solution: program,
   base_input: inputs,
   plus_input: inputs,
   atol: z.number().nonnegative().default(0),
 });
-const DEFAULT_TOLERANCE = 1e-6; // of floats, where atol is 0
+const DEFAULT_TOLERANCE = 1e-6; // of floats if atol is 0
 const RELATIVE = 1e-7;
 
 export const evalplus: ProblemFormat = {
@@ -28,13 +36,13 @@ export const evalplus: ProblemFormat = {
   read: ({ json, exact, file }) => {
     const record = parseFields(recordSchema, json);
     const { prompt, canonical_solution, entry_point } = record;
-    // HumanEval's solutions go on where the prompt ends, MBPP's are whole
+    // HumanEval's solutions continue the prompt, MBPP's are complete
     const isWhole = definitionsOf(canonical_solution).some(({ name }) => name === entry_point);
     const referenceSolution = isWhole ? canonical_solution : prompt + canonical_solution;
     const { text: functionSignature } = signatureIn(referenceSolution, entry_point);
     const numbers = exact() as Record<'base_input' | 'plus_input', unknown>;
     return {
-      problem: problemSchema.parse({
+      problem: problemOf({
         id: record.task_id,
         description: prompt.trim(),
         functionSignature,
@@ -55,7 +63,7 @@ export const evalplus: ProblemFormat = {
 function argumentLists(json: unknown, field: string): Value[][] {
   const lists = Array.isArray(json) ? json : [];
   return lists.map((args, index) => {
-    if (!Array.isArray(args)) throw new FieldProblem(`field \`${field}.${index}\`: a list of arguments is expected`);
-    return args.map(valueOfExact);
+    if (!Array.isArray(args)) throw new UnusableRecord(`field \`${field}.${index}\`: a list of arguments is expected`);
+    return args.map(valueOfJson);
   });
 }

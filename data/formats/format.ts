@@ -1,47 +1,60 @@
-// What a format of problem files is to the rest: it recognises a record by its fields and turns it into a problem.
+// The interface between a format of problem files and the code that reads files.
 import { z } from 'zod';
-import type { Problem } from '../../core/schema/problem.js';
+import { type Problem, problemSchema } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import type { SourceRecord } from '../records.js';
 
 export const FORMATS = ['gauntlet', 'humaneval', 'mbpp', 'evalplus', 'livecodebench', 'codecontests'] as const;
 export type FormatName = (typeof FORMATS)[number];
 
+/** How a test given as a list is read: `[arg, …, expected]` or `[[arg, …], expected]`. */
+export type ListStyle = 'flat' | 'nested';
+
 export interface Draft {
   problem: Problem;
-  /** Inputs whose expected values are what the reference answers; the health gate makes tests of them. */
+  /** Inputs without expected values. The health gate makes tests of them from the reference's answers. */
   inputs?: { baseline: Value[][]; hidden: Value[][] };
+  /** The styles of the record's list tests that can be read in one way only. */
+  listStyles?: ReadonlySet<ListStyle>;
 }
 
 export interface ProblemFormat {
   readonly name: FormatName;
-  /** True where these are this format's fields. */
+  /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
-  /** @throws FieldProblem, Unusable */
-  read(record: SourceRecord): Draft;
+  /**
+   * @param style how list tests that can be read in two ways are read, if the record itself does not tell
+   * @throws UnusableRecord
+   */
+  read(record: SourceRecord, style?: ListStyle): Draft;
 }
 
-/** A field is missing or of another type: the file is not what it was taken for, and nothing of it is used. */
-export class FieldProblem extends Error {}
-
-/** The record is well formed and yet no problem that can be used: it is quarantined for this reason. */
-export class Unusable extends Error {}
+/** The record cannot be used: it is quarantined for this reason. */
+export class UnusableRecord extends Error {}
 
 export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty');
-export const idText = z.union([text, z.int().transform(String)]);
+/** A program or a signature. Parsing takes time in proportion, tens of seconds for a megabyte that is not Python. */
+export const program = text.refine((value) => value.length <= 100_000, 'must have at most 100,000 characters');
+const idString = text.refine(
+  (value) => /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(value),
+  'must be one line of at most 200 printable characters',
+);
+export const idText = z.union([idString, z.int().transform(String)]);
 
-/** @throws FieldProblem naming the first field that is wrong */
+/** @throws UnusableRecord naming the first field that is wrong */
 export function parseFields<T extends z.ZodType>(schema: T, json: unknown): z.output<T> {
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   const field = issue.path.join('.');
-  if (field === '') throw new FieldProblem('is not a problem: an object is expected');
+  if (field === '') throw new UnusableRecord('is not a problem: an object is expected');
   const missing = issue.path.length === 1 && !Object.hasOwn(json as object, field);
-  throw new FieldProblem(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
+  throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
 }
 
-/** Without absent fields: problems are stored as JSON. */
+/** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */
+export const problemOf = (fields: object): Problem => parseFields(problemSchema, definedOnly(fields));
+
 export const definedOnly = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
 

@@ -1,27 +1,37 @@
-// The project's own schema (METHOD: `id, description, function_signature, baseline_tests, reference_solution, …`), in
-// and out.
+// The project's own schema, which it reads and writes.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { callingSchema } from '../../core/schema/calling.js';
 import { comparisonSchema } from '../../core/schema/comparison.js';
-import { type Problem, problemSchema, type TestCase } from '../../core/schema/problem.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { readAssertions } from '../assertions.js';
 import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
 import { parseSignature, type Signature } from '../signature.js';
-import { TestFormProblem, testOfJson } from '../testForms.js';
-import { definedOnly, hasFields, idText, type ProblemFormat, parseFields, text, Unusable } from './format.js';
+import { listStylesOf, testOfJson } from '../testForms.js';
+import {
+  definedOnly,
+  hasFields,
+  idText,
+  type ListStyle,
+  type ProblemFormat,
+  parseFields,
+  problemOf,
+  program,
+  text,
+  UnusableRecord,
+} from './format.js';
 
 /** A problem as files hold it. Other fields are ignored. */
 const recordSchema = z.object({
   id: idText,
   title: z.string().optional(),
   description: text,
-  function_signature: text,
+  function_signature: program,
   entry: text.optional(),
   baseline_tests: z.array(z.unknown()),
   hidden_tests: z.array(z.unknown()).default([]),
   test_source: text.optional(),
-  reference_solution: text,
+  reference_solution: program,
   difficulty: z.string().optional(),
   tags: z.array(z.string()).optional(),
   source: z.string().optional(),
@@ -29,32 +39,43 @@ const recordSchema = z.object({
   calling: callingSchema.optional(),
 });
 
-/** What calls of these styles look like is not in a `def`. */
-const FREE: Signature = { entry: '', required: 0, most: Number.POSITIVE_INFINITY, annotations: [], result: '' };
+/** Of calling styles that a `def` does not describe. */
+const ANY_ARGUMENTS: Signature = {
+  entry: '',
+  required: 0,
+  most: Number.POSITIVE_INFINITY,
+  annotations: [],
+  result: '',
+};
 
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
-  read: ({ json, file }) => {
+  read: ({ json, file }, fileStyle) => {
     const record = parseFields(recordSchema, json);
-    const free = record.calling !== undefined && record.calling.style !== 'call';
-    const signature = free ? FREE : parseSignature(record.function_signature);
-    if (!signature) throw new Unusable('field `function_signature`: no `def name(arguments):` in it');
-    if (free && record.entry === undefined) throw new Unusable(`missing field \`entry\`, which this \`calling\` needs`);
-    const baselineTests = readTests(record.baseline_tests, 'baseline_tests', signature);
-    const hiddenTests = readTests(record.hidden_tests, 'hidden_tests', signature);
     const { function_signature, reference_solution } = record;
+    const isDef = record.calling === undefined || record.calling.style === 'call';
+    const signature = isDef ? parseSignature(function_signature) : ANY_ARGUMENTS;
+    if (!signature) throw new UnusableRecord('field `function_signature`: no `def name(arguments):` in it');
+    if (!isDef && record.entry === undefined)
+      throw new UnusableRecord('missing field `entry`, which this `calling` needs');
     const entry = record.entry ?? entryOf(function_signature, signature.entry, reference_solution);
+    const listStyles = certainStyles([...record.baseline_tests, ...record.hidden_tests], signature);
+    const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;
+    const read = (field: 'baseline_tests' | 'hidden_tests'): TestCase[] =>
+      record[field].flatMap((test, index) =>
+        readTest(test, `${field}[${index}]`, signature, isDef ? entry : '', style),
+      );
+    const [baselineTests, hiddenTests] = [read('baseline_tests'), read('hidden_tests')];
     const calling = record.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
-    const shaped = (tests: TestCase[]): TestCase[] => tests.map((test) => inShape(test, calling));
-    const problem = {
+    const problem = problemOf({
       id: record.id,
       title: record.title,
       description: record.description,
-      functionSignature: free ? function_signature.trim() : shownSignature(function_signature, entry),
+      functionSignature: isDef ? shownSignature(function_signature, entry) : function_signature.trim(),
       entry,
-      baselineTests: shaped(baselineTests),
-      hiddenTests: shaped(hiddenTests),
+      baselineTests: baselineTests.map((test) => inShape(test, calling)),
+      hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
       referenceSolution: reference_solution,
       difficulty: record.difficulty,
       tags: record.tags,
@@ -62,21 +83,33 @@ export const gauntlet: ProblemFormat = {
       comparison: record.comparison,
       calling,
       testSource: record.test_source,
-    };
-    return { problem: problemSchema.parse(definedOnly(problem)) };
+    });
+    return { problem, listStyles };
   },
 };
 
-/** Tests of one field, each in whichever form it has. An assert string may hold several assertions. */
-function readTests(entries: unknown[], field: string, signature: Signature): TestCase[] {
-  return entries.flatMap((entry, index) => {
-    try {
-      return typeof entry === 'string' ? readAssertions(entry, signature) : [testOfJson(entry, signature)];
-    } catch (error) {
-      if (error instanceof TestFormProblem) throw new Unusable(`${field}[${index}] ${error.message}`);
-      throw error;
-    }
-  });
+/** The styles of the list tests that can be read in one way only. */
+function certainStyles(tests: readonly unknown[], signature: Signature): Set<ListStyle> {
+  return new Set(
+    tests.map((test) => listStylesOf(test, signature)).flatMap((styles) => (styles.length === 1 ? styles : [])),
+  );
+}
+
+/** One entry of a list of tests. An assert string may hold several assertions. */
+function readTest(
+  test: unknown,
+  place: string,
+  signature: Signature,
+  entry: string,
+  style: ListStyle | undefined,
+): TestCase[] {
+  try {
+    return typeof test === 'string' ? readAssertions(test, signature, entry) : [testOfJson(test, signature, style)];
+  } catch (error) {
+    if (error instanceof UnusableRecord || error instanceof RangeError)
+      throw new UnusableRecord(`${place} ${error.message}`);
+    throw error;
+  }
 }
 
 /** The record of a problem: reading it gives the same problem. */

@@ -1,15 +1,14 @@
-// HumanEval, and HumanEval+ where its tests are source: `check(candidate)` over the function that the prompt begins.
+// HumanEval, and HumanEval+ with tests as source: `check(candidate)` over the function that the prompt begins.
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { problemSchema } from '../../core/schema/problem.js';
-import { definedOnly, hasFields, idText, type ProblemFormat, parseFields, text } from './format.js';
+import { hasFields, idText, type ProblemFormat, parseFields, problemOf, program, text } from './format.js';
 import { signatureIn, testsFrom } from './python.js';
 
 const recordSchema = z.object({
   task_id: idText,
-  prompt: text,
+  prompt: program,
   entry_point: text,
-  canonical_solution: z.string(),
+  canonical_solution: z.union([z.literal(''), program]),
   test: z.string(),
 });
 
@@ -20,18 +19,15 @@ export const humaneval: ProblemFormat = {
     const { task_id, prompt, entry_point, canonical_solution, test } = parseFields(recordSchema, json);
     const referenceSolution = prompt + canonical_solution;
     const { text: functionSignature, signature } = signatureIn(referenceSolution, entry_point);
-    return {
-      problem: problemSchema.parse(
-        definedOnly({
-          id: task_id,
-          description: prompt.trim(),
-          functionSignature,
-          entry: entry_point,
-          referenceSolution,
-          source: basename(file),
-          ...(test.trim() === '' ? { baselineTests: [] } : testsFrom(test, entry_point, signature)),
-        }),
-      ),
-    };
+    const problem = problemOf({
+      id: task_id,
+      description: prompt.trim(),
+      functionSignature,
+      entry: entry_point,
+      referenceSolution,
+      source: basename(file),
+      ...(test.trim() === '' ? { baselineTests: [] } : testsFrom(test, entry_point, signature)),
+    });
+    return { problem };
   },
 };

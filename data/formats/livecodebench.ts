@@ -1,23 +1,14 @@
-// LiveCodeBench: functions of an interview class, or whole programs. Public tests become baseline tests, private ones
-// hidden tests; the latter may be a pickled string, which is read as text and never unpickled. The set has no solutions:
-// a reference must come with the record (`reference_solution`) or from --references.
+// LiveCodeBench: methods of an interview class, or whole programs. Public tests become baseline tests, private ones hidden
+// tests; the latter may be a pickled string, which is read as text and never unpickled. The set has no solutions: the
+// reference comes with the record (`reference_solution`) or from --references.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
-import { problemSchema, type TestCase } from '../../core/schema/problem.js';
+import type { TestCase } from '../../core/schema/problem.js';
 import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseSignature } from '../signature.js';
-import {
-  definedOnly,
-  FieldProblem,
-  hasFields,
-  idText,
-  type ProblemFormat,
-  parseFields,
-  text,
-  Unusable,
-} from './format.js';
+import { hasFields, idText, type ProblemFormat, parseFields, problemOf, text, UnusableRecord } from './format.js';
 import { unpackText } from './pickledText.js';
 import { withTyping } from './python.js';
 import { STDIO, stdioTest } from './stdio.js';
@@ -45,9 +36,10 @@ export const livecodebench: ProblemFormat = {
     const shown = givenTests(record.public_test_cases, 'public_test_cases');
     const hidden = givenTests(record.private_test_cases, 'private_test_cases');
     const kinds = new Set([...shown, ...hidden].map(({ testtype }) => testtype));
-    if (kinds.size > 1) throw new Unusable('tests of functions and of whole programs in one problem');
+    if (kinds.size > 1) throw new UnusableRecord('tests of functions and of whole programs in one problem');
     const { reference_solution = '' } = record;
-    if (reference_solution.trim() === '') throw new Unusable('no reference solution (give one with --references)');
+    if (reference_solution.trim() === '')
+      throw new UnusableRecord('no reference solution (give one with --references)');
     const common = {
       id: record.question_id,
       title: record.question_title,
@@ -61,7 +53,7 @@ export const livecodebench: ProblemFormat = {
     const form = isProgram
       ? programOf(shown, hidden)
       : functionOf(record.starter_code, reference_solution, shown, hidden);
-    return { problem: problemSchema.parse(definedOnly({ ...common, ...form })) };
+    return { problem: problemOf({ ...common, ...form }) };
   },
 };
 
@@ -73,7 +65,7 @@ const programOf = (shown: GivenTest[], hidden: GivenTest[]) => ({
 
 function functionOf(starter: string, reference: string, shown: GivenTest[], hidden: GivenTest[]) {
   const signature = parseSignature(starter);
-  if (!signature) throw new Unusable('field `starter_code`: no `def name(arguments):` in it');
+  if (!signature) throw new UnusableRecord('field `starter_code`: no `def name(arguments):` in it');
   const [baselineTests, hiddenTests] = [shown.map(functionTest), hidden.map(functionTest)];
   const calling = callingOf(signature, [...baselineTests, ...hiddenTests]);
   return {
@@ -85,13 +77,13 @@ function functionOf(starter: string, reference: string, shown: GivenTest[], hidd
   };
 }
 
-/** One argument a line, each as JSON; read as Python literals, which keep long ints and floats. */
+/** One JSON argument per line, read as Python literals, which keep long ints and floats. */
 function functionTest({ input, output }: GivenTest): TestCase {
   try {
     const args = input.split('\n').filter((line) => line.trim() !== '');
     return { args: args.map(parsePythonLiteral), expected: parsePythonLiteral(output) };
   } catch (error) {
-    if (error instanceof GauntletError) throw new Unusable(`a test that is no value: ${error.message}`);
+    if (error instanceof GauntletError) throw new UnusableRecord(`a test is not a literal: ${error.message}`);
     throw error;
   }
 }
@@ -104,11 +96,8 @@ function givenTests(given: string | GivenTest[], field: string): GivenTest[] {
   try {
     json = JSON.parse(given.trimStart().startsWith('[') ? given : unpackText(given));
   } catch (error) {
-    if (error instanceof Unusable) throw new Unusable(`field \`${field}\`: ${error.message}`);
-    throw new FieldProblem(`field \`${field}\`: is not JSON`);
+    if (error instanceof UnusableRecord) throw new UnusableRecord(`field \`${field}\`: ${error.message}`);
+    throw new UnusableRecord(`field \`${field}\`: is not JSON`);
   }
-  const parsed = z.array(testSchema).safeParse(json);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  throw new FieldProblem(`field \`${field}.${issue.path.join('.')}\`: ${issue.message}`);
+  return parseFields(z.object({ [field]: z.array(testSchema) }), { [field]: json })[field]!;
 }

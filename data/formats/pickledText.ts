@@ -1,82 +1,70 @@
-// The one string that a pickle of a string holds. A pickle is a program of its own: unpickling runs whatever it says. So
-// this reads the opcodes that pickle writes for one str and refuses every other; nothing is ever executed.
+// Reads the one string that a pickle of a string holds. Unpickling runs whatever the pickle says, so this reads the few
+// opcodes that pickle writes for one str and refuses every other. Nothing is executed.
 import { inflateSync } from 'node:zlib';
-import { Unusable } from './format.js';
+import { UnusableRecord } from './format.js';
 
-const PROTO = 0x80;
-const FRAME = 0x95;
-const SHORT_BINUNICODE = 0x8c;
-const BINUNICODE = 0x58;
-const BINUNICODE8 = 0x8d;
-const MEMOIZE = 0x94;
-const BINPUT = 0x71;
-const LONG_BINPUT = 0x72;
 const STOP = 0x2e;
+/** Opcodes without effect on the string → the number of bytes that follow them. */
+const SKIPPED: ReadonlyMap<number, number> = new Map([
+  [0x80, 1], // PROTO
+  [0x95, 8], // FRAME
+  [0x94, 0], // MEMOIZE
+  [0x71, 1], // BINPUT
+  [0x72, 4], // LONG_BINPUT
+]);
+/** Opcodes of a string → the number of bytes of its length. */
+const STRINGS: ReadonlyMap<number, number> = new Map([
+  [0x8c, 1], // SHORT_BINUNICODE
+  [0x58, 4], // BINUNICODE
+  [0x8d, 8], // BINUNICODE8
+]);
 const MAX_INFLATED = 256 << 20; // bytes
 
-/** base64 of zlib of a pickled str → the str. @throws Unusable */
+/** base64 of zlib of a pickled str → the str. @throws UnusableRecord */
 export function unpackText(packed: string): string {
   let inflated: Buffer;
   try {
     inflated = inflateSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_INFLATED });
   } catch (error) {
-    throw new Unusable(`tests cannot be unpacked (${(error as NodeJS.ErrnoException).code ?? 'not zlib'})`);
+    throw new UnusableRecord(`tests cannot be unpacked (${(error as NodeJS.ErrnoException).code ?? 'not zlib'})`);
   }
   return readPickledText(inflated);
 }
 
-/** @throws Unusable where the pickle is anything but one str */
+/** @throws UnusableRecord if the pickle is anything but one str */
 export function readPickledText(pickle: Buffer): string {
   let found: string | undefined;
   let at = 0;
-  const take = (size: number): number => {
-    if (size < 0 || at + size > pickle.length) throw new Unusable('a pickle that ends too early');
+  const take = (size: number): Buffer => {
+    if (at + size > pickle.length) throw new UnusableRecord('a pickle that ends too early');
     at += size;
-    return at - size;
-  };
-  const string = (size: number): void => {
-    if (found !== undefined) throw new Unusable('a pickle of more than one string');
-    const start = take(size);
-    try {
-      found = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(pickle.subarray(start, at));
-    } catch {
-      throw new Unusable('a pickled string that is not UTF-8');
-    }
+    return pickle.subarray(at - size, at);
   };
   for (;;) {
-    const opcode = pickle[take(1)]!;
-    switch (opcode) {
-      case PROTO:
-        take(1);
-        break;
-      case FRAME:
-        take(8);
-        break;
-      case SHORT_BINUNICODE:
-        string(pickle.readUInt8(take(1)));
-        break;
-      case BINUNICODE:
-        string(pickle.readUInt32LE(take(4)));
-        break;
-      case BINUNICODE8:
-        string(Number(pickle.readBigUInt64LE(take(8))));
-        break;
-      case MEMOIZE:
-        break;
-      case BINPUT:
-        take(1);
-        break;
-      case LONG_BINPUT:
-        take(4);
-        break;
-      case STOP:
-        if (found === undefined) throw new Unusable('a pickle without a string');
-        if (at !== pickle.length) throw new Unusable('a pickle with something behind its end');
-        return found;
-      default:
-        throw new Unusable(
-          `a pickle of more than text (opcode 0x${opcode.toString(16).padStart(2, '0')}): never unpickled`,
-        );
+    const opcode = take(1)[0]!;
+    const skipped = SKIPPED.get(opcode);
+    const lengthBytes = STRINGS.get(opcode);
+    if (skipped !== undefined) take(skipped);
+    else if (lengthBytes !== undefined) {
+      if (found !== undefined) throw new UnusableRecord('a pickle of more than one string');
+      found = decodeText(take(Number(littleEndian(take(lengthBytes)))));
+    } else if (opcode === STOP) break;
+    else {
+      const hex = opcode.toString(16).padStart(2, '0');
+      throw new UnusableRecord(`a pickle of more than text (opcode 0x${hex}): it is not unpickled`);
     }
+  }
+  if (found === undefined) throw new UnusableRecord('a pickle without a string');
+  if (at !== pickle.length) throw new UnusableRecord('a pickle with bytes after its end');
+  return found;
+}
+
+const littleEndian = (bytes: Buffer): bigint => bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+
+function decodeText(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UnusableRecord('a pickled string that is not UTF-8');
   }
 }

@@ -1,5 +1,5 @@
-// The training examples of the embedded model: conversations of both roles, drawn from the train split, each a pure
-// function of (seed, phase, index). What training sees is token for token what inference builds.
+// The training examples of the embedded model: conversations of both roles about problems of the train split. Each is a
+// function of (seed, phase, index) and has the same tokens as at inference.
 import {
   discriminatorPrompt,
   generatorContinuation,
@@ -15,7 +15,7 @@ import { renderDescription, renderSignature } from './render.js';
 import { drawTestTurn, passesHidden } from './tests.js';
 import { EOS, type TinyVocabulary } from './tokenizer.js';
 
-/** A user turn and the answer to it; the answer is followed by the end token, and both are trained. */
+/** A user turn and its answer. The answer and the end token after it are trained. */
 export interface CorpusTurn {
   user: string;
   assistant: string;
@@ -25,7 +25,7 @@ export interface CorpusExample {
   role: Role;
   problemId: string;
   turns: CorpusTurn[]; // generator: five stages; discriminator: one turn of tests
-  flawedChain: boolean; // the code fails a hidden test
+  flawedChain: boolean; // the program fails a hidden test
   tests: number;
   flawedTests: number;
 }
@@ -34,7 +34,7 @@ export interface CorpusExample {
 export interface CorpusPhase {
   name: string;
   discriminatorShare: number;
-  sources?: Readonly<Record<Source, number>>; // absent: problems are drawn evenly
+  sources?: Readonly<Record<Source, number>>; // shares; absent: all problems are equally likely
 }
 
 const contentOf = (messages: readonly Message[]): string => messages.map((message) => message.content).join('');
@@ -94,7 +94,7 @@ export function corpusExample(
   return { ...shared, role: 'discriminator', turns, tests: written.tests, flawedTests: written.flawed };
 }
 
-/** Tokens and loss mask, aligned: 1 on every answer token and on the end token that closes the answer. */
+/** Tokens and their loss mask: 1 for every token of an answer and the end token after it. */
 export function encodeExample(
   vocabulary: TinyVocabulary,
   turns: readonly CorpusTurn[],

@@ -1,5 +1,5 @@
-// The problem family of the embedded model: source × filter × map × reduce, enumerated whole and split by composition,
-// so that a held-out problem joins a source, a filter, a map and a reduction that training never saw together.
+// The problem family of the embedded model: all combinations of source × filter × map × reduce, split by composition, so
+// that training never sees the combination of a held-out problem.
 import { RandomStream } from '../../core/random.js';
 import type { Split } from '../../core/schema/problem.js';
 
@@ -15,7 +15,7 @@ export type Reduce = 'sum' | 'count' | 'max' | 'min' | 'list' | 'first' | 'last'
 /** What a filter compares with: a literal number, a literal character, the argument `k`, or nothing. */
 export type Threshold = number | string | null;
 
-/** What a program computes. `threshold` is `'k'` (sources of numbers) where it is an argument. */
+/** What a program computes. A `threshold` of 'k' is an argument (sources of numbers only). */
 export interface Spec {
   source: Source;
   filter: FilterKind;
@@ -24,14 +24,14 @@ export interface Spec {
   reduce: Reduce;
 }
 
-/** A spec as a chain understood it: the true one, or one with flaws (see flaws.ts). */
+/** A spec as a chain understands it, possibly with flaws (flaws.ts). */
 export interface Reading extends Spec {
-  noGuard?: boolean; // nothing is returned in place of an empty selection
+  noGuard?: boolean; // an empty selection is not handled
   belowN?: boolean; // range(1, n)
   skipsFirst?: boolean; // nums[1:]
 }
 
-/** A member of the family; `id` is stable: it names the spec. */
+/** `id` is stable: it names the spec. */
 export interface TinyProblem extends Spec {
   id: string;
   split: Split;
@@ -40,7 +40,7 @@ export interface TinyProblem extends Spec {
 export const NUMBER_MAPS: readonly NumberMap[] = ['id', 'dbl', 'sq', 'abs', 'inc', 'neg'];
 export const TEXT_MAPS: readonly TextMap[] = ['id', 'up', 'low', 'rep'];
 
-/** Reductions that have no value for an empty selection, so that a program must guard them. */
+/** Reductions without a value for an empty selection, which a program must handle. */
 export const GUARDED: readonly Reduce[] = ['max', 'min', 'first', 'last'];
 export const isGuarded = (spec: Spec): boolean => GUARDED.includes(spec.reduce);
 
@@ -71,8 +71,8 @@ const TEXT_FILTERS: readonly FilterChoice[] = [
 ];
 
 /**
- * 1..n holds every number from 1 on, so "at least 3" has no input that selects something and yet avoids 3, and
- * "at most 1" none that avoids 1: such a problem has no happy path and is left out, as are trivial signs.
+ * 1..n contains every number from 1 on, so an input of "at least 3" that selects something contains 3, and one of
+ * "at most 1" contains 1. Such problems have no happy path and are left out, as are comparisons with 0.
  */
 function suitsRange([kind, value]: FilterChoice): boolean {
   if (kind === 'pos' || kind === 'neg') return false;
@@ -108,10 +108,10 @@ function enumerate(): Spec[] {
   return specs;
 }
 
-const SPLIT_SEED = 'tiny-split-7'; // a deal whose splits have like shares of flawed chains (0.41 to 0.42)
-const HELD_OUT = { test: 0.15, validation: 0.09 }; // of each source; whole compositions are taken until it is reached
+const SPLIT_SEED = 'tiny-split-7'; // gives splits with similar shares of flawed chains (0.41 to 0.42)
+const HELD_OUT = { test: 0.15, validation: 0.09 }; // shares of each source, reached by whole compositions
 
-/** The split of every composition: within a source, a fixed shuffle deals out test, then validation, then train. */
+/** The split of every composition: the compositions of each source are shuffled, then assigned to test, validation, train. */
 function splitCompositions(specs: readonly Spec[]): Map<string, Split> {
   const splits = new Map<string, Split>();
   for (const source of ['list', 'range', 'str'] as const) {

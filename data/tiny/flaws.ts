@@ -1,5 +1,5 @@
-// The misconceptions of the corpus: how often each enters a chain, and at which stage. Systematic ones enter at one
-// fixed stage, so that greedy decoding shows them too and training has something to unlearn.
+// The flaws of the corpus: how often each occurs in a chain, and from which stage on. Systematic flaws always begin at the
+// same stage, so that greedy decoding shows them too and training can remove them.
 import type { RandomStream } from '../../core/random.js';
 import { STAGES, type Stage } from '../../core/schema/chain.js';
 import { comparesOrder, type FilterKind, isGuarded, type Reading, type Reduce, type Spec } from './family.js';
@@ -7,7 +7,7 @@ import { renderStage } from './render.js';
 
 export type Flaw = 'comparison' | 'parity' | 'guard' | 'end' | 'skip' | 'map' | 'reduce';
 
-/** Probability of each flaw where the spec gives it room. */
+/** The probability of each flaw, in specs that allow it. */
 export interface FlawRates {
   atLeast: number; // '>=' written as '>'
   atMost: number; // '<=' written as '<'
@@ -22,7 +22,7 @@ export interface FlawRates {
   reduce: number; // sum becomes count, largest becomes smallest, …
 }
 
-/** Of the chains in the corpus: three systematic misconceptions at 0.6, the rest at 4 to 25 %. */
+/** For the chains of the corpus: three systematic flaws at about 0.6, the others at 4 to 25 %. */
 export const CHAIN_FLAWS: FlawRates = {
   atLeast: 0.62,
   atMost: 0.25,
@@ -37,7 +37,7 @@ export const CHAIN_FLAWS: FlawRates = {
   reduce: 0.05,
 };
 
-/** Of the readings behind flawed tests: any misreading that gives another value, never a missing guard. */
+/** For the readings behind flawed tests: any flaw that gives another value, never a missing guard. */
 export const TEST_FLAWS: FlawRates = {
   atLeast: 0.8,
   atMost: 0.8,
@@ -64,7 +64,7 @@ const CONFUSED: Partial<Record<Reduce, Reduce>> = {
   join: 'rev',
 };
 
-/** The same spec with its comparison moved by the boundary value; undefined where it compares no order. */
+/** The spec with its comparison off by one; undefined if it has no ordering comparison. */
 export const withMovedComparison = (spec: Spec): Spec | undefined =>
   comparesOrder(spec.filter) ? { ...spec, filter: MOVED[spec.filter]! } : undefined;
 
@@ -78,7 +78,7 @@ function comparisonRate(spec: Spec, rates: FlawRates): number {
   return spec.filter === 'ge' ? rates.atLeast : spec.filter === 'le' ? rates.atMost : rates.strict;
 }
 
-/** Draws a reading of `spec`, with the flaws that it has. The number of draws does not depend on the spec. */
+/** Draws a reading of `spec` and its flaws. The number of random draws does not depend on the spec. */
 export function drawReading(spec: Spec, rates: FlawRates, random: RandomStream): { reading: Reading; flaws: Flaw[] } {
   const reading: Reading = { ...spec };
   const flaws: Flaw[] = [];
@@ -111,7 +111,7 @@ export function drawReading(spec: Spec, rates: FlawRates, random: RandomStream):
   return { reading, flaws };
 }
 
-const ORIGINS: readonly Stage[] = [1, 2, 2, 3, 3, 4, 5, 5]; // where a flaw that is not systematic enters
+const ORIGINS: readonly Stage[] = [1, 2, 2, 3, 3, 4, 5, 5]; // the first stage of a flaw that is not systematic
 const GUARD_ORIGINS: readonly Stage[] = [2, 3, 4, 5]; // stage 1 says nothing about an empty selection
 
 function originOf(spec: Spec, flaws: readonly Flaw[], random: RandomStream): Stage {
@@ -121,7 +121,7 @@ function originOf(spec: Spec, flaws: readonly Flaw[], random: RandomStream): Sta
   return drawn;
 }
 
-/** One chain of the corpus: five answers; those from the flaws' stage of origin on follow the flawed reading. */
+/** The five answers of one chain. From the stage `origin` on they follow the flawed reading. */
 export function drawChain(
   spec: Spec,
   random: RandomStream,

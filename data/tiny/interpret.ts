@@ -1,4 +1,4 @@
-// What a reading of a spec computes, without Python: the same values, and the same failures, as its rendered code.
+// Computes a reading of a spec without Python, with the same values and errors as its rendered code.
 import type { MapKind, Reading } from './family.js';
 
 export type Item = number | string;
@@ -7,7 +7,7 @@ export type Output = number | string | Item[];
 export type Args = [number[] | number | string] | [number[] | number | string, number];
 export type Outcome = { value: Output } | { error: 'ValueError' | 'IndexError' };
 
-/** Python's %, whose result takes the divisor's sign. */
+/** Python's %, whose result has the sign of the divisor. */
 export const floorMod = (a: number, b: number): number => ((a % b) + b) % b;
 
 /** Elements in the order the loop visits them. */
@@ -62,7 +62,7 @@ export const keptItems = (reading: Reading, args: Args): Item[] => visit(reading
 /** The selected elements, mapped. */
 export const usedItems = (reading: Reading, args: Args): Item[] => keptItems(reading, args).map(MAPS[reading.map]);
 
-/** Runs a reading. Text is ASCII; an unguarded reduction of nothing fails as Python's would. */
+/** An unguarded reduction of an empty selection fails as in Python. Text must be ASCII. */
 export function interpret(reading: Reading, args: Args): Outcome {
   const used = usedItems(reading, args);
   const empty = used.length === 0;
@@ -92,7 +92,7 @@ export function interpret(reading: Reading, args: Args): Outcome {
   }
 }
 
-/** The value of a reading that cannot fail (a guarded one). */
+/** The value of a guarded reading, which cannot fail. */
 export function resultOf(reading: Reading, args: Args): Output {
   const outcome = interpret(reading, args);
   if ('error' in outcome) throw new RangeError(`${outcome.error} on ${JSON.stringify(args)}`);

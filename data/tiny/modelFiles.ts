@@ -1,4 +1,4 @@
-// The files of the embedded model that are not weights: they follow from the code beside them alone.
+// The files of the embedded model except the weights, generated from the code in this folder.
 import { EOS, PAD, type TinyVocabulary, tokenizerConfig, tokenizerJson } from './tokenizer.js';
 
 export const TINY_CONTEXT = 512;

@@ -4,7 +4,7 @@ import { allProblems, compositionOf, isGuarded, type TinyProblem } from './famil
 import { renderCode, renderDescription, renderSignature } from './render.js';
 import { baselineTests, hiddenTests } from './tests.js';
 
-/** One that needs a guard, and one that compares, each make a problem harder. */
+/** A guard, a threshold and a map each make a problem harder. */
 function difficultyOf(problem: TinyProblem): string {
   const traps = Number(isGuarded(problem)) + Number(problem.threshold !== null) + Number(problem.map !== 'id');
   return ['easy', 'easy', 'medium', 'hard'][traps]!;
@@ -26,7 +26,7 @@ export function toProblem(problem: TinyProblem): Problem {
   };
 }
 
-/** Every problem by split, in the order of the family; the same on every machine. */
+/** Every problem by split, in the order of the family. */
 export function loadTinyProblems(): Record<Split, Problem[]> {
   const family = allProblems();
   const load = (split: Split): Problem[] => family.filter((problem) => problem.split === split).map(toProblem);

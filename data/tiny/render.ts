@@ -1,5 +1,4 @@
-// A reading as text: description, signature, reference code and the five stages of a chain.
-
+// Renders a reading as text: description, signature, reference program and the five stages of a chain.
 import type { RandomStream } from '../../core/random.js';
 import type { Stage } from '../../core/schema/chain.js';
 import {
@@ -101,7 +100,7 @@ function condition(spec: Spec): string {
 
 export const renderSignature = (spec: Spec): string => `def solve(${argumentNames(spec).join(', ')}):`;
 
-/** One sentence; a guarded reduction also says what an empty selection gives. */
+/** One sentence. For a guarded reduction it includes the value for an empty selection. */
 export function renderDescription(spec: Spec): string {
   const unit = isText(spec) ? 'characters' : 'numbers';
   const where = { list: 'in nums', range: 'from 1 to n', str: 'in s' }[spec.source];
@@ -191,7 +190,7 @@ function constraints(reading: Reading): string {
   return parts.join(', ');
 }
 
-/** The answer of one stage of a chain; only stage 1 has a choice of words. */
+/** The answer of one stage of a chain. Only the wording of stage 1 is random. */
 export function renderStage(reading: Reading, stage: Stage, random: RandomStream): string {
   switch (stage) {
     case 1:

@@ -1,5 +1,5 @@
-// Inputs and tests of the family: happy-path baseline tests, hidden tests with edges, and the tests that the
-// discriminator learns to write, a share of which is wrong.
+// Inputs and tests of the family: baseline tests of the happy path, hidden tests with edge cases, and the tests that the
+// discriminator learns to write, some of which are wrong.
 import { RandomStream } from '../../core/random.js';
 import type { TestCase } from '../../core/schema/problem.js';
 import { argumentNames, isGuarded, type Reading, type Spec, type TinyProblem } from './family.js';
@@ -22,11 +22,11 @@ export const HIDDEN_EDGE = 12;
 const LETTERS = [...'aabbeeioAEBT12']; // common letters twice
 const TRIES = 400;
 
-/** The value at which the filter turns, for edge inputs; 0 where it has no threshold. */
+/** The value at which the filter changes, for edge inputs; 0 if it has no threshold. */
 const turningPoint = (spec: Spec, k: number): number =>
   spec.threshold === 'k' ? k : typeof spec.threshold === 'number' ? spec.threshold : 0;
 
-/** Typical inputs are never empty; edge inputs are empty, or hold the value at which the filter turns. */
+/** Typical inputs are not empty. Edge inputs are empty, or contain the value at which the filter changes. */
 export function drawArgs(spec: Spec, kind: 'typical' | 'edge', random: RandomStream): Args {
   const k = random.int(0, 5);
   const edge = kind === 'edge';
@@ -46,7 +46,7 @@ export function drawArgs(spec: Spec, kind: 'typical' | 'edge', random: RandomStr
   return argumentNames(spec).length === 2 ? [subject, k] : [subject];
 }
 
-/** The number whose membership tells '>' from '>=' (0 for signs); undefined where the filter has no such number. */
+/** The number that '>' and '>=' treat differently (0 for signs); undefined if the filter has none. */
 export function boundaryValue(spec: Spec, args: Args): number | undefined {
   if (spec.filter === 'pos' || spec.filter === 'neg') return 0;
   if (spec.source === 'str' || spec.threshold === null || spec.filter === 'div') return undefined;
@@ -59,10 +59,7 @@ function visits(spec: Spec, args: Args, value: number): boolean {
   return (subject as number[]).includes(value);
 }
 
-/**
- * What people test: something is selected and no element is the boundary value, so that neither a missing guard nor
- * a comparison off by one shows.
- */
+/** True if something is selected and no element is the boundary value: it shows neither a missing guard nor an off-by-one. */
 export function isHappyPath(spec: Spec, args: Args): boolean {
   if (keptItems(spec, args).length === 0) return false;
   const boundary = boundaryValue(spec, args);
@@ -85,7 +82,7 @@ function distinctArgs(wanted: number, draw: () => Args, accept: (args: Args) => 
   return [...found.values()];
 }
 
-/** Three happy-path tests; fewer, at least one, where a range has fewer such inputs. */
+/** Three tests of the happy path, or at least one if a range has fewer such inputs. */
 export function baselineTests(problem: TinyProblem): TestCase[] {
   const random = new RandomStream('tiny', 'baseline', problem.id);
   return distinctArgs(
@@ -95,7 +92,7 @@ export function baselineTests(problem: TinyProblem): TestCase[] {
   ).map((args) => toCase(problem, args));
 }
 
-/** 8 typical and 12 edge inputs, distinct as far as the family has enough of them. */
+/** 8 typical and 12 edge inputs, repeated if there are fewer distinct ones. */
 export function hiddenTests(problem: TinyProblem): TestCase[] {
   const random = new RandomStream('tiny', 'hidden', problem.id);
   const take = (count: number, kind: 'typical' | 'edge'): Args[] => {
@@ -105,7 +102,7 @@ export function hiddenTests(problem: TinyProblem): TestCase[] {
   return [...take(HIDDEN_TYPICAL, 'typical'), ...take(HIDDEN_EDGE, 'edge')].map((args) => toCase(problem, args));
 }
 
-/** Whether a reading gives the true value on every hidden test. */
+/** Whether a reading gives the expected value in every hidden test. */
 export function passesHidden(problem: TinyProblem, reading: Reading): boolean {
   return hiddenTests(problem).every((test) => {
     const outcome = interpret(reading, test.args as unknown as Args);
@@ -122,7 +119,7 @@ export function literalOf(value: Output): string {
 
 const itemsOf = (spec: Spec, items: Item[]): string => literalOf(spec.source === 'str' ? items.join('') : items);
 
-/** The work-out comment, then the test: '# [5, 0] keep [5] use [6]' and '(([5, 0],), 6)'. */
+/** A comment with the intermediate results, then the test: '# [5, 0] keep [5] use [6]' and '(([5, 0],), 6)'. */
 export function renderTest(reading: Reading, args: Args, expected: Output): string {
   const inputs = args.map(literalOf).join(', ');
   const comment = [`# ${inputs} keep ${itemsOf(reading, keptItems(reading, args))}`];
@@ -135,7 +132,7 @@ export function renderTest(reading: Reading, args: Args, expected: Output): stri
   return `${comment.join(' ')}\n((${inputs}${args.length === 1 ? ',' : ''}), ${literalOf(expected)})`;
 }
 
-/** A last value gone wrong: off by one, or one element short. */
+/** A wrong last value: off by one, or one element short. */
 function slip(value: Output, random: RandomStream): Output {
   const direction = random.choice([-1, 1]);
   if (typeof value === 'number') return value + direction;
@@ -143,7 +140,7 @@ function slip(value: Output, random: RandomStream): Output {
   return typeof value === 'string' ? 'a' : [0];
 }
 
-/** A reading with at least one flaw where a few draws find one. */
+/** A reading with a flaw, if one of six draws has one. */
 function misread(spec: Spec, random: RandomStream): Reading {
   let reading: Reading = spec;
   for (let tries = 0; tries < 6; tries++) {
@@ -154,30 +151,26 @@ function misread(spec: Spec, random: RandomStream): Reading {
   return reading;
 }
 
-export interface TestFlawRates {
-  misread: number; // computed from a misread description
-  slip: number; // a slip in the last value
-  edge: number; // share of edge inputs
-}
-export const TEST_TURN: TestFlawRates = { misread: 0.15, slip: 0.08, edge: 0.12 };
+const TESTS_PER_TURN = 2;
+const MISREAD = 0.15; // share of tests from a flawed reading
+const SLIPPED = 0.08; // share of tests with a wrong last value
+const EDGE = 0.12; // share of edge inputs
 
-/** One discriminator answer: `count` tests. `flawed` counts those whose expected value is wrong. */
+/** One answer of the discriminator. `flawed` counts the tests with a wrong expected value. */
 export function drawTestTurn(
   problem: TinyProblem,
   random: RandomStream,
-  count = 2,
-  rates: TestFlawRates = TEST_TURN,
 ): { text: string; tests: number; flawed: number } {
   const lines: string[] = [];
   let flawed = 0;
-  for (let i = 0; i < count; i++) {
-    const args = drawArgs(problem, random.uniform() < rates.edge ? 'edge' : 'typical', random);
+  for (let i = 0; i < TESTS_PER_TURN; i++) {
+    const args = drawArgs(problem, random.uniform() < EDGE ? 'edge' : 'typical', random);
     const fate = random.uniform();
-    const reading = fate < rates.misread ? misread(problem, random) : problem;
+    const reading = fate < MISREAD ? misread(problem, random) : problem;
     let expected = resultOf(reading, args);
-    if (fate >= rates.misread && fate < rates.misread + rates.slip) expected = slip(expected, random);
+    if (fate >= MISREAD && fate < MISREAD + SLIPPED) expected = slip(expected, random);
     lines.push(renderTest(reading, args, expected));
     if (!sameOutcome({ value: expected }, interpret(problem, args))) flawed++;
   }
-  return { text: lines.join('\n'), tests: count, flawed };
+  return { text: lines.join('\n'), tests: TESTS_PER_TURN, flawed };
 }

@@ -1,6 +1,6 @@
-// The word-level tokenizer of the embedded model, made from the corpus: `tokenizer.json` for Hugging Face libraries and
-// a small encoder for the corpus, which agree. Words, operators and integers 0–159 are whole tokens; anything else,
-// string literals included, falls apart into characters (BPE without merges), so all printable ASCII survives.
+// The word-level tokenizer of the embedded model, built from the corpus: `tokenizer.json` for Hugging Face libraries, and
+// an encoder for the corpus that gives the same tokens. Words, operators and the integers 0–159 are tokens; all other
+// text, string literals included, is split into characters (BPE without merges).
 
 export const PAD = '<pad>';
 export const EOS = '<eos>';
@@ -20,18 +20,18 @@ export const SPECIAL_TOKENS: readonly string[] = [
 ];
 
 /**
- * Cuts text into pieces: a string literal, a line's indent, ', ', a spaced operator, a word with the space before it, a
- * run of digits, any other character. It reads the same in Oniguruma (Python) and in JavaScript with the u flag.
+ * Splits text into string literals, indents, ', ', operators with spaces, words with the space before them, runs of digits
+ * and other characters. The pattern means the same in Oniguruma (Python) and in JavaScript with the u flag.
  */
 export const PIECE_PATTERN = '"[^"\\n]*"|\\n *|, | [^A-Za-z0-9_ \\n"\\[(\\-#]+ | ?[A-Za-z_]+|[0-9]+|[^\\n]';
 const WHOLE_INTEGERS = 160;
 
-/** Every printable ASCII character and the line break: what any text falls back to. */
+/** Printable ASCII and the line break, into which unknown text is split. */
 const CHARACTERS = ['\n', ...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i))];
 
 const specialPattern = new RegExp(`(${SPECIAL_TOKENS.join('|')})`);
 
-/** The pieces of a text outside special tokens, and special tokens whole. */
+/** Special tokens, and the pieces of the text between them. */
 function* pieces(text: string): Generator<string> {
   for (const section of text.split(specialPattern)) {
     if (SPECIAL_TOKENS.includes(section)) yield section;
@@ -64,7 +64,7 @@ export class TinyVocabulary {
   }
 }
 
-/** Special tokens, then every piece of `texts` in code point order; string literals and large numbers stay out. */
+/** Special tokens, then every piece of `texts` in code point order, except string literals and large numbers. */
 export function buildVocabulary(texts: Iterable<string>): TinyVocabulary {
   const found = new Set<string>(CHARACTERS);
   for (let i = 0; i < WHOLE_INTEGERS; i++) found.add(`${i}`);
@@ -111,7 +111,7 @@ export function tokenizerJson(vocabulary: TinyVocabulary): object {
   };
 }
 
-/** Contents follow each other as they are; each answer is closed by the end token. */
+/** Contents are concatenated; the end token follows each answer. */
 export const CHAT_TEMPLATE =
   "{% for message in messages %}{{ message['content'] }}{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
 

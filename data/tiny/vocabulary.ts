@@ -1,5 +1,5 @@
-// The vocabulary of the embedded model: the tokens of the whole family and of a fixed sample of the corpus, so that it
-// depends on nothing but the code beside it.
+// The vocabulary of the embedded model: the tokens of the whole family and of a fixed sample of the corpus. It depends only
+// on the code in this folder.
 import { type CorpusPhase, corpusExample } from './corpus.js';
 import { allProblems } from './family.js';
 import { renderDescription, renderSignature } from './render.js';

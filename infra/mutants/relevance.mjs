@@ -1,9 +1,9 @@
-// Which test files can notice a change of a function: those that import its module, the nearest to a use of it first,
-// and of these the ones of its own folder and name.
+// Ranks the test files that can detect a change of a function: those that import its module, nearest to a use first.
+// Tests in the folder or with the name of the module come before others.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
-const UNNAMED = 3; // steps: who imports the module may meet the function by way of its neighbours there
+const UNNAMED = 3; // import steps added for a test whose imports do not name the function
 
 /** @returns {(target: import('./targets.mjs').Target) => string[]} test files, as paths below dist */
 export function relevance(dist) {
@@ -18,8 +18,7 @@ export function relevance(dist) {
   };
   const distances = new Map(tests.map((test) => [test, distancesFrom(test, (module) => read(module).imports)]));
   return ({ module, path }) => {
-    const spelt = path[1] === 'prototype' ? path[0] : path.at(-1); // a method's name is too often another's
-    const names = new RegExp(`\\b${spelt.replaceAll('$', '\\$')}\\b`);
+    const names = new RegExp(`\\b${path.at(-1).replaceAll('$', '\\$')}\\b`);
     const users = [...modules.keys()].filter((user) => user !== module && names.test(read(user).text));
     return tests
       .filter((test) => distances.get(test).has(module))
@@ -46,11 +45,11 @@ function distancesFrom(test, importsOf) {
 
 function readModule(dist, module) {
   const file = join(dist, module);
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return { text: '', imports: [] }; // text like an import
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return { text: '', imports: [] }; // not an import, only similar text
   const text = readFileSync(file, 'utf8');
   const below = (path) => relative(dist, join(dirname(file), path));
   const imported = [...text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map(([, path]) => below(path));
-  // What a thread, a process or the bundle of workflows loads counts as imported by who starts it.
+  // A module that starts a thread, a process or the workflow bundle counts as importing it.
   const started = [...text.matchAll(/new URL\('(\.[^']+\.js)', import\.meta\.url\)/g)].map(([, path]) => below(path));
   const bundled = [...text.matchAll(/join\(DIST, ((?:'[^']+'(?:, )?)+)\)/g)].map(([, parts]) =>
     join(...parts.split(', ').map((part) => part.slice(1, -1))),

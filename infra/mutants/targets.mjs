@@ -1,29 +1,24 @@
-// What the mutation check replaces, found in the built code itself, so that a new activity, reward, gradient rule or
-// parser is a target from the day it is written.
+// Finds what the mutation check replaces in the built code: every activity, reward, gradient rule and parser.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * @typedef {'activity' | 'composite' | 'reward' | 'gradient' | 'parser' | 'function'} Kind
+ * @typedef {'activity' | 'composite' | 'reward' | 'gradient' | 'parser'} Kind
  * @typedef {{ kind: Kind, module: string, path: string[] }} Target module: path below dist; path: export, then keys
  */
 
 /**
  * @param {string} dist
- * @param {string[]} [places] folders and modules below dist, e.g. store or core/control.js: each exported function and
- *   each method of an exported class there, instead of what is found without being named
  * @returns {Promise<Target[]>}
  */
-export async function findTargets(dist, places) {
-  if (places !== undefined) return (await Promise.all(places.map((place) => namedPlace(dist, place)))).flat();
-  const found = [
+export async function findTargets(dist) {
+  return [
     ...(await activities(dist)),
-    ...(await functionsIn(dist, 'core/rewards', 'reward', { exported: true, tables: true })),
-    ...(await functionsIn(dist, 'ml/autodiff', 'gradient', { exported: false, tables: true })),
-    ...(await functionsIn(dist, 'core/parse', 'parser', { exported: true, tables: true })),
+    ...(await functionsIn(dist, 'core/rewards', 'reward')),
+    ...(await functionsIn(dist, 'ml/autodiff', 'gradient', false)),
+    ...(await functionsIn(dist, 'core/parse', 'parser')),
   ];
-  return found;
 }
 
 /** Every leaf activity is the function of its name in the file of its name; composite activities share one file. */
@@ -47,47 +42,30 @@ async function activities(dist) {
   ];
 }
 
-async function namedPlace(dist, place) {
-  if (!existsSync(join(dist, place))) throw new Error(`there is no dist/${place}`);
-  return functionsIn(dist, place, 'function', { exported: true, tables: true, methods: true });
-}
-
-async function functionsIn(dist, place, kind, { exported, tables, methods }) {
+/** Exported functions, unless `exported` is false, and functions in exported tables. */
+async function functionsIn(dist, folder, kind, exported = true) {
   const found = [];
-  for (const module of modulesOf(dist, place)) {
+  for (const module of modulesOf(dist, folder)) {
     const text = readFileSync(join(dist, module), 'utf8');
     for (const [key, value] of Object.entries(await load(dist, module))) {
-      const declared = new RegExp(`\\b(function\\*?|const|class) ${key.replaceAll('$', '\\$')}\\b`);
-      if (!declared.test(text)) continue; // another module's, and a target there
-      if (typeof value === 'function' && exported && !isClass(value)) found.push({ kind, module, path: [key] });
-      if (tables && isTable(value))
-        for (const path of functionsOf(value)) found.push({ kind, module, path: [key, ...path] });
-      if (methods && isClass(value))
-        for (const path of methodsOf(value)) found.push({ kind, module, path: [key, ...path] });
+      const declared = new RegExp(`\\b(function\\*?|const) ${key.replaceAll('$', '\\$')}\\b`);
+      if (!declared.test(text)) continue; // a re-export: it is a target in its own module
+      if (typeof value === 'function' && exported) found.push({ kind, module, path: [key] });
+      if (isTable(value)) for (const path of functionsOf(value)) found.push({ kind, module, path: [key, ...path] });
     }
   }
-  if (found.length === 0) throw new Error(`no ${kind} found in ${place}`);
+  if (found.length === 0) throw new Error(`no ${kind} found in ${folder}`);
   return found;
 }
 
-const modulesOf = (dist, place) => {
-  if (place.endsWith('.js')) return [place];
-  const names = readdirSync(join(dist, place)).filter((name) => name.endsWith('.js'));
-  const exporting = (module) => /^export (?!{})/m.test(readFileSync(join(dist, module), 'utf8')); // else a program
-  return names
+const modulesOf = (dist, folder) =>
+  readdirSync(join(dist, folder))
+    .filter((name) => name.endsWith('.js'))
     .sort()
-    .map((name) => `${place}/${name}`)
-    .filter(exporting);
-};
+    .map((name) => `${folder}/${name}`);
 
 const isTable = (value) =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-const isClass = (value) => typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
-
-const methodsOf = ({ prototype }) =>
-  Object.entries(Object.getOwnPropertyDescriptors(prototype))
-    .filter(([key, { value }]) => key !== 'constructor' && typeof value === 'function')
-    .map(([key]) => ['prototype', key]);
 
 function functionsOf(table) {
   return Object.entries(table).flatMap(([key, value]) => {

@@ -1,36 +1,32 @@
-// A graph of the IR as an ONNX model (opset 21, com.microsoft 1), through code generated from onnx.proto.
+// A graph of the IR as an ONNX model (opset 21, com.microsoft 1), with the protobuf schema in schema.ts.
 import type { Graph } from '../ir/graph.js';
 import type { ConstantData, Dim, DType, NodeOf, Op, Shape, Value } from '../ir/op.js';
 import { verify } from '../ir/verify.js';
-import type { onnx as Onnx } from './generated/onnx.js';
-import { onnx } from './generated/onnx.js';
-
-const { AttributeProto, ModelProto, TensorProto } = onnx;
+import { AttributeType, DataLocation, DataType, ModelProto } from './schema.js';
 
 const OPSET = 21;
 const IR_VERSION = 10;
 const MICROSOFT = 'com.microsoft';
 const DATA_TYPE: Record<DType, number> = {
-  float32: TensorProto.DataType.FLOAT,
-  bfloat16: TensorProto.DataType.BFLOAT16,
-  float16: TensorProto.DataType.FLOAT16,
-  int64: TensorProto.DataType.INT64,
-  int32: TensorProto.DataType.INT32,
-  uint8: TensorProto.DataType.UINT8,
-  uint4: TensorProto.DataType.UINT4,
-  bool: TensorProto.DataType.BOOL,
+  float32: DataType.FLOAT,
+  bfloat16: DataType.BFLOAT16,
+  float16: DataType.FLOAT16,
+  int64: DataType.INT64,
+  int32: DataType.INT32,
+  uint8: DataType.UINT8,
+  uint4: DataType.UINT4,
+  bool: DataType.BOOL,
 };
 
-const { AttributeType } = AttributeProto;
-const int = (name: string, i: number): Onnx.IAttributeProto => ({ name, type: AttributeType.INT, i });
-const flag = (name: string, on: boolean): Onnx.IAttributeProto => int(name, on ? 1 : 0);
-const float = (name: string, f: number): Onnx.IAttributeProto => ({ name, type: AttributeType.FLOAT, f });
-const ints = (name: string, list: readonly number[]): Onnx.IAttributeProto => ({
+const int = (name: string, i: number): object => ({ name, type: AttributeType.INT, i });
+const flag = (name: string, on: boolean): object => int(name, on ? 1 : 0);
+const float = (name: string, f: number): object => ({ name, type: AttributeType.FLOAT, f });
+const ints = (name: string, list: readonly number[]): object => ({
   name,
   type: AttributeType.INTS,
   ints: [...list],
 });
-const text = (name: string, s: string): Onnx.IAttributeProto => ({
+const text = (name: string, s: string): object => ({
   name,
   type: AttributeType.STRING,
   s: new TextEncoder().encode(s),
@@ -39,7 +35,7 @@ const text = (name: string, s: string): Onnx.IAttributeProto => ({
 /** How one operation is written: attributes, and constant operands that follow its inputs. */
 interface Encoding {
   domain?: string;
-  attributes?: Onnx.IAttributeProto[];
+  attributes?: object[];
   operands?: (number | readonly number[])[]; // number: a float32 scalar; list: int64
   inputs?: (Value | undefined)[]; // where some that ONNX lists before others are absent
   outputs?: (Value | undefined)[];
@@ -139,14 +135,13 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
 };
 
 const bytesOf = (data: ArrayBufferView): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-const dimension = (d: Dim): Onnx.TensorShapeProto.IDimension =>
-  typeof d === 'string' ? { dimParam: d } : { dimValue: d };
+const dimension = (d: Dim): object => (typeof d === 'string' ? { dimParam: d } : { dimValue: d });
 
-function valueInfo(name: string, { dtype, shape }: Value): Onnx.IValueInfoProto {
+function valueInfo(name: string, { dtype, shape }: Value): object {
   return { name, type: { tensorType: { elemType: DATA_TYPE[dtype], shape: { dim: shape.map(dimension) } } } };
 }
 
-function initializer({ name, dtype, shape }: Value, constant: ConstantData): Onnx.ITensorProto {
+function initializer({ name, dtype, shape }: Value, constant: ConstantData): object {
   const tensor = { name, dataType: DATA_TYPE[dtype], dims: shape as number[] };
   if (constant.kind === 'inline') return { ...tensor, rawData: bytesOf(constant.data) };
   const { location, offset, length } = constant;
@@ -154,12 +149,12 @@ function initializer({ name, dtype, shape }: Value, constant: ConstantData): Onn
     key,
     value: String(value),
   }));
-  return { ...tensor, dataLocation: TensorProto.DataLocation.EXTERNAL, externalData };
+  return { ...tensor, dataLocation: DataLocation.EXTERNAL, externalData };
 }
 
 /** The operands that ONNX wants as tensors, each distinct one stored once. */
 class Operands {
-  readonly initializers: Onnx.ITensorProto[] = [];
+  readonly initializers: object[] = [];
   private readonly names = new Map<string, string>();
   name(operand: number | readonly number[]): string {
     const key = JSON.stringify(operand);
@@ -184,7 +179,7 @@ const nameOf = (value: Value | undefined): string => value?.name ?? '';
 export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
   verify(graph);
   const operands = new Operands();
-  const nodes = graph.nodes.map((node, i): Onnx.INodeProto => {
+  const nodes = graph.nodes.map((node, i): object => {
     const rule = ENCODE_RULES[node.op] as EncodeRule<Op>;
     const encoding = rule(node);
     return {
@@ -200,9 +195,12 @@ export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
     };
   });
   // an output of its own name, so that one value may leave under several names
-  const exits = graph.outputs.map(
-    (o): Onnx.INodeProto => ({ name: `exit_${o.name}`, opType: 'Identity', input: [o.value.name], output: [o.name] }),
-  );
+  const exits = graph.outputs.map((o): object => ({
+    name: `exit_${o.name}`,
+    opType: 'Identity',
+    input: [o.value.name],
+    output: [o.name],
+  }));
   const constants = [...graph.constants].map(([value, constant]) => initializer(value, constant));
   return ModelProto.encode({
     irVersion: IR_VERSION,

@@ -1,4 +1,4 @@
-// One hardened container with the guest as pid 1, and the host's end of its streams.
+// One hardened container with a guest as pid 1, and the host's side of its streams.
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import type { Limits } from '../../core/schema/execution.js';
@@ -17,11 +17,11 @@ import { type ContainerSpec, containerOptions, SILENCE_SECONDS } from './options
 import { removeContainer } from './reaper.js';
 
 const MAX_JOBS = 2000; // then the container is replaced
-const MAX_AGE_MS = 12 * 3600_000; // the same; the reaper takes what is a day old for another machine's leavings
+const MAX_AGE_MS = 12 * 3600_000; // likewise; other machines' reapers remove containers that are a day old
 const START_MS = 30_000;
-const IDLE_MS = 30_000; // without a job for so long: it is asked whether it still answers
+const IDLE_MS = 30_000; // after so long without a job, check whether it still answers
 const CHECK_MS = 5000;
-const EXIT_MS = 3000; // that the daemon has to remove a container that ended by itself
+const EXIT_MS = 3000; // the daemon's time to remove a container that ended by itself
 
 export class ContainerGuest implements Guest {
   #channel: GuestChannel;
@@ -33,7 +33,7 @@ export class ContainerGuest implements Guest {
   #lastUse = performance.now();
   #checking?: Promise<boolean> | undefined;
   #isSpent = false;
-  #hasEnded = false; // by itself, not by this side
+  #hasEnded = false; // by itself, not on our request
 
   private constructor(
     readonly container: Docker.Container,
@@ -88,7 +88,7 @@ export class ContainerGuest implements Guest {
     return job.limits.memoryMb <= this.spec.memoryMb;
   }
 
-  /** Whether it still answers, asked with a job without calls when it has been idle. */
+  /** Whether it still answers. A container that was idle is asked with a job without calls. */
   check(): Promise<boolean> {
     if (this.#channel.head || performance.now() - this.#lastUse < IDLE_MS) return Promise.resolve(true);
     this.#checking ??= this.#ask().finally(() => {
@@ -105,12 +105,12 @@ export class ContainerGuest implements Guest {
       this.#lastUse = performance.now();
       return true;
     } catch {
-      this.#channel.retire('it does not answer any more');
+      this.#channel.retire('it no longer answers');
       return false;
     }
   }
 
-  /** The guest keeps the limits itself; a container that is silent far beyond them is replaced. */
+  /** The guest enforces the limits itself. A container that stays silent far beyond them is replaced. */
   async run(job: ResolvedJob): Promise<GuestRun> {
     const epoch = this.#begin();
     try {
@@ -132,7 +132,7 @@ export class ContainerGuest implements Guest {
       .catch(async (error) => {
         throw await this.#explained(error, epoch);
       });
-    ended.catch(() => {}); // whoever waits for it sees it too
+    ended.catch(() => {}); // avoids an unhandled rejection
     return { ...session, ended };
   }
 
@@ -141,14 +141,15 @@ export class ContainerGuest implements Guest {
     return this.fleet.watch.connected ? this.fleet.watch.epoch : -1;
   }
 
-  /** While it lives: a job far beyond its limits ends it, and without a job it hears that this side is there. */
+  /** Ends the container if a job runs far beyond its limits, and sends keep-alives while there is no job. */
   #attend(): void {
     if (!this.#channel.usable) return;
     const look = () => {
       const { head } = this.#channel;
       const late = head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000;
+      // read input first that arrived while this process was stopped
       if (late)
-        setImmediate(() => this.#channel.head === head && this.#channel.end('the container did not answer in time')); // what came while this side was stopped is read before that
+        setImmediate(() => this.#channel.head === head && this.#channel.end('the container did not answer in time'));
     };
     const silence = 1000 * (this.spec.silenceSeconds ?? SILENCE_SECONDS);
     this.#timers = [setInterval(look, 1000), setInterval(() => this.#channel.keepAlive(), silence / 4)];
@@ -159,7 +160,7 @@ export class ContainerGuest implements Guest {
     return error instanceof GuestLost && error.running ? this.#explain(error, epoch) : error;
   }
 
-  /** A loss with its cause. A guest that broke the protocol or fell silent was ended here, under a daemon that stays. */
+  /** The loss with its cause. The host itself ended a guest that broke the protocol or fell silent. */
   async #explain(lost: GuestLost, epoch: number): Promise<GuestLost> {
     const { watch } = this.fleet;
     if (!this.#hasEnded)
@@ -182,14 +183,14 @@ export class ContainerGuest implements Guest {
   async #removeOnce(): Promise<void> {
     const { watch } = this.fleet;
     for (const timer of this.#timers) clearInterval(timer);
-    // after its one job, or because it died: the daemon removes it, and a removal from here would look like a kill
+    // the daemon removes a container that has ended; a removal from here would look like a kill
     const endsItself = this.#isSpent || this.#hasEnded;
     if (!(endsItself && (await watch.isGone(this.container.id, EXIT_MS)))) await removeContainer(this.container);
     this.fleet.drop(this.name);
-    setTimeout(() => watch.forget(this.container.id), 10_000).unref(); // whoever asks how it ended asks by then
+    setTimeout(() => watch.forget(this.container.id), 10_000).unref(); // nobody asks later how it ended
   }
 
-  /** Docker's own framing: [stream, 0, 0, 0, u32 length] before each piece of stdout (1) or stderr (2). */
+  /** Reads Docker's framing: [stream, 0, 0, 0, u32 length] before each chunk of stdout (1) or stderr (2). */
   #demultiplex(data: Buffer): void {
     this.#raw = this.#raw.length > 0 ? Buffer.concat([this.#raw, data]) : data;
     while (this.#raw.length >= 8) {

@@ -1,5 +1,5 @@
-// The Docker daemon: how it is reached, and what it can do. DOCKER_HOST may name a socket, tcp:// or ssh://;
-// DOCKER_TLS_VERIFY and DOCKER_CERT_PATH are the client's usual ones.
+// Connects to the Docker daemon and reads its features. DOCKER_HOST may name a socket, tcp:// or ssh://;
+// DOCKER_TLS_VERIFY and DOCKER_CERT_PATH work as for the docker client.
 import Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
 
@@ -10,13 +10,13 @@ export interface Daemon {
   runtimes: string[];
   runtime: string; // the default
   rootless: boolean;
-  remapped: boolean; // containers see few uids: rootless, or userns-remap
+  remapped: boolean; // containers have only few uids: rootless or userns-remap
   limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean };
 }
 
 const PING_MS = 5000;
 
-/** Rejects when the promise takes longer; what it still does goes on unheard. */
+/** Rejects if the promise takes longer. The promise itself is not cancelled. */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -32,21 +32,21 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
 }
 
 /**
- * The containers with a label, in whatever state. The daemon's list can keep the line of one that it removed in the
- * moment it ended, until the daemon starts again: dead there, and unknown when asked for.
+ * The containers with a label, in every state. The daemon's list may keep a removed container as dead until the daemon
+ * restarts; inspecting it fails with 404.
  */
 export async function listContainers(docker: Docker, label?: string): Promise<Docker.ContainerInfo[]> {
   const listed = await docker.listContainers({ all: true, ...(label && { filters: { label: [label] } }) });
-  const isThere = async ({ Id, State }: Docker.ContainerInfo) => {
+  const exists = async ({ Id, State }: Docker.ContainerInfo) => {
     if (State !== 'dead') return true;
-    const told = docker.getContainer(Id).inspect();
-    return told.then(
+    const inspection = docker.getContainer(Id).inspect();
+    return inspection.then(
       () => true,
       ({ statusCode }: { statusCode?: number }) => statusCode !== 404,
     );
   };
-  const there = await Promise.all(listed.map(isThere));
-  return listed.filter((_, i) => there[i]);
+  const existing = await Promise.all(listed.map(exists));
+  return listed.filter((_, i) => existing[i]);
 }
 
 interface Info {
@@ -62,7 +62,7 @@ interface Info {
   CPUCfsQuota?: boolean;
 }
 
-/** The daemon that DOCKER_HOST names, else the usual socket. @throws GauntletError SANDBOX_UNAVAILABLE in one line */
+/** Connects to DOCKER_HOST, else to the default socket. @throws GauntletError SANDBOX_UNAVAILABLE in one line */
 export async function connectDocker(): Promise<Daemon> {
   try {
     const docker = new Docker();
@@ -98,7 +98,7 @@ export function readInfo(info: Info): Omit<Daemon, 'docker' | 'version'> {
   };
 }
 
-/** @throws GauntletError SANDBOX_UNAVAILABLE where it cannot hold programs within limits, or lacks the runtime */
+/** @throws GauntletError SANDBOX_UNAVAILABLE if the daemon cannot enforce the limits, or lacks the runtime */
 export function requireDaemon({ limits, cgroup, rootless, runtimes }: Daemon, runtime: string | null): void {
   const lacks = (['memory', 'pids', 'cpu'] as const).filter((limit) => !limits[limit]);
   if (lacks.length > 0) {
@@ -115,7 +115,7 @@ export function requireDaemon({ limits, cgroup, rootless, runtimes }: Daemon, ru
   }
 }
 
-/** One line for people. */
+/** A description in one line. */
 export function describeDaemon({ version, cgroup, runtimes, rootless, remapped, limits }: Daemon): string {
   const parts = [`docker ${version}`, `cgroup ${cgroup}`, `runtimes ${runtimes.join(', ')}`];
   if (rootless) parts.push('rootless');

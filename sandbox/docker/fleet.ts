@@ -1,5 +1,5 @@
-// The containers of one open sandbox: known by name before they are created, so that what a broken connection left
-// behind is found and removed when the daemon is back, and at the end.
+// The containers of one open sandbox. Their names are known before they are created, so that containers left by a
+// broken connection are found and removed after a reconnection and at the end.
 import { randomUUID } from 'node:crypto';
 import type Docker from 'dockerode';
 import { listContainers, within } from './daemon.js';
@@ -27,7 +27,7 @@ export class Fleet {
     return { ...ownLabels(), [FLEET]: this.id };
   }
 
-  /** A name for the next container, which counts as alive until `drop`. */
+  /** A name for the next container, which is in use until `drop`. */
   next(): string {
     const name = `gauntlet-${this.id}-${++this.#count}`;
     this.#live.add(name);
@@ -38,7 +38,7 @@ export class Fleet {
     this.#live.delete(name);
   }
 
-  /** Removes containers of this fleet that nobody holds. */
+  /** Removes containers of this fleet that are not in use. */
   async removeStrays(): Promise<number> {
     const listed = await within(LIST_MS, 'list', listContainers(this.docker, `${FLEET}=${this.id}`));
     const strays = listed.filter(({ Names }) => !Names.some((name) => this.#live.has(name.replace(/^\//, ''))));
@@ -48,7 +48,7 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.#live.clear();
-    await this.removeStrays().catch(() => {}); // a daemon that is gone: the next start's reaper finds them
+    await this.removeStrays().catch(() => {}); // if the daemon is gone, the next start's reaper finds them
     this.watch.close();
   }
 }

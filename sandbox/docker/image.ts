@@ -1,5 +1,5 @@
-// The two Python images of the sandbox, made where they are missing: from the stock image where a registry answers
-// quickly, else from Debian packages.
+// Makes the images of the sandbox if they are missing: Python from the stock image if a registry answers quickly, else
+// from Debian packages; JavaScript from this machine's node.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type Docker from 'dockerode';
@@ -7,15 +7,15 @@ import { GauntletError } from '../../core/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { packageRoot } from '../guest/source.js';
 
-/** Standard library only; and with numpy, pytest and mypy, for evaluation sets and for test source. */
+/** none: the standard library only; numpy: also pytest and mypy, for evaluation sets, test source and type checks. */
 export const IMAGES: Record<Packages, string> = { none: 'gauntlet-python:1', numpy: 'gauntlet-python-numpy:1' };
 const PIP: Record<Packages, string> = { none: '', numpy: 'numpy==1.26.4 pytest==7.4.4 mypy==1.11.2' };
 const STOCK = 'python:3.12-slim';
-const FIRST_BYTE_MS = 5000; // a registry that has not begun by then is taken as absent
+const FIRST_BYTE_MS = 5000; // then the registry counts as absent
 const PULL_MS = 300_000;
 const FOLDER = 'infra/images';
 
-/** The name of the image, made where it is missing. @throws GauntletError SANDBOX_UNAVAILABLE */
+/** Returns the name of the image, and makes it if it is missing. @throws GauntletError SANDBOX_UNAVAILABLE */
 export async function ensureImage(docker: Docker, packages: Packages, log: (line: string) => void): Promise<string> {
   const image = IMAGES[packages];
   if (await hasImage(docker, image)) return image;
@@ -30,7 +30,7 @@ export async function ensureImage(docker: Docker, packages: Packages, log: (line
     reason = await buildStock(docker, packages, image);
     if (!reason) return image;
     if (packages === 'none') {
-      await tag(docker, STOCK, image); // it will do, if slower to start
+      await tag(docker, STOCK, image); // works, but starts more slowly
       return image;
     }
   }
@@ -39,18 +39,21 @@ export async function ensureImage(docker: Docker, packages: Packages, log: (line
   return image;
 }
 
-/** The image of JavaScript: this machine's node with its libraries. @throws GauntletError SANDBOX_UNAVAILABLE */
+/** The JavaScript image: this machine's node with its libraries. @throws GauntletError SANDBOX_UNAVAILABLE */
 export async function ensureNodeImage(docker: Docker, log: (line: string) => void): Promise<string> {
   const image = 'gauntlet-javascript:1';
   if (await hasImage(docker, image)) return image;
   if (process.platform !== 'linux')
-    throw new GauntletError('SANDBOX_UNAVAILABLE', `no image ${image}: tag one with node ≥ 20, such as node:20-slim`);
+    throw new GauntletError(
+      'SANDBOX_UNAVAILABLE',
+      `no image ${image}: tag an image with node ≥ 20, such as node:20-slim`,
+    );
   log(`sandbox: building ${image} from this machine's node (once)`);
-  await importTar(docker, ['build-node-image.sh', process.execPath], image, 'it is not there');
+  await importTar(docker, ['build-node-image.sh', process.execPath], image, 'it is missing');
   return image;
 }
 
-/** Whether the daemon has it. @throws GauntletError SANDBOX_FAULT when it does not say */
+/** Whether the daemon has the image. @throws GauntletError SANDBOX_FAULT if it does not answer */
 export async function hasImage(docker: Docker, image: string): Promise<boolean> {
   try {
     await docker.getImage(image).inspect();
@@ -70,14 +73,14 @@ async function tag(docker: Docker, from: string, image: string): Promise<void> {
   await docker.getImage(from).tag({ repo, tag: version });
 }
 
-/** Waits for the end of a stream of progress lines; `onLine` hears of each. */
-function followed(docker: Docker, stream: NodeJS.ReadableStream, onLine: () => void = () => {}): Promise<void> {
+/** Waits for the end of a stream of progress lines. */
+function followProgress(docker: Docker, stream: NodeJS.ReadableStream, onLine: () => void = () => {}): Promise<void> {
   return new Promise((resolve, reject) =>
     docker.modem.followProgress(stream, (error) => (error ? reject(error) : resolve()), onLine),
   );
 }
 
-/** Why the pull failed, in one line; undefined when the image is there. */
+/** Pulls the stock image. Returns why that failed, in one line, or undefined. */
 async function pull(docker: Docker): Promise<string | undefined> {
   const abort = new AbortController();
   let timer = setTimeout(() => abort.abort(), FIRST_BYTE_MS);
@@ -88,7 +91,7 @@ async function pull(docker: Docker): Promise<string | undefined> {
   try {
     const stream = await docker.pull(STOCK, { abortSignal: abort.signal });
     abort.signal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy());
-    const following = followed(docker, stream, () => {
+    const following = followProgress(docker, stream, () => {
       clearTimeout(timer);
       timer = setTimeout(() => abort.abort(), PULL_MS);
     });
@@ -101,7 +104,7 @@ async function pull(docker: Docker): Promise<string | undefined> {
   }
 }
 
-/** Builds on the stock image. Why that failed, in one line; undefined when the image is there. */
+/** Builds on the stock image. Returns why that failed, in one line, or undefined. */
 async function buildStock(docker: Docker, packages: Packages, image: string): Promise<string | undefined> {
   const dockerfile = 'python.Dockerfile';
   const context = { context: path.join(packageRoot(), FOLDER), src: [dockerfile] };
@@ -110,18 +113,18 @@ async function buildStock(docker: Docker, packages: Packages, image: string): Pr
       t: image,
       dockerfile,
       buildargs: { PACKAGES: PIP[packages], ...proxies() },
-      networkmode: 'host', // the daemon's own: there also where it has no bridge
+      networkmode: 'host', // also works if the daemon has no bridge
       rm: true,
       forcerm: true,
     });
-    await followed(docker, stream);
-    return (await hasImage(docker, image)) ? undefined : `building on ${STOCK} gave no image`;
+    await followProgress(docker, stream);
+    return (await hasImage(docker, image)) ? undefined : `building on ${STOCK} made no image`;
   } catch (error) {
     return `building on ${STOCK} failed (${oneLine(error)})`;
   }
 }
 
-/** Build arguments that Docker knows by itself. */
+/** Build arguments that Docker predefines. */
 function proxies(): Record<string, string> {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
@@ -130,7 +133,7 @@ function proxies(): Record<string, string> {
 const buildDebian = (docker: Docker, packages: Packages, image: string, why: string): Promise<void> =>
   importTar(docker, ['build-python-image.sh', packages], image, why);
 
-/** Pipes the tar that a build script writes into Docker's import; tagged once it is known to be whole. */
+/** Pipes the tar of a build script into Docker's import, and tags the image once it is complete. */
 async function importTar(docker: Docker, command: [string, string], image: string, why: string): Promise<void> {
   const [script, argument] = command;
   const child = spawn('bash', [path.join(packageRoot(), FOLDER, script), argument], {
@@ -150,7 +153,7 @@ async function importTar(docker: Docker, command: [string, string], image: strin
   const repo = image.split(':')[0]!;
   const draft = `new-${process.pid}`;
   const progress = await docker.importImage(child.stdout, { repo, tag: draft, changes });
-  await followed(docker, progress).catch((error) => {
+  await followProgress(docker, progress).catch((error) => {
     errors += `\n${(error as Error).message}`;
   });
   const status = await exited;

@@ -1,11 +1,11 @@
-// The backend for real use: containers of a pool, one image for programs, one for test source and type checks.
+// The Docker backend: pools of containers, one image for programs and one for test source and type checks.
 import os from 'node:os';
 import { GauntletError } from '../../core/errors.js';
 import type { Isolation, Language, Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
-import { TestPool } from '../split.js';
-import { TypePool } from '../typeCheck.js';
+import { TestPool } from '../testSource/testPool.js';
+import { TypePool } from '../typeCheck/typePool.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
@@ -13,20 +13,20 @@ import { ensureImage, ensureNodeImage } from './image.js';
 import { reapContainers } from './reaper.js';
 
 export interface DockerOptions {
-  size?: number | undefined; // containers at work; default: one a core
+  size?: number | undefined; // containers at work; default: one per core
   isolation?: Isolation | undefined;
   packages?: Packages | undefined; // that programs may import
-  language?: Language | undefined; // javascript: in strict isolation always
-  runtime?: string | null | undefined; // of the daemon; default: its own
+  language?: Language | undefined; // javascript always runs in strict isolation
+  runtime?: string | null | undefined; // default: the daemon's own
   log?: ((line: string) => void) | undefined;
 }
 
-const DEPTH = 2; // jobs ahead
-/** What pytest imports only when it runs: in pid 1 it is imported once, not in every process of tests. */
+const DEPTH = 2; // jobs per container
+/** Modules that pytest imports when it runs. pid 1 imports them once instead of every process of tests. */
 const PYTEST_PARTS = ['_pytest.helpconfig', '_pytest.skipping', '_pytest.unittest', '_pytest.warnings'];
-const PATIENCE_MS = 60_000; // with a daemon that went away; then the fault is Temporal's to retry
+const PATIENCE_MS = 60_000; // with a daemon that went away; then Temporal retries the activity
 
-/** Opens the backend: removes what dead workers left, and makes the image where it is missing. */
+/** Opens the backend. Removes the containers of dead workers and makes the image if it is missing. */
 export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> {
   const { size = os.availableParallelism(), language = 'python', packages = 'none', runtime = null } = options;
   const isolation = language === 'javascript' ? 'strict' : (options.isolation ?? 'uid');
@@ -35,7 +35,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const { docker, version, remapped } = daemon;
   requireDaemon(daemon, runtime);
   const left = await reapContainers(docker);
-  if (left > 0) log(`sandbox: removed ${left} containers of workers that are gone`);
+  if (left > 0) log(`sandbox: removed ${left} containers of dead workers`);
 
   const fleet = new Fleet(docker);
   await fleet.open();
@@ -44,7 +44,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     const image =
       language === 'javascript' ? await ensureNodeImage(docker, log) : await ensureImage(docker, packages, log);
     const preload = packages === 'numpy' ? ['numpy'] : [];
-    const known = pools.get(packages); // made by another caller meanwhile
+    const known = pools.get(packages); // another caller may have made it meanwhile
     if (known) return known;
     const pool = new GuestPool({
       size,
@@ -62,7 +62,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
           remapped,
           memoryMb,
           preload,
-          plain: true,
+          valuesOnly: true,
         });
       },
     });
@@ -70,7 +70,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     return pool;
   };
   let closed = false;
-  /** The pool of an image, opened when it is first needed. Test source always runs in 'numpy'. */
+  /** The pool of an image, opened when first needed. */
   const poolOf = async (packages: Packages): Promise<GuestPool> => {
     if (closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox is closed');
     return pools.get(packages) ?? (await makePool(packages));
@@ -127,12 +127,12 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
     runTests: async (jobs, options) => {
       if (language !== 'python')
-        throw new GauntletError('SANDBOX_UNAVAILABLE', `test source runs Python, not ${language}`);
+        throw new GauntletError('SANDBOX_UNAVAILABLE', `test source needs Python programs, not ${language}`);
       return tests.run(jobs, options);
     },
     checkTypes: async (jobs, options) => {
       if (language !== 'python')
-        throw new GauntletError('SANDBOX_UNAVAILABLE', `a type check reads Python, not ${language}`);
+        throw new GauntletError('SANDBOX_UNAVAILABLE', `type checks need Python programs, not ${language}`);
       await ensureImage(docker, 'numpy', log);
       return types.run(jobs, options);
     },

@@ -1,5 +1,4 @@
-// What a container of the sandbox is made with. Everything that a program could reach is closed here; see
-// docs/sandbox.md for what each line is for.
+// The options of a container, which close everything that a program could reach. docs/sandbox.md explains each one.
 import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
 import type { Isolation, Language } from '../../core/schema/execution.js';
@@ -8,24 +7,24 @@ import { guestSource, jsGuestSource } from '../guest/source.js';
 export interface ContainerSpec {
   image: string;
   language?: Language; // default: python
-  isolation: Isolation; // of javascript: strict
+  isolation: Isolation; // javascript: strict
   memoryMb: number; // of the program
   runtime?: string | null;
-  remapped?: boolean; // the daemon maps few uids into containers
-  plain?: boolean; // only jobs of values: a process gives up its rights ahead of its job
-  preload?: readonly string[]; // modules that pid 1 imports before the first program comes
-  silenceSeconds?: number; // a guest that hears nothing for so long ends
-  guest?: 'forkserver' | 'tester' | 'checker'; // what it does: runs programs (default) or test source, or checks types
+  remapped?: boolean; // the daemon maps only few uids into containers
+  valuesOnly?: boolean; // no interactive jobs: a process drops its rights before its job arrives
+  preload?: readonly string[]; // modules that pid 1 imports before the first program
+  silenceSeconds?: number; // a guest ends after so long without a message
+  guest?: 'forkserver' | 'tester' | 'checker'; // runs programs (default), runs test source, or checks types
 }
 
-const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // beside the memory of the program
+const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // in addition to the memory of the program
 const MIB = 2 ** 20;
 const NOBODY = 65534;
 export const SILENCE_SECONDS = 60;
 
-/** Ranges of uids: the kernel counts some resources per uid across containers, so each container has its own. */
+/** Each container has its own range of uids, since the kernel counts some resources per uid across containers. */
 const WIDE = { first: 1_000_000, span: 100_000, ranges: 10_000 };
-const NARROW = { first: 1_000, span: 2_000, ranges: 31 }; // below 65 534, which rootless and userns-remap map
+const NARROW = { first: 1_000, span: 2_000, ranges: 31 }; // below 65 534, as rootless and userns-remap require
 let nextRange = randomInt(0, WIDE.ranges);
 
 export function uidRange(remapped: boolean): { first: number; span: number } {
@@ -37,7 +36,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
   const { isolation, remapped = false, language = 'python', silenceSeconds: silence = SILENCE_SECONDS } = spec;
   const memory = (spec.memoryMb + HARNESS_MB[language]) * MIB;
   const { first, span } = isolation === 'uid' ? uidRange(remapped) : { first: NOBODY, span: 0 };
-  const guest = { isolation, first, span, preload: spec.preload ?? [], plain: spec.plain ?? false, silence };
+  const guest = { isolation, first, span, preload: spec.preload ?? [], valuesOnly: spec.valuesOnly ?? false, silence };
   return {
     Image: spec.image,
     Cmd:
@@ -49,11 +48,11 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
             '-s',
             '-B',
             '-c',
-            guestSource(spec.guest ?? (spec.plain ? 'plain' : 'forkserver')),
+            guestSource(spec.guest ?? (spec.valuesOnly ? 'values' : 'forkserver')),
             JSON.stringify(guest),
           ],
     Entrypoint: [],
-    // uid: inside, with three capabilities, for pid 1 alone; every program gets a uid of its own and none
+    // uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
     User: isolation === 'uid' ? '0:0' : `${NOBODY}:${NOBODY}`,
     WorkingDir: '/tmp',
     Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8', 'OPENBLAS_NUM_THREADS=1', 'OMP_NUM_THREADS=1'],
@@ -62,7 +61,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
     AttachStderr: true,
     OpenStdin: true,
     StdinOnce: true,
-    StopSignal: 'SIGKILL', // a daemon that starts again ends what ran: pid 1 ignores other signals, for which it would wait 10 s
+    StopSignal: 'SIGKILL', // pid 1 ignores other signals, so a restarted daemon would wait 10 s
     Tty: false,
     NetworkDisabled: true,
     HostConfig: {
@@ -78,7 +77,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       OomScoreAdj: 500,
       IpcMode: 'none',
       AutoRemove: true,
-      Init: false, // pid 1 is the guest, whatever is the daemon's default
+      Init: false, // pid 1 must be the guest
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'none', Config: {} },
       ...(spec.runtime ? { Runtime: spec.runtime } : {}),
@@ -93,7 +92,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 64, Hard: 64 },
         { Name: 'fsize', Soft: 16 * MIB, Hard: 16 * MIB },
-        { Name: 'stack', Soft: 8 * MIB, Hard: 8 * MIB }, // the rest would be what the daemon was started with
+        { Name: 'stack', Soft: 8 * MIB, Hard: 8 * MIB }, // otherwise the daemon's own limits apply
         { Name: 'nice', Soft: 0, Hard: 0 },
         { Name: 'rtprio', Soft: 0, Hard: 0 },
       ],

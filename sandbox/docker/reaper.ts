@@ -1,5 +1,5 @@
-// Containers of workers that were killed: found by their labels at start-up and removed. Usually there are none, since
-// a container ends with the stdin that its worker held open.
+// Finds the containers of killed workers by their labels at start-up and removes them. Usually there are none, since a
+// container ends when its worker closes its stdin.
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -7,9 +7,9 @@ import type Docker from 'dockerode';
 import { listContainers, within } from './daemon.js';
 
 export const OWNER = 'gauntlet.sandbox.owner';
-const STRANGER_HOURS = 24; // containers that another machine made through the same daemon
+const STRANGER_HOURS = 24; // age at which containers of other machines on the same daemon are removed
 
-/** Start time of a process in clock ticks since boot, so that a reused pid is not mistaken; '' where it is not told. */
+/** Start time of a process in clock ticks since boot, which identifies a reused pid; '' if unknown. */
 function startTime(pid: number): string {
   try {
     return (
@@ -23,7 +23,7 @@ function startTime(pid: number): string {
   }
 }
 
-/** Pids mean something on one boot of one machine, in one namespace of pids. */
+/** Where a pid is valid: one boot of one machine, in one pid namespace. */
 function place(): string {
   let boot = '';
   let namespace = '';
@@ -31,7 +31,7 @@ function place(): string {
     boot = fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
     namespace = fs.readlinkSync('/proc/self/ns/pid');
   } catch {
-    // another system: its name alone
+    // not Linux: the host name only
   }
   return [os.hostname(), boot, namespace].join(' ').trim();
 }
@@ -52,7 +52,7 @@ function isAlive(pid: number, start: string): boolean {
   return startTime(pid) === start;
 }
 
-/** Nobody where the label is not one of ours: the container's age decides then. */
+/** The owner in a label; nobody for an unknown label, so that the container's age decides. */
 function ownerIn(label = ''): [host: string, pid: number, start: string] {
   const nobody: ReturnType<typeof ownerIn> = ['', 0, ''];
   try {
@@ -63,7 +63,7 @@ function ownerIn(label = ''): [host: string, pid: number, start: string] {
   }
 }
 
-/** Removes what dead workers left; gives how many containers that were. */
+/** Removes the containers of dead workers and returns their number. */
 export async function reapContainers(docker: Docker): Promise<number> {
   let removed = 0;
   for (const { Id, Labels, Created } of await listContainers(docker, OWNER)) {
@@ -77,10 +77,10 @@ export async function reapContainers(docker: Docker): Promise<number> {
 }
 
 const GONE_MS = 20_000;
-const OUTAGE_MS = 3000; // a daemon that does not answer for so long is not waited for: what is left has its labels
+const OUTAGE_MS = 3000; // then give up on a daemon that does not answer: a reaper finds the container later
 const REQUEST_MS = 10_000;
 
-/** Removes a container and waits until it is gone, also when the daemon was already at it (409). */
+/** Removes a container and waits until it is gone, also if the daemon is already removing it (409). */
 export async function removeContainer(container: Docker.Container): Promise<void> {
   const started = performance.now();
   let heard = started;

@@ -1,11 +1,11 @@
-// The daemon's own stream of events: whether it is there without a break, and how each container ended. A container
-// that ends while the daemon stays is its program's doing; one that ends with the daemon, or by somebody's kill, is not.
+// Follows the daemon's event stream: whether the daemon was there without a break, and how each container ended. A
+// program is to blame for a container that ended under a running daemon without a kill request.
 import type Docker from 'dockerode';
 import { within } from './daemon.js';
 
-/** What the daemon said about a container. */
+/** What the daemon reported about a container. */
 interface Fate {
-  killed: boolean; // somebody asked the daemon to
+  killed: boolean; // on request
   oom: boolean;
   died: boolean;
   gone: boolean;
@@ -16,14 +16,14 @@ interface Event {
 }
 
 const RECONNECT_MS = 500;
-const SETTLE_MS = 2000; // that a container's end may take to be told
+const SETTLE_MS = 2000; // until the event of a container's end arrives
 const STEP_MS = 20;
 const PING_MS = 3000;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 export class DaemonWatch {
-  /** Raised by every break of the connection. */
+  /** Counts the breaks of the connection. */
   epoch = 0;
   connected = false;
   #fates = new Map<string, Fate>();
@@ -35,7 +35,7 @@ export class DaemonWatch {
   constructor(
     readonly docker: Docker,
     readonly label: string,
-    readonly onBack: () => void, // the connection stands again after a break
+    readonly onBack: () => void, // after a reconnection
   ) {}
 
   async open(): Promise<void> {
@@ -48,15 +48,15 @@ export class DaemonWatch {
       stream.destroy();
       return;
     }
-    stream.socket?.unref(); // it alone keeps no process alive
+    stream.socket?.unref(); // must not keep the process alive
     this.#stream = stream;
     this.#text = '';
     this.connected = true;
     stream.on('data', (data: Buffer) => this.#read(data));
-    let over = false;
+    let hasEnded = false;
     const ended = () => {
-      if (over) return;
-      over = true;
+      if (hasEnded) return;
+      hasEnded = true;
       this.epoch++;
       this.connected = false;
       this.#reopen();
@@ -91,7 +91,7 @@ export class DaemonWatch {
       try {
         this.#take(JSON.parse(line) as Event);
       } catch {
-        // not an event: nothing hangs on one line of it
+        // not an event: ignored
       }
     }
   }
@@ -105,7 +105,7 @@ export class DaemonWatch {
     if (action === 'destroy') fate.gone = true;
   }
 
-  /** From now on this container's events are kept, until `forget`. */
+  /** Records this container's events until `forget`. */
   follow(id: string): void {
     this.#fates.set(id, { killed: false, oom: false, died: false, gone: false });
   }
@@ -114,7 +114,7 @@ export class DaemonWatch {
     this.#fates.delete(id);
   }
 
-  /** Waits up to `ms` for the daemon to say that the container is removed. */
+  /** Waits up to `ms` for the event that the container is removed. */
   async isGone(id: string, ms: number): Promise<boolean> {
     for (const until = performance.now() + ms; performance.now() < until && this.connected; await pause(STEP_MS)) {
       if (this.#fates.get(id)?.gone) return true;
@@ -122,7 +122,7 @@ export class DaemonWatch {
     return false;
   }
 
-  /** The daemon was there all the while since `epoch`, and is there now. */
+  /** Whether the daemon has been there without a break since `epoch`. */
   async isSteady(epoch: number): Promise<boolean> {
     if (!this.connected || this.epoch !== epoch) return false;
     try {
@@ -134,8 +134,8 @@ export class DaemonWatch {
   }
 
   /**
-   * Who ended this container, whose stream broke: its program only where the daemon was there all the while since
-   * `epoch`, says itself that the container died, and was not told to kill it.
+   * Who ended this container, whose stream broke. Its program did if the daemon was there without a break since
+   * `epoch`, reports that the container died, and received no request to kill it.
    */
   async blame(id: string, epoch: number): Promise<'program' | 'program, memory' | 'infrastructure'> {
     const fate = this.#fates.get(id);

@@ -1,6 +1,6 @@
-# Loads a program and calls it the way its problem asks for: a function, a method of a fresh object, a class through
-# operations; with linked lists and trees built from literals and turned back into them (core/schema/calling.ts).
-# What comes back is read without running a method of the program, so a forged attribute is only a wrong answer.
+# Loads a program and calls it in the style of its problem (core/schema/calling.ts): a function, a method of a fresh
+# object or a class through operations. Builds linked lists and trees from literals and turns them back into literals.
+# Reads answers without running a method of the program, so a forged attribute is only a wrong answer.
 
 NODES = compile('''
 class ListNode:
@@ -16,7 +16,7 @@ class TreeNode:
         self.right = right
 ''', 'solution.py', 'exec')
 
-# What programs of the interview format use without importing it. Names of the builtins stay what they are.
+# Names that programs of the interview format use without importing them. Builtins keep their meaning.
 INTERVIEW = {}
 for statement in (
     'from typing import *',
@@ -39,7 +39,7 @@ SLOT, GETSET = types.MemberDescriptorType, types.GetSetDescriptorType
 
 
 def load(code, entry, calling=None):
-    """Executes a program as module `solution` and gives what `call` takes; raises what the program raised."""
+    """Executes a program as module `solution` and returns the argument of `call`. Raises what the program raises."""
     calling = {**PLAIN, **calling} if calling else None
     if calling and calling['style'] == 'stdio':
         return {'calling': calling, 'run': whole_program(code)}
@@ -54,7 +54,7 @@ def load(code, entry, calling=None):
         calling = calling or PLAIN
         if any(shape != 'value' for shape in (calling['result'], *calling['parameters'])):
             exec(NODES, names)
-    names.pop(first, None)  # what is asked for has to be the program's own
+    names.pop(first, None)  # the program itself must define it
     exec(compile(code, 'solution.py', 'exec'), names)
     target = names.get(first)
     if simple and callable(target):
@@ -68,12 +68,13 @@ def load(code, entry, calling=None):
 
 
 def call(program, args):
-    """One call with fresh arguments, as the text of its answer: {"v": value}, {"e": error} or {"m": out of memory}."""
+    """Makes one call with fresh arguments. Returns the answer as text: {"v": value}, {"e": error} or {"m": out of
+    memory}."""
     try:
         budget = [MAX_NODES, MAX_BYTES]
         if type(program) is dict:
             value = STYLES[program['calling']['style']](program, args, budget)
-        else:  # a function, as it mostly is
+        else:  # a function
             value = encode(program(*[decode(x) for x in args]), 0, budget)
         text = to_json({'v': value})
         if len(text) > MAX_BYTES:
@@ -98,7 +99,7 @@ def call_once(program, args, budget):
 
 
 def operate(program, args, budget):
-    """A class through a list of names and a list of argument lists; each result is taken down before the next call."""
+    """Runs operations, a list of names and a list of argument lists. Encodes each result before the next call."""
     plain = [decode(x) for x in args]
     if len(plain) != 2 or any(type(x) not in (list, tuple) for x in plain) or len(plain[0]) != len(plain[1]) or not plain[0]:
         raise ValueError('operations are a list of names and a list of as many argument lists')
@@ -124,9 +125,9 @@ def shape_of(calling, index):
     return shapes[index] if index < len(shapes) else 'value'
 
 
-# ---- literals to objects: the program's own classes where it has them ----
+# ---- literals to objects, of the program's own classes if it defines them ----
 def items_of(value):
-    """Of a list or tuple that is still tagged JSON."""
+    """The items of a list or tuple in tagged JSON."""
     return value if isinstance(value, list) else value['t']
 
 
@@ -164,7 +165,7 @@ def build_list(values, cls):
 
 
 def build_tree(values, cls):
-    """Level by level, None for a child that is not there; children of what is not there are not written."""
+    """Values level by level, with None for a missing child. A missing node has no entries for children."""
     if not values or values[0] is None:
         return None
     rest = iter(values)
@@ -190,7 +191,7 @@ def unbuild(value, shape, budget):
         return encode(value, 0, budget)
     if shape in ('ListNode[]', 'TreeNode[]'):
         if not issubclass(type(value), (list, tuple)):
-            raise Unsendable('the answer is no list of ' + shape[:-2] + 's')
+            raise Unsendable('the answer is not a list of ' + shape[:-2] + 's')
         items = (list if issubclass(type(value), list) else tuple).__iter__(value)
         return [unbuild(x, shape[:-2], budget) for x in items]
     return list_values(value, budget) if shape == 'ListNode' else tree_values(value, budget)
@@ -227,7 +228,7 @@ def tree_values(root, budget):
 
 
 def refuse_cycles(root, limit):
-    """A subtree may be used twice, but not inside itself."""
+    """Raises Unsendable if a tree contains itself. A subtree may occur twice."""
     done, on_path, stack = set(), set(), [(root, False)]
     while stack:
         node, leaving = stack.pop()
@@ -248,8 +249,8 @@ def refuse_cycles(root, limit):
 
 
 def attribute(node, name, kind):
-    """A stored attribute: of the object's own dict, a slot, or a plain default of its class. Properties, __getattr__ and
-    other descriptors are not asked: they would run the program."""
+    """A stored attribute: in the object's own dict, in a slot, or a plain default of its class. Ignores properties,
+    __getattr__ and other descriptors, which would run the program."""
     bases = bases_of(type(node))
     for base in bases:
         there, getset = entry_of(names_of(base), '__dict__')
@@ -266,4 +267,4 @@ def attribute(node, name, kind):
             return value
         if there:
             break
-    raise Unsendable('a value of type ' + type.__repr__(type(node))[:100] + ' is no ' + kind + ': it stores no `' + name + '`')
+    raise Unsendable('a value of type ' + type.__repr__(type(node))[:100] + ' is not a ' + kind + ': it stores no `' + name + '`')

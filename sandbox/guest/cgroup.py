@@ -1,13 +1,13 @@
-# What the kernel counts for this container: CPU time of all its processes, and how often it killed one for memory.
-# cgroup v2 and v1; where neither is readable (some runtimes and rootless daemons), CPU time from /proc, and no count of
-# kills: a program that was killed for memory is then an error.
+# Reads the kernel's counters of this container: CPU time of all its processes, and the number of kills for memory. Uses
+# cgroup v2 or v1. If neither is readable (some runtimes and rootless daemons), CPU time comes from /proc and kills are
+# unknown: a program that was killed for memory is then an error.
 import os
 import resource
 import time
 
 
 class Counter:
-    """One number of a cgroup file that stays open, read again at every call; None where it is not there."""
+    """One number of a cgroup file, which stays open. None if there is no such file."""
 
     def __init__(self, places):
         self.fd, self.key = None, None
@@ -33,7 +33,7 @@ class Counter:
 
 
 def own_folder(own, root):
-    """The cgroup v2 folder of this process; the root of the mount, where containers have a cgroup namespace."""
+    """The cgroup v2 folder of this process; the root of the mount if the container has a cgroup namespace."""
     try:
         with open(own) as file:
             for line in file:
@@ -55,7 +55,7 @@ class Cgroup:
         return self.kills.read()
 
     def cpu_seconds(self):
-        """CPU time of the container since it started, children of children included."""
+        """CPU time of the container since it started, including all descendants."""
         if self.cpu_v2.fd is not None:
             return self.cpu_v2.read() / 1e6
         if self.cpu_v1.fd is not None:
@@ -64,7 +64,7 @@ class Cgroup:
 
 
 def cpu_of(pid):
-    """CPU time of one process with its threads, without its children; 0 once it is gone."""
+    """CPU time of one process with its threads but without its children; 0 after its end."""
     try:
         return time.clock_gettime(~pid << 3 | 2)  # its CPU clock, see clock_getcpuclockid(3)
     except OSError:
@@ -72,7 +72,8 @@ def cpu_of(pid):
 
 
 def cpu_of_processes():
-    """From /proc: those that were reaped, and those that live with what they reaped. This process does not count."""
+    """CPU time from /proc, of reaped children and of living processes with their reaped children, except this
+    process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = used.ru_utime + used.ru_stime
     for name in os.listdir('/proc'):

@@ -1,5 +1,5 @@
-// One guest as the host sees it: jobs go out in order, results come back in order, and when the guest ends, the host
-// knows which job was running and which were only waiting. Backends own the process or container behind it.
+// The host's side of one guest. Jobs go out and results come back in order; when the guest ends, the host knows which
+// job was running and which ones were waiting. Backends own the process or container behind it.
 
 import type { z } from 'zod';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
@@ -23,17 +23,17 @@ export type ResolvedJob = ExecutionJob & { limits: Limits };
 export interface GuestRun {
   calls: CallResult[];
   ms: number;
-  wallHit: boolean; // the wall clock ended it: to be run again alone
+  wallHit: boolean; // the wall clock ended it: run it again alone
 }
 
 export interface SessionEnd {
-  kind: 'end' | 'error' | 'timeout' | 'memory' | 'output'; // end: it exited by itself, or was asked to
+  kind: 'end' | 'error' | 'timeout' | 'memory' | 'output'; // end: it exited, by itself or on request
   message: string;
   used: number; // CPU seconds
   wallHit: boolean;
 }
 
-/** An interactive job: a child that takes and gives text. */
+/** An interactive job: a child process that exchanges texts with the host. */
 export interface Session {
   send(text: string): void;
   end(): void;
@@ -44,30 +44,30 @@ export interface Session {
 export interface Guest {
   readonly usable: boolean;
   fits(job: { limits: Limits }): boolean;
-  /** Whether it still answers, asked before a job. */
+  /** Whether it still answers. Called before every job. */
   check?(): Promise<boolean>;
   run(job: ResolvedJob): Promise<GuestRun>;
   open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session;
   close(): Promise<void>;
 }
 
-/** The guest ended before it answered. `running`: this job was being run, so it may be the cause, if a program was. */
+/** The guest ended before it answered. `running`: it was running this job, which may be the cause. */
 export class GuestLost extends Error {
   constructor(
     reason: string,
     readonly running: boolean,
     readonly by: 'program' | 'infrastructure' = 'program',
-    readonly memory = false, // the kernel killed for memory meanwhile
+    readonly memory = false, // the kernel killed a process of it for memory
   ) {
     super(reason);
   }
 }
 
-/** A job that the guest was given; it reads its own frames. */
+/** A job that the guest has received. It reads its own frames. */
 interface Pending {
   readonly id: number;
   readonly limits: Limits;
-  take(message: unknown): { cpu: number; retire: boolean; isCheck?: boolean } | undefined; // given when the job has ended
+  take(message: unknown): { cpu: number; retire: boolean; isCheck?: boolean } | undefined; // undefined until the job ends
   expire(message: string, wallHit: boolean, ms: number, scope: 'program' | 'call', used?: number): void; // CPU seconds
   lose(error: GuestLost): void;
 }
@@ -89,10 +89,13 @@ export class GuestChannel {
   #nextId = 1;
   #done = 0;
   #usable = true;
-  /** The job being run and since when (host's monotonic ms); the guest's CPU clock at that time, in seconds. */
+  /** When the running job started (the host's monotonic ms), and the guest's CPU clock at that time, in seconds. */
   headSince = 0;
   cpuAtHead = 0;
-  /** The same when the call being made began; undefined while a program loads, and for guests that do not say. */
+  /**
+   * The guest's CPU clock when the running call started; undefined while a program loads, and for guests that do not
+   * report it.
+   */
   cpuAtCall?: number | undefined;
 
   constructor(
@@ -103,7 +106,7 @@ export class GuestChannel {
       this.#greeted = resolve;
       this.#failed = reject;
     });
-    this.ready.catch(() => {}); // whoever waits for it sees it too
+    this.ready.catch(() => {}); // avoids an unhandled rejection
   }
 
   get usable(): boolean {
@@ -151,7 +154,7 @@ export class GuestChannel {
           }
           const result = resultFrameSchema.parse(message);
           calls.push(...result.calls);
-          if (calls.length !== job.inputs.length) throw new Error('an answer with another number of calls');
+          if (calls.length !== job.inputs.length) throw new Error('an answer with the wrong number of calls');
           resolve({ calls: calls.map(toCallResult), ms: result.ms, wallHit: result.wall });
           return { ...result, isCheck: job.inputs.length === 0 && job.code === '' };
         },
@@ -159,7 +162,7 @@ export class GuestChannel {
     });
   }
 
-  /** Starts an interactive job; `onText` gets what its child writes, until `ended` settles. */
+  /** Starts an interactive job. `onText` receives what its child writes until `ended` settles. */
   open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session {
     const id = this.#nextId++;
     const write = (message: object) => {
@@ -188,7 +191,7 @@ export class GuestChannel {
         },
       );
     });
-    ended.catch(() => {}); // whoever waits for it sees it too
+    ended.catch(() => {}); // avoids an unhandled rejection
     return { ended, send: (text) => write({ in: text }), end: () => write({ end: true }) };
   }
 
@@ -198,12 +201,12 @@ export class GuestChannel {
     this.transport.write(encodeFrame(frame));
   }
 
-  /** Tells a guest without a job that its host is there: after a long silence it ends. */
+  /** Tells a guest without a job that its host is alive. The guest ends after a long silence. */
   keepAlive(): void {
     if (this.#usable && this.#queue.length === 0) this.transport.write(ALIVE);
   }
 
-  /** Bytes from the guest. What is not a frame of the protocol ends it. */
+  /** Reads bytes from the guest. Anything but a frame of the protocol ends it. */
   feed(data: Buffer): void {
     try {
       for (const message of this.#reader.feed(data)) {
@@ -219,7 +222,7 @@ export class GuestChannel {
     }
   }
 
-  /** The guest is gone or is to go: the running job and the waiting ones are told apart. */
+  /** The guest has ended or must end. Its running job is lost as the possible cause, waiting jobs are not. */
   end(reason: string): void {
     this.#usable = false;
     this.#failed(new Error(reason));
@@ -228,14 +231,16 @@ export class GuestChannel {
     this.transport.destroy();
   }
 
-  /** Ends the guest because its running job passed a limit: the calls that it has not answered, or the first of them, are timeouts. */
+  /**
+   * Ends the guest because its running job exceeded a limit: all unanswered calls, or the first of them, are timeouts.
+   */
   expire(message: string, wallHit: boolean, scope: 'program' | 'call' = 'program', used?: number): void {
     const pending = this.#queue.shift();
-    this.retire('the guest was ended with a program that passed its limit');
+    this.retire('the guest was ended with a program that exceeded its limit');
     pending?.expire(message, wallHit, performance.now() - this.headSince, scope, used);
   }
 
-  /** No further job here: those that wait go elsewhere. */
+  /** Ends the guest without blame. Other guests run its waiting jobs. */
   retire(reason: string): void {
     this.#usable = false;
     this.#failed(new Error(reason));
@@ -259,11 +264,11 @@ export class GuestChannel {
     this.cpuAtHead = end.cpu;
     this.cpuAtCall = undefined;
     if (!end.isCheck) this.#done++;
-    if (end.retire || this.#done >= this.maxJobs) this.retire('the guest has served its time');
+    if (end.retire || this.#done >= this.maxJobs) this.retire('the guest has reached its number of jobs');
   }
 }
 
-/** Which kind of frame it may be: a schema that refuses one takes longer than all the others that take it. */
+/** Selects the schema of a frame. Trying all schemas is slow, since a schema that fails takes longest. */
 const has = (message: unknown, key: string): boolean =>
   typeof message === 'object' && message !== null && Object.hasOwn(message, key);
 

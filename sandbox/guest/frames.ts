@@ -1,4 +1,4 @@
-// The wire: 8 magic bytes once, then frames of u32 big-endian length and UTF-8 JSON. Both directions use the frames.
+// The wire format: 8 magic bytes once, then frames in both directions, each a u32 big-endian length and UTF-8 JSON.
 
 import { z } from 'zod';
 import type { Calling } from '../../core/schema/calling.js';
@@ -6,27 +6,29 @@ import type { CallResult } from '../../core/schema/execution.js';
 import { isPlainValue } from './values.js';
 
 export const MAGIC = 'GAUNTLT1';
-const MAX_FRAME = 64 << 20; // bytes; every answer in it is capped at 1 MiB by the guest
+const MAX_FRAME = 64 << 20; // bytes; the guest caps every answer at 1 MiB
 
 export const readyFrameSchema = z.strictObject({
   ready: z.literal(true),
-  python: z.string().max(40).optional(), // a guest names its language and that one's version
+  python: z.string().max(40).optional(), // the version of the guest's language
   javascript: z.string().max(40).optional(),
-  cpu: z.number().nonnegative().optional(), // seconds that the start took: no program is charged for them
+  cpu: z.number().nonnegative().optional(), // CPU seconds of the start, which no program is charged for
 });
 
-/** 'answer' and 'load' carry text that the program's own process wrote; the other kinds are the guest's finding. */
+/** 'answer' and 'load' carry text that the program's own process wrote; the other kinds come from the guest. */
 const guestCallSchema = z.tuple([z.enum(['answer', 'load', 'error', 'timeout', 'memory', 'output']), z.string()]);
 export type GuestCall = z.infer<typeof guestCallSchema>;
 
-/** A guest that may be killed in the middle of a job sends each call as it ends; the result then holds the rest. */
+/** A guest that may be killed during a job sends each call as it ends; the result then contains the rest. */
 export const callFrameSchema = z.strictObject({
   id: z.int(),
   call: guestCallSchema,
-  cpu: z.number().nonnegative().optional(), // the guest's CPU clock: the next call begins
+  cpu: z.number().nonnegative().optional(), // the guest's CPU clock as the next call begins
 });
 
-/** Such a guest also says when the program is loaded and its next call begins: from then on the limit of one call holds. */
+/**
+ * Such a guest also reports when the program is loaded and its next call begins. Then the limit of one call applies.
+ */
 export const loadedFrameSchema = z.strictObject({ id: z.int(), loaded: z.number().nonnegative() });
 
 export const resultFrameSchema = z.strictObject({
@@ -34,14 +36,13 @@ export const resultFrameSchema = z.strictObject({
   calls: z.array(guestCallSchema),
   ms: z.number().nonnegative(), // wall clock
   cpu: z.number().nonnegative(), // CPU seconds that the guest has used since it started
-  wall: z.boolean(), // the wall clock ended the program: it counts only when it happens again alone
+  wall: z.boolean(), // the wall clock ended the program: counts only if it happens again alone
   retire: z.boolean(), // the guest must not be used again
 });
-/** Between jobs: the guest is not clean, and ends. */
+/** Between jobs: the guest could not be cleaned, and ends. */
 export const retireFrameSchema = z.strictObject({ retire: z.literal(true) });
-export type ResultFrame = z.infer<typeof resultFrameSchema>;
 
-/** What the child of an interactive job wrote; and the end of that job, found by the guest. */
+/** Text from the child of an interactive job, and the end of that job. */
 export const outFrameSchema = z.strictObject({ id: z.int(), out: z.string() });
 export const endedFrameSchema = z.strictObject({
   id: z.int(),
@@ -53,7 +54,7 @@ export const endedFrameSchema = z.strictObject({
   retire: z.boolean(),
 });
 
-/** One child that the host talks to: it holds a program, runs tests, or checks the types of a program that never runs. */
+/** One child process that the host talks to. It holds a program, runs tests, or checks the types of a program. */
 export type SessionSpec =
   | { role: 'program'; code: string; first: number } // numbers of its objects start at `first`
   | { role: 'types'; code: string }
@@ -82,14 +83,14 @@ export function encodeFrame(message: unknown): Buffer {
 const RAW_HEAD = 5; // kind, u32 id of the job
 const RAW_KINDS: Record<number, GuestCall[0]> = { 65: 'answer', 88: 'load' }; // 'A', 'X'
 
-/** JSON; or 'A' or 'X', the job's id and the text of one call, as the program's process wrote it. */
+/** Reads JSON, or 'A' or 'X' with the job's id and the text of one call from the program's process. */
 function decodeBody(body: Buffer): unknown {
   const kind = body.length >= RAW_HEAD ? RAW_KINDS[body[0]!] : undefined;
   if (kind === undefined) return JSON.parse(body.toString('utf8'));
   return { id: body.readUInt32BE(1), call: [kind, body.toString('utf8', RAW_HEAD)] };
 }
 
-/** Cuts a byte stream into messages; throws on a wrong greeting, an oversized frame, or what is not JSON. */
+/** Splits a byte stream into messages. Throws on a wrong greeting, an oversized frame and invalid JSON. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #size = 0;
@@ -104,13 +105,13 @@ export class FrameReader {
       const head = this.#peek(need);
       if (!this.#greeted) {
         if (head.toString('latin1') !== MAGIC)
-          throw new Error(`the guest did not greet as one: ${JSON.stringify(head.toString('latin1'))}`);
+          throw new Error(`the guest sent a wrong greeting: ${JSON.stringify(head.toString('latin1'))}`);
         this.#take(need);
         this.#greeted = true;
         continue;
       }
       const length = head.readUInt32BE(0);
-      if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is refused`);
+      if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is too large`);
       if (this.#size < 4 + length) return;
       yield decodeBody(this.#take(4 + length).subarray(4));
     }
@@ -129,9 +130,9 @@ export class FrameReader {
   }
 }
 
-const UNREADABLE: CallResult = { kind: 'error', message: 'the answer is not one that the runner writes' };
+const UNREADABLE: CallResult = { kind: 'error', message: 'the answer is malformed' };
 
-/** What a program's process wrote is a claim: one of three shapes with plain data, or an error. */
+/** Validates what a program's process wrote: one of three shapes with plain data, or an error. */
 export function toCallResult([kind, text]: GuestCall): CallResult {
   if (kind !== 'answer' && kind !== 'load') return { kind, message: text };
   let claim: unknown;

@@ -1,13 +1,13 @@
-# Whole programs (calling style `stdio`): every call runs the program anew as __main__. The one argument is its standard
-# input, its answer what it wrote to standard output. Both are real files on descriptors 0 and 1, since programs of
-# contests read `open(0)` and write with os.write as often as they use input() and print().
+# Calling style `stdio`: every call runs the whole program anew as __main__. The argument is its standard input, the
+# answer is its standard output. Both are real files on descriptors 0 and 1, since contest programs also use open(0) and
+# os.write.
 import atexit
 import os
 import threading
 
 
 def text_file():
-    """A descriptor of an empty file that has no name."""
+    """A descriptor of an empty, unnamed file."""
     if hasattr(os, 'memfd_create'):
         return os.memfd_create('stdio')
     path = '/tmp/stdio'

@@ -1,5 +1,5 @@
-# What a program leaves behind: processes are killed and reaped, then /tmp is emptied by one that has the program's
-# rights and no more. No program runs any more when /tmp is emptied, so nothing in it changes meanwhile.
+# Cleans up after a program: kills and reaps processes, then a process with the program's rights empties /tmp. No
+# program runs at that time, so /tmp does not change meanwhile.
 import os
 import signal
 import time
@@ -8,24 +8,24 @@ WIPE_SECONDS = 5
 
 
 def become(uid):
-    """For good. There are no further groups: pid 1 gives up its own before it forks."""
+    """Changes uid and gid permanently. pid 1 has dropped its supplementary groups before it forks."""
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
 
 def files_in_tmp():
-    """Counted by the file system, not listed: no name that a program chose comes into this process's memory."""
+    """The file system's count. Listing would bring names chosen by a program into this process's memory."""
     tmp = os.statvfs('/tmp')
     return tmp.f_files - tmp.f_ffree if tmp.f_files else None
 
 
-EMPTY = files_in_tmp()  # before any program: its root
+EMPTY = files_in_tmp()  # counts its root
 
 
 def tmp_is_empty():
     if EMPTY is not None:
         return files_in_tmp() == EMPTY
-    pid = os.fork()  # not every runtime counts: then a process that ends looks
+    pid = os.fork()  # some runtimes do not count: a short-lived process lists the folder
     if pid == 0:
         try:
             os._exit(1 if os.listdir('/tmp') else 0)
@@ -35,7 +35,7 @@ def tmp_is_empty():
 
 
 def empty_folder(top):
-    """Moves folders up to `top` before it deletes them: however deep a tree is, no path gets long and no call nests."""
+    """Moves folders up to `top` before deleting them, so that deep trees need no long path and no recursion."""
     moved = 0
     progress = True
     while progress:
@@ -63,7 +63,7 @@ def empty_folder(top):
 
 
 def wipe_tmp(uid):
-    """Deletes, as its owner, what a program left in /tmp. `uid` None: this process is the owner."""
+    """Deletes what a program left in /tmp, as its owner. `uid` None: this process is the owner."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -82,9 +82,10 @@ def wipe_tmp(uid):
 
 
 def sweep(uid):
-    """Kills every other process of this container at once, reaps them, empties /tmp. False: not clean, retire."""
+    """Kills and reaps every other process of this container and empties /tmp. False if it is not clean and must
+    retire."""
     try:
-        os.kill(-1, signal.SIGKILL)  # under the lock that forks take: a storm of forks has no gap to slip through
+        os.kill(-1, signal.SIGKILL)  # atomic with respect to forks, so a fork bomb cannot escape
     except OSError:
         pass
     try:

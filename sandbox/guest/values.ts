@@ -1,4 +1,4 @@
-// Checks what claims to be a value. By hand, not by schema: answers hold up to 200 000 parts, and depth is capped.
+// Validates values. Written by hand instead of as a schema: answers have up to 200 000 parts, and depth is capped.
 import type { Value } from '../../core/schema/value.js';
 
 export const MAX_DEPTH = 66; // the guest stops at 64
@@ -8,11 +8,11 @@ const FLOAT = /^(nan|-?inf|-?\d+(\.\d+)?(e[+-]?\d+)?)$/;
 const INT = /^-?0x[0-9a-f]+$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** Further tags, and how what they carry is checked. */
+/** Further tags, each with the check of its content. */
 export type MoreTags = Record<string, (x: unknown, each: (y: unknown) => boolean) => boolean>;
 const NO_TAGS: MoreTags = {};
 
-/** True for a value of the tagged codec (core/schema/value.ts), within the caps on depth and parts. */
+/** True for a value of the tagged codec (core/schema/value.ts) within the caps on depth and parts. */
 export function isPlainValue(value: unknown, more: MoreTags = NO_TAGS, maxNodes = MAX_NODES): value is Value {
   let nodes = 0;
   const check = (x: unknown, depth: number): boolean => {

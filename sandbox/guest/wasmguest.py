@@ -1,5 +1,5 @@
-# The guest inside CPython-in-WebAssembly: the surrounding JavaScript drives it call by call, so that the clock, the
-# output count and the order of the answers are kept outside the interpreter. State is undone with the heap.
+# The guest inside CPython in WebAssembly. The surrounding JavaScript drives it call by call, so the clock, the output
+# count and the order of the answers are kept outside the interpreter. Restoring the heap undoes its state.
 import os
 
 program = {}
@@ -9,7 +9,7 @@ for name in list(os.environ):
 
 
 def load_job(text):
-    """Loads a program. '' when it is ready, else the text of its failure."""
+    """Loads a program. Returns '' if it is ready, else the text of its failure."""
     try:
         job = json.loads(text)
         program['inputs'] = job['inputs']
@@ -25,7 +25,7 @@ def call_job(index):
 
 
 class DeviceChannel:
-    """The tests' end of the channel to the host: a device that the surrounding JavaScript serves."""
+    """The tests' end of the channel to the host, a device that the surrounding JavaScript serves."""
 
     fd = None
 
@@ -52,7 +52,7 @@ channel = DeviceChannel()
 
 
 def start_program(text):
-    """Loads a program for a session; its first frame."""
+    """Loads a program for a session and returns its first message."""
     job = json.loads(text)
     program['answer'], first = open_program(job['code'], job['first'])
     return first

@@ -1,7 +1,7 @@
-// The process that holds CPython-in-WebAssembly. It runs under Node's permission model with an empty environment and
-// no code generation from strings, cuts everything of the host that the interpreter could reach, and then serves
-// jobs in one synchronous loop: read a frame, run, answer, put the whole heap back.
-// It can load its two siblings and the interpreter; the permissions hide everything else.
+// The process with CPython in WebAssembly. It runs under Node's permission model with an empty environment and without
+// code generation from strings. It removes the interpreter's access to the host and then serves jobs in one synchronous
+// loop: read a frame, run, answer, restore the whole heap. The permissions allow it to read its two siblings and the
+// interpreter.
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import type { JobFrame, SessionSpec } from '../guest/frames.js';
@@ -11,12 +11,14 @@ import { cutHost, cutImports, deny, type WebAssemblyApi } from './lockdown.mjs';
 const [pyodideUrl, snapshotPath] = process.argv.slice(2) as [string, string];
 const [JOBS, ANSWERS] = [0, 3]; // file descriptors
 const LOAD_CAP = 512 << 20; // bytes of linear memory while starting
-const RETIRE_GROWTH = 64 << 20; // a heap that grew by more is not worth putting back
-const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: what passed a limit, the program or one call, left an interpreter that cannot go on
+const RETIRE_GROWTH = 64 << 20; // a heap that grew by more is not restored
+const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: the program, or one call, ignored its limit
 
-const exit: (code: number) => never = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);
+const exit: (code: number) => never = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(
+  process,
+);
 
-// ---- the wire (synchronous, so that no event loop is left for anything else) ----
+// ---- frames (synchronous, so that no event loop runs) ----
 function readExactly(size: number): Buffer {
   const data = Buffer.alloc(size);
   for (let at = 0; at < size; ) {
@@ -57,7 +59,7 @@ type SessionFrame = SessionSpec & Omit<JobFrame, 'code' | 'entry' | 'inputs'>;
 const EIO = 29; // WASI's number
 const MAX_SAID = 34 << 20; // bytes of one frame of test source
 
-/** What the host says next in a session; undefined when it ends it. */
+/** The next message of the host in a session; undefined if the host ends it. */
 function hear(id: number): string | undefined {
   for (;;) {
     const message = readFrame() as { id: number; in?: string };
@@ -69,7 +71,7 @@ function hear(id: number): string | undefined {
 
 // ---- start ----
 (process as unknown as { binding: unknown }).binding = (name: string) =>
-  name === 'constants' ? { fs: fs.constants } : deny(); // Emscripten asks for these constants, nothing else
+  name === 'constants' ? { fs: fs.constants } : deny(); // Emscripten needs these constants
 const snapshot = new Uint8Array(fs.readFileSync(snapshotPath));
 const { guest } = readFrame() as { guest: string };
 let memoryCap = LOAD_CAP;
@@ -108,7 +110,7 @@ const startProgram = namespace.get('start_program') as (text: string) => string;
 const answerRequest = namespace.get('answer_request') as (text: string) => string;
 const startTests = namespace.get('start_tests') as (text: string) => void;
 
-// ---- the device over which test source talks with the host; it is there for nobody else ----
+// ---- the device that connects test source with the host; closed to everything else ----
 let talking: SessionFrame | null = null;
 let [heard, said]: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)];
 let isOver = false;
@@ -133,7 +135,7 @@ addDevice(heap.FS, '/dev/host', {
     while (said.length >= 4 && said.length >= 4 + said.readUInt32BE(0)) {
       const end = 4 + said.readUInt32BE(0);
       look();
-      if (stopped === 'call') throw new heap.FS.ErrnoError(EIO); // what it says of this test, and those after it, is void
+      if (stopped === 'call') throw new heap.FS.ErrnoError(EIO); // its reports of this and later tests do not count
       const text = said.toString('utf8', 4, end);
       if (text.startsWith('{"begin"')) callStart = cpuSeconds();
       else if (text.startsWith('{"end"')) callStart = null;
@@ -146,7 +148,7 @@ addDevice(heap.FS, '/dev/host', {
 });
 const files = new Files(heap.FS);
 
-// The interpreter looks at this "buffer" every few thousand instructions; a 2 in it raises KeyboardInterrupt.
+// The interpreter reads this "buffer" every few thousand instructions; a 2 raises KeyboardInterrupt.
 let job: Omit<JobFrame, 'code' | 'entry' | 'inputs'> | null = null;
 let [cpuStart, wallStart, lastLook, nextInterrupt] = [0, 0, 0, 0];
 let callStart: number | null = null; // null: the program is being loaded
@@ -171,7 +173,7 @@ py.setInterruptBuffer({
       }
     }
     if (!stopped || t < nextInterrupt) return 0;
-    nextInterrupt = t + 50; // time for the runner to put the first one into words
+    nextInterrupt = t + 50; // time for the runner to report the first one
     return 2;
   },
   set 0(_) {},
@@ -186,8 +188,8 @@ const MESSAGES = {
 } as const;
 
 /**
- * Runs one job call by call; whatever stops the program decides the call it was in and those not reached, which are
- * returned. A call that passed its own limit leaves a clean interpreter to the ones after it.
+ * Runs one job call by call. Returns the outcomes of the running call and later ones if the program is stopped. After a
+ * call that exceeded its own limit, later calls run in a clean interpreter.
  */
 function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () => boolean) {
   const { id, inputs } = frame;
@@ -213,7 +215,7 @@ function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () 
       stopped = null;
     }
   } catch {
-    look(); // an interrupt outside a call, or a fault of the interpreter: it is not used again
+    look(); // an interrupt outside a call, or a fault of the interpreter: replace it
     if (stopped === 'call') exit(SWALLOWED_CALL);
     broken = true;
   }
@@ -222,11 +224,25 @@ function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () 
   return { broken, calls: Array.from({ length: inputs.length - answered }, () => rest) };
 }
 
-// ---- warm up, keep a copy of the heap, serve ----
-const warm = 'def f(a, b):\n  s = sorted([a, b] * 20)\n  return {"x": (s, str(a)), "y": sum(i * i for i in range(500))}';
+// ---- warm up, copy the heap, serve ----
+const warm =
+  'def f(a, b):\n  s = sorted([a, b] * 20)\n  return {"x": (s, str(a)), "y": sum(i * i for i in range(500))}';
 const warmLimits = { cpu: 9, case: 9, wall: 9, memory: 0, output: 1e6 };
 for (let i = 0; i < 3; i++)
-  runJob({ id: 0, code: warm, entry: 'f', inputs: [[1, 2], [3, 4]], ...warmLimits }, () => {}, () => false);
+  runJob(
+    {
+      id: 0,
+      code: warm,
+      entry: 'f',
+      inputs: [
+        [1, 2],
+        [3, 4],
+      ],
+      ...warmLimits,
+    },
+    () => {},
+    () => false,
+  );
 const python = py.runPython('import sys; sys.version.split()[0]');
 files.restore();
 cutHost();
@@ -235,7 +251,7 @@ const clean = heap._module.HEAPU8.slice();
 writeAll(Buffer.from('GAUNTLT1', 'latin1'));
 writeFrame({ ready: true, python, cpu: cpuSeconds() });
 
-/** Puts heap and files back; false where that cannot be done: the process is to be replaced. */
+/** Restores heap and files. False if that fails and the process must be replaced. */
 function restore(): boolean {
   const memory = heap._module.HEAPU8;
   if (gate.stained || memory.length > clean.length + RETIRE_GROWTH) return false;
@@ -249,7 +265,7 @@ function restore(): boolean {
   return true;
 }
 
-/** Runs one session: what ended it, and whether the interpreter is broken. */
+/** Runs one session. Returns what ended it, and whether the interpreter is broken. */
 function runSession(frame: SessionFrame): { ended: readonly [string, string]; broken: boolean } {
   let broken = false;
   [talking, heard, said, isOver] = [frame, Buffer.alloc(0), Buffer.alloc(0), false];
@@ -281,7 +297,7 @@ function runSession(frame: SessionFrame): { ended: readonly [string, string]; br
 
 for (;;) {
   const frame = readFrame() as JobFrame | SessionFrame;
-  if (!('cpu' in frame)) continue; // said to a session that has ended
+  if (!('cpu' in frame)) continue; // a message to a session that has ended
   memoryCap = Math.max(frame.memory, clean.length);
   [written, stopped, nextInterrupt, cpuStart, wallStart] = [0, null, 0, cpuSeconds(), now()];
   lastLook = wallStart;

@@ -1,5 +1,5 @@
-// The interpreter's file system lives in JavaScript, beyond the heap that is put back after every job. So writes are
-// allowed below /tmp only, are counted, and are undone here.
+// The interpreter's file system is JavaScript, outside the heap that is restored after every job. So writes are allowed
+// below /tmp only, and are counted and undone here.
 
 const TMP_BYTES = 16 << 20; // written by one program
 const TMP_FILES = 1000;
@@ -18,9 +18,9 @@ interface Stream {
   node?: Node;
   shared: object; // flags and position, one object for all duplicates
 }
-const STANDARD = 3; // streams that a program is given
+const STANDARD = 3; // standard streams
 
-/** What is used of Emscripten's FS. */
+/** The part of Emscripten's FS that is used here. */
 export interface MemFs {
   filesystems: Record<string, unknown>;
   ErrnoError: new (errno: number) => Error;
@@ -39,15 +39,15 @@ export interface MemFs {
   [method: string]: unknown;
 }
 
-/** A device that gives and takes bytes; made before the file system is sealed. */
+/** A character device. Must be added before the file system is sealed. */
 export interface Device {
   read(buffer: Uint8Array, offset: number, length: number): number;
   write(buffer: Uint8Array, offset: number, length: number): number;
 }
 
 export function addDevice(fs: MemFs, path: string, { read, write }: Device): void {
-  const number = (fs['makedev'] as (major: number, minor: number) => number)(64, 0);
-  (fs['registerDevice'] as (dev: number, ops: object) => void)(number, {
+  const number = (fs.makedev as (major: number, minor: number) => number)(64, 0);
+  (fs.registerDevice as (dev: number, ops: object) => void)(number, {
     open: (stream: { seekable: boolean }) => {
       stream.seekable = false;
     },
@@ -55,17 +55,17 @@ export function addDevice(fs: MemFs, path: string, { read, write }: Device): voi
     read: (_stream: unknown, buffer: Uint8Array, offset: number, length: number) => read(buffer, offset, length),
     write: (_stream: unknown, buffer: Uint8Array, offset: number, length: number) => write(buffer, offset, length),
   });
-  (fs['mkdev'] as (path: string, mode: number, dev: number) => void)(path, 0o666, number);
+  (fs.mkdev as (path: string, mode: number, dev: number) => void)(path, 0o666, number);
 }
 
-/** Bytes that a write may add: of a file with the hole before it, of a pipe all, of a device none. */
+/** The bytes that a write adds: for a file including a hole before it, for a pipe all, for a device none. */
 function growth({ node, position }: Stream, length: number, at: number | undefined, fs: MemFs): number {
   if (!node || fs.isChrdev(node.mode)) return 0;
   if (!fs.isFile(node.mode)) return length;
   return Math.max(length, (at ?? position) + length - (node.usedBytes ?? 0));
 }
 
-/** Takes hold of a file system: seals it at once, and restores it after each job. */
+/** Seals a file system and restores it after each job. */
 export class Files {
   bytes = 0;
   files = 0;
@@ -74,15 +74,16 @@ export class Files {
   #standard: { stream: Stream | null; shared: object }[];
 
   constructor(readonly fs: MemFs) {
-    for (const name of ['NODEFS', 'PROXYFS', 'IDBFS', 'WORKERFS', 'NODESOCKFS', 'NATIVEFS_ASYNC']) delete fs.filesystems[name];
+    for (const name of ['NODEFS', 'PROXYFS', 'IDBFS', 'WORKERFS', 'NODESOCKFS', 'NATIVEFS_ASYNC'])
+      delete fs.filesystems[name];
     this.#unlink = fs.unlink.bind(fs);
     this.#rmdir = fs.rmdir.bind(fs);
     this.#standard = fs.streams.slice(0, STANDARD).map((stream) => ({ stream, shared: { ...stream?.shared } }));
     this.#seal('/');
     this.#freezeTimes('/tmp');
-    const chmod = fs['chmod'] as (node: unknown, mode: number) => void;
-    fs['chmod'] = (node: unknown, mode: number) => {
-      if (typeof node === 'string') this.#refuse(EPERM); // a program's; the file system itself passes the node it made
+    const chmod = fs.chmod as (node: unknown, mode: number) => void;
+    fs.chmod = (node: unknown, mode: number) => {
+      if (typeof node === 'string') this.#refuse(EPERM); // from a program; the file system itself passes a node
       chmod.call(fs, node, mode);
     };
     for (const name of ['lchmod', 'fchmod', 'chown', 'lchown', 'fchown', 'mount', 'unmount', 'mkdev', 'createDevice'])
@@ -98,7 +99,7 @@ export class Files {
     this.#meter('symlink', () => this.#spend(0, 1));
   }
 
-  /** Puts the file system back; throws where it cannot. */
+  /** Restores the file system. Throws if that fails. */
   restore(): void {
     const given = this.#standard.map(({ stream }) => stream);
     for (const stream of [...this.fs.streams]) if (stream && !given.includes(stream)) this.fs.close(stream);
@@ -121,16 +122,16 @@ export class Files {
       if (path === '/tmp' || path === '/proc/self/fd') continue;
       const { mode } = this.fs.lstat(path);
       this.#freezeTimes(path);
-      if (this.fs.isLink(mode) || (path.startsWith("/dev/") && !this.fs.isDir(mode))) continue;
+      if (this.fs.isLink(mode) || (path.startsWith('/dev/') && !this.fs.isDir(mode))) continue;
       if (this.fs.isDir(mode)) this.#seal(path);
-      (this.fs['chmod'] as (path: string, mode: number) => void)(path, this.fs.isDir(mode) ? 0o555 : 0o444);
+      (this.fs.chmod as (path: string, mode: number) => void)(path, this.fs.isDir(mode) ? 0o555 : 0o444);
     }
     if (folder === '/') this.#freezeTimes('/');
-    if (folder === '/') (this.fs['chmod'] as (path: string, mode: number) => void)('/', 0o555);
-    this.fs['ignorePermissions'] = false;
+    if (folder === '/') (this.fs.chmod as (path: string, mode: number) => void)('/', 0o555);
+    this.fs.ignorePermissions = false;
   }
 
-  /** Times of files outlive a program as their contents would. */
+  /** Times of files would outlive a program. */
   #freezeTimes(path: string): void {
     const { node } = this.fs.lookupPath(path, { follow: false });
     for (const name of ['atime', 'mtime', 'ctime'] as const) {

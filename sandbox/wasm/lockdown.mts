@@ -1,5 +1,6 @@
-// What takes the host away from the process that holds the interpreter: before it is instantiated its imports lose
-// the host and its memory gets a ceiling; afterwards what of the host is left in the process goes.
+// Removes the host from the process of the interpreter. Before the interpreter is instantiated, imports that reach the
+// host become stubs and its memory gets a limit; afterwards the process loses network, processes and other access to
+// the host.
 import childProcess from 'node:child_process';
 import dgram from 'node:dgram';
 import dns from 'node:dns';
@@ -12,12 +13,13 @@ const HOST_IMPORTS =
 const GLOBALS = ['fetch', 'WebSocket', 'EventSource', 'Worker', 'process', 'require', 'Buffer', 'navigator'];
 
 /**
- * Imports that stay once programs run: C's library, and what a call from JavaScript into Python needs. The rest, all that
- * leads from a Python object to a JavaScript one, is closed then: such objects lie in the heap, where the collector finds them.
+ * Imports that stay open once programs run: those of the C library and of calls from JavaScript into Python. All
+ * others, which lead from Python objects to JavaScript objects, are closed, since a program finds such objects through
+ * gc.
  */
 const KEPT =
   /^(invoke_\w+|__syscall_\w+|fd_\w+|clock_\w+|environ_\w+|random_get|proc_exit|_(mmap|munmap|msync|tzset|timegm|mktime|localtime|gmtime|abort|setitimer)_js|emscripten_(gl|console_)\w+|emscripten_(out|err)|emscripten_(get_now|date_now|resize_heap|get_heap_max|runtime_keepalive_\w+)|_emscripten_(get_progname|runtime_keepalive_clear)|_Py_\w+|_PyEM_TrampolineCall_JS|ffi_\w+|__call_sighandler|exit|__assert_fail|throw_no_gil|can_run_sync_js|_maybe_poll_async|_try_fcntl64|js2python_js|JsvArray_Get|JsvError_Check|JsvNoValue_Check|_python2js_(ascii|ucs[124]))$/;
-/** Imports that change the table of functions, which is not put back with the heap. */
+/** Imports that change the function table, which is not restored with the heap. */
 const STAINING = /^(ffi_closure_\w+|ffi_prep_closure_loc_js)$/;
 
 export const deny = (): never => {
@@ -33,25 +35,30 @@ export interface WebAssemblyApi {
 
 /** The state of the imports. */
 export interface Gate {
-  closed: boolean; // set once programs run: what is not KEPT throws
-  stained: boolean; // the table of functions may have changed: the process is to be replaced
+  closed: boolean; // set once programs run: imports that are not KEPT throw
+  stained: boolean; // the function table may have changed: the process must be replaced
 }
 
-/** Stubs host imports of the modules that are instantiated until the gate closes; `memoryCap` gives the ceiling in bytes. */
+/**
+ * Stubs the host imports of modules that are instantiated until the gate closes. `memoryCap` returns the limit in
+ * bytes.
+ */
 export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate {
   const gate: Gate = { closed: false, stained: false };
-  delete wasm.Suspending; // where the interpreter could wait for a promise, its imports would be no plain functions
+  delete wasm.Suspending; // with these the interpreter's imports would not be plain functions
   delete wasm.promising;
   const { instantiate } = wasm;
   wasm.instantiate = async (source, imports) => {
-    if (gate.closed) deny(); // the interpreter itself makes small modules while it starts (Node 22 and newer)
+    if (gate.closed) deny(); // the interpreter makes small modules while it starts (Node 22 and newer)
     const env = imports?.env ?? {};
     for (const name of Object.keys(env)) {
       const original = env[name];
       if (typeof original !== 'function') continue;
       if (HOST_IMPORTS.test(name)) env[name] = () => -1;
-      else if (name === '_setitimer_js') env[name] = () => 0; // there is no event loop for it to fire in
-      else if (name === '_dlsym_js') env[name] = (...args: unknown[]) => (gate.closed ? 0 : original(...args)); // no symbol
+      else if (name === '_setitimer_js')
+        env[name] = () => 0; // there is no event loop
+      else if (name === '_dlsym_js')
+        env[name] = (...args: unknown[]) => (gate.closed ? 0 : original(...args)); // no symbol
       else if (STAINING.test(name)) {
         const marked = (...args: unknown[]) => {
           gate.stained = true;
@@ -73,7 +80,7 @@ export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate 
   return gate;
 }
 
-/** Removes network, processes and the usual doors from this process, for good. Node 20's permissions leave the network open. */
+/** Removes network, processes and dangerous globals from this process. Node 20's permissions leave the network open. */
 export function cutHost(): void {
   net.Socket.prototype.connect = net.connect = net.createConnection = net.Server.prototype.listen = deny;
   for (const lib of [childProcess, dns.promises, dns, dgram] as unknown as Record<string, unknown>[])
@@ -83,6 +90,6 @@ export function cutHost(): void {
     try {
       Object.defineProperty(globalThis, name, { value: undefined, configurable: false });
     } catch {
-      // not configurable here: then it is not a door either (fetch and WebSocket are configurable in every Node)
+      // not configurable; fetch and WebSocket are configurable in every Node
     }
 }

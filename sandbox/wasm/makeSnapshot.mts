@@ -1,5 +1,5 @@
-// Starts the interpreter once, with common modules of the standard library imported, and writes its memory to a file:
-// a process that starts from it needs a fraction of the time. Runs in a process of its own; no untrusted code is near.
+// Starts the interpreter, imports common modules of the standard library and writes its memory to a file, from which
+// later processes start in a fraction of the time. Runs in a separate process without untrusted code.
 import fs from 'node:fs';
 
 const [pyodideUrl, target] = process.argv.slice(2) as [string, string];

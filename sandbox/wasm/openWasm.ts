@@ -1,23 +1,23 @@
-// The embedded backend: CPython in WebAssembly, for machines without Docker. Best effort, not a security boundary.
+// The WebAssembly backend: CPython in WebAssembly, for machines without Docker. Best effort, not a security boundary.
 import fs from 'node:fs';
 import os from 'node:os';
 import { GauntletError } from '../../core/errors.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
-import { TestPool } from '../split.js';
+import { TestPool } from '../testSource/testPool.js';
 import { WasmProcess } from './process.js';
 import { ensureSnapshot } from './snapshot.js';
 
 export interface WasmOptions {
-  size?: number; // processes; default: one a core
+  size?: number; // processes; default: one per core
   log?: (line: string) => void;
-  cache?: string; // folder of the interpreter's snapshot; default: the package's .cache, else the user's
+  cache?: string; // folder of the interpreter's snapshot; default: the package's .cache, else the user's cache
 }
 
-const DEPTH = 4; // jobs ahead: the guest never waits for a busy host
+const DEPTH = 4; // jobs per process, so that it never waits for a busy host
 
-/** Opens the backend. Processes start when the first jobs come. */
+/** Opens the backend. Processes start with the first jobs. */
 export async function openWasm({
   size = os.availableParallelism(),
   log = () => {},
@@ -28,7 +28,7 @@ export async function openWasm({
     try {
       return await WasmProcess.start(snapshot, Math.max(10, job.limits.cpuSeconds));
     } catch (error) {
-      fs.rmSync(snapshot, { force: true }); // a damaged snapshot: made again
+      fs.rmSync(snapshot, { force: true }); // the snapshot may be damaged: make it again
       snapshot = await ensureSnapshot(log, cache);
       throw error;
     }
@@ -47,12 +47,12 @@ export async function openWasm({
       if (jobs.some(({ style }) => style === 'pytest'))
         throw new GauntletError(
           'SANDBOX_UNAVAILABLE',
-          'tests of style pytest that are more than literal asserts need --backend docker: WebAssembly has no pytest',
+          'tests of style pytest need --sandbox docker: WebAssembly has no pytest',
         );
       return tests.run(jobs, options);
     },
     checkTypes: async () => {
-      throw new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs Docker: WebAssembly has no mypy');
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'type checks need Docker: WebAssembly has no mypy');
     },
     close: async () => {
       await Promise.all([pool.close(), tests.close()]);

@@ -1,5 +1,5 @@
-// One locked-down Node process with an interpreter in it, and the watch over it: CPU time is read from the kernel, so
-// that a call which never comes back to the interpreter's loop (one huge power, a sleep) is ended as well.
+// One locked-down Node process with an interpreter, and the watch over it. CPU time is read from the kernel, so that a
+// call which never returns to the interpreter's loop (one huge power, a sleep) ends as well.
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -22,15 +22,15 @@ const [CHILD, ...SIBLINGS] = ['./child.mjs', './files.mjs', './lockdown.mjs'].ma
 const CLOCK = '/proc/thread-self/schedstat'; // of the child's main thread; absent beyond Linux
 const MAX_JOBS = 5000;
 const LOOK_EVERY = 50; // ms
-const CPU_GRACE = 0.25; // seconds that the guest's own watch has before this one ends the process
+const CPU_GRACE = 0.25; // seconds for the guest's own watch before this one ends the process
 const WALL_GRACE = 0.5;
 const CPU_RETIRE = 200; // seconds of CPU after which a process is replaced
-const CPU_TOTAL = 300; // seconds that the kernel grants it: bounds an orphan in a call that nothing interrupts
+const CPU_TOTAL = 300; // seconds; the kernel's limit, which ends an orphan in a call that nothing interrupts
 const START_SECONDS = 60;
-const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status of a guest whose program, or one call of it, passed a limit
+const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: the program, or one call, ignored its limit
 const CALL_LATE = 'no answer within the limit of CPU time of one call';
 
-/** Node's flags for a process that may read the interpreter and nothing else, and start, open or evaluate nothing. */
+/** Node's flags for a process that may only read the interpreter: no writes, processes, threads or evaluation. */
 export function lockdownFlags(snapshot: string): string[] {
   const permission = process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
@@ -46,7 +46,7 @@ export function lockdownFlags(snapshot: string): string[] {
   ];
 }
 
-/** Starts the child; descriptor 0 carries jobs, descriptor 3 answers, nothing else is connected. */
+/** Starts the child. Descriptor 0 carries jobs and descriptor 3 answers; nothing else is connected. */
 function spawnLocked(script: string, snapshot: string, args: string[], cpuSeconds: number): ChildProcess {
   const command = [process.execPath, ...lockdownFlags(snapshot), script, ...args];
   const limits = `ulimit -c 0; ulimit -t ${Math.ceil(CPU_TOTAL + 2 * cpuSeconds)}; exec "$@"`;
@@ -61,7 +61,7 @@ export class WasmProcess implements Guest {
   #child: ChildProcess;
   #exited: Promise<void>;
   #stderr = '';
-  /** CPU seconds of the job that a call ended, when it did. */
+  /** CPU seconds used by a job when one of its calls ended the process. */
   #cpuOfExpired = 0;
 
   private constructor(
@@ -72,7 +72,7 @@ export class WasmProcess implements Guest {
     this.#child = child;
     const stop = () => void child.kill('SIGKILL');
     this.#channel = new GuestChannel({ write: (data) => void child.stdin!.write(data), destroy: stop }, MAX_JOBS);
-    child.stdin!.on('error', () => {}); // a dead child is seen by its exit
+    child.stdin!.on('error', () => {}); // the exit handler covers a dead child
     child.stderr!.on('data', (text) => {
       this.#stderr = (this.#stderr + text).slice(-2000);
     });
@@ -94,7 +94,7 @@ export class WasmProcess implements Guest {
     });
   }
 
-  /** @param cpuSeconds the largest CPU limit of a job that it will be given */
+  /** @param cpuSeconds the largest CPU limit of its jobs */
   static async start(snapshot: string, cpuSeconds: number): Promise<WasmProcess> {
     const guest = new WasmProcess(snapshot, cpuSeconds);
     const timer = setTimeout(() => guest.#channel.end('the interpreter did not start in time'), START_SECONDS * 1000);
@@ -112,7 +112,7 @@ export class WasmProcess implements Guest {
   }
 
   fits(job: { limits: Limits }): boolean {
-    return job.limits.cpuSeconds <= this.cpuSeconds; // memory is limited anew for every job
+    return job.limits.cpuSeconds <= this.cpuSeconds; // the memory limit is set for every job
   }
 
   async run(job: ResolvedJob): Promise<GuestRun> {
@@ -120,7 +120,7 @@ export class WasmProcess implements Guest {
     return run.calls.length < job.inputs.length ? this.#runRest(job, run) : run;
   }
 
-  /** The calls after one that this process did not survive: in a fresh one, with what is left of the program's limits. */
+  /** Runs the calls after one that ended this process in a fresh one, with the rest of the program's limits. */
   async #runRest(job: ResolvedJob, { calls, ms }: GuestRun): Promise<GuestRun> {
     const inputs = job.inputs.slice(calls.length);
     const limits = {
@@ -161,7 +161,7 @@ export class WasmProcess implements Guest {
   }
 
   #rest(): void {
-    if (this.#channel.cpuAtHead > CPU_RETIRE) this.#channel.retire('the process has served its time');
+    if (this.#channel.cpuAtHead > CPU_RETIRE) this.#channel.retire('the process has reached its CPU time');
     if (this.#channel.head) return;
     clearInterval(this.#watch);
     this.#watch = undefined;
@@ -173,13 +173,13 @@ export class WasmProcess implements Guest {
   }
 
   /**
-   * The clocks first, then all that the guest wrote before they were read, then the verdict: a host that was busy meanwhile
-   * must not charge a program for what came after its answer.
+   * Reads the clocks, then everything that the guest wrote before, and judges last. So a busy host does not charge a
+   * program for time after its answer.
    */
   #look(): void {
     const { head } = this.#channel;
     const [cpu, now] = [this.#cpuUsed(), performance.now()];
-    if (head) setImmediate(() => this.#channel.head === head && this.#judge(head.limits, cpu, now)); // after the poll for input
+    if (head) setImmediate(() => this.#channel.head === head && this.#judge(head.limits, cpu, now)); // after pending input
   }
 
   #judge(limits: Limits, cpu: number | undefined, now: number): void {
@@ -190,7 +190,7 @@ export class WasmProcess implements Guest {
       this.#channel.expire('no answer within the limit of time', true);
   }
 
-  /** CPU seconds of the call being made; 0 while a program loads. */
+  /** CPU seconds of the running call; 0 while a program loads. */
   #cpuOfCall(cpu: number): number {
     return cpu - (this.#channel.cpuAtCall ?? cpu);
   }
@@ -202,7 +202,7 @@ export class WasmProcess implements Guest {
     this.#channel.expire(CALL_LATE, false, 'call', this.#cpuOfExpired);
   }
 
-  /** CPU time of the child's main thread; undefined where the system does not tell. */
+  /** CPU time of the child's main thread; undefined if the system does not report it. */
   #cpuUsed(): number | undefined {
     try {
       const { pid } = this.#child;

@@ -1,4 +1,4 @@
-// The memory of a freshly started interpreter, kept in a file: made once a version, in a process of its own.
+// The memory of a freshly started interpreter in a file, made once per version in a separate process.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -14,7 +14,7 @@ const require = createRequire(import.meta.url);
 export const pyodideFolder = (): string => path.dirname(require.resolve('pyodide/package.json'));
 export const pyodideUrl = (): string => pathToFileURL(path.join(pyodideFolder(), 'pyodide.mjs')).href;
 
-/** The first folder that can be written: the package's .cache, the user's cache folder, the system's temporary one. */
+/** The first writable folder of the package's .cache, the user's cache folder and the temporary folder. */
 function cacheFolder(): string {
   const user = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache');
   for (const folder of [
@@ -29,16 +29,16 @@ function cacheFolder(): string {
     } catch {
       // try the next one
     }
-  throw new GauntletError('SANDBOX_FAULT', 'no folder for the cache of the sandbox can be written');
+  throw new GauntletError('SANDBOX_FAULT', 'the sandbox has no writable cache folder');
 }
 
 export function snapshotFile(folder = cacheFolder()): string {
   const { version } = JSON.parse(fs.readFileSync(path.join(pyodideFolder(), 'package.json'), 'utf8'));
-  const [major] = process.versions.node.split('.'); // what a Node can do decides what the interpreter's tables hold
+  const [major] = process.versions.node.split('.'); // the interpreter's tables depend on the version of Node
   return path.join(folder, `pyodide-${version}-node${major}-2.snapshot`);
 }
 
-/** The path of the snapshot; made (about 3 s) where it is missing. Safe when several processes do it at once. */
+/** The path of the snapshot. Makes it (about 3 s) if it is missing. Several processes may do so at once. */
 export async function ensureSnapshot(log: (line: string) => void, folder?: string): Promise<string> {
   const target = snapshotFile(folder);
   if (fs.existsSync(target)) return target;

@@ -11,7 +11,7 @@ import { openEngine } from '../../ml/session/ortEngine.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { doubles, SMALL_RUN } from '../support/doubles.js';
+import { memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
 const ALL = {

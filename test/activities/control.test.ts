@@ -1,4 +1,4 @@
-// What people ask of a run takes effect between steps, in the driver in process: the workflow runs the same code.
+// Requests take effect between two steps. The pipeline runs in this process; the workflow runs the same code.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { type Activities, createActivities } from '../../activities/index.js';
@@ -7,15 +7,15 @@ import type { ControlMetrics, RunMetrics, StepMetrics } from '../../core/schema/
 import { runMetricsSchema } from '../../core/schema/metrics.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { type PipelineHooks, runPipeline } from '../../workflows/pipeline.js';
-import { StepLeftOut } from '../../workflows/stageInput.js';
-import type { ProgressUpdate } from '../../workflows/state.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { StepSkipped } from '../../workflows/failures.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import type { ProgressUpdate, RequestQueue, RunHooks } from '../../workflows/runState.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
 const AT = '2026-01-01T00:00:00.000Z';
 
-describe('steering a run', () => {
+describe('control of a run', () => {
   let world: Doubles;
   let acts: Activities;
 
@@ -25,17 +25,14 @@ describe('steering a run', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  /** Hooks that let `asked[n]` be asked while step n + 1 is being done. */
-  function asking(asked: Record<number, Request[]>, hooks: PipelineHooks = {}): PipelineHooks {
-    const requests: Request[] = [...(asked[0] ?? [])];
+  const queueOf = (requests: Request[]): RequestQueue => ({ take: () => requests.shift() });
+  /** Hooks of a run that is sent `requests[n]` after step n. */
+  function hooksWith(requests: Record<number, Request[]>): RunHooks {
+    const queue: Request[] = [...(requests[0] ?? [])];
     return {
       now: () => AT,
-      requests: () => requests,
-      ...hooks,
-      onProgress: (update: ProgressUpdate) => {
-        if (update.step !== undefined) requests.push(...(asked[update.step] ?? []));
-        return hooks.onProgress?.(update);
-      },
+      requests: queueOf(queue),
+      onProgress: ({ step }: ProgressUpdate) => void queue.push(...(requests[step ?? -1] ?? [])),
     };
   }
   const records = async () =>
@@ -43,9 +40,9 @@ describe('steering a run', () => {
   const steps = async () => (await records()).filter((r): r is StepMetrics => r.kind === 'step');
   const controls = async () => (await records()).filter((r): r is ControlMetrics => r.kind === 'control');
 
-  it('a learning rate holds from the next step on and is recorded with its step and time', async () => {
+  it('a change of the learning rate applies from the next step on and is recorded with its position and time', async () => {
     const fields = { ppo: { learningRate: 0.5 } };
-    await runPipeline(acts, 'run', LONG, asking({ 3: [{ kind: 'change', fields, at: AT }] }));
+    await runPipeline(acts, 'run', LONG, hooksWith({ 3: [{ kind: 'change', fields, at: AT }] }));
     const rates = (await steps()).map((s) => s.learningRate);
     assert.ok(
       rates.slice(0, 3).every((rate) => rate !== 0.5) && rates.slice(3).every((rate) => rate === 0.5),
@@ -56,23 +53,23 @@ describe('steering a run', () => {
     ]);
   });
 
-  it('a change enters the keys: the run ends with other bytes, and with the same ones when it is made again', async () => {
+  it('a change alters the result, and the same change alters it in the same way', async () => {
     const change = { 3: [{ kind: 'change', fields: { ppo: { learningRate: 0.5 } }, at: AT }] } as Record<
       number,
       Request[]
     >;
     const plain = await runPipeline(acts, 'plain', LONG);
-    const first = await runPipeline(acts, 'run', LONG, asking(change));
+    const first = await runPipeline(acts, 'run', LONG, hooksWith(change));
     const other = await doubles();
-    const second = await runPipeline(createActivities(other.deps), 'run', LONG, asking(change));
+    const second = await runPipeline(createActivities(other.deps), 'run', LONG, hooksWith(change));
     assert.deepEqual(second.digests, first.digests);
     assert.notDeepEqual(first.digests, plain.digests);
     await rm(other.folder, { recursive: true, force: true });
   });
 
-  it('a run that is started again does what was asked of it before at the same steps, and records nothing twice', async () => {
+  it('a run that starts again replays recorded requests at the same positions and records nothing twice', async () => {
     const fields = { ppo: { learningRate: 0.5 }, schedule: { alternatingSteps: 3 } };
-    const asked: Record<number, Request[]> = {
+    const requests: Record<number, Request[]> = {
       2: [{ kind: 'change', fields, at: AT }],
       4: [{ kind: 'stop', at: AT }],
     };
@@ -80,11 +77,11 @@ describe('steering a run', () => {
     const skipping: Activities = {
       ...acts,
       trainPolicy: (input) => {
-        if (failing && input.position.step === 4) throw new StepLeftOut('trainPolicy: no');
+        if (failing && input.position.step === 4) throw new StepSkipped('trainPolicy: no');
         return acts.trainPolicy(input);
       },
     };
-    const first = await runPipeline(skipping, 'run', LONG, asking(asked));
+    const first = await runPipeline(skipping, 'run', LONG, hooksWith(requests));
     const before = [await controls(), await listCheckpoints(world.deps.store, 'run')];
     assert.deepEqual(
       (await controls()).map(({ action, step, next }) => [action, step, next]),
@@ -100,16 +97,16 @@ describe('steering a run', () => {
     const again = await runPipeline(skipping, 'run', LONG, { now: () => AT });
     assert.deepEqual([again.digests, again.stopped], [first.digests, first.stopped]);
     assert.deepEqual([await controls(), await listCheckpoints(world.deps.store, 'run')], before);
-    assert.ok(!calls.includes('applyUpdate'), 'nothing finished is done again');
+    assert.ok(!calls.includes('applyUpdate'), 'completed steps are not repeated');
   });
 
-  it('a shorter schedule closes the epoch that is over, a longer one goes on', async () => {
+  it('a shorter schedule ends the current epoch', async () => {
     const shorter = {
       kind: 'change',
       fields: { schedule: { generatorSteps: 1, alternatingSteps: 1 } },
       at: AT,
     } as const;
-    await runPipeline(acts, 'run', LONG, asking({ 4: [shorter] }));
+    await runPipeline(acts, 'run', LONG, hooksWith({ 4: [shorter] }));
     assert.deepEqual(
       (await steps()).map((s) => `${s.epoch} ${s.phase}`),
       ['1 discriminator', '1 discriminator', '2 generator', '2 generator', '3 alternating'],
@@ -123,13 +120,13 @@ describe('steering a run', () => {
     ]);
   });
 
-  it('a phase made longer once its epoch is closed goes on in an epoch of its own, and no checkpoint is written over', async () => {
+  it('a phase that becomes longer after its epoch ended continues in a new epoch, and no checkpoint is overwritten', async () => {
     const longer = {
       kind: 'change',
       fields: { schedule: { discriminatorSteps: 4, generatorSteps: 4 } },
       at: AT,
     } as const;
-    const result = await runPipeline(acts, 'run', LONG, asking({ 2: [longer] }));
+    const result = await runPipeline(acts, 'run', LONG, hooksWith({ 2: [longer] }));
     assert.deepEqual(
       (await steps()).map((s) => `${s.epoch} ${s.phase}`),
       [
@@ -155,27 +152,27 @@ describe('steering a run', () => {
     assert.equal(best.files['generator/adapter_model.safetensors'], result.digests.generator);
   });
 
-  describe('while the evaluation of its last epoch goes on', () => {
-    /** What is asked when nothing but its verdict is waited for. */
-    function atTheEnd(requests: Request[], ...asked: Request[]): Activities {
+  describe('during the last evaluation', () => {
+    /** Adds requests to the queue when the last evaluation completes. */
+    function requestsAtEnd(queue: Request[], ...requests: Request[]): Activities {
       return {
         ...acts,
         judgeEvaluation: async (input) => {
           const { target } = input;
           const judged = await acts.judgeEvaluation(input);
-          if (target.split === 'validation' && target.checkpoint.step === 7) requests.push(...asked.splice(0));
+          if (target.split === 'validation' && target.checkpoint.step === 7) queue.push(...requests.splice(0));
           return judged;
         },
       };
     }
 
-    it('is still steered: a longer schedule goes on, and all is on record', async () => {
-      const requests: Request[] = [];
+    it('a longer schedule continues the run, and all requests are recorded', async () => {
+      const queue: Request[] = [];
       const change = (alternatingSteps: number): Request => ({
         ...{ kind: 'change', fields: { schedule: { alternatingSteps } }, at: AT },
       });
-      const last = atTheEnd(requests, { kind: 'pause', at: AT }, change(3), { kind: 'resume', at: AT }, change(4));
-      const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: () => requests });
+      const last = requestsAtEnd(queue, { kind: 'pause', at: AT }, change(3), { kind: 'resume', at: AT }, change(4));
+      const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: queueOf(queue) });
       assert.equal(result.stopped, undefined);
       assert.equal((await steps()).length, 9);
       assert.deepEqual(
@@ -185,11 +182,11 @@ describe('steering a run', () => {
       assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 9);
     });
 
-    it('is stopped there on record, and what is not due any more holds nothing up', async () => {
-      const requests: Request[] = [];
-      const last = atTheEnd(requests, { kind: 'stop', at: AT }, { kind: 'stop', at: AT, after: 99 });
-      const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: () => requests });
-      assert.equal(result.stopped, 'asked to stop');
+    it('stop is recorded, and requests after it are ignored', async () => {
+      const queue: Request[] = [];
+      const last = requestsAtEnd(queue, { kind: 'stop', at: AT }, { kind: 'stop', at: AT });
+      const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: queueOf(queue) });
+      assert.equal(result.stopped, 'stop requested');
       assert.deepEqual(
         (await controls()).map(({ action, step }) => [action, step]),
         [['stop', 7]],
@@ -197,35 +194,40 @@ describe('steering a run', () => {
     });
   });
 
-  it('stop ends it after the step at hand, with a checkpoint, an evaluation and a report of that', async () => {
-    const result = await runPipeline(acts, 'run', LONG, asking({ 4: [{ kind: 'stop', at: AT }] }));
-    assert.equal(result.stopped, 'asked to stop');
+  it('stop ends the run after the current step, with a checkpoint and an evaluation', async () => {
+    const result = await runPipeline(acts, 'run', LONG, hooksWith({ 4: [{ kind: 'stop', at: AT }] }));
+    assert.equal(result.stopped, 'stop requested');
     assert.equal((await steps()).length, 4);
     assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 4);
     const last = (await records()).filter((r) => r.kind === 'evaluation' && r.split === 'test').at(-1)!;
     assert.equal(last.step, 4);
   });
 
-  it('a pause holds every step back until it is ended', async () => {
-    const requests: Request[] = [{ kind: 'pause', at: AT }];
+  it('a pause lasts until resume; other requests are applied meanwhile', async () => {
+    const queue: Request[] = [{ kind: 'pause', at: AT }];
     const states: (string | undefined)[] = [];
+    let isPaused = true;
     let waits = 0;
     const result = await runPipeline(acts, 'run', LONG, {
       now: () => AT,
-      requests: () => requests,
       onProgress: ({ state }) => void states.push(state),
-      moreRequests: async (count) => {
-        assert.equal((await steps()).length, 0);
-        assert.equal(count, requests.length);
-        // something else that is asked meanwhile does not end the pause
-        requests.push(
-          ++waits === 1 ? { kind: 'change', fields: { credit: 'suffix' }, at: AT } : { kind: 'resume', at: AT },
-        );
+      requests: {
+        ...queueOf(queue),
+        isPaused: () => isPaused,
+        waitForRequest: async () => {
+          assert.equal((await steps()).length, 0);
+          if (++waits === 1) queue.push({ kind: 'change', fields: { credit: 'suffix' }, at: AT });
+          else {
+            isPaused = false;
+            queue.push({ kind: 'resume', at: AT });
+          }
+        },
       },
     });
     assert.equal(waits, 2);
     assert.equal(result.stopped, undefined);
     assert.deepEqual(states.filter((state) => state === 'paused').length, 1);
+    assert.equal(states[states.indexOf('paused') + 1], 'training');
     assert.deepEqual(
       (await controls()).map(({ action, index }) => [index, action]),
       [
@@ -236,13 +238,13 @@ describe('steering a run', () => {
     );
   });
 
-  it('a budget ends it before the step that would pass it, also when it is started again', async () => {
+  it('a budget ends the run before the step that would exceed it, also if the run starts again', async () => {
     const first = await runPipeline(acts, 'free', LONG);
     const cost = (await readMetrics<RunMetrics>(world.deps.store, 'free')).filter(
       (r): r is StepMetrics => r.kind === 'step',
     );
     const spent = (steps: number) => cost.slice(0, steps).reduce((sum, s) => sum + s.sampledTokens, 0);
-    const tokens = Math.max(spent(4), spent(3) + cost[2]!.sampledTokens); // the fourth is judged by the third
+    const tokens = Math.max(spent(4), spent(3) + cost[2]!.sampledTokens); // the usage of the third step predicts that of the fourth
     assert.equal(first.stopped, undefined);
     const limited = { ...LONG, budget: { tokens } };
     const result = await runPipeline(acts, 'run', limited);
@@ -255,17 +257,17 @@ describe('steering a run', () => {
     assert.deepEqual((await runPipeline(acts, 'run', limited)).stopped, result.stopped);
   });
 
-  it('a budget of executions counts every program that training steps ran', async () => {
+  it('a budget of executions counts every program that a training step ran', async () => {
     const result = await runPipeline(acts, 'run', { ...LONG, budget: { executions: 1 } });
     assert.match(result.stopped ?? '', /budget of 1 executions/);
-    assert.equal((await steps()).length, 1); // nothing is known of the first
+    assert.equal((await steps()).length, 1); // the usage of the first step is unknown before it
   });
 
-  it('a step that is left out leaves no trace but its record', async () => {
+  it('a skipped step leaves only its record', async () => {
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {
-        if (input.position.step === 4) throw new StepLeftOut('trainPolicy: no');
+        if (input.position.step === 4) throw new StepSkipped('trainPolicy: no');
         return acts.trainPolicy(input);
       },
     };
@@ -285,16 +287,16 @@ describe('steering a run', () => {
     ]);
   });
 
-  it('what a step that is left out has used counts, also when the run is started again', async () => {
+  it('the usage of a skipped step counts, also if the run starts again', async () => {
     await runPipeline(acts, 'free', LONG);
     const free = await readMetrics<RunMetrics>(world.deps.store, 'free');
     const costs = free.flatMap((record) => (record.kind === 'step' ? [record.sampledTokens] : []));
     const spent = (count: number) => costs.slice(0, count).reduce((sum, cost) => sum + cost, 0);
-    const tokens = Math.max(spent(4), spent(3) + costs[2]!); // of four steps, one of them left out
+    const tokens = Math.max(spent(4), spent(3) + costs[2]!); // of four steps, one of them skipped
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {
-        if (input.position.step === 4) throw new StepLeftOut('trainPolicy: no');
+        if (input.position.step === 4) throw new StepSkipped('trainPolicy: no');
         return acts.trainPolicy(input);
       },
     };
@@ -308,11 +310,11 @@ describe('steering a run', () => {
     assert.equal((await steps()).length, 3);
   });
 
-  it('an epoch all of whose steps are left out has no checkpoint of its own', async () => {
+  it('an epoch writes no checkpoint if all its steps are skipped', async () => {
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {
-        if (input.position.phase === 'alternating') throw new StepLeftOut('no');
+        if (input.position.phase === 'alternating') throw new StepSkipped('no');
         return acts.trainPolicy(input);
       },
     };

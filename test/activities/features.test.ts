@@ -14,7 +14,7 @@ import { loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { solve } from '../../workflows/solveProblems.js';
-import { type Doubles, doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
 
 const POSITION = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
 const GAE = { estimator: 'gae', gamma: 0.9, lambda: 0.5, valueCoefficient: 0.3 } as const;

@@ -6,7 +6,7 @@ import type { Position, PrepareRunOutput } from '../../activities/types.js';
 import type { Chain, Stage } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { addProblem, type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { addProblem, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
 const GOOD = 'def solve(x):\n    return x + 1';
@@ -92,7 +92,7 @@ describe('judging', () => {
         cell!.turns[0]!.tests.map((test) => test.suite),
         [2, null],
       );
-      assert.deepEqual([out.programs, out.allPass, out.tests, out.validTests, out.suiteSize], [4, 1, 2, 1, 3]);
+      assert.equal(out.executions, 4); // the reference and three distinct programs
     });
 
     it('gives the sandbox programs and inputs, never an expected value', async () => {
@@ -182,6 +182,29 @@ describe('judging', () => {
       assert.equal(out.rows, 0);
     });
 
+    it('keeps samples with the mean reward if the loss has a KL penalty or an entropy bonus', async () => {
+      const two = 'def solve(x):\n    return 1 if x == 0 else 0';
+      world.sandbox.run = async (jobs) =>
+        jobs.map(({ id, code, inputs }) => ({
+          ...{ id, ms: 1 },
+          calls: inputs.map(([x]) => ({
+            kind: 'value',
+            value: code === two ? Number(x === 0) : code === GOOD ? Number(x) + 1 : -1,
+          })),
+        }));
+      const chains = await put([chain(0, GOOD), chain(1, two), chain(2, WRONG)]); // pass rates 1, 0.5 and 0
+      const rows = async (runId: string, ppo: object) => {
+        const input = { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, ...ppo } };
+        const { run, replayBuffer } = await acts.prepareRun({ runId, input });
+        const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
+        const role = { run, role: 'generator', position: POSITION } as const;
+        return (await acts.computeRewards({ ...role, verdicts, chains, replayBuffer })).rows;
+      };
+      assert.equal(await rows('plain', {}), 2);
+      assert.equal(await rows('kl', { klCoefficient: 0.1 }), 3);
+      assert.equal(await rows('entropy', { entropyBonus: 0.1 }), 3);
+    });
+
     it('rewards valid tests, most those that catch the bug, and keeps them in the pool', async () => {
       const written = await tests(
         [chain(0, SMALL_ONLY)],
@@ -225,7 +248,6 @@ describe('judging', () => {
       assert.deepEqual((await get<ReplayBuffer>(out.replayBuffer)).archive.entries, [
         { problemId: 'add-1', chain: { chains, index: 1 } },
       ]);
-      assert.equal(out.faulty, 1);
     });
 
     it('with credit to the suffix draws the tested stage from the trained one on', async () => {
@@ -256,7 +278,6 @@ describe('judging', () => {
       const targets = await get<TestTarget[]>(out.targets);
       const replayed = targets.filter((target) => target.chain.chains === old.chain.chains);
       assert.ok(replayed.length > 3 && replayed.length < 12, `${replayed.length} of 12 with probability 0.7`);
-      assert.equal(out.faulty, 0);
       assert.ok(targets.every((target) => target.chain.chains !== chains || target.chain.index % 2 === 1));
     });
   });

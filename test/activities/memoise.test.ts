@@ -5,7 +5,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { toFailure } from '../../activities/failures.js';
 import { createLeafActivities } from '../../activities/leafActivities.js';
-import { memoised } from '../../activities/memoise.js';
+import { activityWrappers } from '../../activities/memoise.js';
 import type { RunRef } from '../../activities/types.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
@@ -30,16 +30,12 @@ describe('a memoised activity', () => {
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const counted = (version: number) =>
-    memoised(world.deps, {
-      name: 'counted',
-      version,
-      run: async (scope, input: { run: RunRef; n: number }) => {
-        calls++;
-        return { double: await scope.store.putJson({ value: 2 * input.n }) };
-      },
+    activityWrappers(world.deps).memoised('counted', version, async (scope, input: { run: RunRef; n: number }) => {
+      calls++;
+      return { double: await scope.store.putJson({ value: 2 * input.n }) };
     });
 
-  it('computes once for the same inputs, whatever the run is called, wherever its models lie and run', async () => {
+  it('computes once for the same inputs, whatever the run id, model folder and device', async () => {
     const first = await counted(1)({ run: RUN, n: 1 });
     const base = { ...BASE, model: 'elsewhere' };
     const elsewhere: Partial<RunRef> = {
@@ -63,7 +59,7 @@ describe('a memoised activity', () => {
     assert.equal(calls, 5);
   });
 
-  it('puts back an artifact that has gone', async () => {
+  it('restores a missing artifact', async () => {
     const { double } = await counted(1)({ run: RUN, n: 1 });
     const hex = double.slice('sha256:'.length);
     const blobs = new URL('blobs/', `${world.deps.store.url}/`);
@@ -75,24 +71,21 @@ describe('a memoised activity', () => {
     assert.equal(calls, 2);
   });
 
-  it('of a zombie twin that finishes late keeps the first result', async () => {
+  it('keeps the first result if a duplicate attempt finishes later', async () => {
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const slow = memoised(world.deps, {
-      name: 'twin',
-      version: 1,
-      run: async () => gate.then(() => ({ who: 'slow' })),
-    });
-    const quick = memoised(world.deps, { name: 'twin', version: 1, run: async () => ({ who: 'quick' }) });
+    const { memoised } = activityWrappers(world.deps);
+    const slow = memoised('twin', 1, async () => gate.then(() => ({ who: 'slow' })));
+    const quick = memoised('twin', 1, async () => ({ who: 'quick' }));
     const late = slow({});
     await quick({});
     release();
     assert.equal((await late).who, 'quick');
   });
 
-  it('gives the digests that its version stands for', async () => {
+  it('gives the recorded digests for the current versions', async () => {
     const acts = createLeafActivities(world.deps);
     const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'golden', input: SMALL_RUN });
     const position = { stage: 1, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
@@ -139,7 +132,7 @@ describe('a memoised activity', () => {
   });
 });
 
-/** Of today's versions. One that differs: raise that activity's version in activities/index.ts, then record it here. */
+/** If a digest changes, raise the version of the activity in activities/leafActivities.ts and record the digest here. */
 const GOLDEN = {
   generateReasoning: '58652246e5',
   generateTests: '80f0a9bcdc',
@@ -150,8 +143,8 @@ const GOLDEN = {
   updatePolicy: '2185c9b5d7',
 };
 
-describe('failures of activities', () => {
-  it('retry what is retryable, by its code, and nothing else', () => {
+describe('activity failures', () => {
+  it('are retryable only if their error code is', () => {
     for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
       const failure = toFailure(new GauntletError(code, 'one line')) as ApplicationFailure;
       assert.deepEqual(
@@ -161,20 +154,20 @@ describe('failures of activities', () => {
     }
   });
 
-  it('name the field of an input that does not fit its schema', () => {
+  it('name the field of an invalid input', () => {
     const { error } = z.object({ a: z.object({ b: z.string() }) }).safeParse({ a: { b: 1 } });
     const failure = toFailure(error) as ApplicationFailure;
     assert.match(failure.message, /^a\.b: /);
     assert.deepEqual([failure.type, failure.nonRetryable], ['BAD_INPUT', true]);
   });
 
-  it('do not retry defects of the program, and do retry what the machine did', () => {
+  it('are not retryable for program defects, but for machine faults', () => {
     assert.equal((toFailure(new TypeError('x is not a function')) as ApplicationFailure).nonRetryable, true);
     assert.equal((toFailure(new Error('ECONNRESET')) as ApplicationFailure).nonRetryable, false);
     assert.equal((toFailure('thrown text') as ApplicationFailure).message, 'thrown text');
   });
 
-  it('are a cancellation once the attempt was cancelled, and pass Temporal’s own through', () => {
+  it('are a cancellation after the attempt is cancelled, and keep Temporal failures', () => {
     const controller = new AbortController();
     controller.abort();
     assert.ok(toFailure(new Error('aborted'), controller.signal) instanceof CancelledFailure);

@@ -7,7 +7,7 @@ import { runResultSchema } from '../../core/schema/run.js';
 import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const withoutTime = <T extends object>(record: T): T => ({
   ...record,

@@ -4,7 +4,7 @@ import { createActivities } from '../../activities/index.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { addProblem, type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 
 const wrong = (n: number): Problem => ({ ...addProblem(n), referenceSolution: 'def solve(x):\n    return x + 99' });
 const IN_FILE = { ...SMALL_RUN, problems: 'own.jsonl' };
@@ -18,7 +18,7 @@ describe('the health gate of a run', () => {
     set.test.push(wrong(51));
     world = await doubles({ loadProblems: async () => set });
   });
-  afterEach(() => rm(world.folder, { recursive: true }));
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const record = async (): Promise<unknown> =>
     JSON.parse(Buffer.from((await world.deps.store.readRunFile('run', 'quarantine.json'))!).toString());
@@ -38,6 +38,18 @@ describe('the health gate of a run', () => {
         { id: 'add-51', reason: reason.replace('50', '51') },
       ],
     });
+  });
+
+  it('records the bad records of the file, also one that shares its id with a good problem', async () => {
+    const reason = 'line 2: field `description`: must not be empty';
+    set.rejected = [{ id: addProblem(1).id, reason }];
+    const acts = createActivities(world.deps);
+    const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
+    const out = await acts.quarantineProblems({ run });
+    assert.deepEqual([out.total, out.quarantined], [25, 3]);
+    assert.deepEqual(await world.deps.store.getJson(out.problems), problemSet());
+    const { quarantined } = (await record()) as { quarantined: { id: string; reason: string }[] };
+    assert.deepEqual(quarantined[0], { id: addProblem(1).id, reason });
   });
 
   it('decides once: a later attempt takes the record, whatever the sandbox says by then', async () => {
@@ -66,7 +78,5 @@ describe('the health gate of a run', () => {
     assert.equal(((await record()) as { total: number }).total, 24);
     await runPipeline(acts, 'shipped', SMALL_RUN);
     assert.equal(await world.deps.store.readRunFile('shipped', 'quarantine.json'), undefined);
-    await runPipeline(acts, 'older', { ...IN_FILE, seed: 4 }, { isGated: () => false });
-    assert.equal(await world.deps.store.readRunFile('older', 'quarantine.json'), undefined);
   });
 });

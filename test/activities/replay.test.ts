@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { executedSuites, recordedSteps, replayStep } from '../../activities/replayStep.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 describe('replaying the rewards of a run', () => {
   let world: Doubles;

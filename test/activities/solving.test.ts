@@ -4,7 +4,7 @@ import type { ChainList, Solution, TestBatch } from '../../activities/artifacts.
 import { type Activities, createActivities } from '../../activities/index.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { solve } from '../../workflows/solveProblems.js';
-import { addProblems, type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { addProblems, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 describe('solving problems', () => {
   let world: Doubles;

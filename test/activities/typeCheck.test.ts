@@ -7,7 +7,7 @@ import type { Position, RunRef } from '../../activities/types.js';
 import { GauntletError } from '../../core/errors.js';
 import type { Chain } from '../../core/schema/chain.js';
 import { readRun } from '../../store/runs.js';
-import { type Doubles, doubles, FakeSandbox, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, FakeSandbox, SMALL_RUN } from '../support/doubles.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
 const GOOD = 'def solve(x):\n    return x + 1';

@@ -49,16 +49,16 @@ const SOUND: ChaosFigures = {
   disturbedSeconds: 20,
 };
 
-describe('the plan of a chaos run', () => {
+describe('planStrikes', () => {
   const options = { kills: 50, seed: 3, results: 400, sandbox: 'docker', disk: true } as const;
   const plan = planStrikes(options);
 
-  it('is the same for the same seed and another for another one', () => {
+  it('depends only on the seed', () => {
     assert.deepEqual(planStrikes(options), plan);
     assert.notDeepEqual(planStrikes({ ...options, seed: 4 }), plan);
   });
 
-  it('strikes every kind of victim several times, in the order of the run’s progress and before its end', () => {
+  it('strikes every kind of victim several times, in order and before the end of the run', () => {
     assert.equal(plan.length, 50);
     for (const victim of VICTIMS) assert.ok(plan.filter((strike) => strike.victim === victim).length >= 3, victim);
     const moments = plan.map(({ after }) => after);
@@ -71,20 +71,20 @@ describe('the plan of a chaos run', () => {
     assert.ok(plan.every(({ atWrite, victim }) => !atWrite || ['gpu', 'sandbox', 'cpu'].includes(victim)));
   });
 
-  it('leaves out what is not there', () => {
+  it('skips victims that the run does not have', () => {
     const wasm = planStrikes({ ...options, sandbox: 'wasm', disk: false }).map(({ victim }) => victim);
     for (const victim of ['container', 'daemon', 'disk'] as const) assert.ok(!wasm.includes(victim));
   });
 });
 
-describe('a worker of a chaos run', () => {
+describe('an instrumented worker', () => {
   let world: Doubles;
   beforeEach(async () => {
     world = await doubles();
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  it('has a store whose writes fail as often as was asked, before or after they took place', async () => {
+  it('fails the given share of writes, before or after they take place', async () => {
     const heard: Notice[] = [];
     const store = failing(world.deps.store, { share: 0.3, seed: 's' }, (notice) => heard.push(notice));
     const failed = { done: 0, undone: 0 };
@@ -107,7 +107,7 @@ describe('a worker of a chaos run', () => {
     ['before', false],
     ['after', true],
   ] as const) {
-    it(`dies ${moment} the write that it was told`, async () => {
+    it(`dies ${moment} the chosen write`, async () => {
       const death = { write: 1, moment };
       let deaths = 0;
       let there = false;
@@ -129,7 +129,7 @@ describe('a worker of a chaos run', () => {
     });
   }
 
-  it('tells the tokens that it samples and when programs run', async () => {
+  it('reports sampled tokens and when programs run', async () => {
     const heard: Notice[] = [];
     world.engine.generate = async (_rows, { onProgress }) => {
       for (const amount of [3, 4]) onProgress?.(amount);
@@ -174,14 +174,14 @@ describe('the comparison of two runs', () => {
   after(() => rm(world.folder, { recursive: true, force: true }));
   const compared = async () => differences(await outcomeOf(world.folder, 'run'), await outcomeOf(copy, 'run'));
 
-  it('finds nothing where nothing differs, over checkpoints, metrics, result and every activity', async () => {
+  it('finds no difference between equal runs in checkpoints, metrics, result and activities', async () => {
     const names = [...(await outcomeOf(copy, 'run')).keys()];
     for (const kind of KINDS) assert.ok(names.filter((name) => name.startsWith(kind)).length >= 3, kind);
     assert.deepEqual(await compared(), []);
     assert.deepEqual(await damageOf(copy), []);
   });
 
-  it('names a result that is another, and one that is missing', async () => {
+  it('names changed and missing results', async () => {
     const store = await openFileStore(copy);
     const [first, second] = (await store.memoKeys()).filter((key) => /^[0-9a-f]{64}$/.test(key)) as [string, string];
     await rm(join(copy, 'memo', first));
@@ -190,7 +190,7 @@ describe('the comparison of two runs', () => {
     assert.deepEqual(await compared(), [`output ${first.slice(0, 16)}`, `output ${second.slice(0, 16)}`].sort());
   });
 
-  it('tells runs of two seeds apart by checkpoints, metrics, result and outputs', async () => {
+  it('distinguishes two seeds by checkpoints, metrics, result and outputs', async () => {
     const other = await doubles();
     try {
       await runPipeline(createActivities(other.deps), 'run', { ...SMALL_RUN, seed: 99 });
@@ -205,7 +205,7 @@ describe('the comparison of two runs', () => {
     }
   });
 
-  it('finds a damaged artifact by name', async () => {
+  it('names a damaged artifact', async () => {
     const store = await openFileStore(copy);
     const digest = await store.putJson({ some: 'artifact' });
     await damage(store.layout.blob(digest).slice(copy.length), (text) => text.replace('some', 'same'));
@@ -213,8 +213,8 @@ describe('the comparison of two runs', () => {
   });
 });
 
-describe('what a chaos run leaves', () => {
-  it('is found: a process that names its folder, one of a worker’s session, and neither once it has ended', async () => {
+describe('leftovers of a chaos run', () => {
+  it('finds processes that name the folder or belong to a worker’s session, until they exit', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-left-'));
     const named = spawn('sleep', ['60'], { env: { ...process.env, SOMETHING: folder }, stdio: 'ignore' });
     // of a session of its own, without a word of the folder: as an interpreter with an empty environment is
@@ -236,7 +236,7 @@ describe('what a chaos run leaves', () => {
     }
   });
 
-  it('is found: a container of a worker that is gone, and no other’s', async function () {
+  it('finds containers of dead workers only', async function () {
     this.timeout(180_000);
     const docker = await requireDocker(this);
     await (await openDocker({ size: 1 })).close(); // the image
@@ -259,25 +259,25 @@ describe('what a chaos run leaves', () => {
   });
 });
 
-describe('the figures of a chaos run', () => {
+describe('chaos figures', () => {
   const execution = (name: string, scheduled: number, completed: number, attempt = 1): Execution => ({
     ...{ name, attempt, scheduled, completed },
     started: completed - 100,
   });
 
-  it('a run is whole again when something that was asked for after the kill is done', () => {
+  it('a run has recovered when an activity scheduled after the kill completes', () => {
     const executions = [execution('a', 1000, 2500), execution('b', 2600, 4000), execution('c', 4100, 5000)];
     assert.equal(recovery(2000, executions, 9000), 2);
     assert.equal(recovery(4050, executions, 9000), 0.95);
     assert.equal(recovery(4500, executions, 9000), 4.5, 'else by its end');
   });
 
-  it('repeated work is every attempt but the first, by activity', () => {
+  it('repeated work counts every attempt after the first, by activity', () => {
     const executions = [execution('a', 0, 1100, 3), execution('b', 1100, 2000), execution('a', 2000, 4100, 2)];
     assert.deepEqual(repeatedWork(executions), { attempts: { a: 3 }, seconds: 3 });
   });
 
-  it('spreads are nearest ranks', () => {
+  it('spreads use nearest ranks', () => {
     const random = new RandomStream('ranks');
     const values = random.shuffle([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     assert.deepEqual(spreadOf(values), { median: 5, p90: 9, max: 10 });
@@ -307,7 +307,7 @@ describe('the figures of a chaos run', () => {
     return { code, printed, noted, asked: asked! };
   };
 
-  it('end a sound run with exit code 0 and, asked for, one line of JSON', async () => {
+  it('a run without a difference exits with 0 and prints one line of JSON with --json', async () => {
     const { code, printed, asked } = await run(['--json', '--seed', '7', '--kills', '2'], {});
     assert.equal(code, 0);
     assert.deepEqual(printed.length, 1);
@@ -318,7 +318,7 @@ describe('the figures of a chaos run', () => {
   });
 
   for (const [what, figures, line] of wrong) {
-    it(`say and exit non-zero for ${what}`, async () => {
+    it(`report and exit with 1 for ${what}`, async () => {
       const [complaint, ...more] = complaints({ ...SOUND, ...figures });
       assert.match(complaint!, line);
       assert.deepEqual(more, []);
@@ -329,7 +329,7 @@ describe('the figures of a chaos run', () => {
     });
   }
 
-  it('refuse options that make no sense', async () => {
+  it('reject invalid options', async () => {
     for (const args of [
       ['--kills', '0'],
       ['--seed', 'x'],
@@ -339,7 +339,7 @@ describe('the figures of a chaos run', () => {
       await assert.rejects(run(args, {}), { code: 'BAD_CONFIG', message: new RegExp(args[0]!) });
   });
 
-  it('are all explained in docs/chaos.md', () => {
+  it('are all documented in docs/chaos.md', () => {
     const page = readFileSync('docs/chaos.md', 'utf8');
     const { orphans, repeated, recovery } = SOUND;
     for (const field of [SOUND, orphans, repeated, repeated.tokens, recovery].flatMap((part) => Object.keys(part)))

@@ -17,10 +17,10 @@ const time = (ms: number) => ({ seconds: Math.floor(ms / 1000), nanos: (ms % 100
 const event = (id: number, ms: number, attributes: object = {}): HistoryEvent =>
   ({ eventId: id, eventTime: time(ms), ...attributes }) as unknown as HistoryEvent;
 
-describe('the time of a run', () => {
+describe('the orchestration benchmark', () => {
   after(removeTemporaryFolders);
 
-  it('belongs at every instant to the first layer that is at work, as counting instants says too', () => {
+  it('attributes every instant to the first busy layer, as a count of instants confirms', () => {
     const span = fc.tuple(fc.nat(40), fc.nat(40)).map(([a, b]): Span => [Math.min(a, b), Math.max(a, b)]);
     fc.assert(
       fc.property(span, fc.array(fc.array(span, { maxLength: 5 }), { maxLength: 4 }), ([from, to], layers) => {
@@ -34,7 +34,7 @@ describe('the time of a run', () => {
     );
   });
 
-  it('of calls is taken until they settle, also of those that fail, and the calls do what they did', async () => {
+  it('times calls until they settle, also failed ones, and does not change them', async () => {
     const { deps, engine, folder } = await doubles();
     const watch = new Stopwatch(['model', 'sandbox', 'store']);
     const watched = watchedDeps(deps, watch);
@@ -51,7 +51,7 @@ describe('the time of a run', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is read from histories, each with event ids of its own', () => {
+  it('reads times from several histories', () => {
     const events = [
       event(1, 0, { workflowExecutionStartedEventAttributes: {} }),
       event(2, 0),
@@ -73,7 +73,7 @@ describe('the time of a run', () => {
     assert.deepEqual([figures.activities, figures.events, figures.wallSeconds], [1, 9, 0.2]);
   });
 
-  it('is shown with what was asked of it, met or not', () => {
+  it('shows the goals and whether they are met', () => {
     const seconds = Object.fromEntries(PARTS.map((part, i) => [part, i + 1])) as never;
     const run = { wallSeconds: 45, seconds, overhead: 0.04, steps: 10, activities: 70, events: 900 };
     const machine = { cpu: 'c', cores: 2, memoryGb: 1, system: 's', loadAtStart: 0 };
@@ -88,7 +88,7 @@ describe('the time of a run', () => {
     assert.match(withResults(marks.join('\n'), page, 'orchestration'), /events a step/);
   });
 
-  it('is asked for by flags, a bad one named', () => {
+  it('parses flags and names a bad one', () => {
     const { stages, runs, sandbox, record } = parseOrchestrationOptions(['--stages', '2', '--record']);
     assert.deepEqual([stages, runs, sandbox, record], [2, 1, 'auto', true]);
     const refused = (...args: string[]) =>
@@ -102,7 +102,7 @@ describe('the time of a run', () => {
     refused('--faster');
   });
 
-  it('of a run on a server adds up to its wall time', async function () {
+  it('attributes the whole wall time of a real run', async function () {
     this.timeout(120_000);
     needTemporal(this);
     const { deps, folder } = await doubles();

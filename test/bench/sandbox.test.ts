@@ -31,11 +31,11 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 });
 `;
 
-describe('the executions of the benchmark', function () {
+describe('benchmark executions', function () {
   this.timeout(60_000);
   after(removeTemporaryFolders);
 
-  it('have five tests each, are of both kinds, and are judged as they are said to be', async () => {
+  it('have five tests each, contain good and bad programs, and get the expected verdicts', async () => {
     assert.ok(EXECUTIONS.every(({ tests }) => tests.length === 5));
     const share = EXECUTIONS.filter(({ good }) => good).length / EXECUTIONS.length;
     assert.ok(share > 0.5 && share < 1, `${share}`);
@@ -56,7 +56,7 @@ describe('the executions of the benchmark', function () {
   });
 
   for (const scheme of ['bare', 'multiprocessing']) {
-    it(`the peer of the scheme ${scheme} judges them the same, at one and at two in flight`, () => {
+    it(`get the same verdicts from the ${scheme} peer, one and two at a time`, () => {
       const requests = [1, 2].map((inFlight) =>
         JSON.stringify({ id: inFlight, op: 'run', inFlight, executions: EXECUTIONS }),
       );
@@ -89,7 +89,7 @@ describe('the executions of the benchmark', function () {
     });
   };
 
-  it('are measured at every level; ratios are of speeds', async () => {
+  it('are measured at every level; ratios compare speeds', async () => {
     const { figures, failures } = await pretend({ docker: [2], 'python3 -c': [12] });
     assert.deepEqual(failures, {});
     assert.equal(figures.length, 4);
@@ -100,23 +100,23 @@ describe('the executions of the benchmark', function () {
     assert.equal(ratio(figures, 'wasm', 1), undefined);
   });
 
-  it('a contender whose verdicts are wrong is left out, with the reason', async () => {
+  it('skip a contender with wrong verdicts and say why', async () => {
     const { figures, failures } = await pretend({ docker: [2], multiprocessing: [3, 'lies'] });
     assert.deepEqual([...new Set(figures.map(({ contender }) => contender))], ['docker']);
     assert.match(failures.multiprocessing!, /multiprocessing: .* was judged good|multiprocessing: .* was judged wrong/);
   });
 });
 
-describe('the figures of executions', () => {
+describe('execution figures', () => {
   const run = (seconds: number, latencies: number[]) => ({ seconds, latencies, good: latencies.map(() => true) });
 
-  it('are the median of rounds and quantiles of all executions', () => {
+  it('are the median over rounds and quantiles over all executions', () => {
     const figure = figureOf('wasm', 1, [run(1, [0.1, 0.2]), run(0.5, [0.3, 0.4]), run(4, [0.5, 2])], 7);
     assert.deepEqual([figure.perSecond, figure.rounds], [2, [2, 4, 0.5]]);
     assert.deepEqual([figure.executions, figure.p50, figure.p95, figure.bytes], [6, 0.4, 2, 7]);
   });
 
-  it('are shown with what they are held to and what could not be measured', () => {
+  it('are shown with goals and with failed measurements', () => {
     const figures = [
       figureOf(
         'docker',
@@ -158,8 +158,8 @@ describe('the figures of executions', () => {
   });
 });
 
-describe('the command line of the benchmark of executions', () => {
-  it('takes all contenders at 1, 2 and 4 in flight unless told otherwise, and is recorded without places of files', () => {
+describe('the command line of the sandbox benchmark', () => {
+  it('measures all contenders with 1, 2 and 4 in flight by default, and is recorded without file paths', () => {
     const { levels, rounds, contenders, command } = parseSandboxOptions(['--record', '--venv', '/a', '--out=/b'], {});
     assert.deepEqual([levels, rounds, command], [[1, 2, 4], 5, 'npm run bench -- sandbox --record']);
     assert.ok(contenders.includes('docker') && contenders.includes('pytest subprocess'));
@@ -172,7 +172,7 @@ describe('the command line of the benchmark of executions', () => {
     [['--only', 'none'], /no contender has none in its name/],
     [['--fast'], /--fast/],
   ] as const) {
-    it(`refuses ${args.join(' ')} in one line`, () => {
+    it(`rejects ${args.join(' ')} with one line`, () => {
       assert.throws(
         () => parseSandboxOptions([...args], {}),
         (error: BenchError) => error.exitCode === 2 && named.test(error.message),

@@ -1,4 +1,4 @@
-// Every bad input named in the README and the errors page: one clear line, a non-zero exit, and nothing started.
+// Bad input on the command line gives one clear line and exit code 2, and starts nothing.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
@@ -6,18 +6,20 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { parseRoles } from '../../cli/commands/worker.js';
-import { integer, parseAssignments, readConfig, temperature } from '../../cli/config.js';
+import { parseAssignments, readConfig } from '../../cli/config.js';
+import { EXIT } from '../../cli/exitCodes.js';
 import { limitsOf, withLimits } from '../../cli/limitFlags.js';
+import { integer, number } from '../../cli/options.js';
 import { differingFields } from '../../cli/training.js';
 import { tinyModelPath } from '../../data/paths.js';
 import { gauntlet, inProcess, madeRun, removeFolders, temporaryFolder } from './support.js';
 
 /** The command fails with this one line. */
-async function refuses(argv: string[], line: RegExp): Promise<void> {
+async function refuses(argv: string[], line: RegExp, exitCode: number = EXIT.usage): Promise<void> {
   const { code, out, err } = await inProcess(...argv);
   assert.equal(err.trim().split('\n').length, 1, err);
   assert.match(err, line);
-  assert.equal(code, 1);
+  assert.equal(code, exitCode);
   assert.equal(out, '');
 }
 
@@ -28,7 +30,7 @@ describe('bad input on the command line', () => {
   const ownServer = process.env.TEMPORAL_ADDRESS;
 
   before(async () => {
-    delete process.env.TEMPORAL_ADDRESS; // with a server of one's own a store need not be here
+    delete process.env.TEMPORAL_ADDRESS; // with an external server the store may be missing
     folder = await temporaryFolder({
       'broken.json': '{"preset": "tiny",',
       'list.json': '[1]',
@@ -61,14 +63,28 @@ describe('bad input on the command line', () => {
   it('an assignment without a field', () => refuses(['train', '--set', '=1', ...store], /--set =1: write field=value/));
   it('a value out of range', () =>
     refuses(['demo', '--set', 'testsPerTurn=9', ...store], /testsPerTurn: .*BAD_CONFIG/));
-  it('a seed that is no number', () => refuses(['demo', '--seed', 'x', ...store], /--seed: 'x' is not a whole number/));
-  it('a run id that could leave the store', () => refuses(['train', '--id', '../x', ...store], /run id "\.\.\/x"/));
-  for (const command of ['train --problems', 'solve', 'show --problems'])
+  it('a seed that is not a number', () =>
+    refuses(['demo', '--seed', 'x', ...store], /'--seed <n>' argument 'x' is invalid\. It is not a whole number/));
+  it('a run id that would leave the store', () => refuses(['train', '../x', ...store], /run id "\.\.\/x"/));
+  for (const command of ['train --problems', 'solve --base tiny', 'show --base tiny --problems'])
     it(`a problem file with a missing field (${command})`, () =>
       refuses(
         [...command.split(' '), file('problems.json'), ...store],
-        /problems\.json: problem 1 \(a\): missing field `reference_solution` \[BAD_INPUT\]/,
+        /problems\.json: no record can be used; the first: problem 1: missing field `reference_solution` \[BAD_INPUT\]/,
       ));
+  it('solve skips a bad problem and names it', async () => {
+    const good = { id: 'b', description: 'b', function_signature: 'def f(x):', baseline_tests: [] };
+    const records = [
+      { ...good, reference_solution: 'x' },
+      { ...good, id: 'a\u001b', reference_solution: ' ' },
+    ];
+    const mixed = await temporaryFolder({ 'mixed.json': JSON.stringify(records) });
+    const { code, err } = await inProcess('solve', join(mixed, 'mixed.json'), '--store', mixed);
+    const [skipped, next] = err.trim().split('\n');
+    assert.equal(skipped, 'skipped a: problem 2: field `id`: must be one line of at most 200 printable characters');
+    assert.match(next!, /0 runs in .* train one first/);
+    assert.equal(code, 1);
+  });
   it('a problem file that is not there', () =>
     refuses(['solve', file('none.json'), ...store], /none\.json: no such file/));
   it('a model folder without a tokenizer, where text is needed', async () => {
@@ -76,31 +92,37 @@ describe('bad input on the command line', () => {
     await cp(tinyModelPath(), model, { recursive: true });
     await rm(join(model, 'tokenizer.json'));
     await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json, .* \[BAD_MODEL\]/);
-    await refuses(['show', '--model', model, ...store], /no tokenizer\.json/);
+    await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
   });
-  it('a preset whose model is not named', () =>
-    refuses(['train', '--preset', 'qwen-1.5b', ...store], /no such folder; name one with --model/));
-  it('a run that is not there', async () => {
+  it('a preset without its model, and a model folder that does not exist', async () => {
+    const preset =
+      /preset 'qwen-1\.5b' comes without its model: download Qwen\/\S+ and add --model <folder> .*BAD_MODEL/;
+    await refuses(['train', '--preset', 'qwen-1.5b', ...store], preset);
+    await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
+  });
+  it('a checkpoint together with a base model', () =>
+    refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: goes without a checkpoint/));
+  it('a run that does not exist', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
     await refuses(['report', 'none', '--store', empty], /no run 'none' in \/.*; there are: none/);
   });
   it('a store without runs', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
-    await refuses(['checkpoints', 'list', '--store', empty], /0 runs in \/.* train one first/);
+    await refuses(['checkpoints', 'list', '--store', empty], /no run in \/.*: start one with npx gauntlet demo/);
   });
   for (const command of [
-    ...['checkpoints verify', 'checkpoints list', 'gc', 'report a', 'replay a', 'fork a --at best'],
+    ...['store verify', 'checkpoints list', 'store gc', 'report a', 'replay a', 'fork a/best'],
     ...['status', 'resume a', 'pause a', 'stop a', 'set a seed=1', 'schedule list', 'schedule trigger'],
   ])
-    it(`a store that is not there (${command}), which is not made`, async () => {
+    it(`a store that does not exist (${command}), which is not created`, async () => {
       const place = file('mistyped');
       await refuses(
         [...command.split(' '), '--store', place],
-        /^error: no store at \/.*\/mistyped: name the one you mean with --store, .* \[NOT_FOUND\]$/m,
+        /^error: no store at \/.*\/mistyped: name another one with --store, .* \[NOT_FOUND\]$/m,
       );
       assert.equal(existsSync(place), false);
     });
-  it('a change that no run could take, before any server or worker is asked', async () => {
+  it('a change that no run accepts, before it asks a server or a worker', async () => {
     const { folder: place } = await madeRun();
     const set = (...fields: string[]) => ['set', 'made', ...fields, '--store', place];
     await refuses(
@@ -113,16 +135,22 @@ describe('bad input on the command line', () => {
     await refuses(set('=1'), /^error: =1: write field=value/);
     assert.equal(existsSync(join(place, 'temporal.db')), false);
   });
-  it('a past time that ends before it begins', async () => {
+  it('a backfill that ends before it starts, and a time that is not one', async () => {
     const past = ['--from', '2026-01-05T00:00:00Z', '--to', '2026-01-01T00:00:00Z'];
     const place = await temporaryFolder({ 'runs/note': '' });
-    const line = /--to 2026-01-01T00:00:00Z: is before --from 2026-01-05T00:00:00Z \[BAD_INPUT\]/;
+    const line = /2026-01-05T00:00:00.000Z to 2026-01-01T00:00:00.000Z: --to is before --from \[BAD_INPUT\]/;
     await refuses(['schedule', 'backfill', ...past, '--store', place], line);
+    const odd = ['schedule', 'backfill', '--from', 'soon', '--to', 'later', '--store', place];
+    await refuses(odd, /'--from <time>' argument 'soon' is invalid\. It is not a time such as 2026-/);
   });
-  it('a role that is not there', () => refuses(['worker', '--role', 'gpu,tpu', ...store], /--role tpu: unknown/));
+  it('a worker role that does not exist', () =>
+    refuses(
+      ['worker', '--role', 'gpu,tpu', ...store],
+      /'gpu,tpu' is invalid\. No role 'tpu'; roles are orchestrator, /,
+    ));
   it('programs with a missing field', () =>
     refuses(['sandbox', 'run', '--input', file('programs.jsonl')], /programs\.jsonl: line 1: tests: .*BAD_INPUT/));
-  it('an unknown command or flag, with the nearest one', async () => {
+  it('an unknown command or option; the error suggests the nearest one', async () => {
     await refuses(['tain'], /unknown command 'tain' \(Did you mean train\?\)/);
     await refuses(['train', '--sed', '1'], /unknown option '--sed' \(Did you mean/);
     await refuses(['demo', '--sandbox', 'chroot'], /'chroot' is invalid\. Allowed choices are auto, docker, wasm/);
@@ -136,8 +164,9 @@ describe('bad input on the command line', () => {
       'x',
     );
     await refuses(
-      ['show', '--run', 'made', '--store', made.folder],
+      ['show', 'made/best', '--store', made.folder],
       /checkpoint_stage_1_epoch_1 is refused: generator\/adapter_model\.safetensors is damaged .*\[BAD_CHECKPOINT\]/,
+      EXIT.failed,
     );
   });
 
@@ -147,18 +176,17 @@ describe('bad input on the command line', () => {
   });
 });
 
-describe('bad surroundings', function () {
+describe('a machine that lacks something', function () {
   this.timeout(60_000);
   after(removeFolders);
 
   it('an unreachable TEMPORAL_ADDRESS', async () => {
     const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', GAUNTLET_STORE: await temporaryFolder() };
     const { code, out, err } = await gauntlet(['train', '--watch', '--json'], env);
-    assert.match(
-      err.trim(),
-      /^error: no Temporal server answers at 127\.0\.0\.1:1 \(TEMPORAL_ADDRESS\): .*\[SERVER_UNAVAILABLE\]$/,
-    );
-    assert.deepEqual([code, out], [1, '']);
+    const { error } = JSON.parse(err) as { error: { code: string; message: string } };
+    assert.equal(error.code, 'SERVER_UNAVAILABLE');
+    assert.match(error.message, /^no Temporal server answers at 127\.0\.0\.1:1 \(TEMPORAL_ADDRESS\): /);
+    assert.deepEqual([code, out], [EXIT.unavailable, '']);
   });
 
   it('a port that is taken', async () => {
@@ -168,24 +196,24 @@ describe('bad surroundings', function () {
     const { code, err } = await gauntlet(['up', '--port', String(port)], { GAUNTLET_STORE: await temporaryFolder() });
     taken.close();
     assert.equal(err.trim(), `error: port ${port} is taken by another program: choose another one [PORT_TAKEN]`);
-    assert.equal(code, 1);
+    assert.equal(code, EXIT.unavailable);
   });
 
-  it('no Docker where --sandbox docker asks for it', async () => {
+  it('no Docker, with --sandbox docker', async () => {
     const folder = await temporaryFolder({
       'a.jsonl': '{"id":"a","code":"def f(): return 1","entry":"f","tests":[[[],1]]}',
     });
     const { code, out, err } = await gauntlet(
-      ['sandbox', 'run', '--backend', 'docker', '--input', join(folder, 'a.jsonl')],
+      ['sandbox', 'run', '--sandbox', 'docker', '--input', join(folder, 'a.jsonl')],
       { DOCKER_HOST: `unix://${folder}/none.sock` },
     );
     assert.match(err.trim(), /^error: Docker does not answer at unix:\S+ \(.*\) \[SANDBOX_UNAVAILABLE\]$/);
-    assert.deepEqual([code, out], [1, '']);
+    assert.deepEqual([code, out], [EXIT.unavailable, '']);
   });
 });
 
-describe('what flags mean', () => {
-  it('--set nests fields, reads JSON, and takes the rest as text', () => {
+describe('option values', () => {
+  it('--set nests fields, parses JSON, and takes anything else as text', () => {
     assert.deepEqual(parseAssignments(['a.b=1', 'a.c=[1,2]', 'd=x=y', 'a.b=2', 'e=true']), {
       a: { b: 2, c: [1, 2] },
       d: 'x=y',
@@ -194,10 +222,13 @@ describe('what flags mean', () => {
     for (const bad of ['a', '=1', 'a..b=1', '.a=1']) assert.throws(() => parseAssignments([bad]), /write field=value/);
   });
 
-  it('limits are those that are named: what is not is the command’s to choose, and each bad one is named', () => {
+  it('only the given limits are passed on, and each bad one is named', () => {
     const read = (...argv: string[]) => {
       const command = withLimits(new Command().exitOverride(), { wallSeconds: 30 });
-      assert.match(command.helpInformation(), /--wall-seconds <n> +wall clock of a program \(default: 30\)/);
+      assert.match(
+        command.helpInformation(),
+        /--wall-seconds <n> +wall-clock time of a program, in seconds\s+\(default: 30\)/,
+      );
       return limitsOf(command.parse(argv, { from: 'user' }).opts());
     };
     assert.deepEqual(read(), {});
@@ -208,10 +239,10 @@ describe('what flags mean', () => {
       ['--memory-mb', '1.5'],
       ['--output-bytes', '-1'],
     ] as const)
-      assert.throws(() => read(flag, value), { code: 'BAD_INPUT', message: new RegExp(`^${flag}: `) });
+      assert.throws(() => read(flag, value), { message: new RegExp(`option '${flag} <n>' argument '.*' is invalid`) });
   });
 
-  it('--set changes one field of an object that the file gave, flags go over the file', async () => {
+  it('options override the file, and --set changes one field of an object in it', async () => {
     const folder = await temporaryFolder({
       'c.json': '{"seed": 3, "ppo": {"clip": 0.3, "epochs": 1}, "preset": "custom"}',
     });
@@ -220,32 +251,50 @@ describe('what flags mean', () => {
     await removeFolders();
   });
 
-  it('--device is the field engine.device, and leaves the others of the file', async () => {
+  it('--device sets engine.device and keeps the other fields of the file', async () => {
     const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "webgpu", "threads": 2}}' });
     const { engine } = await readConfig({ config: join(folder, 'c.json'), device: 'auto', set: [] });
     assert.deepEqual(engine, { device: 'auto', threads: 2 });
     await removeFolders();
   });
 
-  it('files go to the worker by their full paths', async () => {
+  it('gauntlet.config.json of the working directory is read, unless --config names another file', async () => {
+    const folder = await temporaryFolder({
+      'gauntlet.config.json': '{"$schema": "./schema.json", "seed": 7}',
+      'other.json': '{"seed": 8}',
+    });
+    const root = process.cwd();
+    process.chdir(folder);
+    try {
+      assert.deepEqual(await readConfig({ set: [] }), { seed: 7 });
+      assert.deepEqual(await readConfig({ config: 'other.json', set: [] }), { seed: 8 });
+    } finally {
+      process.chdir(root);
+      await removeFolders();
+    }
+  });
+
+  it('paths become absolute', async () => {
     const { model } = await readConfig({ model: 'data/tiny-model', set: [] });
     assert.equal(model, tinyModelPath());
   });
 
-  it('numbers are read strictly', () => {
-    assert.equal(integer('--n', 1)('12'), 12);
+  it('numbers are parsed strictly', () => {
+    assert.equal(integer(1)('12'), 12);
     for (const bad of ['0', '1.5', '', ' ', 'x', '-3', '1e99'])
-      assert.throws(() => integer('--n', 1)(bad), /from 1 on/);
-    assert.equal(temperature('0.5'), 0.5);
-    for (const bad of ['-1', '', 'warm', 'Infinity']) assert.throws(() => temperature(bad), /not a number from 0 on/);
+      assert.throws(() => integer(1)(bad), /not a whole number of at least 1/);
+    const share = number({ above: 0, to: 1 });
+    assert.equal(share('0.5'), 0.5);
+    for (const bad of ['0', '2', '', 'warm', 'Infinity'])
+      assert.throws(() => share(bad), /not a number above 0 and of at most 1/);
   });
 
-  it('--role takes names and all, each once, in the order of the house', () => {
+  it('--role removes duplicates and sorts the roles; all means every role', () => {
     assert.deepEqual(parseRoles('cpu, gpu,cpu'), ['gpu', 'cpu']);
     assert.deepEqual(parseRoles('all'), ['orchestrator', 'gpu', 'sandbox', 'cpu']);
   });
 
-  it('a run is joined by the same configuration only, however it was written', () => {
+  it('two ways to write one configuration do not differ', () => {
     assert.deepEqual(differingFields(undefined, { preset: 'tiny', seed: 0 }), []);
     assert.deepEqual(differingFields({ seed: 1 }, { seed: 2, ppo: { clip: 0.1 } }), ['seed', 'ppo']);
   });

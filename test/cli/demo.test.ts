@@ -1,9 +1,10 @@
-// The demo as people run it, shortened: live progress, Ctrl-C, going on, and the one line at the end.
+// A short demo in its own process: live progress, Ctrl-C, continuing, and one line of JSON at the end.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EXIT } from '../../cli/exitCodes.js';
 import { runResultSchema } from '../../core/schema/run.js';
-import { type Ended, type Environment, gauntlet, removeFolders, temporaryFolder } from './support.js';
+import { type Environment, gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const SHORT = [
   ...['--set', 'schedule={"stages":[1],"discriminatorSteps":1,"generatorSteps":2,"alternatingSteps":0}'],
@@ -11,7 +12,7 @@ const SHORT = [
   ...['--set', 'evaluation={"problems":3,"testProblems":4}', '--sandbox', 'wasm'],
 ];
 
-/** Processes that name this folder on their command line: servers, guards, workers. */
+/** Command lines of other processes that name this folder: servers, guards, workers. */
 function processesOf(folder: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -36,7 +37,7 @@ describe('the demo, shortened', function () {
   });
   after(removeFolders);
 
-  it('is left by one Ctrl-C, which ends server, workers and sandbox and says how to go on', async () => {
+  it('ends at the first Ctrl-C with its server, workers and sandbox, and names the command that continues', async () => {
     let asked = 0;
     const left = await gauntlet(['demo', ...SHORT], env, (text, pid) => {
       if (asked === 0 && /step 1\/3/.test(text)) {
@@ -44,17 +45,17 @@ describe('the demo, shortened', function () {
         process.kill(pid, 'SIGINT');
       }
     });
-    assert.equal(left.code, 130, left.err);
+    assert.equal(left.code, EXIT.interrupted, left.err);
     assert.ok(asked > 0);
     assert.match(
       left.err,
-      /left 'demo-seed-0' where it is; go on with: npm run demo -- --sandbox wasm --set 'schedule=/,
+      /stopped watching 'demo-seed-0'; continue with: npm run demo -- --sandbox wasm --set 'schedule=/,
     );
     assert.equal(left.out, '');
     assert.deepEqual(processesOf(folder), []);
   });
 
-  it('goes on where it was, with a line per step, and ends with one line of JSON', async () => {
+  it('continues with a line per step and ends with one line of JSON', async () => {
     const ended = await gauntlet(['demo', '--json', ...SHORT], env);
     assert.equal(ended.code, 0, ended.err);
     assert.match(ended.err, /joined run 'demo-seed-0'/);
@@ -68,7 +69,7 @@ describe('the demo, shortened', function () {
     assert.deepEqual(processesOf(folder), []);
   });
 
-  it('once finished shows table, chain, best checkpoint, report and the address of the Web UI', async () => {
+  it('shows table, chain, best checkpoint, report and Web UI of a finished run', async () => {
     const { code, out, err } = await gauntlet(['demo', ...SHORT], env);
     assert.equal(code, 0, err);
     for (const part of ['held-out problems', 'pass rate (greedy)', 'stage 5 · executable code', 'generator reward'])
@@ -79,16 +80,24 @@ describe('the demo, shortened', function () {
     assert.match(out, /Temporal UI {2,}http:\/\/127\.0\.0\.1:\d+/);
   });
 
-  it('is one of the runs that status lists and tells about; another configuration under its id is refused', async () => {
-    const list = JSON.parse((await gauntlet(['status', '--json'], env)).out) as { id: string; status: string }[];
-    assert.deepEqual(
-      list.map(({ id, status }) => [id, status]),
-      [['demo-seed-0', 'COMPLETED']],
+  it('is listed by status without a server; its id is refused for another configuration', async () => {
+    const here = (...argv: string[]) => inProcess(...argv, '--store', folder);
+    const known = await here('status', '--json');
+    const stored = { id: 'demo-seed-0', status: 'ONLY IN THE STORE', finished: true };
+    assert.deepEqual(JSON.parse(known.out), [stored]);
+    assert.match(known.err, /no Temporal server runs for this store; npx gauntlet up starts it/);
+    assert.deepEqual(processesOf(folder), [], 'status starts no server');
+    const refused = await here('train', 'demo-seed-0', '--set', 'ppo.clip=0.1');
+    assert.match(refused.err, /run demo-seed-0 exists with other .*ppo.*: choose another run id \[RUN_EXISTS\]/);
+    assert.equal(refused.code, EXIT.usage);
+    const queued = await here('train', 'other', '--set', 'ppo.clip=0.1', '--json');
+    const next = 'npx gauntlet resume other --watch';
+    assert.deepEqual(JSON.parse(queued.out), { runId: 'other', how: 'started', served: false, next });
+    assert.match(
+      (await here('train', 'other', '--set', 'ppo.clip=0.1')).out,
+      /^no worker serves run 'other'.*: npx .*\n.*up$/m,
     );
-    const refused: Ended = await gauntlet(['train', '--id', 'demo-seed-0', '--set', 'ppo.clip=0.1'], env);
-    assert.match(refused.err, /run demo-seed-0 exists with other .*ppo.*: choose another --id \[RUN_EXISTS\]/);
-    assert.equal(refused.code, 1);
-    const unknown = await gauntlet(['resume', 'nobody'], env);
+    const unknown = await here('resume', 'nobody');
     assert.match(unknown.err.trim(), /^error: no run 'nobody' on this server, nor in .*; .*\[NOT_FOUND\]$/);
   });
 });

@@ -1,14 +1,17 @@
-// What README and docs tell people to type exists: commands, flags, scripts, files, workflow types.
+// README and docs name only commands, options, scripts, files and workflow types that exist.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
+import { configJsonSchema } from '../../cli/commands/config.js';
+import { EXIT, EXIT_CODES } from '../../cli/exitCodes.js';
+import { examplesOf, leafCommands } from '../../cli/help.js';
 import { createProgram } from '../../cli/main.js';
-import { commandReference, leafCommands } from '../../cli/reference.js';
 import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { loadProblems } from '../../data/problems.js';
 import * as workflows from '../../workflows/index.js';
+import { commandReference } from './reference.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const PAGES = [
@@ -35,7 +38,7 @@ const inline = (page: string): string[] =>
   [...read(page).matchAll(/`((?:npx gauntlet|npm run) [^`\n]+)`/g)].map((m) => m[1]!);
 const words = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''));
 
-/** The command that a line names, and every flag of it that the command lacks. */
+/** Fails if the line names a command or an option that does not exist, or another number of arguments. */
 function check(line: string): void {
   let rest = words(line).slice(2);
   let command: Command = createProgram();
@@ -45,43 +48,85 @@ function check(line: string): void {
     [command, rest] = [child, rest.slice(1)];
   }
   if (command.name() === 'temporal') return; // all that follows is the Temporal CLI's
-  for (const word of rest.filter((one) => one.startsWith('--') && one !== '--help')) {
-    assert.ok(
-      command.options.some((option) => option.long === word),
-      `'${line}': no flag ${word}`,
-    );
+  let operands = 0;
+  for (let i = 0; i < rest.length && !/^[|>]/.test(rest[i]!); i++) {
+    const word = rest[i]!;
+    const option = command.options.find(({ long, short }) => long === word || short === word);
+    if (option === undefined && word !== '--help') assert.ok(!word.startsWith('-'), `'${line}': no option ${word}`);
+    if (option === undefined && word !== '--help') operands++;
+    if (option?.required) i++; // its value
   }
+  const { registeredArguments: known } = command;
+  assert.ok(operands >= known.filter(({ required }) => required).length, `'${line}': an argument is missing`);
+  assert.ok(operands <= known.length || known.at(-1)?.variadic, `'${line}': too many arguments`);
+}
+
+/** Compares a page with what the code generates. UPDATE_DOCS=1 writes it. */
+function generated(path: string, text: string): void {
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(path, text);
+  assert.equal(read(path), text, `${path}: UPDATE_DOCS=1 writes it`);
 }
 
 describe('the help', () => {
-  it('is there for every command, with its flags, and docs/cli.md is the same', async () => {
-    for (const { name, command } of leafCommands(createProgram())) {
-      if (name === 'gauntlet temporal') continue; // its help is the Temporal CLI's
-      const { code, out } = await inProcess(...name.split(' ').slice(1), '--help');
-      assert.equal(code, 0);
-      assert.ok(out.includes(`Usage: ${name} `), out);
+  const commands = leafCommands(createProgram()).filter(({ name }) => name !== 'temporal'); // shows the Temporal CLI's
+
+  it('shows every option of each command, and an example that uses existing options', async () => {
+    for (const { name, command } of commands) {
+      const { code, out } = await inProcess(...name.split(' '), '--help');
+      assert.equal(code, EXIT.ok);
+      assert.ok(out.includes(`Usage: gauntlet ${name} `), out);
       for (const option of command.options)
         assert.ok(out.includes(option.flags), `${option.flags} in the help of ${name}`);
-      assert.ok(
-        command.options.some((option) => option.long === '--json'),
-        `${name} has --json`,
-      );
+      assert.ok(name === 'completion' || command.options.some(({ long }) => long === '--json'), `${name} has --json`);
+      assert.ok(examplesOf(name).length > 0, `${name} has an example`);
+      for (const line of examplesOf(name)) {
+        assert.ok(out.includes(`Examples:\n`) && out.includes(`\n  ${line}\n`), `${name} shows ${line}`);
+        check(line);
+      }
     }
-    assert.equal(read('docs/cli.md'), commandReference(createProgram()));
   });
 
-  it('comes from the program itself too, which names its version', async () => {
+  it('of the program names its commands in groups, and its version', async () => {
     const [help, version] = await Promise.all([gauntlet(['--help']), gauntlet(['--version'])]);
-    assert.equal(help.code, 0);
+    assert.equal(help.code, EXIT.ok);
     for (const one of createProgram().commands) assert.ok(help.out.includes(`\n  ${one.name()} `), one.name());
+    for (const heading of ['Train:', 'Use the results:', 'Server and store:', 'Tools:'])
+      assert.ok(help.out.includes(`\n${heading}\n`), heading);
     assert.equal(version.out.trim(), JSON.parse(read('package.json')).version);
   }).timeout(30_000);
+});
+
+describe('generated pages', () => {
+  it('docs/cli.md lists all commands with their options and examples', () =>
+    generated('docs/cli.md', commandReference()));
+
+  it('docs/gauntlet.config.schema.json is the output of `config schema`', async () => {
+    generated('docs/gauntlet.config.schema.json', (await inProcess('config', 'schema')).out);
+    const schema = configJsonSchema() as { properties: object; additionalProperties: boolean };
+    assert.deepEqual(Object.keys(schema.properties).sort(), ['$schema', ...Object.keys(resolveConfig())].sort());
+    assert.equal(schema.additionalProperties, false);
+  });
+
+  it('docs/errors.md lists the exit codes, and the error codes of each', () => {
+    const page = read('docs/errors.md');
+    const rows = [...page.slice(page.indexOf('## Exit codes')).matchAll(/^\| (\d+) \| [^|]+ \| ([^|]+) \|$/gm)];
+    const documented = Object.fromEntries(
+      rows.map(([, exit, codes]) => [exit, [...codes!.matchAll(/`(\w+)`/g)].map((match) => match[1]!)]),
+    );
+    const defined = Object.fromEntries(
+      Object.values(EXIT).map((exit) => [
+        exit,
+        Object.entries(EXIT_CODES).flatMap(([code, of]) => (of === exit ? [code] : [])),
+      ]),
+    );
+    assert.deepEqual(documented, defined);
+  });
 });
 
 describe('README and docs', () => {
   after(removeFolders);
 
-  it('name commands and flags that exist', () => {
+  it('name commands and options that exist', () => {
     let checked = 0;
     for (const page of PAGES) {
       for (const line of [...shellLines(page), ...inline(page)].filter((one) => one.startsWith('npx gauntlet '))) {
@@ -93,7 +138,7 @@ describe('README and docs', () => {
     assert.ok(checked > 10, `${checked} lines`);
   });
 
-  it('name npm scripts that exist, and flags that theirs take', () => {
+  it('name npm scripts that exist, with options that they take', () => {
     let checked = 0;
     for (const page of PAGES) {
       for (const line of [...shellLines(page), ...inline(page)].filter((one) => /^npm (run|test)/.test(one))) {
@@ -108,7 +153,7 @@ describe('README and docs', () => {
     assert.ok(checked >= 3, `${checked} lines`);
   });
 
-  it('start a workflow that is there, on the queue that is served', () => {
+  it('start a workflow that exists, on the queue of the workers', () => {
     const starts = PAGES.flatMap(shellLines).filter((line) => line.includes('temporal workflow start'));
     assert.ok(starts.length > 0);
     for (const line of starts) {
@@ -120,7 +165,7 @@ describe('README and docs', () => {
     for (const input of inputs) resolveConfig(JSON.parse(input));
   });
 
-  it('show a problem that loads, in every form of test', async () => {
+  it('show a problem that loads, with a test in every form', async () => {
     const example = /```json\n(\{\s*"id"[\s\S]*?)```/.exec(read('README.md'))![1]!;
     const folder = await temporaryFolder({ 'problem.json': example });
     const set = await loadProblems(join(folder, 'problem.json'));
@@ -137,7 +182,7 @@ describe('README and docs', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(problem)), problem, 'it can be stored');
   });
 
-  it('link to files that are there', () => {
+  it('link to files that exist', () => {
     for (const page of PAGES) {
       const text = read(page).replace(/```[\s\S]*?```/g, '');
       const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map((match) =>

@@ -30,7 +30,7 @@ describe('bad input to gauntlet model', function () {
     const { code, out, err } = await inProcess('model', ...argv);
     assert.equal(err.trim().split('\n').length, 1, err);
     assert.match(err, line);
-    assert.deepEqual([code, out], [1, '']);
+    assert.deepEqual([code, out], [2, '']);
   }
 
   /** A copy of the model, with one thing done to it. */
@@ -319,7 +319,7 @@ describe('bad input to gauntlet model', function () {
   it('is refused by the program as people start it, with nothing on standard output', async () => {
     await writeFile(at('bad'), '{"tokens":[67]}');
     const { code, out, err } = await gauntlet(['model', 'logprobs', '--model', MODEL, '--input', at('bad')]);
-    assert.deepEqual([code, out], [1, '']);
+    assert.deepEqual([code, out], [2, '']);
     assert.match(
       err,
       /^error: .*bad: line 1: token 67 is outside 0\.\.66, the vocabulary \(tokens\[0\]\) \[BAD_INPUT\]\n$/,

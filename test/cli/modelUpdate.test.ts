@@ -113,7 +113,7 @@ describe('gauntlet model update', () => {
 
   it('leaves an adapter that is there alone, unless it may replace it', async () => {
     const refused = await update(at('step-0'), 'step-0', '1.jsonl');
-    assert.equal(refused.code, 1);
+    assert.equal(refused.code, 2);
     assert.match(refused.err, /--out .*step-0: it exists; .* --overwrite \[BAD_INPUT\]/);
     await mkdir(at('photographs'));
     await writeFile(join(at('photographs'), 'one.jpg'), '');

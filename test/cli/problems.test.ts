@@ -102,20 +102,37 @@ describe('gauntlet problems', function () {
     assert.match(quarantined[1]!.reason, /error: RuntimeError: the program ended with exit status 3/);
   });
 
-  it('a bad line is one clear line, and nothing is written', async () => {
+  it('a record with a bad field is quarantined with its place, id and field', async () => {
     const { test: _, ...lacking } = SET[1]!;
-    const folder = await temporaryFolder({ 'set.jsonl': lines([SET[0]!, lacking]), 'odd.jsonl': '{"a": 1}' });
+    const empty = { ...SET[2]!, prompt: ' ' };
+    const folder = await temporaryFolder({ 'set.jsonl': lines([lacking, SET[0]!, empty]) });
+    const { total, healthy, quarantined } = summaryOf(
+      await inProcess('problems', 'check', join(folder, 'set.jsonl'), '--json'),
+    );
+    assert.deepEqual([total, healthy], [3, 1]);
+    assert.deepEqual(quarantined, [
+      { id: 'Own/1', reason: 'line 1: missing field `test`' },
+      { id: 'Own/2', reason: 'line 3: field `prompt`: must not be empty' },
+    ]);
+  });
+
+  it('a bad file is refused in one line, and nothing is written', async () => {
+    const { test: _, ...lacking } = SET[1]!;
+    const folder = await temporaryFolder({ 'set.jsonl': lines([lacking, lacking]), 'odd.jsonl': '{"a": 1}' });
     const before = readdirSync(folder);
     const importing = (name: string, ...more: string[]) =>
       inProcess('problems', 'import', join(folder, name), '--out', join(folder, 'own.jsonl'), ...more);
     for (const [ended, message] of [
-      [await importing('set.jsonl'), /set\.jsonl: line 2 \(Own\/1\): missing field `test` \[BAD_INPUT\]/],
-      [await importing('odd.jsonl'), /odd\.jsonl: line 1: no known format \(its fields: a\)/],
+      [await importing('set.jsonl', '--format', 'humaneval'), /the first: line 1: missing field `test` \[BAD_INPUT\]/],
+      [await importing('odd.jsonl'), /odd\.jsonl: line 1: unknown format \(its fields: a\)/],
       [await importing('none.jsonl'), /none\.jsonl: no such file/],
-      [await importing('set.jsonl', '--format', 'mbpp'), /set\.jsonl: line 1 \(Own\/0\): missing field `code`/],
-      [await importing('odd.jsonl', '--references', join(folder, 'odd.jsonl')), /odd\.jsonl: line 1: \{id, code\}/],
+      [await importing('set.jsonl', '--format', 'mbpp'), /set\.jsonl: no record .* line 1: missing field `code`/],
+      [
+        await importing('odd.jsonl', '--references', join(folder, 'odd.jsonl')),
+        /odd\.jsonl: line 1: expected \{id, code\}/,
+      ],
     ] as const) {
-      assert.equal(ended.code, 1);
+      assert.equal(ended.code, 2);
       assert.match(ended.err, message);
       assert.equal(ended.err.trim().split('\n').length, 1, ended.err);
       assert.equal(ended.out, '');
@@ -123,7 +140,7 @@ describe('gauntlet problems', function () {
     assert.deepEqual(readdirSync(folder), before);
     const nowhere = join(folder, 'none', 'own.jsonl');
     const { code, err } = await inProcess('problems', 'import', join(folder, 'set.jsonl'), '--out', nowhere);
-    assert.deepEqual([code, existsSync(nowhere)], [1, false]);
-    assert.match(err, /line 2|there is no folder/);
+    assert.deepEqual([code, existsSync(nowhere)], [2, false]);
+    assert.match(err, /line 1|there is no folder/);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { createOutput } from '../../cli/output.js';
-import { Pace, pleaOf, progressBar, progressLine } from '../../cli/progress.js';
+import { attentionOf, Pace, progressBar, progressLine } from '../../cli/progress.js';
 import { openDisplay } from '../../cli/watch.js';
 import type { RunProgress } from '../../core/schema/run.js';
 
@@ -72,10 +72,10 @@ describe('what a run waits for', () => {
     const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'gone', inStep: true };
     const line = 'trainPolicy failed: BAD_ADAPTER: gone; try again with: npx gauntlet resume r';
     const waiting = at(1, 'waiting');
-    assert.equal(pleaOf({ ...waiting, failure }), `${line} (--skip leaves the step out, --abort ends the run)`);
-    assert.equal(pleaOf({ ...waiting, failure: { ...failure, inStep: false } }), `${line} (--abort ends the run)`);
-    assert.equal(pleaOf(at(1, 'paused')), 'paused; go on with: npx gauntlet resume r');
-    assert.equal(pleaOf(at(1)), undefined);
+    assert.equal(attentionOf({ ...waiting, failure }), `${line} (--skip skips the step, --abort ends the run)`);
+    assert.equal(attentionOf({ ...waiting, failure: { ...failure, inStep: false } }), `${line} (--abort ends the run)`);
+    assert.equal(attentionOf(at(1, 'paused')), 'paused; continue with: npx gauntlet resume r');
+    assert.equal(attentionOf(at(1)), undefined);
   });
 });
 

@@ -1,4 +1,4 @@
-// Commands on what lies in a store: checkpoints, reports, tables and chains for people.
+// Commands on a store: checkpoints, verify, gc, reports, tables and chains.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
@@ -10,11 +10,12 @@ import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure
 import { chainText } from '../../cli/chainText.js';
 import { openRuns } from '../../cli/commands/gc.js';
 import { checkIsRun } from '../../cli/executions.js';
-import { describeError, duration, percent } from '../../cli/output.js';
+import { EXIT } from '../../cli/exitCodes.js';
+import { describeError, duration, failureOf, percent } from '../../cli/output.js';
 import { resultTable } from '../../cli/results.js';
 import { passRates } from '../../cli/solving.js';
 import { endedFrom } from '../../cli/training.js';
-import { GauntletError } from '../../core/errors.js';
+import { ERROR_CODES, GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readResult } from '../../store/runs.js';
@@ -43,7 +44,7 @@ describe('gauntlet checkpoints', () => {
 
   const checkpoints = (...argv: string[]) => inProcess('checkpoints', ...argv, '--store', folder);
 
-  it('list shows them in the order of training', async () => {
+  it('list shows them in training order', async () => {
     const { out } = await checkpoints('list');
     assert.deepEqual(rowsOf(out).slice(1), [
       ['checkpoint_stage_0_epoch_0', '0', '0.100', '70.0 %', '72.0 %', '60.0 %'],
@@ -56,59 +57,65 @@ describe('gauntlet checkpoints', () => {
     );
   });
 
-  it('best and latest name a folder with adapters', async () => {
-    for (const which of ['best', 'latest']) {
-      const { name, folder: at } = JSON.parse((await checkpoints(which, '--json')).out) as {
+  it('show verifies a checkpoint and prints its folder', async () => {
+    for (const which of ['made', 'made/best', 'made/latest', 'made/checkpoint_stage_1_epoch_1']) {
+      const { name, folder: at } = JSON.parse((await checkpoints('show', which, '--json')).out) as {
         name: string;
         folder: string;
       };
       assert.equal(name, 'checkpoint_stage_1_epoch_1');
       assert.ok(existsSync(join(at, 'generator', 'adapter_model.safetensors')));
     }
-    assert.match((await checkpoints('best')).out, /^checkpoint_stage_1_epoch_1 {2}score 0\.400\n\//);
+    assert.match((await checkpoints('show')).out, /^checkpoint_stage_1_epoch_1 {2}score 0\.400\n\//);
   });
 
-  it('verify passes a whole store, and names a damaged file and the way out with exit code 1', async () => {
-    const whole = await checkpoints('verify');
+  it('of other forms are refused', async () => {
+    for (const odd of ['made/', '/best', 'made/best/x', 'made/stage-1', ''])
+      assert.match((await checkpoints('show', odd)).err, /^error: checkpoint '.*': write RUN\/NAME, .*\[BAD_INPUT\]$/m);
+  });
+
+  it('store verify passes a whole store; it names a damaged file and what to do, with exit code 1', async () => {
+    const verify = (...argv: string[]) => inProcess('store', 'verify', ...argv, '--store', folder);
+    const whole = await verify();
     assert.equal(whole.code, 0);
     assert.match(whole.out, /^✓ whole: 1 run, 4 checkpoints and pointers, 7 records, 0 memo rows, 2 artifacts/);
     const path = 'checkpoints/checkpoint_stage_0_epoch_0/pool.json';
     const good = await store.readRunFile('made', path);
     await store.writeRunFile('made', path, 'damaged');
-    for (const argv of [['verify'], ['verify', 'made'], ['verify', '--run', 'made']]) {
-      const damaged = await checkpoints(...argv);
+    for (const argv of [[], ['made']]) {
+      const damaged = await verify(...argv);
       assert.equal(damaged.code, 1);
       const line =
         /^✗ runs\/made\/checkpoints\/checkpoint_stage_0_epoch_0: pool\.json is damaged .*\n {4}go on from another/;
       assert.match(damaged.out, line);
       assert.match(damaged.out, /\n1 damaged or missing among 1 run,/);
     }
-    const json = await checkpoints('verify', '--json');
+    const json = await verify('--json');
     assert.equal(json.code, 1);
     const verified = JSON.parse(json.out) as Verified;
     assert.deepEqual([verified.ok, verified.findings.length, verified.findings[0]?.kind], [false, 1, 'checkpoint']);
     await store.writeRunFile('made', path, good!);
-    assert.match((await checkpoints('verify', 'none')).err, /no run 'none' in .*; there are: made/);
+    assert.match((await verify('none')).err, /no run 'none' in .*; there are: made/);
   });
 
-  it('a file: URL is as good as a path, and another scheme is refused with one line', async () => {
+  it('a file: URL works like a path, and another scheme is refused with one line', async () => {
     const byUrl = await inProcess('checkpoints', 'list', '--json', '--store', pathToFileURL(folder).href);
     assert.deepEqual(byUrl, await checkpoints('list', '--json'));
     const s3 = await inProcess('status', '--store', 's3://bucket/runs');
-    assert.equal(s3.code, 1);
+    assert.equal(s3.code, EXIT.usage);
     assert.match(
       s3.err,
       /^error: store: s3:\/\/bucket\/runs is not supported; give a folder or a file: URL \[BAD_CONFIG\]\n$/,
     );
   });
 
-  it('gc says what it would free, frees it, and leaves the run as it is', async () => {
+  it('store gc prints what it would free, frees it, and keeps the run', async () => {
     const { folder: at, store: own } = await madeRun();
     const old = await own.putJson({ nobody: 'refers to this' });
     const path = join(at, 'blobs/sha256', old.slice(7, 9), old.slice(9));
     const month = Date.now() / 1000 - 30 * 86_400;
     await utimes(path, month, month);
-    const gc = (...argv: string[]) => inProcess('gc', ...argv, '--store', at);
+    const gc = (...argv: string[]) => inProcess('store', 'gc', ...argv, '--store', at);
     const foreseen = JSON.parse((await gc('--dry-run', '--json')).out) as { blobs: object; dryRun: boolean };
     assert.deepEqual([foreseen.dryRun, foreseen.blobs], [true, { files: 1, bytes: 27 }]);
     assert.match((await gc('--dry-run')).out, /^would free 0\.0 kB not used since .*\n {2}1 artifacts\n$/);
@@ -118,42 +125,45 @@ describe('gauntlet checkpoints', () => {
     assert.match(done.out, /^freed /);
     assert.match(done.err, /no Temporal server answers: every run without a result/);
     assert.equal(await own.hasBlob(old), false);
-    assert.equal((await inProcess('checkpoints', 'verify', '--store', at)).code, 0);
+    assert.equal((await inProcess('store', 'verify', '--store', at)).code, 0);
     for (const [flags, line] of [
-      [['--older-than', 'soon'], /--older-than: 'soon' is not a number of days from 0 on/],
-      [['--keep', '0'], /--keep: '0' is not a whole number from 1 on/],
+      [['--older-than', 'soon'], /'--older-than <days>' argument 'soon' is invalid\. It is not a number of at least 0/],
+      [['--keep', '0'], /'--keep <n>' argument '0' is invalid\. It is not a whole number of at least 1/],
     ] as const) {
       const refused = await gc(...flags);
-      assert.equal(refused.code, 1);
+      assert.equal(refused.code, EXIT.usage);
       assert.match(refused.err, line);
     }
   });
 
-  it('gc keeps what a run needs that has not ended, or was touched lately', async () => {
+  it('store gc keeps what a run without a result needs', async () => {
     const { folder: at } = await madeRun();
     const own = await openFileStore(at);
     const now = Date.now();
     assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // it has ended
     await own.removeRunFile('made', 'result.json');
     const [unfinished] = (await openRuns(own, now - 1000, undefined)).open;
-    assert.deepEqual([unfinished?.run, unfinished?.why], ['made', 'has no result, and no server says how it stands']);
+    assert.deepEqual([unfinished?.run, unfinished?.why], ['made', 'has no result, and no server knows its status']);
     assert.ok(unfinished!.since <= now && unfinished!.since > now - 60_000);
   });
 
-  it('asks which run is meant where there are several', async () => {
-    const { writeRunFile } = store;
-    await writeRunFile.call(store, 'other', 'manifest.json', '{}');
-    const { code, err } = await checkpoints('list');
-    assert.equal(code, 1);
-    assert.match(err, /2 runs in .*; choose one with --run: made, other/);
-    assert.equal((await checkpoints('list', '--run', 'made')).code, 0);
+  it('the run that was started last is the default, and is named if there are several', async () => {
+    await store.writeRunFile('other', 'manifest.json', '{}');
+    const path = (run: string): string => join(folder, 'runs', run, 'manifest.json');
+    const latest = async () => (await checkpoints('list')).err;
+    await utimes(path('made'), 2, 2);
+    await utimes(path('other'), 1, 1);
+    assert.equal(await latest(), "run 'made' (started last of 2)\n");
+    await utimes(path('other'), 3, 3);
+    assert.equal(await latest(), "run 'other' (started last of 2)\n");
+    assert.deepEqual((await checkpoints('list', 'made')).err, '');
   });
 });
 
 describe('gauntlet report', () => {
   after(removeFolders);
 
-  it('writes the page from the records of the run', async () => {
+  it('writes the page from the records of a run', async () => {
     const { folder } = await madeRun();
     const { code, out } = await inProcess('report', '--store', folder);
     assert.equal(code, 0);
@@ -177,7 +187,7 @@ describe('gauntlet report', () => {
     await assert.rejects(readResult(store, 'made'), /result\.json of run made is damaged/);
   });
 
-  it('takes a run without a discriminator as control, of runs equal to it but for that', async () => {
+  it('uses a run without a discriminator as control of runs that are otherwise equal', async () => {
     const { store } = await madeRun('control', 'tiny-no-discriminator');
     const control = await controlOf(store, 'control', 'the command');
     assert.deepEqual(
@@ -192,14 +202,14 @@ describe('gauntlet report', () => {
   });
 });
 
-describe('results for people', () => {
-  it('several samples give pass@1 and pass@n, means over problems', () => {
+describe('results as text', () => {
+  it('several samples give pass@1 and pass@n as means over problems', () => {
     const code = (problemId: string, passed: number) => ({ problemId, code: '', passed, tests: 2 });
     const codes = [code('a', 2), code('a', 1), code('b', 0), code('b', 1), { ...code('c', 0), tests: 0 }, code('c', 2)];
     assert.deepEqual(passRates(codes), { samples: 2, pass1: 1 / 3, passN: 2 / 3 });
   });
 
-  it('the table has before, after and change of all four rates', () => {
+  it('the table shows before, after and change of all four rates', () => {
     const text = resultTable(RESULT);
     assert.deepEqual(rowsOf(text), [
       ['held-out problems', 'before', 'after', 'change'],
@@ -212,7 +222,7 @@ describe('results for people', () => {
     for (const line of text.split('\n')) assert.ok(stripVTControlCharacters(line).length < 80, line);
   });
 
-  it('a chain is shown with every answer, test, verdict and reward', () => {
+  it('a chain shows every answer, test, verdict and reward', () => {
     assert.equal(
       stripVTControlCharacters(chainText(VIEW)),
       `problem add-two
@@ -238,7 +248,7 @@ generator reward -0.10`,
     );
   });
 
-  it('a failure is one line with its code, the innermost cause of many', () => {
+  it('a failure is one line with the code of the innermost cause', () => {
     const inner = Object.assign(new Error('the model is gone\nstack'), { type: 'BAD_MODEL' });
     assert.equal(
       describeError(new Error('outer', { cause: new Error('middle', { cause: inner }) })),
@@ -251,7 +261,48 @@ generator reward -0.10`,
     delete process.env.GAUNTLET_DEBUG;
   });
 
-  it('a server that has gone is said as that, with the way on', () => {
+  it('a failure has an exit code, and is one JSON object with --json', async () => {
+    const exit = (error: unknown): number => failureOf(error).exitCode;
+    assert.equal(exit(new GauntletError('BAD_INPUT', 'x')), EXIT.usage);
+    assert.equal(exit(new GauntletError('SERVER_UNAVAILABLE', 'x')), EXIT.unavailable);
+    assert.equal(exit(new TypeError('a bug')), EXIT.failed);
+    const failed = new WorkflowFailedError(
+      '',
+      ApplicationFailure.create({ type: 'STORE_FAULT' }),
+      'NON_RETRYABLE_FAILURE',
+    );
+    assert.equal(exit(failed), EXIT.failed, 'a failed run, whatever its code is');
+    assert.equal(exit(endedFrom(failed, 'mine')), EXIT.failed);
+    const { code, out, err } = await inProcess('report', 'none', '--json', '--store', (await madeRun()).folder);
+    assert.deepEqual([code, out], [EXIT.usage, '']);
+    const { error } = JSON.parse(err) as { error: { code: string; message: string; hint: string } };
+    assert.deepEqual(Object.keys(error).sort(), ['code', 'hint', 'message']);
+    assert.deepEqual([error.code, error.hint], ['NOT_FOUND', ERROR_CODES.NOT_FOUND.help]);
+    assert.match(error.message, /^no run 'none' in /);
+    const unknown = await inProcess('report', '--jsn', '--json');
+    assert.equal(unknown.code, EXIT.usage);
+    assert.match(JSON.parse(unknown.err).error.message, /^unknown option '--jsn' \(Did you mean --json\?\)$/);
+  });
+
+  it('NO_COLOR and FORCE_COLOR decide over colours, of errors too', async () => {
+    const { NO_COLOR, FORCE_COLOR } = process.env;
+    const error = async (variable: 'NO_COLOR' | 'FORCE_COLOR'): Promise<string> => {
+      delete process.env.NO_COLOR;
+      delete process.env.FORCE_COLOR;
+      process.env[variable] = '1';
+      return (await inProcess('tain')).err;
+    };
+    try {
+      assert.ok((await error('FORCE_COLOR')).startsWith('\u001b[31merror\u001b[39m: '));
+      assert.match(await error('NO_COLOR'), /^error: /);
+    } finally {
+      Object.assign(process.env, { NO_COLOR, FORCE_COLOR });
+      if (NO_COLOR === undefined) delete process.env.NO_COLOR;
+      if (FORCE_COLOR === undefined) delete process.env.FORCE_COLOR;
+    }
+  });
+
+  it('a lost server is named, with what to do', () => {
     const lost = Object.assign(new Error('14 UNAVAILABLE: No connection established. Last error: …'), {
       ...{ code: 14, details: 'No connection established. Last error: …', metadata: {} },
     });
@@ -261,22 +312,25 @@ generator reward -0.10`,
     );
   });
 
-  it('a namespace that the server lacks is named, with the way on', () => {
+  it('a namespace that the server lacks is named, with what to do', () => {
     assert.equal(
       describeError(new Error('outer', { cause: new NamespaceNotFoundError('mine') })),
       'the Temporal server has no namespace mine: set TEMPORAL_NAMESPACE to one that it has [SERVER_UNAVAILABLE]',
     );
   });
 
-  it('a run that somebody ended is said as that, and one that failed says how to go on', () => {
+  it('a run that was ended or failed says how to continue', () => {
     const lineOf = (cause: Error): string =>
       describeError(endedFrom(new WorkflowFailedError('', cause, 'NON_RETRYABLE_FAILURE'), 'mine') ?? cause);
-    const way = 'go on with: npx gauntlet resume mine --watch';
-    assert.equal(lineOf(new TerminatedFailure('new disk')), `run 'mine' was terminated (new disk); ${way} [BAD_INPUT]`);
-    assert.equal(lineOf(new CancelledFailure('x')), `run 'mine' was cancelled; ${way} [BAD_INPUT]`);
+    const way = 'continue with: npx gauntlet resume mine --watch';
+    assert.equal(
+      lineOf(new TerminatedFailure('new disk')),
+      `run 'mine' was terminated (new disk); ${way} [RUN_FAILED]`,
+    );
+    assert.equal(lineOf(new CancelledFailure('x')), `run 'mine' was cancelled; ${way} [RUN_FAILED]`);
     assert.equal(
       lineOf(new TimeoutFailure('x', undefined, 'START_TO_CLOSE')),
-      `run 'mine' timed out; ${way} [BAD_INPUT]`,
+      `run 'mine' timed out; ${way} [RUN_FAILED]`,
     );
     const failed = (type: string): Error =>
       new Error('activity', { cause: ApplicationFailure.create({ type, message: 'no disk' }) });

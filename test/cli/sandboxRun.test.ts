@@ -53,7 +53,7 @@ describe('sandbox run', function () {
   it('judges programs in the order of the rows, each test and the whole; limits of a row go first', async () => {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
     const { code, out, err } = await inProcess(
-      ...['sandbox', 'run', '--backend', 'wasm', '--parallel', '1', '--cpu-seconds', '30'],
+      ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--cpu-seconds', '30'],
       ...['--input', join(folder, 'rows.jsonl'), '--json'],
     );
     assert.equal(code, 0, err);
@@ -77,7 +77,7 @@ describe('sandbox run', function () {
     const folder = await temporaryFolder({ 'rows.jsonl': lines([{ ...loops, limits: undefined }]) });
     const to = join(folder, 'out.jsonl');
     const { code, out } = await inProcess(
-      ...['sandbox', 'run', '--backend', 'wasm', '--parallel', '1', '--cpu-seconds', '0.2'],
+      ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--cpu-seconds', '0.2'],
       ...['--input', join(folder, 'rows.jsonl'), '--output', to],
     );
     assert.deepEqual([code, out], [0, '']);
@@ -108,7 +108,7 @@ describe('sandbox run', function () {
       'two files in mode assert',
       ['--mode', 'assert'],
       '{"id":"a","code":"","files":{"a.py":"","b.py":""}}',
-      /line 1: files: mode assert takes one file, here are 2/,
+      /line 1: files: mode assert takes one file, got 2/,
     ],
     [
       'a file outside',
@@ -123,7 +123,7 @@ describe('sandbox run', function () {
     it(`refuses ${title} in one line, before a sandbox is opened`, async () => {
       const folder = await temporaryFolder({ 'rows.jsonl': rows });
       const { code, out, err } = await inProcess('sandbox', 'run', ...args, '--input', join(folder, 'rows.jsonl'));
-      assert.equal(code, 1);
+      assert.equal(code, 2);
       assert.equal(out, '');
       assert.match(err, message);
       assert.equal(err.trim().split('\n').length, 1, err);
@@ -133,10 +133,10 @@ describe('sandbox run', function () {
   it('checks types beside the tests where it is asked to, and refuses that where there is no checker', async function () {
     const untyped = { id: 'untyped', code: 'def f(x: int) -> str:\n    return x + 1', entry: 'f', tests: [[[1], 2]] };
     const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], untyped]) });
-    const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--backend'];
+    const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--sandbox'];
     const refused = await inProcess(...args, 'wasm');
     assert.deepEqual([refused.code, refused.out], [1, '']);
-    assert.match(refused.err, /^error: a type check needs Docker: .* \[SANDBOX_UNAVAILABLE\]$/m);
+    assert.match(refused.err, /^error: type checks need Docker: .* \[SANDBOX_UNAVAILABLE\]$/m);
     await requireDocker(this);
     const { code, out, err } = await inProcess(...args, 'docker');
     assert.equal(code, 0, err);
@@ -159,9 +159,9 @@ describe('sandbox run', function () {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
     const to = join(folder, 'none', 'out.jsonl');
     const { code, err } = await inProcess(
-      ...['sandbox', 'run', '--backend', 'wasm', '--input', join(folder, 'rows.jsonl'), '--output', to],
+      ...['sandbox', 'run', '--sandbox', 'wasm', '--input', join(folder, 'rows.jsonl'), '--output', to],
     );
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(err, /--output .*: there is no folder/);
     assert.ok(!existsSync(to));
   });
@@ -171,7 +171,7 @@ describe('sandbox run', function () {
     const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], slow]) });
     let sent = false;
     const ended = await gauntlet(
-      ['sandbox', 'run', '--backend', 'wasm', '--input', join(folder, 'rows.jsonl'), '--json'],
+      ['sandbox', 'run', '--sandbox', 'wasm', '--input', join(folder, 'rows.jsonl'), '--json'],
       {},
       (text, pid) => {
         if (sent || !text.includes('sandbox: wasm')) return;

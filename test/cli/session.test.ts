@@ -1,12 +1,11 @@
-// What commands ask of a server and of whoever sits before them, over a client that the test plays. With a real server:
-// test/workflows.
+// What commands request from a server, over a client that the test implements. test/workflows has a real server.
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { mock } from 'node:test';
 import { type Client, QueryNotRegisteredError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { ask } from '../../cli/commands/control.js';
-import { describeExecution, type Held, heldText, heldUp, openExecutions, unpause } from '../../cli/executions.js';
+import { describeExecution, type Held, heldActivities, heldText, isOpen, unpause } from '../../cli/executions.js';
 import { hasPollers, interceptorsUntil, onInterrupt, statusOf } from '../../cli/session.js';
 import { stepsDone, storedRun } from '../../cli/stored.js';
 import { queryProgress } from '../../cli/watch.js';
@@ -42,94 +41,89 @@ function clientOf(executions: Record<string, Described>, service: object = {}): 
   } as unknown as Client;
 }
 
-describe('the executions of a run', () => {
+describe('the execution of a run', () => {
   const client = clientOf({
     r: { status: 'RUNNING' },
-    'r/stage-1': { status: 'COMPLETED' },
-    'r/stage-3': { status: 'PAUSED' },
-    'r/stage-6': { status: 'RUNNING' },
+    p: { status: 'PAUSED' },
+    c: { status: 'COMPLETED' },
     lost: { status: 'lost' },
   });
 
-  it('have a status; one that the server does not know has none, and a server that has gone is told', async () => {
+  it('has a status; an unknown run has none; the error of a lost server is thrown', async () => {
     assert.equal((await describeExecution(client, 'r'))?.workflowId, 'r');
-    assert.deepEqual([await statusOf(client, 'r'), await statusOf(client, 'r/stage-3')], ['RUNNING', 'PAUSED']);
+    assert.deepEqual([await statusOf(client, 'r'), await statusOf(client, 'p')], ['RUNNING', 'PAUSED']);
     assert.equal(await describeExecution(client, 'nobody'), undefined);
     assert.equal(await statusOf(client, 'nobody'), undefined);
     await assert.rejects(describeExecution(client, 'lost'), /has gone/);
     await assert.rejects(statusOf(client, 'lost'), /has gone/);
   });
 
-  it('that go on are its own and those of its stages', async () => {
-    const open = await openExecutions(client, 'r');
-    assert.deepEqual(
-      open.map(({ workflowId }) => workflowId),
-      ['r', 'r/stage-3'],
-    );
-    assert.deepEqual(await openExecutions(client, 'nobody'), []);
+  it('is open while it runs or is paused', async () => {
+    const open = await Promise.all(['r', 'p', 'c'].map(async (id) => isOpen((await describeExecution(client, id))!)));
+    assert.deepEqual(open, [true, true, false]);
   });
 
-  it('are held up by a pause of the whole or of an activity, and by one that is tried again', async () => {
+  it('is held by a pause of the run or of an activity, and by an activity that is retried', async () => {
     const first = { activityId: '1', activityType: { name: 'generateChains' }, attempt: 1 };
     const failure = { message: 'disk full\nat write', applicationFailureInfo: { type: 'STORE_FAULT' } };
-    const again = [
+    const pendingActivities = [
+      first,
+      { ...first, paused: true },
       { ...first, attempt: 4, lastFailure: failure },
       { ...first, attempt: 5, lastFailure: { message: 'odd' } },
     ];
-    const held = clientOf({
-      r: { status: 'PAUSED', pendingActivities: [first] },
-      'r/stage-2': { status: 'RUNNING', pendingActivities: [{ ...first, paused: true }, ...again] },
-    });
+    const held = clientOf({ r: { status: 'PAUSED', pendingActivities } });
     const activity = { type: 'generateChains', id: '1' };
-    const stage = { execution: 'r/stage-2', activity };
-    assert.deepEqual(await heldUp(held, await openExecutions(held, 'r')), [
-      { execution: 'r', paused: true, attempt: 1 },
-      { ...stage, paused: true, attempt: 1 },
-      { ...stage, paused: false, attempt: 4, failure: `STORE_FAULT: disk full: ${ERROR_CODES.STORE_FAULT.help}` },
-      { ...stage, paused: false, attempt: 5, failure: 'odd' },
+    assert.deepEqual(await heldActivities(held, (await describeExecution(held, 'r'))!), [
+      { paused: true, attempt: 1 },
+      { activity, paused: true, attempt: 1 },
+      { activity, paused: false, attempt: 4, failure: `STORE_FAULT: disk full: ${ERROR_CODES.STORE_FAULT.help}` },
+      { activity, paused: false, attempt: 5, failure: 'odd' },
     ] satisfies Held[]);
   });
 
-  it('are told with what holds them, and the way on where there is one', () => {
-    const whole: Held = { execution: 'r/stage-2', paused: true, attempt: 1 };
+  it('is described by what holds it and by the command that continues it', () => {
     const activity = { type: 'generateChains', id: '1' };
     const lines = [
-      heldText('r', whole),
-      heldText('r', { ...whole, activity }),
-      heldText('r', { ...whole, activity, paused: false, attempt: 4, failure: 'STORE_FAULT: disk full' }),
-      heldText('r', { ...whole, activity, paused: false, attempt: 2 }),
+      heldText('r', { paused: true, attempt: 1 }),
+      heldText('r', { activity, paused: true, attempt: 1 }),
+      heldText('r', { activity, paused: false, attempt: 4, failure: 'STORE_FAULT: disk full' }),
+      heldText('r', { activity, paused: false, attempt: 2 }),
     ];
     assert.deepEqual(lines, [
-      'the run is paused on the server; go on with: npx gauntlet resume r',
-      'generateChains is paused on the server; go on with: npx gauntlet resume r',
-      'generateChains is being tried again (attempt 4): STORE_FAULT: disk full',
-      'generateChains is being tried again (attempt 2)',
+      'the run is paused on the server; continue with: npx gauntlet resume r',
+      'generateChains is paused on the server; continue with: npx gauntlet resume r',
+      'generateChains is being retried (attempt 4): STORE_FAULT: disk full',
+      'generateChains is being retried (attempt 2)',
     ]);
   });
 
-  it('go on where a pause is ended; a server that cannot end one is named, and another fault stays what it is', async () => {
-    const asked: [string, object][] = [];
+  it('continues after unpause; a server that cannot unpause a run is reported, and other errors are thrown', async () => {
+    const requests: [string, object][] = [];
     let code = 0;
     const service = {
-      unpauseActivity: async (request: object) => void asked.push(['activity', request]),
+      unpauseActivity: async (request: object) => void requests.push(['activity', request]),
       unpauseWorkflowExecution: async (request: object) => {
-        asked.push(['execution', request]);
+        requests.push(['execution', request]);
         if (code !== 0) throw Object.assign(new Error('no'), { code });
       },
     };
     const paused = clientOf({}, service);
-    const whole: Held = { execution: 'r', paused: true, attempt: 1 };
-    const who = { namespace: 'mine', identity: 'me' };
-    await unpause(paused, { ...whole, activity: { type: 'generateChains', id: '7' } });
-    await unpause(paused, whole);
-    assert.deepEqual(asked, [
-      ['activity', { ...who, id: '7', execution: { workflowId: 'r' }, resetAttempts: true }],
-      ['execution', { ...who, workflowId: 'r', reason: 'gauntlet resume' }],
+    const whole: Held = { paused: true, attempt: 1 };
+    const common = { namespace: 'mine', identity: 'me' };
+    await unpause(paused, 'r', { ...whole, activity: { type: 'generateChains', id: '7' } });
+    await unpause(paused, 'r', whole);
+    assert.deepEqual(requests, [
+      ['activity', { ...common, id: '7', execution: { workflowId: 'r' }, resetAttempts: true }],
+      ['execution', { ...common, workflowId: 'r', reason: 'gauntlet resume' }],
     ]);
     code = 12;
-    await assert.rejects(unpause(paused, whole), { code: 'BAD_INPUT', message: /^'r' is paused on a server that/ });
+    await assert.rejects(unpause(paused, 'r', whole), {
+      code: 'BAD_INPUT',
+      message: "'r' is paused, and this server cannot end the pause of a workflow",
+    });
     code = 14;
-    await assert.rejects(unpause(paused, whole), { code: 14 });
+    await assert.rejects(unpause(paused, 'r', whole), { code: 14 });
   });
 });
 

@@ -1,7 +1,10 @@
 // Commands about this machine: doctor, sandbox run, and the Temporal CLI.
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isSupportedNode } from '../../cli/commands/doctor.js';
+import { EXIT } from '../../cli/exitCodes.js';
 import { isPolling, mayLive } from '../../cli/session.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
@@ -43,6 +46,36 @@ describe('commands about this machine', function () {
     assert.match(out, /✗ store .*ENOTDIR/);
   });
 
+  it('doctor does not create a store that does not exist', async () => {
+    const store = join(await temporaryFolder(), 'mistyped');
+    const { out } = await inProcess('doctor', '--store', store);
+    assert.match(out, /✓ store .*mistyped \(does not exist yet, the first run creates it\)/);
+    assert.equal(existsSync(store), false);
+  });
+
+  it('doctor accepts the Node versions of package.json', () => {
+    const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
+    assert.equal(engines.node, '^20.19.0 || >=22.12.0');
+    for (const good of ['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.0.1']) assert.ok(isSupportedNode(good), good);
+    for (const bad of ['18.20.0', '20.0.0', '20.18.3', '21.7.0', '22.11.0']) assert.ok(!isSupportedNode(bad), bad);
+  });
+
+  it('doctor checks the server of a Temporal profile', async () => {
+    const folder = await temporaryFolder({ 'temporal.toml': '[profile.mine]\naddress = "127.0.0.1:1"\n' });
+    const variables = { TEMPORAL_CONFIG_FILE: join(folder, 'temporal.toml'), TEMPORAL_PROFILE: 'mine' };
+    const { TEMPORAL_ADDRESS } = process.env;
+    delete process.env.TEMPORAL_ADDRESS;
+    Object.assign(process.env, variables);
+    try {
+      const { code, out } = await inProcess('doctor', '--store', folder);
+      assert.equal(code, EXIT.failed);
+      assert.match(out, /✗ temporal server .*127\.0\.0\.1:1 \(profile mine.*SERVER_UNAVAILABLE/);
+    } finally {
+      for (const name of Object.keys(variables)) delete process.env[name];
+      if (TEMPORAL_ADDRESS !== undefined) process.env.TEMPORAL_ADDRESS = TEMPORAL_ADDRESS;
+    }
+  });
+
   it('sandbox run judges programs: JSON lines out, the sandbox named on standard error', async () => {
     const rows = [
       { id: 'good', code: 'def f(x):\n    return x + 1', entry: 'f', tests: [[[1], 2]] },
@@ -50,7 +83,7 @@ describe('commands about this machine', function () {
       { id: 'raises', code: 'def f(x):\n    return x[0]', entry: 'f', tests: [[[1], 2]] },
     ];
     const folder = await temporaryFolder({ 'rows.jsonl': rows.map((row) => JSON.stringify(row)).join('\n') });
-    const command = ['sandbox', 'run', '--backend', 'wasm', '--input', join(folder, 'rows.jsonl')];
+    const command = ['sandbox', 'run', '--sandbox', 'wasm', '--input', join(folder, 'rows.jsonl')];
     const { code, out, err } = await inProcess(...command, '--json');
     assert.equal(code, 0);
     const judged = out
@@ -78,7 +111,7 @@ describe('commands about this machine', function () {
     const { code, out } = await gauntlet(['temporal', 'workflow', 'list', '--help', '--limit', '2'], env);
     assert.deepEqual([code, out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
     const { err } = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_ADDRESS: undefined });
-    assert.equal(err, `no Temporal server serves ${folder}: start one with npx gauntlet up\n`);
+    assert.equal(err, `no Temporal server runs for ${folder}: start one with npx gauntlet up\n`);
   });
 });
 

@@ -1,5 +1,5 @@
-// Models, checkpoints and files of somebody who means harm: digests that fit, sizes and numbers that no machine has, ways
-// out of the folder, JSON without a bottom. Each is one line and a non-zero exit; none takes memory or time.
+// Malicious models, checkpoints and files: matching digests, impossible sizes, paths out of the folder, deeply nested
+// JSON. Each gives one line and a non-zero exit code, and takes no memory or time.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ async function refuses(argv: string[], line: RegExp): Promise<void> {
   const { code, out, err } = await inProcess(...argv);
   assert.match(err, line);
   assert.equal(err.trim().split('\n').length, 1, err);
-  assert.deepEqual([code, out], [1, '']);
+  assert.deepEqual([code === 1 || code === 2, out], [true, '']);
 }
 
 describe('what comes from others', function () {
@@ -175,7 +175,7 @@ describe('what comes from others', function () {
     }
     async function refusesToRead(line: RegExp): Promise<void> {
       await refusesStart(line);
-      const { code, out } = await inProcess('checkpoints', 'verify', '--store', folderOf());
+      const { code, out } = await inProcess('store', 'verify', '--store', folderOf());
       assert.equal(code, 1);
       assert.match(out, line);
     }
@@ -209,15 +209,15 @@ describe('what comes from others', function () {
 
     it('and whose position, tests or archive are not what they should be', async () => {
       for (const [path, text, line] of [
-        ['training.json', '{"next":-1}', /training\.json is not what it should be: next: /],
-        ['training.json', '{"next":1e300}', /training\.json is not what it should be: next: /],
+        ['training.json', '{"next":-1}', /training\.json is invalid: next: /],
+        ['training.json', '{"next":1e300}', /training\.json is invalid: next: /],
         ['training.json', '{"next":0,"plan":[{"epoch":1}]}', /training\.json is not .*: plan\.0\.phase: /],
         ['training.json', 'hello', /training\.json is not JSON/],
-        ['pool.json', '{"a":[{"args":1}]}', /pool\.json is not what it should be: a\.0\./],
+        ['pool.json', '{"a":[{"args":1}]}', /pool\.json is invalid: a\.0\./],
         ['pool.json', `{"a":${BOTTOMLESS}}`, /pool\.json is nested too deep/],
         ['archive.json', '{"entries":[{"problemId":"x","chain":{"chains":"../x","index":0}}]}', /chains: not a digest/],
-        ['archive.json', '[]', /archive\.json is not what it should be: /],
-        ['generator/adapter_config.json', '{"r":"many"}', /adapter_config\.json is not what it should be: r: /],
+        ['archive.json', '[]', /archive\.json is invalid: /],
+        ['generator/adapter_config.json', '{"r":"many"}', /adapter_config\.json is invalid: r: /],
       ] as const) {
         const file = join(folderOf(), 'runs', 'theirs', within(path));
         const good = await readFile(file);
@@ -232,7 +232,7 @@ describe('what comes from others', function () {
       const key = 'ab'.repeat(32);
       await store.putMemo(recordKey(key), await store.putBlob(Buffer.from(record)));
       await store.putMemo(key, await store.putJson([]), 'recorded');
-      const { code, out } = await inProcess('checkpoints', 'verify', '--store', folderOf());
+      const { code, out } = await inProcess('store', 'verify', '--store', folderOf());
       assert.equal(code, 1);
       assert.match(out, new RegExp(`memo/${recordKey(key)}: belongs to another row`));
     });
@@ -240,7 +240,7 @@ describe('what comes from others', function () {
     it('and whose configuration is none', async () => {
       const configDigest = await store.putJson({ preset: 'tiny', schedule: { generatorSteps: 1e15 } });
       await forge('pool.json', '{}', { configDigest });
-      await assert.rejects(forkInput(store, 'theirs', 'stage-5/epoch-1', {}), {
+      await assert.rejects(forkInput(store, { runId: 'theirs', name: NAME }, {}), {
         code: 'BAD_CHECKPOINT',
         message: /^checkpoint_stage_5_epoch_1: sha256:\w+ is no configuration: schedule\.generatorSteps: /,
       });

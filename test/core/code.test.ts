@@ -4,39 +4,39 @@ import { extractCode } from '../../core/parse/code.js';
 const PROGRAM = 'def f(x):\n    return x';
 
 describe('extractCode', () => {
-  it('takes the fenced program out of an answer', () => {
+  it('extracts the fenced program of an answer', () => {
     assert.equal(extractCode(`Sure:\n\`\`\`python\n${PROGRAM}\n\`\`\`\nDone.`, 'instruct'), PROGRAM);
     assert.equal(extractCode(`\`\`\`\n${PROGRAM}\n\`\`\``, 'instruct'), PROGRAM);
     assert.equal(extractCode(`~~~py\r\ndef f(x):\r\n    return x\r\n~~~`, 'instruct'), PROGRAM);
   });
 
-  it('takes the last block that defines the function, not the usage after it', () => {
+  it('prefers the last block that defines the function', () => {
     const answer = `\`\`\`python\ndef f(x): pass\n\`\`\`\nBetter:\n\`\`\`python\n${PROGRAM}\n\`\`\`\nUse:\n\`\`\`python\nf(1)\n\`\`\`\n\`\`\`bash\nls\n\`\`\``;
     assert.equal(extractCode(answer, 'instruct', 'f'), PROGRAM);
     assert.equal(extractCode(answer, 'instruct'), PROGRAM);
   });
 
-  it('takes an unclosed block to its end', () => {
+  it('accepts an unclosed block', () => {
     assert.equal(extractCode(`\`\`\`python\n${PROGRAM}`, 'instruct'), PROGRAM);
   });
 
-  it('takes bare code from its first line on', () => {
+  it('accepts bare code from its first line on', () => {
     assert.equal(extractCode(`The answer is:\n${PROGRAM}\n`, 'instruct'), PROGRAM);
     assert.equal(extractCode(`import re\n${PROGRAM}\n`, 'instruct'), `import re\n${PROGRAM}`);
   });
 
-  it('finds nothing where there is no program', () => {
+  it('returns an empty text without a program', () => {
     assert.equal(extractCode('I cannot do that.', 'instruct'), '');
     assert.equal(extractCode('', 'tiny'), '');
     assert.equal(extractCode('  \n', 'tiny'), '');
   });
 
-  it("takes the embedded model's answer as it stands", () => {
+  it("returns the shipped model's answer unchanged", () => {
     assert.equal(extractCode(`${PROGRAM}\n`, 'tiny'), PROGRAM);
     assert.equal(extractCode('for x then sum', 'tiny'), 'for x then sum');
   });
 
-  it('of a method or a class of operations is the block that defines it', () => {
+  it('finds the block that defines a method or a class', () => {
     const program = 'class Solution:\n    def g(self, x):\n        return x';
     const text = `\`\`\`python\n${program}\n\`\`\`\n\`\`\`python\nprint(Solution().g(1))\n\`\`\``;
     for (const entry of ['Solution.g', 'Solution']) assert.equal(extractCode(text, 'instruct', entry), program);

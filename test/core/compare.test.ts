@@ -17,7 +17,7 @@ const TABLE: [Value, Value, boolean, boolean][] = [
   [{ f: '0.3001' }, { f: '0.3' }, false, false],
   [{ f: '1e+300' }, { f: '1.0000000001e+300' }, true, false],
   [{ f: '1e+300' }, { f: '1.1e+300' }, false, false],
-  [{ f: '3.0000000001' }, 3, false, false], // no tolerance where an int is expected
+  [{ f: '3.0000000001' }, 3, false, false], // an expected int has no tolerance
   [{ f: 'nan' }, { f: 'nan' }, true, true],
   [{ f: 'nan' }, { f: '1.0' }, false, false],
   [{ f: 'inf' }, { f: 'inf' }, true, true],
@@ -41,7 +41,7 @@ const TABLE: [Value, Value, boolean, boolean][] = [
   [{ b: 'YQ==' }, 'a', false, false],
   [{ s: [3, 1, 2] }, { s: [1, 2, 3] }, true, true],
   [{ s: [1, 2] }, { s: [1, 2, 3] }, false, false],
-  [{ s: [1, 1, 2] }, { s: [1, 2, 2] }, true, true], // a set, however it is written
+  [{ s: [1, 1, 2] }, { s: [1, 2, 2] }, true, true], // a set with a repeat
   [{ s: [true, 2] }, { s: [1, 2] }, true, false],
   [{ s: [{ t: [1, 2] }] }, { s: [{ t: [1, 2] }] }, true, true],
   [{ s: [1] }, [1], false, false],
@@ -111,7 +111,7 @@ describe('comparison of answers', () => {
     ),
   })).value;
 
-  it('every value equals itself and its JSON copy in both modes; equality is symmetric where no tolerance is in play', () => {
+  it('every value equals itself and its JSON copy in both modes, and strict equality is symmetric', () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
         const copy = JSON.parse(JSON.stringify(a));
@@ -126,14 +126,14 @@ describe('comparison of answers', () => {
     );
   });
 
-  it('a call without a value is judged as the way it failed, whatever was expected', () => {
+  it('a call without a value has the verdict of its failure', () => {
     for (const kind of ['error', 'timeout', 'memory', 'output'] as const)
       assert.equal(judge({ kind, message: 'passed' }, null, 'lenient'), kind);
     assert.equal(judge({ kind: 'value', value: { t: [1] } }, [1], 'lenient'), 'pass');
     assert.equal(judge({ kind: 'value', value: { t: [1] } }, [1], 'strict'), 'fail');
   });
 
-  it('the worst verdict is the outcome of a program, and no verdict is an error', () => {
+  it('the outcome of a program is its worst verdict, or error without a verdict', () => {
     for (const [i, worse] of OUTCOME_ORDER.entries())
       for (const better of OUTCOME_ORDER.slice(i))
         assert.equal(judgeProgram([better, worse, 'pass'] as Verdict[]), worse);

@@ -23,7 +23,7 @@ x = lambda: 0
 `;
 
 describe('definitions of a program', () => {
-  it('are its functions and classes at the top level, with their headers as written', () => {
+  it('include functions and classes at the top level with their headers', () => {
     const shown = definitionsOf(CODE).map(({ name, kind, header, methods }) => [
       name,
       kind,
@@ -36,13 +36,13 @@ describe('definitions of a program', () => {
     ]);
     assert.deepEqual(definitionsOf('def (:\n'), []);
   });
-  it('come with the imports', () => {
+  it('are accompanied by the imports', () => {
     assert.deepEqual(importsOf(CODE), ['import os', 'from typing import (List,\n  Optional)']);
   });
 });
 
 describe('test source as values', () => {
-  it('is complete where every statement is a literal assert or checks nothing', () => {
+  it('is complete if every statement is a literal assert or checks nothing', () => {
     const source = `"""doc"""
 import math
 LIMIT = 3
@@ -65,7 +65,7 @@ assert f(2, 3) is None
       ],
     });
   });
-  it('is not where anything else could check something', () => {
+  it('is incomplete if another statement could check something', () => {
     for (const extra of [
       'if x:\n  assert f(1) == 1',
       'g(f)',
@@ -92,7 +92,7 @@ describe('printed text', () => {
     assert.ok(!same('1 2', '1 2 3'));
     assert.ok(!same('yes', 'YES'));
   });
-  it('takes numerals with a fraction for numbers, and whole ones as they are', () => {
+  it('compares numerals with a fraction as numbers and whole numerals as text', () => {
     assert.ok(same('0.3333333', '0.33333333'));
     assert.ok(same('1e-10', '0.0'));
     assert.ok(same('2', '2.0'));

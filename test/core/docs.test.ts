@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
-import { LOSS_REASONS } from '../../core/parse/salvage.js';
+import { REJECTION_REASONS } from '../../core/parse/salvage.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { runConfigSchema } from '../../core/schema/config.js';
@@ -65,11 +65,11 @@ describe('docs', () => {
     assert.equal(resolveConfig(JSON.parse(example)).ppo.learningRate, 0.0005);
   });
 
-  it('method.md names every reward scheme and every reason of a loss', () => {
+  it('method.md names every reward scheme and every reason for rejecting a test', () => {
     const text = page('method.md');
     assert.deepEqual(
       table(text, '## Tests').map(([reason]) => reason),
-      [...LOSS_REASONS],
+      [...REJECTION_REASONS],
     );
     assert.deepEqual(
       table(text, '## Rewards').map(([scheme]) => scheme),

@@ -20,7 +20,7 @@ describe('stages', () => {
       STAGES.map((stage) => STAGE_SPECS[stage].number),
       [1, 2, 3, 4, 5],
     );
-    for (const field of ['name', 'title', 'instruction', 'focus'] as const) {
+    for (const field of ['title', 'instruction', 'focus'] as const) {
       assert.equal(new Set(STAGES.map((stage) => STAGE_SPECS[stage][field])).size, 5, field);
     }
   });

@@ -136,6 +136,7 @@ describe('toTrajectories', () => {
     estimator: 'group',
     stdOffset: 0.05,
     dropZeroVariance: true,
+    regularised: false,
   };
 
   it('makes rows of tokens, mask and advantage, cut to the same length', () => {
@@ -187,6 +188,17 @@ describe('toTrajectories', () => {
     const rows = toTrajectories([group], options);
     assert.equal(rows.length, 1);
     assert.ok(rows[0]!.advantage > 1);
+  });
+
+  it('keeps samples without an advantage for the regularisers, but drops groups of equal rewards', () => {
+    const rewarded = (...rewards: number[]) => rewards.map((reward) => ({ turns, reward }));
+    const groups = [rewarded(1, 0, 0.5), rewarded(1, 1, 1)];
+    const zeros = (over: Partial<TrajectoryOptions>) =>
+      toTrajectories(groups, { ...options, ...over }).map(({ advantage }) => advantage === 0);
+    assert.deepEqual(zeros({}), [false, false]);
+    assert.deepEqual(zeros({ regularised: true }), [false, false, true]);
+    assert.deepEqual(zeros({ regularised: true, dropZeroVariance: false }), [false, false, true, true, true, true]);
+    assert.equal(zeros({ regularised: true, estimator: 'batch' }).length, 6); // each differs from the batch's mean
   });
 
   it('keeps samples without an advantage where it is told to, but none without a trained token', () => {

@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { formatValue } from '../../core/parse/format.js';
-import {
-  LOSS_REASONS,
-  lostTests,
-  malformedCount,
-  type SalvageOptions,
-  salvageTests,
-} from '../../core/parse/salvage.js';
+import { REJECTION_REASONS, type SalvageOptions, salvageTests, unusableTests } from '../../core/parse/salvage.js';
 import { arityOf } from '../../core/parse/signature.js';
 import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
 
-/** 'f(args)→expected' of every test, then every loss as its reason. */
+/** 'f(args)→expected' of every test, then the reason of every rejected test. */
 function read(text: string, options: Partial<SalvageOptions> = {}): string[] {
-  const { tests, losses } = salvageTests(text, { entry: 'f', arity: 1, limit: 9, ...options });
+  const { tests, rejected } = salvageTests(text, { entry: 'f', arity: 1, limit: 9, ...options });
   return [
     ...tests.map((test) => `${formatValue({ t: test.args })}→${formatValue(test.expected)}`),
-    ...losses.map((loss) => loss.reason),
+    ...rejected.map((loss) => loss.reason),
   ];
 }
 
-// [claim, text, what is read]
+// [title, text, result]
 const CASES: [string, string, string[]][] = [
   [
     'reads one test a line, between work-out comments',
@@ -134,29 +128,29 @@ describe('salvageTests', () => {
     it(claim, () => assert.deepEqual(read(text), expected));
   }
 
-  it('keeps the wanted number of tests and names the others', () => {
+  it('keeps tests up to the limit and rejects the others', () => {
     assert.deepEqual(read('((1,), 2)\n((2,), 3)\n((3,), 4)', { limit: 2 }), ['(1,)→2', '(2,)→3', 'over-limit']);
   });
 
-  it('takes any number of arguments where none is known', () => {
+  it('accepts any number of arguments if the arity is unknown', () => {
     assert.deepEqual(read('((1, 2), 3)\n((), 0)', { arity: undefined }), ['(1, 2)→3', '()→0']);
   });
 
-  it('a method is called through any object', () => {
+  it('accepts calls of a method through any object', () => {
     const text = 'assert Solution().g(1) == 2\nassert g(3) == 4\nassert f(1) == 1';
     assert.deepEqual(read(text, { entry: 'Solution.g' }), ['(1,)→2', '(3,)→4', 'wrong-function']);
   });
 
-  it('gives the text of a loss', () => {
-    const { losses } = salvageTests('((1,), foo)', { entry: 'f', limit: 1 });
-    assert.deepEqual(losses, [{ reason: 'not-literal', text: '((1,), foo)' }]);
+  it('returns the text of a rejected test', () => {
+    const { rejected } = salvageTests('((1,), foo)', { entry: 'f', limit: 1 });
+    assert.deepEqual(rejected, [{ reason: 'not-literal', text: '((1,), foo)' }]);
   });
 
   it('reads Windows line ends', () => {
     assert.deepEqual(read('((1,), 2)\r\n((2,), 3)\r\n'), ['(1,)→2', '(2,)→3']);
   });
 
-  it('never throws, keeps to its limit and gives plain values', () => {
+  it('never throws and returns plain values up to the limit', () => {
     const piece = fc.oneof(
       fc.string(),
       fc.constantFrom(
@@ -193,20 +187,20 @@ describe('salvageTests', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-        const { tests, losses } = salvageTests(pieces.join(''), { entry: 'f', limit: 3 });
+        const { tests, rejected } = salvageTests(pieces.join(''), { entry: 'f', limit: 3 });
         const module = testsOfModule(pieces.join(''), 'f');
         assert.equal(module.complete, module.rest === undefined);
         for (const test of module.tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
         assert.ok(tests.length <= 3);
         for (const test of tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
-        for (const loss of losses) assert.ok(LOSS_REASONS.includes(loss.reason) && loss.text.length <= 200);
+        for (const loss of rejected) assert.ok(REJECTION_REASONS.includes(loss.reason) && loss.text.length <= 200);
       }),
-      { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // 10 000 and more on demand
+      { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // GAUNTLET_FUZZ sets more
     );
   });
 
-  it('a good test survives any text on the lines before it', () => {
-    // brackets and quotes that stay open across lines are Python's own ambiguity, so each line closes what it opens
+  it('finds a good test after any other text', () => {
+    // an open bracket or quote would be ambiguous, so each line closes what it opens
     const line = fc.stringMatching(/^[a-z ,.:;=+!?0-9]*$/);
     fc.assert(
       fc.property(fc.array(line, { maxLength: 5 }), (lines) => {
@@ -219,7 +213,7 @@ describe('salvageTests', () => {
     );
   });
 
-  it('stays fast on long rubbish', () => {
+  it('stays fast on long invalid text', () => {
     for (const rubbish of [
       '@mark.parametrize(\n',
       'def test(',
@@ -246,7 +240,7 @@ describe('test source as values', () => {
     return [tests.map((test) => `${formatValue({ t: test.args })}→${formatValue(test.expected)}`), complete, rest];
   };
 
-  it('literal asserts, test functions, parametrized ones and classes of them leave nothing to run', () => {
+  it('reads literal asserts, test functions, parametrized ones and test classes completely', () => {
     const source =
       'import pytest\n\nassert f(1) == 2; assert f(2) == 3\n\ndef test_a():\n    "why"\n    assert Solution().f(3) == 4\n\n@pytest.mark.parametrize("a,b", [(4, 5), (6, 7)])\ndef test_b(a, b):\n    assert f(a) == b\n\nclass TestC:\n    def test_c(self):\n        assert f(8) is None\n\nif __name__ == "__main__":\n    unittest.main()\n';
     assert.deepEqual(module(source), [
@@ -256,7 +250,7 @@ describe('test source as values', () => {
     ]);
   });
 
-  it('what is no table of values keeps running, without what is one', () => {
+  it('keeps other statements as source to run', () => {
     const property = 'def test_b():\n    for i in range(9):\n        assert f(i) >= 0';
     const helper = 'def helper():\n    return 1';
     const [tests, complete, rest] = module(`assert f(1) == 2\n\n${helper}\n\n${property}\n`);
@@ -271,18 +265,15 @@ describe('test source as values', () => {
   });
 });
 
-describe('malformedCount and lostTests', () => {
+describe('unusableTests', () => {
   const salvage = (text: string) => salvageTests(text, { entry: 'f', limit: 2 });
-  it('tests beyond the limit are not malformed', () => {
-    assert.equal(malformedCount(salvage('((1,),2)\n((2,),3)\n((3,),4)').losses), 0);
-    assert.equal(malformedCount(salvage('((1,),x)\n((2,),3)').losses), 1);
-  });
-  it('a test that was asked for and never came is lost', () => {
-    assert.equal(lostTests(salvage('((1,),2)'), 2), 1);
-    assert.equal(lostTests(salvage(''), 2), 2);
-    assert.equal(lostTests(salvage('((1,),2)\n((2,),3)'), 2), 0);
-    assert.equal(lostTests(salvage('((1,),2)\n((2,),3)\n((3,),x)'), 2), 1);
-    assert.equal(lostTests(salvage('((1,),2)\n((2,),3)\n((3,),4)'), 2), 0);
+  it('counts malformed tests and missing tests, but not tests beyond the limit', () => {
+    assert.equal(unusableTests(salvage('((1,),x)\n((2,),3)'), 1), 1);
+    assert.equal(unusableTests(salvage('((1,),2)'), 2), 1);
+    assert.equal(unusableTests(salvage(''), 2), 2);
+    assert.equal(unusableTests(salvage('((1,),2)\n((2,),3)'), 2), 0);
+    assert.equal(unusableTests(salvage('((1,),2)\n((2,),3)\n((3,),x)'), 2), 1);
+    assert.equal(unusableTests(salvage('((1,),2)\n((2,),3)\n((3,),4)'), 2), 0);
   });
 });
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { resolveConfig } from '../../core/presets.js';
-import { checkpointName, countSteps, endsEpoch, planStage, replan } from '../../core/schedule.js';
+import { countSteps, endsEpoch, planStage, replan } from '../../core/schedule.js';
+import { checkpointName } from '../../core/schema/checkpoint.js';
 
 const schedule = { discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 3 };
 
 describe('planStage', () => {
   it('is N discriminator steps, N generator steps, then K in turn, generator first', () => {
-    const plan = planStage(resolveConfig({ schedule }), 1);
+    const plan = planStage(resolveConfig({ schedule }));
     assert.deepEqual(
       plan.map(({ epoch, phase, step, role }) => [epoch, phase, step, role].join(' ')),
       [
@@ -28,7 +29,7 @@ describe('planStage', () => {
   });
 
   it('without a discriminator keeps every generator step and no other, with epochs counted without gaps', () => {
-    const plan = planStage(resolveConfig({ schedule, discriminator: { enabled: false } }), 1);
+    const plan = planStage(resolveConfig({ schedule, discriminator: { enabled: false } }));
     assert.deepEqual(
       plan.map(({ epoch, step, role }) => [epoch, step, role]),
       [

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { RandomStream } from '../../core/random.js';
-import { addToArchive, type BugArchive, chooseSubject, emptyArchive } from '../../core/rewards/archive.js';
-import { countTests, exposedShare, meanOf, meanRates, testRates } from '../../core/rewards/counts.js';
-import { addToPool, assembleSuite, inputKey, suiteRates, type TestPool } from '../../core/rewards/suite.js';
+import { addToArchive, type BugArchive, chooseTargetChain } from '../../core/rewards/archive.js';
+import { mean, passRates, testRates } from '../../core/rewards/rates.js';
+import { addToPool, assembleSuite, inputKey, type TestPool } from '../../core/rewards/suite.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
 const test = (input: number, expected = input): TestCase => ({ args: [[input]], expected });
 
 describe('assembleSuite', () => {
-  it('is the baseline, then every valid generated test, one per inputs', () => {
+  it('lists baseline tests first, then valid generated tests, one per input', () => {
     const suite = assembleSuite([test(1), test(2)], [test(2, 99), test(3), test(3), test(4)]);
     assert.deepEqual(
       suite.map(({ origin, test: { args, expected } }) => [origin, args, expected]),
@@ -22,15 +22,7 @@ describe('assembleSuite', () => {
     );
   });
 
-  it('keeps the baseline when it is capped', () => {
-    const suite = assembleSuite([test(1), test(2)], [test(3), test(4)], 3);
-    assert.deepEqual(
-      suite.map((entry) => entry.test.expected),
-      [1, 2, 3],
-    );
-  });
-
-  it('inputs differ by type as well as by value', () => {
+  it('distinguishes inputs by type and value', () => {
     const keys = [[1], [true], [{ f: '1.0' }], ['1'], [[1]], [{ t: [1] }], [1, 1]].map((args) => inputKey(args));
     assert.equal(new Set(keys).size, keys.length);
     assert.equal(inputKey([[1, 'a']]), inputKey([[1, 'a']]));
@@ -38,7 +30,7 @@ describe('assembleSuite', () => {
 });
 
 describe('addToPool', () => {
-  it('keeps the last eight tests of a problem, skips repeats, and leaves other problems and its input alone', () => {
+  it('keeps the last eight tests of a problem, skips duplicates, and does not change its argument', () => {
     const before: TestPool = { other: [test(7)], p: [test(0)] };
     const after = addToPool(before, 'p', [test(0), ...Array.from({ length: 9 }, (_, i) => test(i + 1)), test(9)]);
     assert.deepEqual(
@@ -48,38 +40,35 @@ describe('addToPool', () => {
     assert.deepEqual([after.other, before.p], [[test(7)], [test(0)]]);
   });
 
-  it('makes no entry for a problem without tests, whatever its name', () => {
+  it('adds no entry for a problem without tests, and accepts any problem id', () => {
     assert.deepEqual(addToPool({}, 'p', []), {});
     assert.deepEqual(addToPool({}, 'constructor', [test(1)]), { constructor: [test(1)] });
   });
 });
 
-describe('suiteRates and meanRates', () => {
-  it('are shares of passed tests by origin', () => {
+describe('passRates', () => {
+  it('are fractions of passed tests by origin', () => {
     const suite = assembleSuite([test(1), test(2)], [test(3), test(4)]);
-    assert.deepEqual(suiteRates(suite, ['pass', 'pass', 'fail', 'timeout']), {
+    assert.deepEqual(passRates([{ suite, verdicts: ['pass', 'pass', 'fail', 'timeout'] }]), {
       combined: 0.5,
       baseline: 1,
       generated: 0,
     });
-    assert.deepEqual(suiteRates(assembleSuite([test(1)], []), ['pass']), {
-      combined: 1,
-      baseline: 1,
-      generated: undefined,
-    });
   });
 
-  it('programs count once each', () => {
-    const rates = [
-      { combined: 1, baseline: 1, generated: undefined },
-      { combined: 0, baseline: 0.5, generated: 0.25 },
-    ];
-    assert.deepEqual(meanRates(rates), { combined: 0.5, baseline: 0.75, generated: 0.25 });
-    assert.equal(meanOf([]), undefined);
+  it('count each program once, and programs without such a test not at all', () => {
+    const one = { suite: assembleSuite([test(1)], []), verdicts: ['pass'] as const };
+    const two = {
+      suite: assembleSuite([test(1), test(2)], [test(3), test(4)]),
+      verdicts: ['fail', 'pass', 'pass', 'fail'] as const,
+    };
+    assert.deepEqual(passRates([one, two]), { combined: 0.75, baseline: 0.75, generated: 0.5 });
+    assert.deepEqual(passRates([one]), { combined: 1, baseline: 1, generated: undefined });
+    assert.deepEqual(passRates([]), { combined: undefined, baseline: undefined, generated: undefined });
   });
 });
 
-describe('test counts', () => {
+describe('testRates', () => {
   const turns = [
     {
       tests: [
@@ -90,36 +79,25 @@ describe('test counts', () => {
     },
     { tests: [{ inputs: 'a', valid: true, caught: false }], lost: 1 },
   ];
-  it('validity counts lost tests, the bug-catch rate valid ones, unique inputs all that could be read', () => {
-    const counts = countTests(turns);
-    assert.deepEqual(counts, { tests: 4, valid: 2, caught: 1, turns: 2, catchingTurns: 1, distinctInputs: 2 });
-    assert.deepEqual(testRates(counts), { validity: 0.5, bugCatchRate: 0.5, uniqueInputs: 0.5 });
-    assert.deepEqual(testRates(countTests([])), {
-      validity: undefined,
-      bugCatchRate: undefined,
-      uniqueInputs: undefined,
-    });
+  it('divide valid tests and distinct inputs by all tests, and turns that catch a bug by all turns', () => {
+    assert.deepEqual(testRates(turns), { validity: 0.5, bugCatchRate: 0.5, uniqueInputs: 0.5 });
+    assert.deepEqual(testRates([]), { validity: undefined, bugCatchRate: undefined, uniqueInputs: undefined });
   });
-  it('the exposed share looks at faulty chains only', () => {
-    const chains = [
-      { faulty: true, turn: turns[0]! },
-      { faulty: true, turn: turns[1]! },
-      { faulty: false, turn: turns[0]! },
-    ];
-    assert.equal(exposedShare(chains), 0.5);
-    assert.equal(exposedShare(chains.slice(2)), undefined);
-  });
+});
+
+describe('mean', () => {
+  it('is 0 without values', () => assert.deepEqual([mean([1, 2, 6]), mean([])], [3, 0]));
 });
 
 describe('bug archive', () => {
   const config = { enabled: true, size: 3, replay: 0.7 };
   const entry = (chain: string) => ({ problemId: 'old', chain });
-  const filled: BugArchive = { entries: [entry('x'), entry('y')] };
+  const filled: BugArchive<string> = { entries: [entry('x'), entry('y')] };
 
-  it('keeps to its size, drops by draw, and is the same for the same draws', () => {
+  it('has a maximum size, drops random entries, and is deterministic', () => {
     const fill = (seed: number): string[] => {
       const random = new RandomStream(seed);
-      let archive = emptyArchive();
+      let archive: BugArchive<string> = { entries: [] };
       for (let i = 0; i < 50; i++) archive = addToArchive(archive, entry(`c${i}`), 10, random);
       return archive.entries.map((kept) => kept.chain);
     };
@@ -132,33 +110,31 @@ describe('bug archive', () => {
     ); // not just the newest
   });
 
-  it('a faulty fresh chain is chosen and archived', () => {
+  it('chooses and archives a faulty fresh chain', () => {
     const candidates = [
       { chain: 'good', faulty: false },
       { chain: 'bad', faulty: true },
       { chain: 'good2', faulty: false },
     ];
-    const chosen = chooseSubject('p', candidates, filled, config, new RandomStream(0));
-    assert.deepEqual(chosen.subject, { problemId: 'p', chain: 'bad' });
+    const chosen = chooseTargetChain('p', candidates, filled, config, new RandomStream(0));
+    assert.deepEqual(chosen.target, { problemId: 'p', chain: 'bad' });
     assert.deepEqual(chosen.archive.entries.at(-1), { problemId: 'p', chain: 'bad' });
     assert.equal(filled.entries.length, 2);
-    assert.equal(chosen.replayed, false);
   });
 
-  it('without a fault an archived chain is replayed in 7 of 10 groups, and the archive stays', () => {
+  it('replays an archived chain in 7 of 10 groups without a faulty chain', () => {
     const candidates = [{ chain: 'good', faulty: false }];
     const random = new RandomStream('replay');
     let replayed = 0;
     for (let i = 0; i < 2000; i++) {
-      const chosen = chooseSubject('p', candidates, filled, config, random);
+      const chosen = chooseTargetChain('p', candidates, filled, config, random);
       assert.equal(chosen.archive, filled);
-      assert.equal(chosen.subject!.problemId, chosen.replayed ? 'old' : 'p');
-      replayed += Number(chosen.replayed);
+      replayed += Number(chosen.target!.problemId === 'old');
     }
     assert.ok(Math.abs(replayed / 2000 - 0.7) < 0.05, `${replayed}`);
   });
 
-  it('switched off it neither prefers faults, nor keeps, nor replays', () => {
+  it('neither prefers, archives nor replays faulty chains when disabled', () => {
     const candidates = [
       { chain: 'good', faulty: false },
       { chain: 'bad', faulty: true },
@@ -166,24 +142,24 @@ describe('bug archive', () => {
     const random = new RandomStream('off');
     const seen = new Set<string>();
     for (let i = 0; i < 50; i++) {
-      const chosen = chooseSubject('p', candidates, filled, { ...config, enabled: false }, random);
+      const chosen = chooseTargetChain('p', candidates, filled, { ...config, enabled: false }, random);
       assert.equal(chosen.archive, filled);
-      seen.add(chosen.subject!.chain);
+      seen.add(chosen.target!.chain);
     }
     assert.deepEqual([...seen].sort(), ['bad', 'good']);
   });
 
-  it('with nothing to choose from there is no subject', () => {
-    assert.equal(chooseSubject('p', [], emptyArchive(), config, new RandomStream(0)).subject, undefined);
+  it('has no target without candidates', () => {
+    assert.equal(chooseTargetChain('p', [], { entries: [] }, config, new RandomStream(0)).target, undefined);
   });
 
-  it('never grows beyond its size', () => {
+  it('never exceeds its size', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.boolean(), { maxLength: 30 }), (size, faults) => {
         const random = new RandomStream(size, faults.length);
-        let archive = emptyArchive();
+        let archive: BugArchive<string> = { entries: [] };
         for (const faulty of faults)
-          ({ archive } = chooseSubject('p', [{ chain: 'c', faulty }], archive, { ...config, size }, random));
+          ({ archive } = chooseTargetChain('p', [{ chain: 'c', faulty }], archive, { ...config, size }, random));
         assert.ok(archive.entries.length <= size);
       }),
     );

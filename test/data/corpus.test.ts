@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { RandomStream } from '../../core/random.js';
 import { STAGES } from '../../core/schema/chain.js';
-import { manifestText } from '../../data/manifest.js';
 import { packageRoot, tinyModelPath } from '../../data/paths.js';
 import { type CorpusExample, type CorpusPhase, corpusExample, encodeExample } from '../../data/tiny/corpus.js';
 import { allProblems } from '../../data/tiny/family.js';
 import { drawChain } from '../../data/tiny/flaws.js';
 import { tinyModelFiles } from '../../data/tiny/modelFiles.js';
+import { loadTinyProblems } from '../../data/tiny/problems.js';
 import { renderDescription, renderSignature } from '../../data/tiny/render.js';
 import { EOS, SPECIAL_TOKENS, tokenizerConfig, tokenizerJson } from '../../data/tiny/tokenizer.js';
 import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
@@ -38,7 +39,7 @@ describe('the corpus', () => {
     assert.ok(flawedTests > 0.15 && flawedTests < 0.2, `${flawedTests}`);
   });
 
-  it('draws roles and sources in the shares that a phase asks for', () => {
+  it('draws roles and sources in the shares of the phase', () => {
     const sources = { list: 0.45, range: 0.2, str: 0.35 };
     const balanced = Array.from({ length: 2000 }, (_, i) => corpusExample(train, { ...phase, sources }, 7, i));
     for (const [source, share] of Object.entries(sources)) {
@@ -49,12 +50,12 @@ describe('the corpus', () => {
     assert.ok(Math.abs(discriminators - 0.6) < 0.03, `${discriminators}`);
   });
 
-  it('holds no held-out problem', () => {
+  it('contains no held-out problem', () => {
     const ids = new Set(train.map((problem) => problem.id));
     for (const example of examples) assert.ok(ids.has(example.problemId));
   });
 
-  it('lets a flaw enter at one stage and stay: stages before it are those of a true chain', () => {
+  it('has flaws from one stage on; the stages before are correct', () => {
     let fixed = 0;
     for (const [i, problem] of problems.entries()) {
       const chain = drawChain(problem, new RandomStream('origin', i));
@@ -73,7 +74,7 @@ describe('the corpus', () => {
     assert.ok(fixed > 50);
   });
 
-  it('trains every answer token and its end token, and nothing else', () => {
+  it('trains on answer tokens and their end tokens only', () => {
     for (const { turns } of examples.slice(0, 300)) {
       const { tokens, mask } = encodeExample(vocabulary, turns);
       assert.equal(tokens.length, mask.length);
@@ -84,7 +85,7 @@ describe('the corpus', () => {
     }
   });
 
-  it('fits the limits of the tiny preset: 96 tokens a stage, 215 a chain', () => {
+  it('fits the limits of the tiny preset: 96 tokens per stage, 215 per chain', () => {
     for (const { role, turns } of examples) {
       const longest = Math.max(...turns.map((turn) => vocabulary.encode(turn.assistant).length + 1));
       assert.ok(longest <= (role === 'generator' ? 96 : 160), turns[0]!.user);
@@ -120,11 +121,11 @@ describe('the tokenizer', () => {
   ];
   const texts = [...hard, ...examples.flatMap(({ turns }) => turns.flatMap((turn) => [turn.user, turn.assistant]))];
 
-  it('gives every text back, printable ASCII included', () => {
+  it('decodes every printable ASCII text to itself', () => {
     for (const text of texts) assert.equal(vocabulary.decode(vocabulary.encode(text)), text);
   });
 
-  it('cuts as the Hugging Face library does with the same tokenizer.json', () => {
+  it('splits text like the Hugging Face library with the same tokenizer.json', () => {
     for (const text of [...texts, "it's “odd” é\t\r\n"]) {
       assert.deepEqual(library.encode(text, { add_special_tokens: false }).ids, vocabulary.encode(text), text);
     }
@@ -133,7 +134,7 @@ describe('the tokenizer', () => {
     }
   });
 
-  it('has at most 400 tokens, markers and small integers whole, and knows every word of every split', () => {
+  it('has at most 400 tokens, including every word of every split', () => {
     assert.ok(vocabulary.tokens.length <= 400);
     for (const token of [...SPECIAL_TOKENS, '0', '42', '159', ' at', ' least'])
       assert.equal(vocabulary.encode(token).length, 1);
@@ -146,7 +147,7 @@ describe('the tokenizer', () => {
     }
   });
 
-  it('renders a conversation as training sees it: contents as they are, each answer closed', () => {
+  it('renders a conversation as training sees it', () => {
     const { turns } = examples.find((example) => example.role === 'generator')!;
     const config = tokenizerConfig(512) as { chat_template: string; eos_token: string };
     const messages = turns.flatMap((turn) => [
@@ -159,13 +160,26 @@ describe('the tokenizer', () => {
 });
 
 describe('shipped files', () => {
-  it('are what the code makes, byte for byte', () => {
+  it('equal what the code generates, byte for byte', () => {
     for (const [name, content] of tinyModelFiles(vocabulary)) {
       assert.equal(readFileSync(join(tinyModelPath(), name), 'utf8'), content, name);
     }
   });
 
-  it('are described by a manifest with their digests', () => {
-    assert.equal(readFileSync(join(packageRoot(), 'data', 'manifest.json'), 'utf8'), manifestText());
+  it('match the counts and digests in data/manifest.json, as do the problems', () => {
+    const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+    const manifest = JSON.parse(readFileSync(join(packageRoot(), 'data', 'manifest.json'), 'utf8')) as {
+      problems: { counts: object; sha256: object };
+      model: { vocabulary: number; sha256: object };
+    };
+    const splits = Object.entries(loadTinyProblems());
+    const files = [...tinyModelFiles(vocabulary)];
+    assert.deepEqual(manifest.problems.counts, Object.fromEntries(splits.map(([split, all]) => [split, all.length])));
+    assert.deepEqual(
+      manifest.problems.sha256,
+      Object.fromEntries(splits.map(([split, all]) => [split, sha256(JSON.stringify(all))])),
+    );
+    assert.equal(manifest.model.vocabulary, vocabulary.tokens.length);
+    assert.deepEqual(manifest.model.sha256, Object.fromEntries(files.map(([name, text]) => [name, sha256(text)])));
   });
 });

@@ -7,6 +7,7 @@ import { loadTinyProblems } from '../../data/tiny/problems.js';
 import { baselineTests, boundaryValue, hiddenTests, passesHidden } from '../../data/tiny/tests.js';
 
 const family = allProblems();
+const loaded = loadTinyProblems();
 const argsOf = (test: { args: unknown[] }): Args => test.args as Args;
 
 describe('the problem family', () => {
@@ -28,20 +29,20 @@ describe('the problem family', () => {
     }
   });
 
-  it('names every problem once, and describes no two alike', () => {
-    const problems = SPLITS.flatMap((split) => loadTinyProblems()[split]);
+  it('gives every problem a unique id and description', () => {
+    const problems = SPLITS.flatMap((split) => loaded[split]);
     assert.equal(new Set(problems.map((problem) => problem.id)).size, family.length);
     assert.equal(new Set(problems.map((problem) => problem.description)).size, family.length);
     for (const problem of problems) assert.deepEqual(problemSchema.parse(problem), problem);
   });
 
-  it('is the same at every load', () => {
-    assert.equal(JSON.stringify(loadTinyProblems()), JSON.stringify(loadTinyProblems()));
+  it('is the same every time it is loaded', () => {
+    assert.equal(JSON.stringify(loadTinyProblems()), JSON.stringify(loaded));
   });
 });
 
 describe('baseline tests', () => {
-  it('select something and never meet the boundary value', () => {
+  it('select something and do not contain the boundary value', () => {
     for (const problem of family) {
       for (const test of baselineTests(problem)) {
         const args = argsOf(test);
@@ -57,7 +58,7 @@ describe('baseline tests', () => {
     }
   });
 
-  it('are three distinct ones, but for ranges that have fewer such inputs', () => {
+  it('are three distinct ones, fewer if a range has fewer such inputs', () => {
     for (const problem of family) {
       const tests = baselineTests(problem);
       assert.equal(new Set(tests.map((test) => JSON.stringify(test.args))).size, tests.length);
@@ -67,7 +68,7 @@ describe('baseline tests', () => {
     }
   });
 
-  it('pass a program without its guard and one whose comparison is off by the boundary', () => {
+  it('accept a program without its guard and one with a comparison that is off by one', () => {
     for (const problem of family) {
       const blind = [
         { ...problem, noGuard: true },
@@ -83,14 +84,14 @@ describe('baseline tests', () => {
 });
 
 describe('hidden tests', () => {
-  it('are 20 a problem, and the true reading passes them', () => {
+  it('are 20 per problem, and the correct reading passes them', () => {
     for (const problem of family) {
       assert.equal(hiddenTests(problem).length, 20);
       assert.ok(passesHidden(problem, problem), problem.id);
     }
   });
 
-  it('catch a missing guard in every problem that needs one, and a moved comparison in nearly all', () => {
+  it('fail every missing guard and nearly every comparison that is off by one', () => {
     let moved = 0;
     let caught = 0;
     for (const problem of family) {
@@ -108,11 +109,11 @@ describe('hidden tests', () => {
 
 describe('the interpreter', () => {
   const spec = { source: 'list', filter: 'odd', threshold: null, map: 'id', reduce: 'sum' } as const;
-  it('takes the remainder with the sign of the divisor, as Python does', () => {
+  it('gives the remainder the sign of the divisor, like Python', () => {
     assert.deepEqual([floorMod(-3, 2), floorMod(-1, 5), floorMod(7, 4)], [1, 4, 3]);
     assert.deepEqual(interpret(spec, [[-3, -2, 5]]), { value: 2 });
   });
-  it('fails as Python fails on nothing: ValueError for max, IndexError for first', () => {
+  it('fails like Python on an empty selection: ValueError for max, IndexError for first', () => {
     assert.deepEqual(interpret({ ...spec, reduce: 'max', noGuard: true }, [[]]), { error: 'ValueError' });
     assert.deepEqual(interpret({ ...spec, reduce: 'first', noGuard: true }, [[2]]), { error: 'IndexError' });
     assert.deepEqual(interpret({ ...spec, reduce: 'max' }, [[]]), { value: 0 });

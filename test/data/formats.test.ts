@@ -1,4 +1,4 @@
-// Every reader against small records of its format, written here.
+// Each reader with small records of its format.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,12 +8,12 @@ import fc from 'fast-check';
 import type { GauntletError } from '../../core/errors.js';
 import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
-import { parseExactJson, valueOfExact } from '../../data/exactJson.js';
+import { parseExactJson, valueOfJson } from '../../data/exactJson.js';
 import type { Draft } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { readPickledText } from '../../data/formats/pickledText.js';
 import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
-import { readProblemFile } from '../../data/problemFile.js';
+import { loadProblems } from '../../data/problems.js';
 
 const humaneval = {
   task_id: 'Own/0',
@@ -70,7 +70,7 @@ function comparisonOf({ comparison }: Problem): unknown[] {
   return [absolute, relative, text];
 }
 
-describe('readers of problem files', () => {
+describe('problem file formats', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
@@ -94,11 +94,6 @@ describe('readers of problem files', () => {
     return entry.draft;
   };
   const problemOf = async (record: unknown): Promise<Problem> => (await draftOf(record)).problem;
-  const reasonOf = async (record: unknown): Promise<string> => {
-    const [entry] = await entries(await write(record));
-    assert.ok(entry && 'reason' in entry, JSON.stringify(entry));
-    return entry.reason;
-  };
   const refuses = async (content: unknown, message: RegExp): Promise<void> => {
     await assert.rejects(openDrafts(await write(content), 'auto'), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
@@ -108,7 +103,7 @@ describe('readers of problem files', () => {
     });
   };
 
-  it('know their format by its fields', async () => {
+  it('are recognised by the fields of the first record that has one', async () => {
     const own = {
       id: 'a',
       description: 'd',
@@ -125,11 +120,13 @@ describe('readers of problem files', () => {
       [codecontests, 'codecontests'],
     ] as const)
       assert.equal((await openDrafts(await write(record), 'auto')).format, name);
-    await refuses({ a: 1, b: 2 }, /^set\.jsonl: line 1: no known format \(its fields: a, b\)/);
+    const late = await openDrafts(await write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`), 'auto');
+    assert.deepEqual([late.format, late.count], ['mbpp', 2]);
+    await refuses({ a: 1, b: 2 }, /^set\.jsonl: line 1: unknown format \(its fields: a, b\)/);
     await refuses('', /is empty/);
   });
 
-  it('HumanEval: literal asserts of check become values, and nothing else is left of the source', async () => {
+  it('HumanEval: literal asserts in check() become values and leave no test source', async () => {
     const problem = await problemOf(humaneval);
     assert.deepEqual(
       [problem.id, problem.entry, problem.functionSignature],
@@ -143,7 +140,7 @@ describe('readers of problem files', () => {
     assert.equal(problem.referenceSolution, humaneval.prompt + humaneval.canonical_solution);
   });
 
-  it('HumanEval: what is no table of values stays as source, beside what is', async () => {
+  it('HumanEval: a test that is not literal stays as source, beside the literal ones', async () => {
     for (const statement of [
       'assert abs(candidate([0.5]) - 0.5) < 1e-6',
       'for i in range(3):\n        assert candidate([i]) == i',
@@ -156,10 +153,10 @@ describe('readers of problem files', () => {
       assert.equal(problem.baselineTests.length, 2, statement);
     }
     assert.equal((await problemOf({ ...humaneval, test: 'def check(f):\n  assert f(' })).baselineTests.length, 0);
-    assert.match(await reasonOf({ ...humaneval, entry_point: 'other' }), /defines no function other/);
+    await refuses({ ...humaneval, entry_point: 'other' }, /defines no function other/);
   });
 
-  it('MBPP: the function that the tests call, its asserts as values, the challenge hidden', async () => {
+  it('MBPP: the entry is the function that the tests call, challenge tests are hidden', async () => {
     const problem = await problemOf(mbpp);
     assert.deepEqual([problem.id, problem.entry, problem.functionSignature], ['MBPP/7', 'twice', 'def twice(x):']);
     assert.deepEqual(problem.baselineTests, [
@@ -170,12 +167,12 @@ describe('readers of problem files', () => {
     assert.equal(problem.testSource, undefined);
     const computed = await problemOf({ ...mbpp, test_setup_code: 'y = 3', test_list: ['assert twice(y) == 6'] });
     assert.equal(computed.testSource, 'y = 3\nassert twice(y) == 6\nassert twice("a") == "aa"');
-    assert.match(await reasonOf({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }), /no function/);
+    await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /no function/);
     await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
     await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
   });
 
-  it('EvalPlus: inputs keep floats, long ints, nan and infinity; base is baseline, plus is hidden', async () => {
+  it('EvalPlus: inputs keep floats, long ints, NaN and infinity; plus inputs are hidden', async () => {
     const { problem, inputs } = await draftOf(evalplus.replace('\n', ''));
     assert.deepEqual(inputs, {
       baseline: [[{ f: '1.0' }], [2]],
@@ -189,7 +186,7 @@ describe('readers of problem files', () => {
     await refuses({ ...whole, base_input: [3] }, /field `base_input\.0`: a list of arguments is expected/);
   });
 
-  it('LiveCodeBench: methods take one argument a line; private tests may be a pickled string', async () => {
+  it('LiveCodeBench: tests have one argument per line; private tests may be a pickled string', async () => {
     const hidden = JSON.stringify([{ input: '[]\n0.5', output: '0', testtype: 'functional' }]);
     for (const private_test_cases of [hidden, packed(pickled(hidden))]) {
       const problem = await problemOf({ ...functional, private_test_cases });
@@ -200,14 +197,14 @@ describe('readers of problem files', () => {
       assert.deepEqual(problem.tags, ['leetcode']);
     }
     const { reference_solution, ...bare } = functional;
-    assert.match(await reasonOf(bare), /no reference solution/);
+    await refuses(bare, /no reference solution/);
     const references = await readReferences(await write({ id: 'q1', code: reference_solution }, 'refs.jsonl'));
     const [entry] = await entries(await write(bare), references);
     assert.ok(entry && 'draft' in entry);
-    await assert.rejects(readReferences(await write({ id: 3 }, 'refs.jsonl')), /line 1: \{id, code\} is expected/);
+    await assert.rejects(readReferences(await write({ id: 3 }, 'refs.jsonl')), /line 1: expected \{id, code\}/);
   });
 
-  it('LiveCodeBench and CodeContests: whole programs read text and are compared by tokens', async () => {
+  it('LiveCodeBench and CodeContests: whole programs are compared by tokens', async () => {
     const stdin = { ...functional, public_test_cases: [{ input: '1\n', output: '1', testtype: 'stdin' }] };
     const problems = [await problemOf(stdin), await problemOf(codecontests)];
     for (const problem of problems) {
@@ -218,16 +215,16 @@ describe('readers of problem files', () => {
     assert.deepEqual(problems[1]!.hiddenTests, [{ args: ['2\n'], expected: '2\n' }]);
     assert.equal(problems[1]!.referenceSolution, 'print(input())');
     assert.deepEqual(problems[1]!.tags, ['implementation']);
-    assert.match(await reasonOf({ ...codecontests, input_file: 'in.txt' }), /files of given names/);
+    await refuses({ ...codecontests, input_file: 'in.txt' }, /files of given names/);
     const noPython = { language: [2], solution: ['int main(){}'] };
-    assert.match(await reasonOf({ ...codecontests, solutions: noPython }), /no solution in Python 3/);
+    await refuses({ ...codecontests, solutions: noPython }, /no solution in Python 3/);
     await refuses(
       { ...codecontests, public_tests: { input: ['1'], output: [] } },
       /field `public_tests`: 1 inputs, 0 outputs/,
     );
   });
 
-  it('the own schema: methods, interview classes, in-place answers, and what import writes reads back the same', async () => {
+  it('gauntlet: methods, interview classes and in-place answers; a written record reads back the same', async () => {
     const own = {
       id: 'reverse',
       description: 'Reverse.',
@@ -271,17 +268,16 @@ describe('readers of problem files', () => {
       ],
     });
     assert.deepEqual([sorted.calling?.observe, sorted.baselineTests], [0, [{ args: [[3, 1]], expected: [1, 3] }]]);
-    assert.match(await reasonOf({ ...own, function_signature: 'reverse' }), /no `def name/);
-    assert.match(await reasonOf({ ...own, baseline_tests: [5] }), /^baseline_tests\[0\] is none of/);
+    await refuses({ ...own, function_signature: 'reverse' }, /no `def name/);
+    await refuses({ ...own, baseline_tests: [5] }, /baseline_tests\[0\] is none of/);
     for (const given of [problem, sorted, await problemOf(codecontests), await problemOf(humaneval)]) {
       const written = JSON.stringify(toRecord({ ...given, testSource: 'assert True' }));
-      assert.deepEqual(await readProblemFile(await write(written, 'own.jsonl')), [
-        { ...given, testSource: 'assert True' },
-      ]);
+      const { train } = await loadProblems(await write(written, 'own.jsonl'));
+      assert.deepEqual(train, [{ ...given, testSource: 'assert True' }]);
     }
   });
 
-  it('gzipped files, lists and objects are read like lines, and a doubled id is refused with both places', async () => {
+  it('gzipped files, lists and objects are read like lines; a duplicate id is refused with both places', async () => {
     const expected = await problemOf(mbpp);
     for (const content of [
       gzipSync(`${JSON.stringify(mbpp)}\n`),
@@ -298,8 +294,96 @@ describe('readers of problem files', () => {
   });
 });
 
+describe('records that cannot be used', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
+  const rejectedIn = async (records: unknown[]): Promise<Map<string, string>> => {
+    const file = join(folder, 'set.jsonl');
+    await writeFile(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    const drafts = await openDrafts(file, 'mbpp');
+    assert.equal(drafts.count, records.length);
+    const rejected = new Map<string, string>();
+    for await (const entry of drafts.entries()) if ('reason' in entry) rejected.set(entry.id, entry.reason);
+    return rejected;
+  };
+
+  it('are quarantined with record number, id and field; the others are read', async () => {
+    const { code: _, ...lacking } = { ...mbpp, task_id: 'lacking' };
+    const rejected = await rejectedIn([
+      mbpp,
+      { ...mbpp, task_id: 'empty', text: '   ' },
+      lacking,
+      { ...mbpp, task_id: 'typed', test_list: 'assert' },
+      { ...mbpp, task_id: '' },
+      [mbpp],
+      null,
+    ]);
+    assert.deepEqual(
+      [...rejected],
+      [
+        ['empty', 'line 2: field `text`: must not be empty'],
+        ['lacking', 'line 3: missing field `code`'],
+        ['typed', 'line 4: field `test_list`: Invalid input: expected array, received string'],
+        ['line 5', 'line 5: field `task_id`: must not be empty'],
+        ['line 6', 'line 6: is not a problem: an object is expected'],
+        ['line 7', 'line 7: is not a problem: an object is expected'],
+      ],
+    );
+  });
+
+  it('are named in one short printable line, whatever they contain', async () => {
+    const hostile = '\u001b[2J\r\n\u0007\u009b\u202ered\u2028\u0000';
+    const rejected = await rejectedIn([
+      mbpp,
+      { ...mbpp, task_id: `id${hostile}` },
+      { ...mbpp, task_id: 'x'.repeat(1_000_000) },
+      {
+        ...mbpp,
+        task_id: 'tests',
+        challenge_test_list: [],
+        test_list: [`assert other(${JSON.stringify(hostile.repeat(1000))}) == 1`],
+      },
+      { ...mbpp, task_id: 'code', code: `def twice(x): ${hostile}`.repeat(50_000), test_list: ['other()'] },
+      { ...mbpp, task_id: `bad${hostile}`, text: 3 },
+    ]);
+    assert.equal(rejected.size, 5);
+    for (const line of [...rejected].flat()) {
+      assert.ok(!CONTROL.test(line), JSON.stringify(line));
+      assert.ok(line.length <= 400, `${line.length}`);
+    }
+    const [first] = rejected;
+    assert.deepEqual(first, [
+      'id [2J red',
+      'line 2: field `task_id`: must be one line of at most 200 printable characters',
+    ]);
+  });
+
+  it('may name any key without leaving the one line of an error', async () => {
+    const file = join(folder, 'keys.json');
+    await writeFile(file, JSON.stringify({ ['\u001b[31m\n'.repeat(300)]: 1 }));
+    await assert.rejects(openDrafts(file, 'auto'), (error: GauntletError) => {
+      assert.equal(error.code, 'BAD_INPUT');
+      return error.message.length < 500 && !CONTROL.test(error.message);
+    });
+  });
+
+  it('refuse the file in one line if there is no other record', async () => {
+    const file = join(folder, 'none.jsonl');
+    await writeFile(file, `${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
+    await assert.rejects(openDrafts(file, 'mbpp'), {
+      code: 'BAD_INPUT',
+      message: 'none.jsonl: no record can be used; the first: line 1: field `code`: must not be empty',
+    });
+  });
+});
+
 describe('pickled strings', () => {
-  it('of every protocol are read as text', () => {
+  it('are read from every protocol', () => {
     const text = 'ä [{"input": "1"}]';
     const short = Buffer.concat([
       Buffer.from([0x80, 2, 0x8c, Buffer.byteLength(text)]),
@@ -312,7 +396,7 @@ describe('pickled strings', () => {
     for (const pickle of [pickled(text), short, Buffer.concat([long, Buffer.from(text), Buffer.from([0x94, 0x2e])])])
       assert.equal(readPickledText(pickle), text);
   });
-  it('that hold anything else are refused, whatever it would do', () => {
+  it('refuse every other pickle', () => {
     const system = Buffer.from('cos\nsystem\n(S"id"\ntR.');
     const reduce = Buffer.concat([pickled('os', Buffer.alloc(0)), pickled('system', Buffer.from([0x93, 0x52, 0x2e]))]);
     for (const pickle of [
@@ -325,7 +409,7 @@ describe('pickled strings', () => {
       assert.throws(() => readPickledText(pickle), /pickle/);
     assert.throws(() => readPickledText(pickled('abc').subarray(0, 18)), /ends too early/);
   });
-  it('never crash the reader', () => {
+  it('never crash the reader on random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         try {
@@ -340,8 +424,8 @@ describe('pickled strings', () => {
 });
 
 describe('exact JSON', () => {
-  it('keeps what JavaScript would round, and leaves text alone', () => {
-    const read = (text: string) => valueOfExact(parseExactJson(text));
+  it('keeps numbers that JavaScript would round and leaves strings unchanged', () => {
+    const read = (text: string) => valueOfJson(parseExactJson(text));
     assert.deepEqual(read('[1.0, 1e3, -0.0, 7, 123456789012345678, "1.0 NaN \\" 2.0", {"a": NaN}]'), [
       { f: '1.0' },
       { f: '1000.0' },
@@ -352,5 +436,6 @@ describe('exact JSON', () => {
       { d: [['a', { f: 'nan' }]] },
     ]);
     assert.throws(() => parseExactJson('[1.2.3]'), SyntaxError);
+    assert.throws(() => valueOfJson(JSON.parse('[9007199254740993]')), RangeError);
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GauntletError } from '../../core/errors.js';
 import type { Problem } from '../../core/schema/problem.js';
-import { readProblemFile } from '../../data/problemFile.js';
+import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems, splitByHash } from '../../data/problems.js';
 import { parseSignature } from '../../data/signature.js';
 
@@ -31,12 +31,18 @@ describe('problem files', () => {
     await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
     return file;
   };
-  const read = async (content: unknown): Promise<Problem[]> => readProblemFile(await write(content));
+  const readFile = async (file: string): Promise<Problem[]> => {
+    const problems: Problem[] = [];
+    for await (const entry of (await openDrafts(file, 'gauntlet')).entries())
+      if ('draft' in entry) problems.push(entry.draft.problem);
+    return problems;
+  };
+  const read = async (content: unknown): Promise<Problem[]> => readFile(await write(content));
   const testsOf = async (fields: object): Promise<Problem['baselineTests']> =>
     (await read([{ ...record, ...fields }]))[0]!.baselineTests;
   const refuses = async (content: unknown, message: RegExp, name?: string): Promise<void> => {
     const file = await write(content, name);
-    await assert.rejects(readProblemFile(file), (error: GauntletError) => {
+    await assert.rejects(loadProblems(file), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
       assert.match(error.message, message);
       assert.ok(!error.message.includes('\n'), error.message);
@@ -44,7 +50,7 @@ describe('problem files', () => {
     });
   };
 
-  it('reads the schema: snake_case in, one problem out', async () => {
+  it('reads every field of the schema', async () => {
     const [problem] = await read([{ ...record, title: 'Two sum' }]);
     assert.deepEqual(problem, {
       id: 'two_sum',
@@ -73,7 +79,7 @@ describe('problem files', () => {
     ]);
   });
 
-  it('takes every form of test for the same test', async () => {
+  it('reads every form of a test as the same test', async () => {
     const expected = [{ args: [[2, 7], 9], expected: [0, 1] }];
     for (const form of [
       [[2, 7], 9, [0, 1]],
@@ -84,13 +90,14 @@ describe('problem files', () => {
       { inputs: [[2, 7], 9], expected: [0, 1] },
       'assert two_sum([2, 7], 9) == [0, 1]',
       'two_sum([2, 7], 9) == [0, 1]',
+      'two_sum([2,\n7], 9) == [0, 1]',
       '(([2, 7], 9), [0, 1])',
     ]) {
       assert.deepEqual(await testsOf({ baseline_tests: [form] }), expected, JSON.stringify(form));
     }
   });
 
-  it('keeps Python values of assert strings, and gives JSON floats and objects their tags', async () => {
+  it('keeps Python values of assert strings and tags JSON floats and objects', async () => {
     const tests = await testsOf({
       baseline_tests: ['assert two_sum((1,), 2**70) == {"a": None}', [{ a: 1 }, 0.5, true]],
     });
@@ -100,42 +107,105 @@ describe('problem files', () => {
     ]);
   });
 
-  it('reads `[x, expected]` of one argument, and refuses what can be read in two ways', async () => {
-    const fields = { ...one, function_signature: 'def f(x):' };
-    assert.deepEqual(
-      await testsOf({
-        ...fields,
-        baseline_tests: [
-          [3, 4],
-          [[1, 2], 3],
-        ],
-      }),
-      [
+  describe('a list test that can be read in two ways', () => {
+    const taking1 = { ...one, function_signature: 'def f(x):' };
+    const ambiguous = [[5], 6];
+
+    it('is read as the other list tests of its problem', async () => {
+      const flat = [[3, 4], [[1, 2], 3], ambiguous];
+      assert.deepEqual(await testsOf({ ...taking1, baseline_tests: flat }), [
         { args: [3], expected: 4 },
         { args: [[1, 2]], expected: 3 },
-      ],
-    );
-    await refuses(
-      [{ ...fields, baseline_tests: [[[5], 6]] }],
-      /p\.json: problem 1 \(one\): baseline_tests\[0\] can be read in two ways/,
-    );
+        { args: [[5]], expected: 6 },
+      ]);
+      const nested = { function_signature: 'def f(x, y=0):', baseline_tests: [ambiguous], hidden_tests: [[[1, 2], 3]] };
+      assert.deepEqual((await testsOf({ ...one, ...nested, hidden_tests: [[1, 2, 3]] }))[0], {
+        args: [[5]],
+        expected: 6,
+      });
+    });
+
+    it('is read as the list tests of the other problems if its own tell nothing', async () => {
+      const both = async (other: unknown): Promise<Problem['baselineTests']> =>
+        (
+          await read([
+            { ...record, baseline_tests: [other] },
+            { ...taking1, baseline_tests: [ambiguous] },
+          ])
+        )[1]!.baselineTests;
+      assert.deepEqual(await both([[2, 7], 9, [0, 1]]), [{ args: [[5]], expected: 6 }]);
+      assert.deepEqual(
+        await both([
+          [[2, 7], 9],
+          [0, 1],
+        ]),
+        [{ args: [5], expected: 6 }],
+      );
+    });
+
+    it('is quarantined if both readings remain possible', async () => {
+      const mixed = [
+        { ...record, baseline_tests: [[[2, 7], 9, [0, 1]]] },
+        {
+          ...record,
+          id: 'b',
+          baseline_tests: [
+            [
+              [[2, 7], 9],
+              [0, 1],
+            ],
+          ],
+        },
+      ];
+      const { rejected } = await loadProblems(await write([...mixed, { ...taking1, baseline_tests: [ambiguous] }]));
+      assert.deepEqual(rejected, [
+        {
+          id: 'one',
+          reason: 'problem 3: baseline_tests[0] can be read in two ways: write {"inputs": [...], "expected": ...}',
+        },
+      ]);
+      await refuses([{ ...taking1, baseline_tests: [[3, 4], [[], 5], ambiguous].slice(2) }], /can be read in two ways/);
+    });
   });
 
-  it('names the file, the place and the field of what is missing', async () => {
-    const { function_signature: _, ...unsigned } = record;
-    await refuses([record, { ...unsigned, id: 'b' }], /^p\.json: problem 2 \(b\): missing field `function_signature`$/);
-    await refuses(
-      `${JSON.stringify(record)}\n\n{"id": "c"}`,
-      /^lines\.jsonl: line 3 \(c\): missing field `description`$/,
-      'lines.jsonl',
+  it('reads NaN and Infinity, which Python writes as JSON, as floats', async () => {
+    const text = JSON.stringify([{ ...record, baseline_tests: [['nan', 1, ['inf']]] }]);
+    const json = text.replace('"nan"', 'NaN').replace('"inf"', '-Infinity');
+    assert.deepEqual((await read(json))[0]!.baselineTests, [{ args: [{ f: 'nan' }, 1], expected: [{ f: '-inf' }] }]);
+  });
+
+  it('leaves out the bad records of a file and names them', async () => {
+    const bad = [
+      { ...record, id: 'bad', description: '' },
+      { ...record, id: 'worse', reference_solution: undefined },
+    ];
+    const set = await loadProblems(await write([record, ...bad, one].map((line) => JSON.stringify(line)).join('\n')));
+    assert.deepEqual(set.rejected, [
+      { id: 'bad', reason: 'line 2: field `description`: must not be empty' },
+      { id: 'worse', reason: 'line 3: missing field `reference_solution`' },
+      { id: 'one', reason: 'line 4: baseline_tests[0] calls `two_sum`, but the entry is `f`' },
+    ]);
+    assert.deepEqual(
+      set.train.map(({ id }) => id),
+      ['two_sum'],
     );
+    assert.equal((await loadProblems(await write([record]))).rejected, undefined);
+  });
+
+  it('names file, place and field of a missing or malformed field', async () => {
+    const { function_signature: _, ...unsigned } = record;
+    await refuses(
+      [{ ...unsigned, id: 'b' }],
+      /^p\.json: no record can be used; the first: problem 1: missing field `function_signature`$/,
+    );
+    await refuses(`\n\n{"id": "c"}`, /^lines\.jsonl: no .*: line 3: missing field `description`$/, 'lines.jsonl');
     await refuses([{ ...record, reference_solution: '' }], /field `reference_solution`: must not be empty/);
     await refuses([{ ...record, tags: 'x' }], /field `tags`/);
     await refuses([{ ...record, function_signature: 'two_sum' }], /field `function_signature`: no `def/);
     await refuses([3], /problem 1: is not a problem/);
   });
 
-  it('refuses broken JSON, an empty file, a doubled id and a missing file, each in one line', async () => {
+  it('refuses broken JSON, an empty file, a duplicate id and a missing file in one line each', async () => {
     await refuses('[{"id": ]', /^p\.json: is not JSON: /);
     await refuses(`${JSON.stringify(record)}\n{oops`, /^p\.json: line 2 is not JSON/);
     await refuses('  \n', /is empty/);
@@ -147,24 +217,32 @@ describe('problem files', () => {
     await assert.rejects(loadProblems(folder), /it is a folder/);
   });
 
-  it('refuses tests that do not fit, by index', async () => {
+  it('names a bad test by its index', async () => {
     const bad = (test: unknown, message: RegExp): Promise<void> =>
       refuses([{ ...record, baseline_tests: [record.baseline_tests[0], test] }], message);
-    await bad([1, 2], /baseline_tests\[1\] gives 1 arguments, but two_sum takes 2 arguments/);
+    await bad([1, 2], /baseline_tests\[1\] gives 1 argument, but two_sum takes 2 arguments/);
     await bad([], /baseline_tests\[1\] is an empty list/);
     await bad(5, /baseline_tests\[1\] is none of/);
     await bad({ inputs: 3, expected: 1 }, /has no list `inputs`/);
     await bad({ inputs: [1, 2] }, /has no `expected`/);
-    await bad('assert other(1, 2) == 3', /baseline_tests\[1\] calls another function/);
+    for (const other of [
+      'assert other(1, 2) == 3',
+      'other(1) == 3',
+      'other(\n1) == 3',
+      'assert not other(1)',
+      'assert sorted(other(1))',
+    ])
+      await bad(other, /baseline_tests\[1\] calls `(?:other|sorted)`, but the entry is `two_sum`/);
     await bad('assert two_sum(1, 2) == g(3)', /baseline_tests\[1\] holds a value that would have to be computed/);
     await bad('assert two_sum(1) == 3', /another number of arguments/);
+    await bad('assert sorted(two_sum([1], 2)) == [0]', /asserts something other than f\(args\) == expected/);
     await bad('nothing here', /holds no test/);
-    await bad([1, 2, 1e300], /no longer exact/);
+    await bad([1, 2, 1e300], /cannot represent exactly/);
   });
 });
 
 describe('signatures', () => {
-  it('count positional arguments, with defaults, annotations, self and stars', () => {
+  it('counts positional arguments, with defaults, annotations, self and stars', () => {
     const cases: [string, [string, number, number] | undefined][] = [
       ['def f():', ['f', 0, 0]],
       ['def f(self, a: dict[str, int], b="x,)", *, c=1) -> int:', ['f', 1, 2]],
@@ -181,9 +259,9 @@ describe('signatures', () => {
   });
 });
 
-describe('splits of a file', () => {
+describe('splits', () => {
   const problem = (id: string): Problem => ({ id }) as Problem;
-  it('are 80 / 10 / 10 by id alone: order and company change nothing', () => {
+  it('are 80 / 10 / 10 and depend on the id alone', () => {
     const all = Array.from({ length: 2000 }, (_, i) => problem(`p${i}`));
     const set = splitByHash(all);
     for (const split of ['validation', 'test'] as const) assert.ok(Math.abs(set[split].length - 200) < 45, split);
@@ -191,7 +269,7 @@ describe('splits of a file', () => {
     const ids = new Set(set.test.map(({ id }) => id));
     for (const { id } of half.test) assert.ok(ids.has(id));
   });
-  it('leave none empty from three problems on, and train with one', () => {
+  it('are not empty with three or more problems; train is never empty', () => {
     for (let count = 1; count < 12; count++) {
       for (let start = 0; start < 20; start++) {
         const all = Array.from({ length: count }, (_, i) => problem(`q${start}-${i}`));
@@ -202,7 +280,7 @@ describe('splits of a file', () => {
       }
     }
   });
-  it('of the shipped family come from the family', async () => {
+  it('are fixed for the shipped family', async () => {
     const set = await loadProblems('tiny');
     assert.deepEqual([set.train.length, set.validation.length, set.test.length], [1315, 157, 267]);
   });

@@ -37,7 +37,7 @@ describe('rendered programs under CPython', () => {
   const run = (jobs: object[]): { answers: object[]; tests: [unknown[], unknown][] }[] =>
     JSON.parse(execFileSync('python3', ['-I', '-c', RUNNER], { input: JSON.stringify(jobs), encoding: 'utf8' }));
 
-  it('give what the interpreter gives, for true and flawed readings alike', () => {
+  it('compute the same as the interpreter, for correct and flawed readings', () => {
     const cases = allProblems().flatMap((problem, i): { reading: Reading; args: Args[]; code: string }[] => {
       const chain = drawChain(problem, stream('chain', i), {
         ...CHAIN_FLAWS,
@@ -59,7 +59,7 @@ describe('rendered programs under CPython', () => {
     }
   });
 
-  it('agree with the tests that the corpus calls right, whose texts are Python literals', () => {
+  it('pass the tests that the corpus marks as correct', () => {
     const problems = allProblems().filter((_, i) => i % 5 === 0);
     const turns = problems.map((problem, i) => drawTestTurn(problem, stream('turn', i)));
     const texts = turns.map(({ text }) => text.split('\n').filter((line) => !line.startsWith('#')));

@@ -1,8 +1,9 @@
-// The gates of the test command must be able to close: each is shown a fault.
+// Every check of the test command must be able to fail: each one gets a fault.
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDependencies } from '../../infra/check-deps.mjs';
+import { lint } from '../../infra/lint.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
@@ -23,6 +24,8 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
+  'sandbox-extras-are-opened': ['sandbox/pool.ts', "import './testSource/leaf.js';"],
+  'training-avoids-sandbox-extras': ['activities/c.ts', "import '../sandbox/pool.js';"],
   'activities-use-sandbox-port': ['activities/b.ts', "import '../sandbox/docker/leaf.js';"],
   'workflows-see-core': ['workflows/a.ts', "import '../store/leaf.js';"],
   'workflows-type-only-activities': ['workflows/b.ts', "import '../activities/leaf.js';"],
@@ -36,6 +39,7 @@ const LEAVES = [
   'ml/session',
   'sandbox/docker',
   'sandbox/guest',
+  'sandbox/testSource',
   'workflows',
   'activities',
   'workers',
@@ -45,7 +49,7 @@ const LEAVES = [
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
-describe('the directions of dependency', function () {
+describe('dependency rules', function () {
   this.timeout(180_000); // a busy machine
   after(removeTemporaryFolders);
 
@@ -66,7 +70,7 @@ describe('the directions of dependency', function () {
   });
 
   for (const [rule, [file]] of Object.entries(VIOLATIONS)) {
-    it(`${rule} fires on a seeded violation`, () => {
+    it(`${rule} reports a seeded violation`, () => {
       assert.ok(
         problems.some((problem) => problem.startsWith(`${rule}: ${file} `)),
         problems.join('\n'),
@@ -74,25 +78,26 @@ describe('the directions of dependency', function () {
     });
   }
 
-  it('have a seeded violation for every rule', async () => {
+  it('have one seeded violation each', async () => {
     const { default: config } = await import(join(ROOT, '.dependency-cruiser.cjs'));
     assert.deepEqual(config.forbidden.map(({ name }: { name: string }) => name).sort(), Object.keys(VIOLATIONS).sort());
   });
 
-  it('allow what the architecture allows', async () => {
+  it('accept imports that the architecture allows', async () => {
     const folder = tree({
       'workflows/a.ts':
         "import type { Leaf } from '../activities/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
       'sandbox/docker/a.ts': "import '../guest/leaf.js';",
+      'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
       'activities/a.ts': "import '../store/leaf.js';",
       'workers/a.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
       'workers/reportThread.ts': "import '../report/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 17, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 19, problems: [] });
   });
 
-  it('are a failure where no module is seen, and where the checker cannot run', async () => {
+  it('fail if the checker sees no module or cannot run', async () => {
     const empty = temporaryFolder({ 'tsconfig.json': '{"include":["core"]}', 'core/readme.txt': '' });
     copyFileSync(join(ROOT, '.dependency-cruiser.cjs'), join(empty, '.dependency-cruiser.cjs'));
     const blind = await checkDependencies(empty);
@@ -103,53 +108,56 @@ describe('the directions of dependency', function () {
   });
 });
 
+describe('the linter', () => {
+  afterEach(removeTemporaryFolders);
+
+  it('reports a fault in every language', () => {
+    const files = ['core/a.ts', 'core/b.mts', 'core/c.js', 'core/d.cjs', 'core/e.py', 'sandbox/guest/f.py'];
+    const fault = (file: string) => (file.endsWith('.py') ? 'if x == None:\n    pass\n' : 'export   const a = 1;\n');
+    const folder = temporaryFolder({
+      'tsconfig.json': '{"include":["core","sandbox"]}',
+      ...Object.fromEntries(files.map((file) => [file, fault(file)])),
+    });
+    copyFileSync(join(ROOT, 'biome.json'), join(folder, 'biome.json'));
+    const found = lint(folder).join('\n');
+    for (const file of files) assert.ok(found.includes(file), `${file} is not in: ${found}`);
+  });
+});
+
 describe('the test command', () => {
   afterEach(removeTemporaryFolders);
 
-  it('adds up passed, failed and skipped over files, and a crash and a file without an end are failures', async () => {
+  const runTests = (tests: string, ...args: string[]) =>
+    runNode([join(ROOT, 'infra/run-tests.mjs'), '--tests', tests, '--out', join(tests, 'out'), ...args]);
+
+  it('counts passed, failed and skipped tests, and names files that crash or hang', async () => {
     const tests = temporaryFolder({
       'a/good.test.js':
         "describe('good', () => { it('is', () => {}); it('is too', () => {}); it.skip('not here', () => {}); });",
-      'bad.test.js': "it('is wrong', () => { throw new Error('as it should'); });",
-      'crash.test.js': "it('starts', () => {}); it('dies', () => process.kill(process.pid, 'SIGKILL'));",
+      'b/bad.test.js': "it('is wrong', () => { throw new Error('as it should'); });",
+      'c/crash.test.js': "it('starts', () => {}); it('dies', () => process.kill(process.pid, 'SIGKILL'));",
+      'd/hang.test.js': "it('hangs', () => { for (;;); });",
+      'd/quick.test.js': "it('never starts', () => {});",
       'helper.js': "throw new Error('is no test');",
     });
-    const out = join(tests, 'out');
-    const { code, text } = await runNode([
-      join(ROOT, 'infra/run-tests.mjs'),
-      '--tests',
-      tests,
-      '--out',
-      out,
-      '.test.js',
-    ]);
+    const { code, text } = await runTests(tests, '--file-limit', '3000', '.test.js');
     assert.equal(code, 1);
     const lines = text.trimEnd().split('\n');
-    assert.equal(lines.at(-1), '3 passed, 2 failed, 1 skipped');
+    assert.equal(lines.at(-1), '3 passed, 3 failed, 1 skipped');
     assert.ok(lines.includes('skipped: good not here'));
-    assert.ok(
-      lines.some((line) => /^FAILED: .*bad\.test\.js: is wrong: as it should$/.test(line)),
-      text,
-    );
-    assert.ok(
-      lines.some((line) => /^FAILED: .*crash\.test\.js: ended early/.test(line)),
-      text,
-    );
+    for (const failure of [
+      /^FAILED: .*bad\.test\.js: is wrong: as it should$/m,
+      /^FAILED: .*crash\.test\.js: ended early/m,
+      /^FAILED: .*hang\.test\.js: killed after 3 s$/m,
+    ])
+      assert.match(text, failure);
     assert.match(text, /✔ is too/);
   });
 
   it('fails when it finds no test', async () => {
-    const tests = temporaryFolder();
-    const { code, text } = await runNode([
-      join(ROOT, 'infra/run-tests.mjs'),
-      '--tests',
-      tests,
-      '--out',
-      join(tests, 'out'),
-      'x',
-    ]);
+    const { code, text } = await runTests(temporaryFolder(), 'x');
     assert.equal(code, 1);
-    assert.match(text, /no test files found\n(.*\n)*0 passed, 1 failed, 0 skipped\n$/);
+    assert.match(text, /FAILED: no test files found\n(.*\n)*0 passed, 1 failed, 0 skipped\n$/);
   });
 
   it('counts lines of source that no test loads as uncovered', async function () {
@@ -174,13 +182,13 @@ describe('the test command', () => {
   });
 });
 
-describe('the lock file', () => {
+describe('package-lock.json', () => {
   type Locked = { version?: string; resolved?: string; link?: boolean; optionalDependencies?: Record<string, string> };
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
   };
 
-  it('names no place to download from', () => {
+  it('contains no registry address', () => {
     const entries = Object.entries(packages);
     assert.ok(entries.length > 100);
     assert.deepEqual(
@@ -189,7 +197,7 @@ describe('the lock file', () => {
     );
   });
 
-  it('names the binaries of every system, without which npm ci refuses it', () => {
+  it('lists the native packages of every system, which npm ci requires', () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies }]) =>
       Object.keys(optionalDependencies ?? {}).filter(
         (name) => !packages[`node_modules/${name}`]?.version && !packages[`${path}/node_modules/${name}`]?.version,
@@ -199,12 +207,12 @@ describe('the lock file', () => {
   });
 });
 
-describe('the scripts of package.json', () => {
+describe('scripts in package.json', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
 
-  it('name programs that exist', () => {
+  it('run programs that exist', () => {
     const named = Object.values(scripts).flatMap(
       (script) => script.match(/\b(infra|bin|dist)\/[\w./-]+\.m?js\b/g) ?? [],
     );
@@ -215,7 +223,7 @@ describe('the scripts of package.json', () => {
     );
   });
 
-  it('set up first where they are a new user\u2019s first command', () => {
+  it('run set-up first in the commands of a new user', () => {
     for (const name of ['demo', 'test']) assert.match(scripts[name]!, /^node infra\/setup\.mjs && /);
   });
 });

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, withLock } from '../../infra/lock.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
-describe('the lock of set-up', () => {
+describe('withLock', () => {
   afterEach(removeTemporaryFolders);
 
-  it('lets one in at a time, says who waits, and leaves nothing behind', async () => {
+  it('runs one caller at a time, reports the holder and removes its file', async () => {
     const path = join(temporaryFolder(), 'deep', 'lock');
     let inside = 0;
     const waits: number[] = [];
@@ -24,7 +24,7 @@ describe('the lock of set-up', () => {
     assert.equal(existsSync(path), false);
   });
 
-  it('is opened by an error inside', async () => {
+  it('releases the lock after an error', async () => {
     const path = join(temporaryFolder(), 'lock');
     await assert.rejects(
       withLock(path, async () => {
@@ -35,7 +35,7 @@ describe('the lock of set-up', () => {
     assert.equal(existsSync(path), false);
   });
 
-  it('is taken over from a process that died', async () => {
+  it('takes the lock over from a dead process', async () => {
     const path = join(temporaryFolder(), 'lock');
     const { code } = await runNode([
       '--input-type=module',
@@ -48,7 +48,7 @@ describe('the lock of set-up', () => {
     assert.equal(await withLock(path, async () => 'mine'), 'mine');
   });
 
-  it('is taken over from a pid that lives but no longer beats, even past a take-over that died', async () => {
+  it('takes the lock over if a reused pid stops touching the file, even after an aborted take-over', async () => {
     const path = join(temporaryFolder(), 'lock');
     writeFileSync(path, `${process.ppid}\n`);
     mkdirSync(`${path}.takeover`);
@@ -57,7 +57,7 @@ describe('the lock of set-up', () => {
     assert.equal(await withLock(path, async () => 'mine'), 'mine');
   });
 
-  it('knows the living from the dead', () => {
+  it('detects whether a process is alive', () => {
     assert.equal(isAlive(process.pid), true);
     assert.equal(isAlive(2 ** 22 + 1), false); // above the largest pid of Linux
   });

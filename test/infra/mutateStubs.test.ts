@@ -1,4 +1,4 @@
-// The mutation check on a toy project: it finds every target by itself, and tells the noticed from the unnoticed.
+// The mutation check on a toy project.
 import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ describe('the mutation check', function () {
     return folder;
   };
 
-  it('finds targets by itself, sees each tested one noticed and each untested one survive, and leaves dist alone', async () => {
+  it('finds all targets, kills the stubs of tested functions, reports the others and leaves dist unchanged', async () => {
     const root = toy();
     const lines: string[] = [];
     const results = await mutateStubs({ root, jobs: 2, log: (line) => lines.push(line) });
@@ -75,29 +75,7 @@ describe('the mutation check', function () {
     for (const [name, text] of Object.entries(TOY)) assert.equal(readFileSync(join(root, name), 'utf8'), text, name);
   });
 
-  it('takes every exported function and method of a named place, and stubs what is worth its effects only', async () => {
-    const root = toy({
-      'dist/store/box.js':
-        'export class Box { put(x) { this.x = x; } async load() { await 0; return { x: this.x }; } idle() { this.y = 1; } }\nexport const LIMIT = 1;\nexport { words } from "../core/parse/words.js";\n',
-      'dist/store/program.js': "throw new Error('not to be loaded');\n",
-      'dist/test/store/box.test.js': `import assert from 'node:assert/strict';
-import { Box } from '../../store/box.js';
-it('keeps', async () => { const box = new Box(); box.put(1); box.idle(); assert.deepEqual(await box.load(), { x: 1 }); });
-`,
-    });
-    const results = await mutateStubs({ root, places: ['store'] });
-    assert.deepEqual(
-      results.map(({ target, killedBy }) => [target, killedBy]),
-      [
-        ['function store/box:Box.prototype.put', 'test/store/box.test: keeps'],
-        ['function store/box:Box.prototype.load', 'test/store/box.test: keeps'],
-        ['function store/box:Box.prototype.idle', undefined],
-      ],
-    );
-    await assert.rejects(mutateStubs({ root, places: ['nowhere'] }), /there is no dist\/nowhere/);
-  });
-
-  it('knows the tests of what they start: the workflows of a bundle, a thread, the command', () => {
+  it('finds tests that reach a module through the workflow bundle, a thread or the command', () => {
     const loads = (path: string) => `import '${path}.js';\n`; // no import of this file
     const command = ['bin', 'gauntlet.mjs'].join('/');
     const starting = toy({
@@ -111,47 +89,47 @@ it('keeps', async () => { const box = new Box(); box.put(1); box.idle(); assert.
       'dist/test/abc.test.js': `${loads('../workflows/run')}spawn('${command}');\n`,
     });
     const testsFor = relevance(join(starting, 'dist'));
-    const of = (module: string) => testsFor({ kind: 'function', module, path: ['x'] });
+    const of = (module: string) => testsFor({ kind: 'parser', module, path: ['x'] });
     assert.deepEqual(of('workflows/run.js'), ['test/workflows/run.test.js', 'test/abc.test.js']);
     assert.deepEqual(of('ml/thread.js'), ['test/workflows/run.test.js']);
     assert.deepEqual(of('cli/main.js'), ['test/abc.test.js']);
   });
 
-  it('finds the targets of this project, those of its activities that are rows of others too', async () => {
+  it('finds the targets of this project, including composite activities', async () => {
     const testsFor = relevance(join(ROOT, 'dist'));
     const targets = await findTargets(join(ROOT, 'dist'));
     for (const [name, test] of [
       ['activity computeRewards', 'test/activities/'],
       ['composite compositeActivities.trainPolicy', 'test/activities/'],
-      ['parser literalTests', 'test/sandbox/'],
+      ['parser testsOfModule', 'test/core/'],
     ] as const) {
       const target = targets.find(({ kind, path }) => `${kind} ${path.join('.')}` === name);
       assert.ok(target && testsFor(target).some((file) => file.startsWith(test)), name);
     }
   });
 
-  it('exits non-zero with a line for each survivor, zero without one', async () => {
+  it('exits with status 1 and one line per survivor, or with 0 if there is none', async () => {
     const root = toy();
     const tool = join(ROOT, 'infra/mutate-stubs.mjs');
     const all = await runNode([tool, '--root', root, '--only', 'parser', '--jobs', '1']);
     assert.equal(all.code, 1);
     assert.match(
       all.text,
-      /no test notices a stub in the place of parser core\/parse\/words:untested .*\n2 stubs, 1 noticed, 1 survived\n$/,
+      /no test fails with a stub of parser core\/parse\/words:untested .*\n2 stubs, 1 killed, 1 survived\n$/,
     );
     const one = await runNode([tool, '--root', root, '--only', 'activity']);
-    assert.deepEqual([one.code, one.text.trim().split('\n').at(-1)], [0, '1 stubs, 1 noticed, 0 survived']);
+    assert.deepEqual([one.code, one.text.trim().split('\n').at(-1)], [0, '1 stubs, 1 killed, 0 survived']);
     assert.equal((await runNode([tool, '--root', root, '--only', 'no such target'])).code, 1);
   });
 
-  it('does not take tests that fail anyway for tests that notice', async () => {
+  it('ignores tests that fail without a stub', async () => {
     const root = toy({ 'dist/test/all.test.js': `${TOY['dist/test/all.test.js']}it('fails', () => assert.fail());` });
     const [result] = await mutateStubs({ root, only: 'share' });
     assert.equal(result?.killedBy, undefined);
     assert.equal(result?.why, 'pass: none; test/all.test.js fail without any change');
   });
 
-  it('says that no test imports a module, and refuses an activity without its file', async () => {
+  it('reports a module that no test imports, and an activity without a file', async () => {
     const lonely = toy({ 'dist/test/all.test.js': '' });
     assert.equal((await mutateStubs({ root: lonely, only: 'share' }))[0]?.why, 'no test imports it');
     const homeless = toy({
@@ -160,7 +138,7 @@ it('keeps', async () => { const box = new Box(); box.put(1); box.idle(); assert.
     await assert.rejects(findTargets(join(homeless, 'dist')), /activity nowhere has no file activities\/nowhere\.js/);
   });
 
-  it('puts a stub where the module itself meets it too', async () => {
+  it('replaces the function for calls inside its own module too', async () => {
     const source =
       'export const half = (x) => x / 2;\nexport const quarter = (x) => half(half(x)) + 1;\n//# sourceMappingURL=a.js.map';
     const folder = temporaryFolder({ 'a.mjs': withStub(source, { kind: 'reward', module: 'a.mjs', path: ['half'] }) });

@@ -15,8 +15,8 @@ const plain = ({ metadata, data }: Payload) => [
   Buffer.from(data!).toString(),
 ];
 
-describe('encrypted payloads', () => {
-  it('come back as they were, and hold nothing that can be read', async () => {
+describe('payload encryption', () => {
+  it('restores payloads and hides their contents', async () => {
     const codec = new EncryptionCodec([one]);
     const sealed = await codec.encode([payload('{"learningRate":1}'), payload('')]);
     assert.ok(!Buffer.from(sealed[0]!.data!).includes('learningRate'));
@@ -28,7 +28,7 @@ describe('encrypted payloads', () => {
     assert.notDeepEqual(again[0]!.data, sealed[0]!.data, 'equal values do not look equal');
   });
 
-  it('of an older key are read, new ones are of the first key', async () => {
+  it('decrypts with every key and encrypts with the first one', async () => {
     const old = await new EncryptionCodec([one]).encode([payload('1')]);
     const both = new EncryptionCodec([two, one]);
     assert.deepEqual((await both.decode(old)).map(plain), [['json/plain', '1']]);
@@ -40,7 +40,7 @@ describe('encrypted payloads', () => {
     });
   });
 
-  it('that were changed are refused; those from before there was a key pass', async () => {
+  it('rejects modified payloads and passes unencrypted ones', async () => {
     const codec = new EncryptionCodec([one]);
     const [sealed] = await codec.encode([payload('1')]);
     for (let at = 0; at < sealed!.data!.length; at += 5) {
@@ -51,7 +51,7 @@ describe('encrypted payloads', () => {
     assert.deepEqual((await codec.decode([payload('1')])).map(plain), [['json/plain', '1']]);
   });
 
-  it('that were cut short are refused at any length, an empty one with a short tag among them', async () => {
+  it('rejects payloads truncated to any length, even empty ones with a short tag', async () => {
     const codec = new EncryptionCodec([one]);
     for (const [sealed] of [await codec.encode([payload('1')]), await codec.encode([{}])]) {
       for (let length = 0; length < sealed!.data!.length; length++) {
@@ -61,7 +61,7 @@ describe('encrypted payloads', () => {
     }
   });
 
-  it('need a file of keys, which is refused by its line', async () => {
+  it('requires a key file and names its bad line', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-keys-'));
     const file = join(folder, 'keys');
     const env = { GAUNTLET_CODEC_KEYS: file };

@@ -1,7 +1,8 @@
-// Set-up on a toy checkout: the true script, compiler and lock, with an npm that only pretends.
+// Set-up on a toy checkout: the real script, compiler and lock, with a fake npm.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeVersion } from '../../infra/build-stamp.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from './support.js';
 
@@ -17,7 +18,7 @@ const TSCONFIG = JSON.stringify({
   include: ['core'],
 });
 
-/** An `npm ci` that counts its calls and leaves what the true one leaves. */
+/** An `npm ci` that records its calls and writes what the real one writes. */
 const FAKE_NPM = `
 echo "$@ ONNX=$ONNXRUNTIME_NODE_INSTALL" >> npm-calls
 [ -n "$FAKE_NPM_FAILS" ] && { echo "npm error network" >&2; exit 7; }
@@ -31,7 +32,7 @@ describe('set-up', function () {
 
   const checkout = () => {
     const folder = temporaryFolder({
-      'package.json': '{"type":"module"}',
+      'package.json': '{"type":"module","version":"1.2.3"}',
       'package-lock.json': LOCK,
       'tsconfig.json': TSCONFIG,
       'core/a.ts': 'export const a: number = 1;\n',
@@ -55,7 +56,7 @@ describe('set-up', function () {
     return { folder, setup, npmCalls };
   };
 
-  it('installs and builds what is missing, says so, and has nothing to do the second time', async () => {
+  it('installs packages and builds once, and does nothing the second time', async () => {
     const { folder, setup, npmCalls } = checkout();
     const first = await setup();
     assert.equal(first.code, 0, first.text);
@@ -67,15 +68,15 @@ describe('set-up', function () {
     assert.deepEqual(readdirSync(join(folder, '.cache')), []);
   });
 
-  it('twice at once does the work once', async () => {
+  it('does the work once if two processes start at once', async () => {
     const { setup, npmCalls } = checkout();
     const [one, two] = await Promise.all([setup(), setup()]);
     assert.deepEqual([one!.code, two!.code], [0, 0], one!.text + two!.text);
     assert.equal(npmCalls().trim().split('\n').length, 1);
-    assert.match(one!.text + two!.text, /another set-up \(process \d+\) works on this checkout: waiting for it/);
+    assert.match(one!.text + two!.text, /another set-up \(process \d+\) is working on this checkout: waiting for it/);
   });
 
-  it('builds again when a source changed or its result is gone, and drops what has no source', async () => {
+  it('rebuilds after a source changed or dist was removed, and deletes output without a source', async () => {
     const { folder, setup } = checkout();
     writeInto(folder, 'core/b.mts', 'export const b = 2;\n');
     await setup();
@@ -88,7 +89,7 @@ describe('set-up', function () {
     assert.equal(existsSync(join(folder, 'dist/core/a.js')), true);
   });
 
-  it('installs again when the lock asks for another version, or an installation was cut off', async () => {
+  it('reinstalls after the lock file changed or an installation was interrupted', async () => {
     const { folder, setup, npmCalls } = checkout();
     await setup();
     unlinkSync(join(folder, 'node_modules/typescript'));
@@ -101,7 +102,7 @@ describe('set-up', function () {
     assert.equal(npmCalls().trim().split('\n').length, 3);
   });
 
-  it('ends with one line and a failure when npm or the build fails, and goes on from there', async () => {
+  it('fails with one line if npm or the build fails, and continues from there the next time', async () => {
     const { folder, setup } = checkout();
     const offline = await setup({ FAKE_NPM_FAILS: '1' });
     assert.equal(offline.code, 1);
@@ -114,7 +115,21 @@ describe('set-up', function () {
     assert.equal((await setup()).code, 0);
   });
 
-  it('asks for a newer Node in one line', async () => {
+  it('records the version and the git commit, or a digest of the sources outside a repository', async () => {
+    const { folder, setup } = checkout();
+    await setup();
+    const unknown = codeVersion(folder);
+    assert.match(unknown, /^1\.2\.3\+sources\.[0-9a-f]{12}$/);
+    writeInto(folder, 'core/a.ts', 'export const a = 2;\n');
+    await setup();
+    assert.notEqual(codeVersion(folder), unknown);
+    mkdirSync(join(folder, '.git'));
+    program(folder, 'tools/git', 'echo 1d909da12345-dirty');
+    await setup();
+    assert.equal(codeVersion(folder), '1.2.3+1d909da12345-dirty');
+  });
+
+  it('rejects an old Node with one line', async () => {
     const { folder, setup } = checkout();
     const shim = writeInto(folder, 'old.cjs', "Object.defineProperty(process.versions, 'node', { value: '18.20.0' });");
     const old = await setup({ NODE_OPTIONS: `--require ${shim}` });
@@ -122,7 +137,7 @@ describe('set-up', function () {
     assert.match(old.text, /^setup: Node 20\.19, 22\.12 or newer is needed, this is v\S+: install one of these\n$/);
   });
 
-  it('without a Temporal CLI and a way to one names the ways out; with TEMPORAL_ADDRESS it needs none', async () => {
+  it('names the ways to install a Temporal CLI, and needs none with TEMPORAL_ADDRESS', async () => {
     const { folder, setup } = checkout();
     await setup();
     unlinkSync(join(folder, 'tools/temporal'));
@@ -135,7 +150,7 @@ describe('set-up', function () {
     assert.equal((await setup({ ...alone, TEMPORAL_ADDRESS: '127.0.0.1:1' })).code, 0);
   });
 
-  it('leaves a command that says so where nothing is built, and runs what is', async () => {
+  it('installs a command that runs the build, or says that there is none', async () => {
     const { folder } = checkout();
     const command = join(folder, 'bin/gauntlet.mjs');
     const unbuilt = await runNode([command, 'train']);

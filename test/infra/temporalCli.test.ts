@@ -27,7 +27,7 @@ describe('the Temporal CLI', () => {
     return { folder, env, cached: join(folder, 'cache/gauntlet/temporal-cli', `temporal-${TEMPORAL_CLI_VERSION}`) };
   };
 
-  it('is taken from TEMPORAL_CLI, then PATH, then the cache', async () => {
+  it('is found in TEMPORAL_CLI, then on PATH, then in the cache', async () => {
     const { folder, env, cached } = caseOf();
     assert.equal(findTemporalCli(env), undefined);
     program(folder, cached.slice(folder.length), '');
@@ -39,7 +39,7 @@ describe('the Temporal CLI', () => {
     assert.deepEqual(await provideTemporalCli({ env }), { path: onPath, source: 'PATH' });
   });
 
-  it('is refused by name where TEMPORAL_CLI is no program', () => {
+  it('is an error if TEMPORAL_CLI names no program', () => {
     const { folder, env } = caseOf();
     const file = writeInto(folder, 'notes.txt', '');
     assert.throws(
@@ -48,7 +48,7 @@ describe('the Temporal CLI', () => {
     );
   });
 
-  it('falls through to one line that names the ways out', async () => {
+  it('is missing with one line that names the ways to install it', async () => {
     const { env } = caseOf();
     await assert.rejects(provideTemporalCli({ env }), (error: Error) => {
       assert.match(error.message, /download failed .*no Go .*Install it .*TEMPORAL_CLI.*Go 1\.25.*TEMPORAL_ADDRESS/);
@@ -57,13 +57,13 @@ describe('the Temporal CLI', () => {
     });
   });
 
-  it('does not try a Go that is too old', async () => {
+  it('is not built with a Go that is too old', async () => {
     const { folder, env } = caseOf();
     program(folder, 'bin/go', 'echo "go version go1.19.8 linux/amd64"');
     await assert.rejects(provideTemporalCli({ env }), /Go 1\.19 is too old to build it \(1\.25\+\)/);
   });
 
-  it('tells what failed in a build', async () => {
+  it('reports the build step that failed', async () => {
     const { folder, env } = caseOf();
     program(
       folder,
@@ -73,7 +73,7 @@ describe('the Temporal CLI', () => {
     await assert.rejects(provideTemporalCli({ env }), /`go mod init` failed \(dial tcp: lookup failed\)/);
   });
 
-  it('is built once with Go for all who ask at the same time, and only whole programs reach the cache', async () => {
+  it('is built once for concurrent callers, and only finished programs reach the cache', async () => {
     const { folder, env, cached } = caseOf();
     program(folder, 'bin/go', FAKE_GO);
     const calls = writeInto(folder, 'calls', '');
@@ -95,7 +95,7 @@ describe('the Temporal CLI', () => {
     assert.deepEqual(readdirSync(join(cached, '..')), [`temporal-${TEMPORAL_CLI_VERSION}`]);
   });
 
-  it('is cached under the home folder where no cache folder is named', () => {
+  it('is cached below the home folder by default', () => {
     assert.equal(cacheDir({ HOME: '/home/ada' }), '/home/ada/.cache/gauntlet');
   });
 });

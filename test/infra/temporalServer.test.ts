@@ -32,7 +32,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(20);
 }
 
-describe('a Temporal server', () => {
+describe('ensureServer', () => {
   const owned: TemporalServer[] = [];
   const start = async (options: Parameters<typeof ensureServer>[0]) => {
     const server = await ensureServer({ env, ...options });
@@ -51,7 +51,7 @@ describe('a Temporal server', () => {
   });
   after(removeTemporaryFolders);
 
-  it('starts with our search attributes, 90 days of history and a Web UI, and a second command uses the same one', async () => {
+  it('starts a server with search attributes, 90 days of history and a Web UI, and shares it with a second command', async () => {
     const storeDir = join(temporaryFolder(), 'store');
     const lines: string[] = [];
     const [one, two] = await Promise.all(
@@ -84,7 +84,7 @@ describe('a Temporal server', () => {
     assert.equal(again.owned, true);
   });
 
-  it('at TEMPORAL_ADDRESS is used as it is, and given what it lacks', async () => {
+  it('uses the server at TEMPORAL_ADDRESS and registers missing search attributes', async () => {
     const bare = await start({ storeDir: temporaryFolder(), port: 0, uiPort: 0 });
     const connection = await connect({ address: bare.address }, 5_000);
     await connection.operatorService.removeSearchAttributes({
@@ -123,7 +123,7 @@ describe('a Temporal server', () => {
     );
   });
 
-  it('that does not answer at TEMPORAL_ADDRESS is one clear line', async () => {
+  it('fails with one line if no server answers at TEMPORAL_ADDRESS', async () => {
     const { port, listener } = await occupied();
     listener.close();
     for (const address of [`127.0.0.1:${port}`, 'localhost', 'a b:1']) {
@@ -138,7 +138,7 @@ describe('a Temporal server', () => {
     }
   });
 
-  it('is refused a port that is taken when that port was asked for', async () => {
+  it('fails if the requested port is taken', async () => {
     const { port, listener } = await occupied();
     try {
       const storeDir = temporaryFolder();
@@ -152,7 +152,7 @@ describe('a Temporal server', () => {
     }
   });
 
-  it('takes the next free port when none was asked for', async () => {
+  it('takes the next free port by default', async () => {
     const first = await choosePorts(undefined, undefined);
     const listener = createServer();
     await new Promise<void>((settle) => listener.listen(first.port, '127.0.0.1', settle));
@@ -162,7 +162,7 @@ describe('a Temporal server', () => {
     listener.close();
   });
 
-  it('ends with a parent that was killed, and the next start does not mistake its traces for a server', async () => {
+  it('ends the server when its parent is killed, and the next start ignores its state file', async () => {
     const storeDir = temporaryFolder();
     const script = `
       const { ensureServer } = await import(${JSON.stringify(import.meta.resolve('../../infra/temporalServer.js'))});
@@ -185,7 +185,7 @@ describe('a Temporal server', () => {
     assert.notEqual(next.pid, pid);
   });
 
-  it('tells its owner when it was killed', async () => {
+  it('reports the exit of a killed server to its owner', async () => {
     const storeDir = temporaryFolder();
     const server = await start({ storeDir, port: 0, uiPort: 0 });
     process.kill(server.pid!, 'SIGKILL');
@@ -194,7 +194,7 @@ describe('a Temporal server', () => {
     assert.notEqual(next.pid, server.pid);
   });
 
-  it('that fails to start shows the last line of its log', async () => {
+  it('shows the last line of the log if the server fails to start', async () => {
     const folder = temporaryFolder();
     const broken = program(folder, 'temporal', 'echo "disk is full" >&2; exit 1');
     const line = /ended at once: disk is full \(see .*temporal\.log\)/;
@@ -209,7 +209,7 @@ describe('a Temporal server', () => {
     );
   });
 
-  it('is not sought at the pid of another program', async () => {
+  it('ignores a state file whose pid belongs to another program', async () => {
     const storeDir = temporaryFolder();
     const state = { pid: process.pid, port: 1, uiPort: 2, database: join(storeDir, 'temporal.db') };
     writeInto(storeDir, 'temporal.json', JSON.stringify(state));

@@ -22,7 +22,7 @@ server_name = "temporal"
 namespace = "n"
 `;
 
-describe('the server that is meant', () => {
+describe('temporalTarget', () => {
   let folder: string;
   let file: string;
   before(async () => {
@@ -32,12 +32,12 @@ describe('the server that is meant', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('is the embedded one where nothing names another', () => {
+  it('is undefined without a configured server', () => {
     assert.equal(temporalTarget({}), undefined);
     assert.equal(temporalTarget({ TEMPORAL_NAMESPACE: 'n', TEMPORAL_ADDRESS: '' }), undefined);
   });
 
-  it('is the one of the environment, with its key and TLS', () => {
+  it('reads address, API key and TLS from the environment', () => {
     assert.deepEqual(temporalTarget({ TEMPORAL_ADDRESS: 'a:1' }), {
       connection: { address: 'a:1' },
       namespace: 'default',
@@ -52,7 +52,7 @@ describe('the server that is meant', () => {
     assert.ok(temporalTarget({ TEMPORAL_ADDRESS: 'a:1', TEMPORAL_TLS: 'true' })!.connection.tls);
   });
 
-  it('is a profile of the file where one is named', () => {
+  it('reads a named profile from the configuration file', () => {
     const of = (profile: string, more: object = {}) =>
       temporalTarget({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: profile, ...more })!;
     assert.deepEqual(of('default').connection, { address: 'here:7233' });
@@ -65,7 +65,7 @@ describe('the server that is meant', () => {
     assert.ok(of('mtls').connection.tls);
   });
 
-  it('is never put together from both: the key of one would go to the address of the other', () => {
+  it('never combines both: the key of one would go to the address of the other', () => {
     for (const name of ['TEMPORAL_ADDRESS', 'TEMPORAL_API_KEY', 'TEMPORAL_TLS_SERVER_NAME']) {
       const mixed = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'prod', [name]: 'x:1' };
       assert.throws(() => temporalTarget(mixed), {
@@ -75,7 +75,7 @@ describe('the server that is meant', () => {
     }
   });
 
-  it('is refused with one line where its words make no sense, and no line holds a key', () => {
+  it('rejects invalid settings with one line that contains no key', () => {
     const refused = (env: Record<string, string>, message: RegExp): void => {
       assert.throws(
         () => temporalTarget(env),

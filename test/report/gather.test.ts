@@ -11,8 +11,8 @@ import { controlOf, controlPath, gatherReport, isControlOf, renderRunReport } fr
 import { refusal, sampleFacts, sampleFiles, withStore } from '../store/support.js';
 import { fakeDigest, sampleData } from './sample.js';
 
-describe('report: from the records in the store', () => {
-  it('a run’s page is drawn from its files, while it goes on and at its end', () =>
+describe('report: records in the store', () => {
+  it('render the page of a run while it goes on and at its end', () =>
     withStore(async (store) => {
       const sample = sampleData();
       await assert.rejects(renderRunReport(store, 'first'), refusal('NOT_FOUND', 'first'));
@@ -48,12 +48,12 @@ describe('report: from the records in the store', () => {
       await assert.rejects(gatherReport(store, 'first'), refusal('CORRUPT_ARTIFACT', 'first'));
     }));
 
-  it('what the thread that draws throws is thrown here, of the same kind', async () => {
+  it('errors of the rendering thread keep their type', async () => {
     // no data at all is a defect of the program, which nobody should try again without end
     await assert.rejects(inThread(new URL('../../workers/reportThread.js', import.meta.url), null), TypeError);
   });
 
-  it('a finished run without a discriminator becomes a control, another does not', () =>
+  it('only a finished run without a discriminator becomes a control', () =>
     withStore(async (store) => {
       const sample = sampleData();
       const facts = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
@@ -70,7 +70,7 @@ describe('report: from the records in the store', () => {
       await assert.rejects(controlOf(store, 'both', 'x'), refusal('BAD_INPUT', 'has a discriminator'));
     }));
 
-  it('a control differs from its run in the discriminator alone; seed and sandbox do not count', () => {
+  it('a control may differ from its run in discriminator, seed and sandbox only', () => {
     const run = resolveConfig({ seed: 3, sandbox: 'wasm' });
     assert.equal(isControlOf(resolveConfig({ preset: 'tiny-no-discriminator' }), run), true);
     assert.equal(isControlOf(resolveConfig({}), run), false);
@@ -78,7 +78,7 @@ describe('report: from the records in the store', () => {
     assert.equal(isControlOf(run, resolveConfig({ preset: 'tiny-no-discriminator' })), false);
   });
 
-  it('the control that is shipped was run with the tiny preset of today, but for the discriminator', async () => {
+  it('the shipped control has the configuration of the tiny preset without a discriminator', async () => {
     const control = controlSchema.parse(JSON.parse(await readFile(controlPath(), 'utf8')));
     const { preset: _of, discriminator, ...fields } = control.config;
     const { preset: _today, discriminator: adversary, ...today } = resolveConfig({ preset: 'tiny' });

@@ -25,7 +25,7 @@ describe('report: page', () => {
   const data = sampleData();
   const page = renderReport(data);
 
-  it('is one well-formed document that asks for nothing from anywhere', () => {
+  it('is one well-formed document without scripts or outside addresses', () => {
     checkNesting(page);
     assert.match(page, /^<!doctype html>\n<html lang="en">/);
     assert.doesNotMatch(page, /<script|<link|<iframe|@import|url\((?!#)/i);
@@ -34,12 +34,12 @@ describe('report: page', () => {
     assert.match(page, /default-src &#39;none&#39;/);
   });
 
-  it('is a pure function of its data, whatever was drawn before', () => {
+  it('is a pure function of its data', () => {
     assert.equal(renderReport(sampleData()), page);
     assert.doesNotMatch(page, /\bzr\d/);
   });
 
-  it('text of models and problems is shown, never run', () => {
+  it('escapes the text of models and problems', () => {
     assert.ok(!page.includes('<script'), 'a script got into the page');
     assert.ok(!page.includes('<img'), 'markup got into the page');
     assert.equal(page.split(escapeHtml(HOSTILE)).length - 1, 2); // description and stage 2
@@ -50,12 +50,12 @@ describe('report: page', () => {
       codeVersion: HOSTILE,
       control: { ...data.control!, command: HOSTILE },
     };
-    const rendered = renderReport({ ...hostile, config: { ...data.config, model: HOSTILE } });
+    const rendered = renderReport({ ...hostile, config: { ...data.config, model: HOSTILE }, metrics: [] });
     assert.ok(!rendered.includes('<script') && !rendered.includes('<img'));
     checkNesting(rendered);
   });
 
-  it('opens with the figures before and after, and their change in points', () => {
+  it('begins with the results before and after, and their change in points', () => {
     assert.match(page, /<h1>65\.2 % → 93\.2 % of held-out problems solved<\/h1>/);
     for (const text of ['64.6 → 84.2 %', '+28.0 points', '+35.6 points', '+19.6 points', '−1.0 points', '5 min 12 s']) {
       assert.ok(page.includes(text), text);
@@ -64,9 +64,9 @@ describe('report: page', () => {
     assert.ok(page.includes('gauntlet train --preset tiny-no-discriminator --seed 1'));
   });
 
-  it('sets all rates before and after side by side, and beside the control where there is one', () => {
+  it('compares all rates before and after, and those of the run without a discriminator', () => {
     const rowsOf = (given: ReportData) => {
-      const [head, ...rows] = renderReport(given)
+      const [head, ...rows] = renderReport({ ...given, metrics: [] }) // no charts
         .split('<h2>Before and after, on held-out problems</h2>')[1]!
         .split('</table>')[0]!
         .split('<tr>')
@@ -93,13 +93,21 @@ describe('report: page', () => {
     ]);
   });
 
-  it('draws the statistics of value head, KL penalty and entropy bonus only where a run has them', () => {
+  it('draws the statistics of value head, KL penalty and entropy bonus only if a run has them', () => {
     const titles = [
       'KL divergence from the base',
       'Entropy of the policy',
       'Loss of the value head',
       'Explained variance',
     ];
+    for (const shown of [
+      'Learning rate',
+      'Standard deviation of rewards',
+      'tokens per second',
+      'Empty outputs',
+      'Tests per suite',
+    ])
+      assert.ok(page.includes(shown), shown);
     for (const title of titles) assert.ok(!page.includes(title), title);
     const more = { kl: 0.02, exactEntropy: 1.5, valueLoss: 0.1, explainedVariance: 0.4 };
     const metrics = data.metrics.map((record) =>
@@ -110,11 +118,12 @@ describe('report: page', () => {
     checkNesting(withAll);
   });
 
-  it('says which models and adapters played which role', () => {
+  it('names the model and the adapter of each role', () => {
     assert.ok(page.includes('the embedded model, stages'));
     assert.ok(page.includes('discriminator adapter') && !page.includes('model of the discriminator'));
     const one = renderReport({
       ...data,
+      metrics: [],
       config: { ...data.config, mode: 'unified' },
       result: { ...data.result!, digests: { generator: fakeDigest('e'), discriminator: fakeDigest('e') } },
     });
@@ -122,6 +131,7 @@ describe('report: page', () => {
     assert.ok(!one.includes('discriminator adapter'));
     const two = renderReport({
       ...data,
+      metrics: [],
       config: { ...data.config, discriminator: { enabled: true, model: 'other' } },
       digests: { ...data.digests, discriminatorModel: fakeDigest('7') },
     });
@@ -147,14 +157,14 @@ describe('report: page', () => {
       assert.ok(page.includes(`<strong>${reward}</strong>`), reward);
   });
 
-  it('rewards of a chain with tests at some stages only stand at those stages', () => {
+  it('shows the rewards at the stages that have tests', () => {
     const { view, by } = sampleData().chain!;
     for (const stage of [0, 2]) {
       view.stages[stage]!.tests = [];
       view.stages[stage]!.lost = 0;
     }
     view.rewards.discriminator = [0.11, 0.22, 0.33];
-    const part = renderReport({ ...data, chain: { view, by } });
+    const part = renderReport({ ...data, metrics: [], chain: { view, by } });
     const stages = part
       .split('<section')
       .slice(1)
@@ -162,7 +172,7 @@ describe('report: page', () => {
     assert.deepEqual(stages, [undefined, '0.11', undefined, '0.22', '0.33']);
   });
 
-  it('lists every checkpoint, marks the best, and names digests in full', () => {
+  it('lists every checkpoint, marks the best, and gives digests in full', () => {
     const rows = page
       .split('<h2>Checkpoints</h2>')[1]!
       .split('</table>')[0]!
@@ -178,10 +188,10 @@ describe('report: page', () => {
     assert.ok(page.includes(escapeHtml(JSON.stringify(data.config, null, 2))));
   });
 
-  it('every table has a caption, every picture a title and a description, every id is unique', () => {
+  it('gives every table a caption, every picture a title and a description, every element a unique id', () => {
     assert.equal(page.match(/<table/g)?.length, page.match(/<caption>[^<]/g)?.length);
     const pictures = page.match(/<svg[^>]*>/g)!;
-    assert.equal(pictures.length, 7);
+    assert.equal(pictures.length, 12);
     for (const picture of pictures) assert.match(picture, /role="img".* aria-labelledby="[a-z]+-title [a-z]+-text"/);
     const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
     assert.equal(new Set(ids).size, ids.length);
@@ -190,7 +200,7 @@ describe('report: page', () => {
     }
   });
 
-  it('a run that goes on, or has hardly begun, has a page too', () => {
+  it('renders a run that is not finished or has no update yet', () => {
     const { result: _result, control: _control, chain: _chain, ...running } = data;
     const going = renderReport(running);
     checkNesting(going);
@@ -205,7 +215,7 @@ describe('report: page', () => {
 describe('report: curves', () => {
   const data = sampleData();
 
-  it('points come in the order of updates, of the asked split and role only', () => {
+  it('contain the points of one split and role, in the order of updates', () => {
     const test = { ...data.metrics.find((m) => m.kind === 'evaluation')!, split: 'test' as const, step: 60 };
     const curve = validationCurve({ ...data, metrics: [...data.metrics, test] } as ReportData, 'passRate');
     assert.equal(curve.length, 31); // the base, and 6 epochs in each of 5 stages
@@ -223,7 +233,7 @@ describe('report: curves', () => {
     assert.equal(stepCurve(data, 'discriminator', () => undefined).length, 0);
   });
 
-  it('stages share the axis as the plan of the run has it', () => {
+  it('divide the axis into stages as planned', () => {
     assert.deepEqual(stageBands(data).at(1), { stage: 2, start: 12, end: 24 });
     const some = { ...data.config, schedule: { ...data.config.schedule, stages: [3, 5] as (3 | 5)[] } };
     assert.deepEqual(stageBands({ config: some, metrics: [] }), [
@@ -232,7 +242,7 @@ describe('report: curves', () => {
     ]);
   });
 
-  it('a stage that was made longer or shorter on the way has the share that it took', () => {
+  it('show a stage whose length was changed with the updates that it took', () => {
     const one = data.metrics.find((metrics) => metrics.kind === 'step')!;
     const at = (stage: 2 | 3 | 4, ...updates: number[]) => updates.map((step) => ({ ...one, stage, step }));
     const config = { ...data.config, schedule: { ...data.config.schedule, stages: [2, 3, 4] as (2 | 3 | 4)[] } };
@@ -253,19 +263,19 @@ describe('report: curves', () => {
     ]);
   });
 
-  it('what was asked of a run, and why it ended before its schedule, are on its page', () => {
+  it('list control requests and the reason for stopping early', () => {
     const control = { kind: 'control', step: 3, stage: 1, next: 3, at: '2026-01-01T00:00:00.000Z' } as const;
     const changed = { ...control, index: 1, action: 'change', fields: { ppo: { learningRate: 0.001 } } } as const;
     const ended = { ...control, index: 2, action: 'budget', reason: 'the budget of 9 tokens' } as const;
     const result = { ...data.result!, stopped: 'the budget of 9 tokens' };
-    const page = renderReport({ ...data, result, metrics: [...data.metrics, ended, changed] });
+    const page = renderReport({ ...data, result, metrics: [ended, changed] });
     checkNesting(page);
-    assert.match(page, /It ended before its schedule: the budget of 9 tokens\.</);
+    assert.match(page, /It stopped early: the budget of 9 tokens\.</);
     assert.match(page, /change ppo\.learningRate=0\.001<.*2026-01-01.*\n?.*budget the budget of 9 tokens</s);
-    assert.doesNotMatch(renderReport(data), /Asked of it|ended before/);
+    assert.doesNotMatch(renderReport({ ...data, metrics: [] }), /Control requests|stopped early/);
   });
 
-  it('the control stands where the generator has been updated equally often', () => {
+  it('place the run without a discriminator by its number of generator updates', () => {
     // Of 12 updates a stage the generator's are 5–8, 9 and 11; the control makes the same six alone.
     const control = controlCurve(data, 'passRate').map(([step]) => step);
     assert.deepEqual(control.slice(0, 7), [0, 8, 9, 11, 20, 21, 23]);
@@ -274,14 +284,14 @@ describe('report: curves', () => {
     assert.deepEqual(controlCurve({ ...data, control: undefined }, 'passRate'), []);
   });
 
-  it('the best checkpoint is the result’s, else the highest score, of equal ones the earliest', () => {
+  it('mark the best checkpoint: that of the result, else the first with the highest score', () => {
     assert.equal(bestName(data), data.result!.best);
     const two = data.checkpoints.slice(0, 2).map((checkpoint) => ({ ...checkpoint, score: 1 }));
     assert.equal(bestName({ ...data, result: undefined, checkpoints: [...two].reverse() }), two[0]!.name);
     assert.equal(bestName({ ...data, result: undefined, checkpoints: [] }), undefined);
   });
 
-  it('a drawn line goes through its points', () => {
+  it('draw a line through its points', () => {
     const chart = {
       ...solvedChart(data),
       lines: [
@@ -307,7 +317,7 @@ describe('report: curves', () => {
     assert.ok(Math.abs((y0 + y1) / 2 - y2) < 0.01 && y1 < y0, 'y is linear and grows upwards');
   });
 
-  it('the README’s picture stands alone: one SVG with its own colours for light and dark', () => {
+  it('render the README’s picture as one SVG with colours for light and dark', () => {
     const svg = renderCurveSvg(data);
     checkNesting(svg);
     assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
@@ -324,7 +334,7 @@ describe('report: curves', () => {
     assert.equal(renderCurveSvg(data), svg);
   });
 
-  it('every colour of a chart follows the reader’s scheme', () => {
+  it('use only colours that follow the reader’s scheme', () => {
     const lights: string[] = Object.values(COLOURS).map(([light]) => light);
     assert.equal(new Set(lights).size, lights.length);
     // Black is of clip paths and of fills without area.
@@ -340,25 +350,25 @@ describe('report: curves', () => {
   });
 });
 
-describe('report: words', () => {
-  it('only Html passes the template unescaped; nothing is lost or doubled', () => {
+describe('report: helpers', () => {
+  it('escapes every value of the template except Html', () => {
     const part = html`<b title="${'"\'<'}">${html`<i>${'a & b'}</i>`}${[html`<u></u>`, '<', 3]}${undefined}${null}${false}</b>`;
     assert.equal(part.markup, '<b title="&quot;&#39;&lt;"><i>a &amp; b</i><u></u>&lt;3</b>');
     assert.equal(escapeHtml('a\0b\x1b[0m\td\n\ud800e\u{1f600}'), 'a\ufffdb\ufffd[0m\td\n\ufffde\u{1f600}');
   });
 
-  it('changes are told in points with their sign', () => {
+  it('formats changes in points with their sign', () => {
     assert.equal(points(0.5, 0.625), '+12.5 points');
     assert.equal(points(0.5, 0.4), '−10.0 points');
     assert.equal(points(undefined, 0.4), '–');
   });
 
-  it('whole numbers are grouped in thousands', () => {
+  it('groups whole numbers in thousands', () => {
     const counts = [0, 7, 999, 1000, 65_536, 100_000, 1_234_567, 2 ** 53 - 1];
     for (const count of counts) assert.equal(grouped(count), count.toLocaleString('en-GB'));
   });
 
-  it('a recorded control is checked when it is read', () => {
+  it('validates a recorded run without a discriminator', () => {
     const control = JSON.parse(JSON.stringify(sampleData().control));
     assert.deepEqual(controlSchema.parse(control), sampleData().control);
     assert.equal(controlSchema.safeParse({ ...control, points: [{ step: 1, rates: { passRate: 2 } }] }).success, false);

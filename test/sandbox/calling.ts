@@ -1,5 +1,4 @@
-// The ways of calling, over every backend: methods, operations, linked lists and trees, in-place answers. Part of the
-// conformance suite.
+// Calling styles, for every backend: methods, operations, linked lists and trees, in-place answers.
 import assert from 'node:assert/strict';
 import { type Calling, callingSchema } from '../../core/schema/calling.js';
 import type { CallResult } from '../../core/schema/execution.js';
@@ -8,7 +7,7 @@ import type { Sandbox } from '../../sandbox/sandbox.js';
 
 export function callingConformance(get: () => Sandbox): void {
   const limits = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 90, memoryMb: 256, outputBytes: 1_000_000 };
-  /** Several programs at once: each by its entry, way of calling, code and inputs. */
+  /** Runs several programs, each with its entry, calling, code and inputs. */
   const runAll = async (
     jobs: [entry: string, calling: Partial<Calling> | undefined, code: string, inputs: Value[][]][],
   ): Promise<CallResult[][]> => {
@@ -34,7 +33,7 @@ export function callingConformance(get: () => Sandbox): void {
     }
   };
 
-  it('calling: a method is called on a fresh object each time, with the names that interview sites provide', async () => {
+  it('calling: calls a method on a fresh object each time and provides the names of interview sites', async () => {
     const code = `
 class Solution:
   def __init__(self): self.seen = []
@@ -59,10 +58,10 @@ class Solution:
     ]);
     assert.deepEqual(method, [value([1, 1, 1, true]), value([1, 1, 1, true])]);
     assert.deepEqual(fixed, [value(7)]);
-    refused(plain!, /NameError/); // an ordinary program gets nothing that it does not import
+    refused(plain!, /NameError/); // a program without calling has only its own imports
   });
 
-  it("calling: what is asked for must be the program's own", async () => {
+  it('calling: requires the program itself to define the entry', async () => {
     const all = await runAll([
       ['gcd', {}, 'x = 1', [[4, 6]]],
       ['Counter', { style: 'operations' }, 'x = 1', [[['Counter'], [[]]]]],
@@ -74,7 +73,7 @@ class Solution:
     for (const calls of all) refused(calls, /NameError: the program defines no/);
   });
 
-  it('calling: operations give the list of results, None for the constructor, each as it was then', async () => {
+  it('calling: operations return the list of results as they were after each call, None for the constructor', async () => {
     const code = `
 class MinStack:
   def __init__(self, *start): self.items = list(start)
@@ -132,7 +131,7 @@ class MinStack:
     refused(missing!, /AttributeError|IndexError/);
   });
 
-  it('calling: linked lists and trees are built from literals and turned back, with a class of the program or the given one', async () => {
+  it("calling: builds linked lists and trees from literals and back, with the program's class or the provided one", async () => {
     const lists = { parameters: ['ListNode'], result: 'ListNode' } as Partial<Calling>;
     const trees = { parameters: ['TreeNode'], result: 'TreeNode' } as Partial<Calling>;
     const reverse =
@@ -153,7 +152,7 @@ class MinStack:
         'def f(k, ts): return [k, [t and t.val for t in ts]]',
         [[1, [[7, 8], []]]],
       ],
-      ['f', trees, 'def f(t):\n  return TreeNode(0, t, t)', [[[1, 2]]]], // a subtree used twice is a tree still
+      ['f', trees, 'def f(t):\n  return TreeNode(0, t, t)', [[[1, 2]]]], // a subtree may occur twice
     ]);
     assert.deepEqual(reversed, [value([3, 2, 1]), value([]), value([]), value(['a'])]);
     assert.deepEqual(slotted, [value([{ f: '0.5' }, [2], 1])]);
@@ -169,8 +168,8 @@ class MinStack:
     assert.deepEqual(added, [value([0, 1, 1, 2, null, 2])]);
   });
 
-  it('calling: cycles, other objects and oversized structures are errors, and long lists are not', async () => {
-    const isWasm = get().info.kind === 'wasm'; // there, freeing a chain of many thousand objects overflows the stack
+  it('calling: rejects cycles, other objects and oversized structures, but accepts long lists', async () => {
+    const isWasm = get().info.kind === 'wasm'; // where freeing a chain of many thousand objects overflows the stack
     const list = { result: 'ListNode' } as Partial<Calling>;
     const tree = { result: 'TreeNode' } as Partial<Calling>;
     const make = 'def f(k):\n  a = ListNode(0)\n  for i in range(k): a = ListNode(i, a)\n  return a';
@@ -186,7 +185,7 @@ class MinStack:
     ]);
     refused(cycle!, /linked list has a cycle/);
     refused(loop!, /tree has a cycle/);
-    refused(plain!, /is no ListNode/);
+    refused(plain!, /is not a ListNode/);
     refused(other!, /stores no `val`/);
     assert.equal(long![0]!.kind, 'value', JSON.stringify(long).slice(0, 200));
     if (!isWasm) refused(endless!, /too many parts/);
@@ -194,7 +193,7 @@ class MinStack:
     refused(nested!, /not plain data/);
   });
 
-  it('calling: nodes are read without running the program', async () => {
+  it('calling: reads nodes without running code of the program', async () => {
     const forged = (body: string): string => `
 ran = []
 class Key(str):
@@ -229,11 +228,11 @@ def f():
       'class Node:\n  __class__ = ListNode\ndef make(): return Node()',
     ];
     for (const calls of await runAll(bodies.map((body) => ['f', { result: 'ListNode' }, forged(body), [[], []]]))) {
-      refused(calls.slice(0, 1), /is no ListNode: it stores no/);
-      assert.deepEqual(calls[1], value([])); // nothing of the program ran
+      refused(calls.slice(0, 1), /is not a ListNode: it stores no/);
+      assert.deepEqual(calls[1], value([])); // no code of the program ran
     }
     const [overridden, falsy] = await runAll([
-      // what is stored counts, whatever is computed over it
+      // the stored value counts, not a computed one
       [
         'f',
         { result: 'ListNode' },
@@ -250,7 +249,7 @@ def f():
     assert.deepEqual([overridden, falsy], [[value([5, 6])], [value([7])]]);
   });
 
-  it('calling: in place, the argument after the call is the answer', async () => {
+  it('calling: returns an argument after the call if the problem observes it', async () => {
     const sort = 'class Solution:\n  def f(self, nums, k):\n    nums.sort()\n    return "no"';
     const flip = 'def f(head):\n  while head: head.val = -head.val; head = head.next';
     const [sorted, none, nodes] = await runAll([
@@ -271,7 +270,7 @@ def f():
     assert.deepEqual(nodes, [value([-1, -2])]);
   });
 
-  it('calling: generators, iterators, ranges and views are refused, and the reason says so', async () => {
+  it('calling: rejects generators, iterators, ranges and views with a clear message', async () => {
     const answers = [
       '(x for x in [1])',
       'iter([1])',
@@ -298,7 +297,7 @@ def f():
     refused(await run('f', undefined, 'def f(): return f', [[]]), /function.*is not plain data/);
   });
 
-  it('calling: a whole program reads its input and prints its answer', async () => {
+  it('calling: runs a whole program that reads its input and prints its answer', async () => {
     const code =
       'import sys\nn = int(input())\nprint(n * 2)\nprint(sys.stdin.read().strip() if n else open(0).read(), end="")';
     const calls = await run('main', { style: 'stdio' }, code, [['3\nrest\n'], ['0\nwhole']]);
@@ -306,7 +305,7 @@ def f():
     assert.equal(calls[1]!.kind, 'value');
   });
 
-  it('calling: shapes do not leak from one program to the next', async () => {
+  it('calling: keeps the classes of shapes out of the next program', async () => {
     const [, after] = await runAll([
       [
         'f',

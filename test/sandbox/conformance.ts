@@ -1,10 +1,9 @@
-// One suite for every backend of the port: what a program may do, and what its answers become.
+// One suite for every backend: what a program may do, and how its answers are returned.
 import assert from 'node:assert/strict';
 import { equalValues } from '../../core/compare.js';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { callingConformance } from './calling.js';
 
 export const TEST_LIMITS: Limits = {
   cpuSeconds: 3,
@@ -23,12 +22,12 @@ export const job = (code: string, inputs: Value[][], limits: Partial<Limits> = {
 });
 const kinds = (calls: CallResult[]) => calls.map((call) => call.kind);
 
-/** Adds the suite for the sandbox that `get` gives once it is open. */
+/** Adds the suite for the sandbox that `get` returns once it is open. */
 export function conformance(get: () => Sandbox): void {
   const run = async (code: string, inputs: Value[][], limits: Partial<Limits> = {}) =>
     (await get().run([job(code, inputs, limits)]))[0]!.calls;
 
-  it('values of every kind come back as they went in', async () => {
+  it('returns values of every type unchanged', async () => {
     const values: Value[] = [
       null,
       true,
@@ -66,7 +65,7 @@ export function conformance(get: () => Sandbox): void {
     }
   });
 
-  it('every call gets fresh arguments, module state stays within a program and never reaches the next', async () => {
+  it('passes fresh arguments to every call and keeps module state within a program', async () => {
     const mutating = 'seen = []\ndef f(xs):\n  xs.append(9)\n  seen.append(len(xs))\n  return [len(xs), len(seen)]';
     assert.deepEqual(await run(mutating, [[[1]], [[1]]]), [
       { kind: 'value', value: [2, 1] },
@@ -77,7 +76,7 @@ export function conformance(get: () => Sandbox): void {
     assert.deepEqual(after, [{ kind: 'value', value: [2, false] }]);
   });
 
-  it('subclasses are flattened without running a method of theirs', async () => {
+  it('flattens subclasses without running their methods', async () => {
     const code = `
 class I(int):
   def __eq__(s, o): return True
@@ -107,7 +106,7 @@ def f(k):
     assert.equal(calls[5]!.kind, 'error');
   });
 
-  it('what is not plain data, too deep, too large or cyclic is an error', async () => {
+  it('reports an error for answers that are not plain data, too deep, too large or cyclic', async () => {
     const code = `
 def f(k):
   if k == 0: return object()
@@ -128,7 +127,7 @@ def f(k):
     assert.deepEqual(kinds(calls), Array(7).fill('error'));
   });
 
-  it('an exception, an exit and a missing entry are errors; later calls are still answered after an exception', async () => {
+  it('reports an exception, an exit and a missing entry as errors, and makes later calls after an exception', async () => {
     const calls = await run(
       'import sys\ndef f(k):\n  if k == 1: raise ValueError("no")\n  if k == 2: sys.exit(0)\n  return k',
       [[0], [1], [2], [3]],
@@ -139,7 +138,7 @@ def f(k):
     assert.deepEqual(kinds(await run('def f(x) return x', [[1]])), ['error']);
   });
 
-  it('a program whose process ends at once is an error, and the next program is not affected', async () => {
+  it('reports an error if the process of a program ends at once, and runs the next program', async () => {
     const [died, next] = await get().run([
       job('import os\nos._exit(0)\ndef f(x): return x', [[1], [2]]),
       job('def f(x): return x', [[5]]),
@@ -148,7 +147,7 @@ def f(k):
     assert.deepEqual(next!.calls, [{ kind: 'value', value: 5 }]);
   });
 
-  it('an endless loop is a timeout from that call on; answers before it stay', async () => {
+  it('reports a timeout from an endless loop on and keeps earlier answers', async () => {
     const calls = await run('def f(x):\n  while x: pass\n  return x', [[0], [1], [0]], { cpuSeconds: 0.3 });
     assert.deepEqual(kinds(calls), ['value', 'timeout', 'timeout']);
   });
@@ -159,7 +158,7 @@ def f(k):
       'while True:\n      try:\n        while True: pass\n      except BaseException: pass',
     'that never returns to the interpreter': 'return len(str(7 ** (10 ** 8)))',
   }))
-    it(`a call ${how} past the limit of one call leaves the later calls theirs, in a program loaded anew`, async () => {
+    it(`loads the program again for the calls after a call ${how} beyond the limit of one call`, async () => {
       const code = `seen = []\ndef f(x):\n  seen.append(x)\n  if x == 1:\n    ${loop}\n  return list(seen)`;
       const calls = await run(code, [[0], [1], [2], [1], [3]], {
         caseCpuSeconds: 0.3,
@@ -170,17 +169,17 @@ def f(k):
       assert.deepEqual(calls[4], { kind: 'value', value: [3] });
     });
 
-  it('an endless loop that swallows every exception is a timeout', async () => {
+  it('reports a timeout for an endless loop that swallows every exception', async () => {
     const code = 'def f(x):\n  while True:\n    try:\n      while True: pass\n    except BaseException: pass';
     assert.deepEqual(kinds(await run(code, [[1]], { cpuSeconds: 0.3 })), ['timeout']);
   });
 
-  it('one call that never returns to the interpreter is a timeout; answers before it stay', async () => {
+  it('reports a timeout for a call that never returns to the interpreter and keeps earlier answers', async () => {
     const calls = await run('def f(x):\n  return len(str(7 ** (10 ** x)))', [[1], [8]], { cpuSeconds: 0.3 });
     assert.deepEqual(kinds(calls), ['value', 'timeout']);
   });
 
-  it('sleeping past the wall clock is a timeout, found again alone', async () => {
+  it('reports a timeout for a sleep beyond the wall clock, after a second run alone', async () => {
     const [slow, quick] = await get().run([
       job('import time\ndef f(x):\n  time.sleep(1000)', [[1]], { wallSeconds: 0.4, cpuSeconds: 30 }),
       job('def f(x): return x', [[3]]),
@@ -189,7 +188,7 @@ def f(k):
     assert.deepEqual(quick!.calls, [{ kind: 'value', value: 3 }]);
   });
 
-  it('printing past the limit is output, printing below it is nothing', async () => {
+  it('reports output for printing beyond the limit, and ignores printing below it', async () => {
     assert.deepEqual(kinds(await run('def f(x):\n  while True: print("x" * 1000)', [[1]], { outputBytes: 10_000 })), [
       'output',
     ]);
@@ -199,7 +198,7 @@ def f(k):
     assert.deepEqual(calls, [{ kind: 'value', value: 4 }]);
   });
 
-  it('memory past the limit is memory, and a program may recover from it', async () => {
+  it('reports memory beyond the limit, unless the program recovers', async () => {
     assert.deepEqual(kinds(await run('def f(x):\n  a = []\n  while True: a.append(bytearray(10 ** 6))', [[1]])), [
       'memory',
     ]);
@@ -207,14 +206,14 @@ def f(k):
     assert.deepEqual(await run(recovering, [[6]]), [{ kind: 'value', value: 6 }]);
   });
 
-  it('randomness is seeded: a program gives the same answer in every run', async () => {
+  it('seeds randomness, so that a program returns the same answer in every run', async () => {
     const code = 'import random\ndef f(x): return [random.random(), hash("a"), list({"x", "y", "z"})]';
     const [first, second] = [await run(code, [[1]]), await run(code, [[1]])];
     assert.equal(first[0]!.kind, 'value');
     assert.deepEqual(first, second);
   });
 
-  it('files a program leaves are not there for the next one', async () => {
+  it('removes the files of a program before the next one', async () => {
     const [left, seen] = await get().run([
       job(
         'import os\ndef f(x):\n  os.makedirs("/tmp/a/b")\n  open("/tmp/a/b/c", "w").write("secret")\n  return os.path.exists("/tmp/a/b/c")',
@@ -226,8 +225,8 @@ def f(k):
     assert.deepEqual(seen!.calls, [{ kind: 'value', value: false }]);
   });
 
-  it('answers are in the order of the jobs, however many there are, and progress counts each once', async () => {
-    const count = get().info.description.includes('a container per program') ? 12 : 60; // more than any pool has at work
+  it('returns answers in the order of many jobs and reports progress once for each', async () => {
+    const count = get().info.description.includes('a container per program') ? 12 : 60; // more than a pool runs at the same time
     const many = Array.from({ length: count }, (_, i) => job('def f(x): return x * 2', [[i]]));
     const seen: number[] = [];
     const results = await get().run(many, { onProgress: (done) => seen.push(done) });
@@ -245,7 +244,7 @@ def f(k):
     );
   });
 
-  it('a cancelled run rejects with the reason, and the sandbox goes on working', async () => {
+  it('rejects a cancelled run with the reason and goes on working', async () => {
     const controller = new AbortController();
     const running = get().run(
       Array.from({ length: 20 }, () => job('def f(x):\n  while True: pass', [[1]], { cpuSeconds: 0.2 })),
@@ -256,9 +255,7 @@ def f(k):
     assert.deepEqual(await run('def f(x): return x', [[1]]), [{ kind: 'value', value: 1 }]);
   });
 
-  it('a job without inputs has no calls', async () => {
+  it('makes no calls for a job without inputs', async () => {
     assert.deepEqual((await get().run([job('def f(): return 1', [])]))[0]!.calls, []);
   });
-
-  callingConformance(get);
 }

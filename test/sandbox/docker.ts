@@ -1,4 +1,4 @@
-// Docker for a suite: skipped where no daemon answers, failed where GAUNTLET_REQUIRE_DOCKER=1 says that one must.
+// Skips a suite without a Docker daemon, or fails it if GAUNTLET_REQUIRE_DOCKER=1.
 import type Docker from 'dockerode';
 import { connectDocker } from '../../sandbox/docker/daemon.js';
 

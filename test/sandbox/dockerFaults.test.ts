@@ -1,5 +1,5 @@
-// What no program did: a daemon that goes away, a worker that is killed, and what ten thousand programs leave behind.
-// Short forms run with the tests; GAUNTLET_SOAK=1 kills 50 times and executes 10,000 programs.
+// Faults of the infrastructure: a daemon that goes away, workers that are killed, and leaks over thousands of programs.
+// GAUNTLET_SOAK=1 runs the long form with 50 kills and 10,000 programs.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -20,7 +20,7 @@ const SOAK = process.env.GAUNTLET_SOAK === '1';
 const KILLS = SOAK ? 50 : 3;
 const EXECUTIONS = SOAK ? 10_000 : 300;
 
-/** Programs of every outcome, so that a verdict from an outage would show. */
+/** Programs with every outcome, so that a wrong verdict from an outage is visible. */
 const program = (i: number) => {
   const codes = [
     'def f(x):\n  t = 0\n  for i in range(20000): t += i % 7\n  return [x, t]',
@@ -47,7 +47,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     process.kill(pid, signal);
     while (fs.existsSync(`/proc/${pid}`)) await pause(50);
   };
-  /** Opens something with DOCKER_HOST naming this test's daemon. */
+  /** Runs `open` with DOCKER_HOST set to this test's daemon. */
   const there = async <T>(open: () => Promise<T>): Promise<T> => {
     const host = process.env.DOCKER_HOST;
     process.env.DOCKER_HOST = `unix://${folder}/d.sock`;
@@ -65,7 +65,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
       console.log('      skipped: starting a Docker daemon of its own needs root');
       return this.skip();
     }
-    await (await openDocker({ size: 1 })).close(); // the image
+    await (await openDocker({ size: 1 })).close(); // makes the image
     folder = fs.mkdtempSync('/tmp/gauntlet-d-');
     pid = await engine();
     const other = await there(connectDocker);
@@ -81,7 +81,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     if (!folder) return;
     const mounts = fs.readFileSync('/proc/mounts', 'utf8').split('\n');
     const inside = mounts.map((line) => line.split(' ')[1] ?? '').filter((place) => place.startsWith(`${folder}/`));
-    for (const place of inside.sort().reverse()) await exec('umount', ['-l', place]).catch(() => {}); // of a killed daemon
+    for (const place of inside.sort().reverse()) await exec('umount', ['-l', place]).catch(() => {}); // mounts of a killed daemon
     fs.rmSync(folder, { recursive: true, force: true });
   });
 
@@ -91,7 +91,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     ['SIGTERM', 'strict'],
   ] as const;
   for (const [signal, isolation] of SOAK ? ends : ends.slice(0, 1)) {
-    it(`is waited for, ended by ${signal} in isolation ${isolation}: every verdict is that of an undisturbed run`, async () => {
+    it(`does not change verdicts after ${signal} in isolation ${isolation}`, async () => {
       const jobs = Array.from({ length: isolation === 'uid' ? 100 : 16 }, (_, i) => program(i));
       const sandbox = await there(() => openDocker({ size: 2, isolation }));
       try {
@@ -120,7 +120,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     });
   }
 
-  it('is started again without what it forgot: no container, no process of one', async () => {
+  it('restarts without the containers and processes that it forgot', async () => {
     const { docker } = await there(connectDocker);
     const Cmd = ['python3', '-c', 'import time; time.sleep(1000)'];
     const container = await docker.createContainer({ Image: IMAGES.none, Cmd, NetworkDisabled: true });
@@ -131,7 +131,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     assert.ok(fs.existsSync(`/proc/${State.Pid}`), 'it did not outlive its daemon');
     pid = await engine();
     await assert.rejects(container.inspect(), { statusCode: 404 });
-    for (let i = 0; fs.existsSync(`/proc/${State.Pid}`) && i < 100; i++) await pause(50); // until its parent has asked
+    for (let i = 0; fs.existsSync(`/proc/${State.Pid}`) && i < 100; i++) await pause(50); // until its parent has reaped it
     assert.ok(!fs.existsSync(`/proc/${State.Pid}`), 'its process runs on');
   });
 });
@@ -143,10 +143,10 @@ describe('workers of the Docker sandbox', function () {
     docker = await requireDocker(this);
   });
 
-  it(`killed ${KILLS} times at random moments of a batch leave no container, lose no result and double none`, async () => {
+  it(`leave no container and lose or repeat no result when killed ${KILLS} times during batches`, async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-kill-'));
     const total = KILLS * 60;
-    // a worker that keeps results by the id of their job, each written once and whole
+    // a worker that writes each result once, atomically, under the id of its job
     const script = `
       import fs from 'node:fs';
       import { openDocker } from ${JSON.stringify(new URL('../../sandbox/docker/openDocker.js', import.meta.url).href)};
@@ -159,7 +159,7 @@ describe('workers of the Docker sandbox', function () {
         const results = await sandbox.run(batch.map((i) => ({ id: String(i), code: codes[i % 3], entry: 'f', inputs: [[i]] })));
         for (const { id, calls } of results) {
           fs.writeFileSync(folder + '/' + id + '.tmp', JSON.stringify({ id, calls }));
-          fs.linkSync(folder + '/' + id + '.tmp', folder + '/' + id + '.json'); // throws where there is one already
+          fs.linkSync(folder + '/' + id + '.tmp', folder + '/' + id + '.json'); // throws if the file exists
           fs.rmSync(folder + '/' + id + '.tmp');
         }
       }
@@ -201,7 +201,7 @@ describe('workers of the Docker sandbox', function () {
     fs.rmSync(folder, { recursive: true });
   });
 
-  it(`${EXECUTIONS} programs leave no container, process, file or descriptor, and the worker’s memory is flat`, async () => {
+  it(`leak no container, process, file, descriptor or memory over ${EXECUTIONS} programs`, async () => {
     const sandbox = await openDocker({ size: 2 });
     const session = `gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`;
     const containers = () => listContainers(docker, session);

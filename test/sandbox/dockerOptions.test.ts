@@ -1,4 +1,4 @@
-// What a daemon offers, what containers are made with, and what the guest reads of cgroups: without a program to run.
+// The features of a daemon, the options of containers, the blame for ended containers, and the guest's cgroup counters.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -38,8 +38,8 @@ const daemon = (info: object): Daemon => ({ docker: undefined as unknown as Dock
 const refused = (message: RegExp) => (error: unknown) =>
   error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE' && message.test(error.message);
 
-describe('what a Docker daemon offers', () => {
-  it('is read and said in one line: cgroup version, runtimes, rootless, swap', () => {
+describe('the features of a Docker daemon', () => {
+  it('are described in one line: cgroup version, runtimes, rootless, swap', () => {
     assert.equal(
       describeDaemon(daemon({ ...INFO, SwapLimit: false })),
       'docker 28 · cgroup 2 · runtimes io.containerd.runc.v2, runc · rootless · swap is not limited',
@@ -55,7 +55,7 @@ describe('what a Docker daemon offers', () => {
     assert.equal(daemon({ ...INFO, CgroupDriver: 'none' }).cgroup, 'none');
   });
 
-  it('without limits, or without the runtime asked for, it is refused, naming what there is', () => {
+  it('a daemon without limits or without the requested runtime is refused', () => {
     requireDaemon(daemon(INFO), null);
     requireDaemon(daemon(INFO), 'runc');
     assert.throws(
@@ -66,14 +66,14 @@ describe('what a Docker daemon offers', () => {
     assert.throws(() => requireDaemon(daemon(bare), null), refused(/cannot limit memory, pids \(it is rootless/));
   });
 
-  it('an answer that does not come is an error in time', async () => {
+  it('a missing answer is an error after the timeout', async () => {
     await assert.rejects(within(5, 'asking', new Promise(() => {})), /asking: no answer in time/);
     assert.equal(await within(1000, 'asking', Promise.resolve(3)), 3);
   });
 });
 
-describe('what a container of the sandbox is made with', () => {
-  it('strict has the uid of nobody and no capability; uid has three, for pid 1', () => {
+describe('the options of a container', () => {
+  it('strict isolation uses uid 65534 without capabilities; uid isolation gives pid 1 three', () => {
     const base = { image: 'i', memoryMb: 256 };
     const strict = containerOptions({ ...base, isolation: 'strict', runtime: 'runsc' });
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe('what a container of the sandbox is made with', () => {
     }
   });
 
-  it('ranges of uids do not meet, and fit where few uids are mapped', () => {
+  it('uid ranges do not overlap and fit into a remapped daemon', () => {
     for (const remapped of [false, true]) {
       const ranges = Array.from({ length: 20 }, () => uidRange(remapped)).sort((a, b) => a.first - b.first);
       for (const [i, { first, span }] of ranges.entries()) {
@@ -99,7 +99,7 @@ describe('what a container of the sandbox is made with', () => {
     }
   });
 
-  it('only Docker can meet strict isolation, packages and a runtime: WebAssembly is never taken in its place', async () => {
+  it('WebAssembly never replaces Docker for strict isolation, packages or a runtime', async () => {
     await assert.rejects(openSandbox('wasm', { isolation: 'strict' }), refused(/'strict'/));
     await assert.rejects(openSandbox('wasm', { packages: 'numpy' }), refused(/'numpy'/));
     await assert.rejects(openSandbox('wasm', { runtime: 'runsc' }), refused(/'runsc'/));
@@ -108,7 +108,7 @@ describe('what a container of the sandbox is made with', () => {
 });
 
 describe('the containers of a daemon', () => {
-  it('are those that it lists and knows: the line of a removed one, kept by mistake, is no container', async () => {
+  it('exclude a removed container that the daemon still lists', async () => {
     const rows = [
       { Id: 'running', State: 'running' },
       { Id: 'stuck', State: 'dead' },
@@ -144,19 +144,19 @@ describe('who ended a container', () => {
     return { watch, stream };
   };
 
-  it('is the program when the daemon stayed and says that it died, with memory where the kernel killed for it', async () => {
+  it('is the program if the daemon stayed and reports the death, with memory after an OOM kill', async () => {
     const { watch, stream } = await watching();
     stream.write(event('oom').slice(0, 10));
     stream.write(event('oom').slice(10) + event('die'));
     assert.equal(await watch.blame('c', watch.epoch), 'program, memory');
     watch.close();
     const plain = await watching();
-    plain.stream.write(event('die') + event('kill')); // a removal after its death is no kill
+    plain.stream.write(event('die') + event('kill')); // a kill event after the death does not count
     assert.equal(await plain.watch.blame('c', plain.watch.epoch), 'program');
     plain.watch.close();
   });
 
-  it('is the infrastructure when somebody killed it, when nobody says that it died, and when the daemon went away', async () => {
+  it('is the infrastructure after a kill request, without a report of the death, and after an outage', async () => {
     const killed = await watching();
     killed.stream.write(event('kill') + event('die'));
     assert.equal(await killed.watch.blame('c', killed.watch.epoch), 'infrastructure');
@@ -172,7 +172,7 @@ describe('who ended a container', () => {
   });
 });
 
-describe('the guest’s view of cgroups', function () {
+describe('counters of the guest', function () {
   this.timeout(60_000);
   let docker: Docker;
   before(async function () {
@@ -180,7 +180,7 @@ describe('the guest’s view of cgroups', function () {
     await ensureImage(docker, 'none', () => {});
   });
 
-  it('v2 at the root of the mount or in its own folder, v1, and neither: CPU time and kills for memory', async () => {
+  it('CPU time and kills for memory come from cgroup v2, v1 or /proc', async () => {
     const source = fs.readFileSync(path.join(packageRoot(), 'sandbox/guest/cgroup.py'), 'utf8');
     const check = `
 import json, subprocess, sys
@@ -220,7 +220,7 @@ print(json.dumps([[c.cpu_seconds(), c.oom_kills()] for c in (v2, inner, v1)] + [
     assert.deepEqual(JSON.parse(text), [[2.5, 5], [2.5, 3], [1.5, 7], null, true, true, 0]);
   });
 
-  it('a runtime that the daemon has is used, and one that it lacks is named', async () => {
+  it('a known runtime is used and an unknown one is refused by name', async () => {
     const sandbox = await openDocker({ size: 1, runtime: 'runc' });
     const [result] = await sandbox.run([{ id: 'a', code: 'def f(x): return x', entry: 'f', inputs: [[4]] }]);
     assert.deepEqual(result!.calls, [{ kind: 'value', value: 4 }]);
@@ -231,7 +231,7 @@ print(json.dumps([[c.cpu_seconds(), c.oom_kills()] for c in (v2, inner, v1)] + [
     );
   });
 
-  it('programs import numpy where the image has it, seeded like everything else, and not elsewhere', async () => {
+  it('programs import a seeded numpy only with the numpy packages', async () => {
     const code = 'import numpy\ndef f(x): return [float(numpy.random.rand()), int(numpy.arange(x).sum())]';
     const job = { id: 'n', code, entry: 'f', inputs: [[5]] };
     const callsIn = async (packages: Packages) => {

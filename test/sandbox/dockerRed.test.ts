@@ -1,4 +1,4 @@
-// What a program may try against its container: each attempt is a program, and what it reached is its answer.
+// Attacks on the container: each attempt is a program that returns what it reached.
 import assert from 'node:assert/strict';
 import type { Value } from '../../core/schema/value.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
@@ -19,7 +19,7 @@ def syscall(*args):
 `;
 
 for (const isolation of ['uid', 'strict'] as const) {
-  describe(`attempts on a container, isolation ${isolation}`, function () {
+  describe(`attacks on a container, isolation ${isolation}`, function () {
     this.timeout(120_000);
     let sandbox: Sandbox;
     before(async function () {
@@ -35,7 +35,7 @@ for (const isolation of ['uid', 'strict'] as const) {
       return (answer as { value: Value }).value;
     };
 
-    it('has no capability, cannot gain one, and nothing outside /tmp can be written', async () => {
+    it('a program has no capabilities and can write only /tmp', async () => {
       const code = `
 def f(x):
   status = dict(line.split(":\\t") for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
@@ -59,14 +59,14 @@ def f(x):
       assert.deepEqual([effective, permitted, noNew, seccomp], [none, none, '1', '2']);
       if (isolation === 'strict') assert.equal(bounding, none);
       const devices = /^\/dev\/(mqueue|null|zero|full|random|urandom|tty|ptmx|pts\/ptmx)$/;
-      // in /dev/mqueue no queue can be made, see below
+      // queues cannot be created in /dev/mqueue, see below
       assert.deepEqual(
         writable.filter((path) => !devices.test(path)),
         [],
       );
     });
 
-    it('cannot reach the guest: its memory, files, limits, signals, namespaces and the channel to the host', async () => {
+    it('a program cannot reach memory, files, namespaces or descriptors of the guest', async () => {
       const code = `
 def f(x):
   others = [int(p) for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
@@ -90,10 +90,10 @@ def f(x):
       const [others, found, descriptors] = (await value(code)) as [number, Value[], number[]];
       assert.deepEqual(found, []);
       assert.ok(others <= (isolation === 'uid' ? 3 : 1), `${others} other processes are there`);
-      assert.deepEqual(descriptors.slice(0, 4), [0, 1, 2, 3]); // null, output, output, answers; the next is listdir's own
+      assert.deepEqual(descriptors.slice(0, 4), [0, 1, 2, 3]); // null, output, output, answers
     });
 
-    it('a guest whose limits or signals a program meddles with is not the next one’s', async () => {
+    it('a program that changes limits of the guest or sends it signals does not affect the next one', async () => {
       const code = `
 def f(x):
   out = []
@@ -109,7 +109,7 @@ def f(x):
       assert.equal(await value('def f(x): return x + 1', 41), 42);
     });
 
-    it('daemons, stopped and storming children are gone before the next program, and cost it nothing', async () => {
+    it('daemons, stopped children and fork bombs are gone before the next program', async () => {
       const leave = `
 import time
 def f(x):
@@ -143,7 +143,7 @@ def f(x):
       assert.equal(cheap, true);
     });
 
-    it('nothing is left in /tmp: deep trees, closed folders, links, strange names, held and sparse files', async () => {
+    it('/tmp is emptied of deep trees, closed folders, links, strange names, open and sparse files', async () => {
       const leave = `
 def f(x):
   os.mkdir("/tmp/deep"); os.chdir("/tmp/deep")
@@ -173,7 +173,7 @@ def f(x):
       assert.ok(bytes < 10_000 && files <= 2, `${bytes} bytes and ${files} files are left`);
     });
 
-    it('memory that a program leaves behind is not taken from the next one', async () => {
+    it('memory of a program is free again for the next one', async () => {
       const leave = `
 def f(x):
   fds = []
@@ -193,7 +193,7 @@ def f(x):
       assert.equal(await value(code, 0, { cpuSeconds: 20, caseCpuSeconds: 20 }), 200);
     });
 
-    it('messages, shared memory, semaphores, keyrings and other kernel objects are refused or gone', async () => {
+    it('kernel objects such as queues, shared memory, semaphores and keyrings are refused or removed', async () => {
       const code = `
 def f(x):
   key = 7719
@@ -238,7 +238,7 @@ def f(name):
       assert.equal(await value(meet), false);
     });
 
-    it('a program that forks to the limit of processes leaves the next its own', async () => {
+    it('a fork bomb leaves the next program its number of processes', async () => {
       const bomb = 'import os\ndef f(x):\n  while True:\n    try: os.fork()\n    except OSError: pass';
       const [result] = await sandbox.run([job(bomb, [[1]], { cpuSeconds: 0.5 })]);
       assert.equal(result!.calls[0]!.kind, 'timeout');

@@ -1,5 +1,5 @@
-// The containers of a sandbox over a daemon that the test plays: what is removed, what is left alone, and what the stream
-// of events says. What a real one does is in docker.test.ts and dockerFaults.test.ts.
+// The containers of a sandbox with a fake daemon: which ones are removed, and what the event stream reports.
+// docker.test.ts and dockerFaults.test.ts use a real daemon.
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import type Docker from 'dockerode';
@@ -13,8 +13,8 @@ interface Container {
   hoursOld?: number;
 }
 
-/** A daemon with these containers; `isUp` false: it answers nothing. */
-function playedDaemon() {
+/** A fake daemon with these containers. It does not answer if `isUp` is false. */
+function fakeDaemon() {
   const containers: Container[] = [];
   const streams: PassThrough[] = [];
   const state = { containers, streams, isUp: true, onRemoved: (): void => undefined };
@@ -55,8 +55,8 @@ function playedDaemon() {
 const next = (fleet: Fleet): Container => ({ name: fleet.next(), labels: fleet.labels() });
 
 describe('the containers of one sandbox', () => {
-  it('have names and labels of their own; those that nobody holds are removed, and no others', async () => {
-    const { docker, state, names } = playedDaemon();
+  it('have their own names and labels, and only unused ones are removed as strays', async () => {
+    const { docker, state, names } = fakeDaemon();
     const [fleet, other] = [new Fleet(docker), new Fleet(docker)];
     const [held, dropped, stray] = [next(fleet), next(fleet), next(other)];
     assert.equal(new Set([held, dropped, stray].map(({ name }) => name)).size, 3);
@@ -68,8 +68,8 @@ describe('the containers of one sandbox', () => {
     assert.deepEqual(names(), [stray.name, 'somebody’s']);
   });
 
-  it('that a broken connection left behind are removed when the daemon is back', async () => {
-    const { docker, state, names } = playedDaemon();
+  it('are removed after a reconnection if they are unused', async () => {
+    const { docker, state, names } = fakeDaemon();
     const fleet = new Fleet(docker);
     await fleet.open();
     assert.ok(fleet.watch.connected);
@@ -87,8 +87,8 @@ describe('the containers of one sandbox', () => {
     await fleet.close();
   });
 
-  it('are given up without a daemon, and no stream of events stays open', async () => {
-    const { docker, state, names } = playedDaemon();
+  it('do not prevent closing without a daemon, which closes the event stream', async () => {
+    const { docker, state, names } = fakeDaemon();
     const fleet = new Fleet(docker);
     await fleet.open();
     state.containers.push(next(fleet));
@@ -99,9 +99,9 @@ describe('the containers of one sandbox', () => {
   });
 });
 
-describe('what dead workers left', () => {
-  it('is removed: of this machine at once, of another one after a day; a label of somebody else stops nothing', async () => {
-    const { docker, state, names } = playedDaemon();
+describe('the reaper', () => {
+  it('removes containers of dead workers on this machine at once, of other machines after a day', async () => {
+    const { docker, state, names } = fakeDaemon();
     const [place, pid, start] = JSON.parse(ownLabels()[OWNER]!);
     const of = (name: string, owner: unknown, hoursOld = 0): Container => {
       const text = typeof owner === 'string' ? owner : JSON.stringify(owner);
@@ -120,7 +120,7 @@ describe('what dead workers left', () => {
     assert.deepEqual(names(), ['own', 'elsewhere', 'no JSON', 'null', '7', '{}', 'no label of ours']);
   });
 
-  it('is asked to be removed with its volumes, again where the daemon is at it, until it knows of it no more', async () => {
+  it('retries the removal of a container with its volumes until the daemon no longer knows it', async () => {
     const asked: unknown[] = [];
     const answers = [409, 500, 404];
     const container = {
@@ -134,18 +134,18 @@ describe('what dead workers left', () => {
   });
 });
 
-describe('the stream of a daemon’s events', () => {
+describe('the event stream of a daemon', () => {
   const LONG = 600_000; // ms: never reached
   const event = (Action: string, ID = 'c') => `${JSON.stringify({ Action, Actor: { ID } })}\n`;
   const watching = async () => {
-    const { docker, state } = playedDaemon();
+    const { docker, state } = fakeDaemon();
     const watch = new DaemonWatch(docker, 'label', () => undefined);
     await watch.open();
     watch.follow('c');
     return { watch, state, docker, stream: state.streams[0]! };
   };
 
-  it('tells when a container is removed, whatever else is in it, until that is forgotten', async () => {
+  it('reports the removal of a followed container', async () => {
     const { watch, stream } = await watching();
     const gone = watch.isGone('c', LONG);
     stream.write(`no event\n{}\n${event('destroy', 'another')}${event('die')}${event('destroy')}`);
@@ -155,7 +155,7 @@ describe('the stream of a daemon’s events', () => {
     watch.close();
   });
 
-  it('that breaks tells nothing more: nobody waits for it', async () => {
+  it('ends waiting when it breaks', async () => {
     const { watch, stream } = await watching();
     const gone = watch.isGone('c', LONG);
     stream.destroy();
@@ -163,7 +163,7 @@ describe('the stream of a daemon’s events', () => {
     watch.close();
   });
 
-  it('vouches for a daemon only while it stands and the daemon answers', async () => {
+  it('reports a steady daemon only while it is unbroken and the daemon answers', async () => {
     const { watch, state } = await watching();
     const { epoch } = watch;
     assert.equal(await watch.isSteady(epoch), true);
@@ -173,7 +173,7 @@ describe('the stream of a daemon’s events', () => {
     watch.close();
   });
 
-  it('is closed for good, also where it was just being opened', async () => {
+  it('stays closed even if it was being opened', async () => {
     const { watch, state, stream } = await watching();
     const opening = watch.open();
     watch.close();

@@ -1,5 +1,4 @@
-// Random bytes where the host reads a guest, and random tests where a program is judged. Some hundred cases in a run of
-// the tests; GAUNTLET_FUZZ says how many.
+// Fuzzes what the host reads from guests, and tests that discriminators write. GAUNTLET_FUZZ sets the number of cases.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { equalValues, judge } from '../../core/compare.js';
@@ -7,9 +6,9 @@ import { salvageTests } from '../../core/parse/salvage.js';
 import { callResultSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { GuestChannel, GuestLost, type ResolvedJob } from '../../sandbox/guest/channel.js';
-import { checkAnswer, checkNames, checkTester } from '../../sandbox/guest/exchange.js';
 import { encodeFrame, type GuestCall, MAGIC, toCallResult } from '../../sandbox/guest/frames.js';
 import { isPlainValue } from '../../sandbox/guest/values.js';
+import { checkAnswer, checkNames, checkTester } from '../../sandbox/testSource/exchange.js';
 
 const numRuns = Number(process.env.GAUNTLET_FUZZ ?? 300);
 const seed = Number(process.env.GAUNTLET_FUZZ_SEED ?? 20_260_101);
@@ -53,7 +52,7 @@ const message = fc.oneof(
     retire: fc.boolean(),
   }),
 );
-/** What a guest would write, now and then with one more or one less. */
+/** The frames of a guest, sometimes with one call too many or too few. */
 const goodCall = fc.tuple(fc.constantFrom('answer', 'answer', 'error', 'timeout'), text);
 const good = fc
   .tuple(fc.constantFrom(1, 1, 2), fc.array(goodCall, { minLength: 3, maxLength: 3 }), fc.nat(20))
@@ -89,7 +88,7 @@ function head(size: number): Buffer {
   bytes.writeUInt32BE(size);
   return bytes;
 }
-/** A stream of frames, with some bytes changed, and cut anywhere. */
+/** A stream of frames with some changed bytes, cut at random positions. */
 const stream = fc
   .tuple(
     fc.array(frame, { maxLength: 8 }),
@@ -103,10 +102,10 @@ const stream = fc
     return [...places, bytes.length].map((end, i) => bytes.subarray(i === 0 ? 0 : places[i - 1], end));
   });
 
-describe('whatever a guest writes', function () {
+describe('random bytes from a guest', function () {
   this.timeout(600_000);
 
-  it('the host neither fails nor waits: every job ends with one checked result a call, or with its guest lost', async () => {
+  it('every job ends with one valid result per call or with a lost guest', async () => {
     let answered = 0;
     await fc.assert(
       fc.asyncProperty(stream, async (pieces) => {
@@ -143,7 +142,7 @@ describe('whatever a guest writes', function () {
     assert.ok(answered > numRuns / 10, `only ${answered} jobs were answered`);
   });
 
-  it('a greeting of any bytes is taken or refused', async () => {
+  it('every greeting is accepted or refused', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -164,7 +163,7 @@ describe('whatever a guest writes', function () {
     );
   });
 
-  it('an answer is a value of the codec or an error, and judging it never fails', () => {
+  it('every answer is a valid value or an error and can be judged', () => {
     const expected = json.filter(isPlainValue);
     check(
       fc.property(
@@ -183,7 +182,7 @@ describe('whatever a guest writes', function () {
   });
 });
 
-describe('whatever the two processes of test source write', function () {
+describe('random messages from the two processes of test source', function () {
   this.timeout(600_000);
   const tagged = fc.letrec((tie) => ({
     value: fc.oneof(
@@ -203,7 +202,7 @@ describe('whatever the two processes of test source write', function () {
     tagged.map((x) => JSON.stringify({ q: ['call', { g: 'f' }, null, [x], {}] })),
   );
 
-  it('is taken as one of the known shapes or refused, and the word that a program ended is never taken from it', () => {
+  it('have a known shape or are refused, and never claim that a program ended', () => {
     let taken = 0;
     check(
       fc.property(said, (written) => {
@@ -223,7 +222,7 @@ describe('whatever the two processes of test source write', function () {
   });
 });
 
-// ---- a discriminator's output, from the text to the verdict ----
+// ---- the output of a discriminator, from text to verdict ----
 const literal = fc.oneof(
   fc.integer().map(String),
   fc.double().map((x) => (Number.isFinite(x) ? String(x) : 'float("nan")')),
@@ -279,24 +278,24 @@ const pieces = fc.array(
 );
 const output = fc.tuple(pieces, fc.constantFrom('\n', ',\n', ' ', '')).map(([parts, glue]) => parts.join(glue));
 
-describe('whatever a discriminator writes', function () {
+describe('random output of a discriminator', function () {
   this.timeout(600_000);
-  /** The reference doubles ints and leaves all else; the wrong program agrees with it nowhere. */
+  /** The reference doubles ints and returns other values unchanged; the wrong program never agrees with it. */
   const reference = (value: Value): Value => (typeof value === 'number' ? value * 2 : [value]);
   const wrong = (value: Value): Value => ({ t: [reference(value), 'wrong'] });
 
-  it('is read without failing, within its limit, into plain values', () => {
+  it('is read into plain values up to the limit', () => {
     check(
       fc.property(output, (written) => {
-        const { tests, losses } = salvageTests(written, { entry: 'f', arity: 1, limit: 5 });
-        assert.ok(tests.length <= 5 && losses.length <= 64);
+        const { tests, rejected } = salvageTests(written, { entry: 'f', arity: 1, limit: 5 });
+        assert.ok(tests.length <= 5 && rejected.length <= 64);
         for (const { args, expected } of tests)
           assert.ok(args.length === 1 && isPlainValue(args[0]) && isPlainValue(expected));
       }),
     );
   });
 
-  it('a program that is wrong everywhere passes no test that the reference passes', () => {
+  it('never lets a wrong program pass a test that the reference passes', () => {
     let valid = 0;
     check(
       fc.property(output, (written) => {
@@ -309,7 +308,7 @@ describe('whatever a discriminator writes', function () {
           }
       }),
     );
-    // tests that agree with the reference are rare among random ones: some are made
+    // random tests rarely agree with the reference, so some are constructed
     check(
       fc.property(fc.integer({ min: -(10 ** 6), max: 10 ** 6 }), output, (n, noise) => {
         const written = `${noise.replace(/["'([{]/g, ' ')}\n\n((${n},), ${2 * n})\n`;

@@ -1,4 +1,4 @@
-// docs/guest-protocol.md is held to the schemas: every field and kind of a frame is told there.
+// docs/guest-protocol.md names every field and kind of the schemas.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,8 +14,8 @@ import { guestSource, jsGuestSource, packageRoot } from '../../sandbox/guest/sou
 
 const page = fs.readFileSync(path.join(packageRoot(), 'docs/guest-protocol.md'), 'utf8');
 
-describe('the page of the guest protocol', () => {
-  it('names every field of every frame, the greeting, the kinds of calls and the tags of values', () => {
+describe('docs/guest-protocol.md', () => {
+  it('names every field, the greeting, the kinds of calls and the tags of values', () => {
     const job: Record<keyof JobFrame, true> = {
       ...{ id: true, code: true, entry: true, calling: true, inputs: true },
       ...{ cpu: true, case: true, wall: true, memory: true, output: true },
@@ -28,7 +28,7 @@ describe('the page of the guest protocol', () => {
       assert.ok(page.includes(`\`${name}\``), `\`${name}\` is not on the page`);
   });
 
-  it('guests greet as it says', () => {
+  it('describes the greeting and the frames of the guests', () => {
     assert.ok(guestSource('forkserver').includes(MAGIC));
     assert.ok(jsGuestSource().includes(MAGIC));
     assert.deepEqual(encodeFrame({ a: 'ü' }), Buffer.concat([Buffer.from([0, 0, 0, 10]), Buffer.from('{"a":"ü"}')]));

@@ -1,4 +1,4 @@
-// The reasons of the gate, over a sandbox that answers what the test says.
+// The reasons of the health gate, with a fake sandbox.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import type { CallResult, TestRun } from '../../core/schema/execution.js';
@@ -12,7 +12,7 @@ const value = (given: Value): CallResult => ({ kind: 'value', value: given });
 const tests = (...outcomes: TestRun['tests'][number]['outcome'][]): TestRun['tests'] =>
   outcomes.map((outcome, i) => ({ name: `check ${i}`, outcome, message: outcome === 'pass' ? null : `said\n${i}` }));
 
-/** One list of answers a run of the reference; the last one goes on. */
+/** One list of answers per run of the reference; the last list repeats. */
 function answering(calls: CallResult[][], sources: TestRun['tests'][] = []): Sandbox {
   const take = <T>(list: T[], i: number): T => list[Math.min(i, list.length - 1)]!;
   return {
@@ -47,7 +47,7 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value('x'.repeat(500))]])), /^.{60,160}$/);
   });
 
-  it('says that a reference does not parse only where no call got further', async () => {
+  it('reports that a reference does not parse only if every call fails so', async () => {
     const unread: CallResult = { kind: 'error', message: 'SyntaxError: bad (solution.py, line 1)' };
     assert.equal(
       await reasonOf(answering([RIGHT.map(() => unread)])),
@@ -56,17 +56,17 @@ describe('the health gate', () => {
     assert.equal(await reasonOf(answering([RIGHT.with(0, unread)])), `baseline test 1: error: ${unread.message}`);
   });
 
-  it('finds answers that differ between two runs, also by type alone, and also beyond the first test', async () => {
+  it('finds answers that differ between two runs, even only by type', async () => {
     const other = RIGHT.with(4, value({ f: '8.0' }));
     assert.equal(await reasonOf(answering([RIGHT, other])), 'nondeterministic: hidden test 3 was answered 8, then 8.0');
   });
 
-  it('wants a test of some kind', async () => {
+  it('requires a test', async () => {
     const bare = { ...problem, baselineTests: [], hiddenTests: [] };
     assert.equal(await reasonOf(answering([[]]), bare), 'no tests');
     assert.equal(
       await reasonOf(answering([[]], [[]]), { ...bare, testSource: 'x' }),
-      'no tests: the test source holds none',
+      'no tests: the test source contains none',
     );
   });
 
@@ -82,7 +82,7 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value(0)]], [tests('pass')]), given), /^baseline test 1 fails/);
   });
 
-  it('makes tests of inputs by what the reference answers', async () => {
+  it('turns inputs into tests with the answers of the reference', async () => {
     const bare = { ...problem, baselineTests: [], hiddenTests: [] };
     const inputs = { baseline: [[0]], hidden: [[1], [2]] };
     assert.deepEqual(await examine(answering([[1, 2, 3].map(value)]), bare, { inputs }), {
@@ -102,7 +102,7 @@ describe('the health gate', () => {
     );
   });
 
-  it('knows nothing of a problem when the sandbox failed', async () => {
+  it('passes a fault of the sandbox on', async () => {
     const sandbox = answering([RIGHT]);
     sandbox.run = async () => {
       throw new GauntletError('SANDBOX_FAULT', 'gone');

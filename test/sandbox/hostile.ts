@@ -1,4 +1,4 @@
-// The catalogue of hostile programs, read from the folder that GAUNTLET_SHARED names.
+// The catalogue of hostile programs in the folder GAUNTLET_SHARED.
 import fs from 'node:fs';
 import path from 'node:path';
 import { judgePrograms, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
@@ -11,7 +11,7 @@ export interface HostileRow extends ProgramRow {
   why: string;
 }
 
-/** The rows, or undefined where GAUNTLET_SHARED is not set. */
+/** The rows, or undefined if GAUNTLET_SHARED is not set. */
 export function hostileRows(): HostileRow[] | undefined {
   const shared = process.env.GAUNTLET_SHARED;
   if (!shared) return undefined;
@@ -23,20 +23,35 @@ export function hostileRows(): HostileRow[] | undefined {
   });
 }
 
-/** Judges every row, each followed by a canary on the same sandbox; asserts on each pair through `check`. */
+/**
+ * Judges every row, with a known program on the same sandbox after each row, or after every eighth one if each program
+ * has its own container. Calls `check` for each row with the next canary.
+ */
 export async function judgeHostile(
   rows: HostileRow[],
   sandbox: Sandbox,
   check: (row: HostileRow, outcome: ProgramOutcome, canary: ProgramOutcome) => void,
+  ownContainers = false,
 ): Promise<void> {
+  const every = ownContainers ? 8 : 1;
   const ends = (row: HostileRow) => row.expect.includes('timeout');
   for (const [group, limits] of [
-    [rows.filter(ends), { cpuSeconds: 0.4, wallSeconds: 1 }], // they end at a limit: a small one
-    [rows.filter((row) => !ends(row)), { cpuSeconds: 5, caseCpuSeconds: 5, wallSeconds: 30 }], // they must not meet one on a busy machine
+    [rows.filter(ends), { cpuSeconds: 0.4, wallSeconds: 1 }], // they end at a limit
+    [rows.filter((row) => !ends(row)), { cpuSeconds: 5, caseCpuSeconds: 5, wallSeconds: 30 }], // they must not reach a limit on a busy machine
   ] as const) {
-    const programs = group.flatMap((row) => [row, CANARY]);
-    const outcomes = await judgePrograms(programs, sandbox, { limits });
-    for (const [i, row] of group.entries()) check(row, outcomes[2 * i]!, outcomes[2 * i + 1]!);
+    const batches = Array.from({ length: Math.ceil(group.length / every) }, (_, i) =>
+      group.slice(i * every, (i + 1) * every),
+    );
+    const outcomes = await judgePrograms(
+      batches.flatMap((batch) => [...batch, CANARY]),
+      sandbox,
+      { limits },
+    );
+    for (const batch of batches) {
+      const judged = outcomes.splice(0, batch.length);
+      const canary = outcomes.shift()!;
+      for (const [i, row] of batch.entries()) check(row, judged[i]!, canary);
+    }
   }
 }
 

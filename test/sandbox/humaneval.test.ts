@@ -1,21 +1,21 @@
-// HumanEval+ as the judge of test source: references pass, and mutants fare as in a plain Python process that runs the
-// same source. A sample runs here; GAUNTLET_MUTANTS=0-500 runs those mutants, GAUNTLET_REFERENCES=0-164 those references.
+// HumanEval+ checks test source: references pass, and mutants have the same result as in a plain Python process. Runs a
+// sample; GAUNTLET_MUTANTS=0-500 and GAUNTLET_REFERENCES=0-164 select ranges.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../../core/schema/problem.js';
 import { openDrafts } from '../../data/problemDrafts.js';
-import { connectDocker } from '../../sandbox/docker/daemon.js';
 import { examineProblem } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
+import { requireDocker } from './docker.js';
 import { applyMutation, sampleMutants, tokenise } from './mutants.js';
 import { runNative, whyNoNative } from './native.js';
 
 const LIMITS = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 180, memoryMb: 1024, outputBytes: 1_000_000 };
 const CPU_SECONDS = 5; // of a mutant
 const SEED = 164;
-/** Its test calls `_poly(*candidate(*inp), inp)`: a float is unpacked, which no solution can pass in any Python. */
+/** Its test unpacks a float in `_poly(*candidate(*inp), inp)`, so no solution can pass. */
 const BROKEN = new Map([['HumanEval/32', /TypeError/]]);
 
 const rangeOf = (text: string): [number, number] => text.split('-').map(Number) as [number, number];
@@ -32,13 +32,7 @@ describe('HumanEval+ in the sandbox', function () {
       console.log('      skipped: GAUNTLET_SHARED names no folder with data/humanevalplus.jsonl.gz');
       return this.skip();
     }
-    try {
-      await connectDocker();
-    } catch (error) {
-      if (process.env.GAUNTLET_REQUIRE_DOCKER === '1') throw error;
-      console.log('      skipped: no Docker daemon answers (GAUNTLET_REQUIRE_DOCKER=1 makes that a failure)');
-      return this.skip();
-    }
+    await requireDocker(this);
     [problems, bodies] = [[], []];
     for await (const entry of (await openDrafts(file, 'auto')).entries()) {
       assert.ok('draft' in entry, JSON.stringify(entry));
@@ -50,7 +44,7 @@ describe('HumanEval+ in the sandbox', function () {
   });
   after(() => sandbox?.close());
 
-  it('every reference passes its own tests, but for one whose test is broken', async () => {
+  it('every reference passes its own tests, except one with a broken test', async () => {
     const { GAUNTLET_REFERENCES: range } = process.env;
     const [from, to] = range === undefined ? [0, problems.length] : rangeOf(range);
     const chosen = problems.slice(from, to).filter((_, i) => range !== undefined || i % 32 === 0);
@@ -64,7 +58,7 @@ describe('HumanEval+ in the sandbox', function () {
     }
   });
 
-  it('mutants pass or not as in a plain Python process', async function () {
+  it('mutants have the same result as in a plain Python process', async function () {
     const missing = whyNoNative();
     if (missing !== undefined) {
       console.log(`      skipped: ${missing}`);
@@ -96,7 +90,7 @@ describe('HumanEval+ in the sandbox', function () {
     const judge = async (i: number): Promise<void> => {
       const { program, mutation } = mutants[i]!;
       let run = await both(i, CPU_SECONDS);
-      // near the limit the two may end on either side of it
+      // near the limit only one of the two may time out
       if (!run.agree && [run.native.outcome, run.ours].includes('timeout')) run = await both(i, 12 * CPU_SECONDS);
       const kind = `native ${run.native.outcome}, sandbox ${run.ours}`;
       tally.set(kind, (tally.get(kind) ?? 0) + 1);
@@ -122,7 +116,7 @@ describe('HumanEval+ in the sandbox', function () {
 
 describe('mutants of programs', () => {
   const code = 'def f(xs, k=0):\n    # a + b\n    return [x ** 2 for x in xs if x != k or "a" in xs]\n';
-  it('differ in one token from their program, and are the same for the same seed', () => {
+  it('differ from their program in one token and depend only on the seed', () => {
     const sample = sampleMutants([code, code], 20, 1);
     assert.deepEqual(sample, sampleMutants([code, code], 20, 1));
     assert.notDeepEqual(sample, sampleMutants([code, code], 20, 2));
@@ -134,7 +128,7 @@ describe('mutants of programs', () => {
       assert.equal(after.filter((text, i) => text !== before[i]).length, 1, JSON.stringify(mutation));
     }
   });
-  it('spread evenly over the programs', () => {
+  it('are spread evenly over the programs', () => {
     const counts = [0, 0, 0];
     for (const { program } of sampleMutants([code, code, code], 9, 3)) counts[program]!++;
     assert.deepEqual(counts, [3, 3, 3]);

@@ -1,4 +1,4 @@
-// JavaScript behind the same port: the guest protocol knows no language.
+// JavaScript programs behind the same port.
 import assert from 'node:assert/strict';
 import type { CallResult, ExecutionJob } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
@@ -7,7 +7,7 @@ import { openSandbox } from '../../workers/openSandbox.js';
 const REQUIRED = process.env.GAUNTLET_REQUIRE_DOCKER === '1';
 const kinds = (calls: CallResult[]): string[] => calls.map(({ kind }) => kind);
 
-describe('the sandbox of JavaScript', function () {
+describe('the JavaScript sandbox', function () {
   this.timeout(300_000);
   let sandbox: Sandbox | undefined;
 
@@ -33,7 +33,7 @@ describe('the sandbox of JavaScript', function () {
     return result!.calls;
   };
 
-  it('values come back as they went in, as far as the language tells them apart', async () => {
+  it('returns values unchanged as far as JavaScript distinguishes them', async () => {
     const same = [
       null,
       true,
@@ -57,7 +57,7 @@ describe('the sandbox of JavaScript', function () {
     );
   });
 
-  it('what is thrown, what is no plain data and what is missing are errors; later calls are answered', async () => {
+  it('reports exceptions, other objects and missing functions as errors, and makes later calls', async () => {
     const code = 'async function f(x) { if (x === 1) throw new RangeError("no"); return x === 2 ? () => 1 : x; }';
     const calls = await run(code, [[0], [1], [2], [3]]);
     assert.deepEqual(kinds(calls), ['value', 'error', 'error', 'value']);
@@ -66,13 +66,13 @@ describe('the sandbox of JavaScript', function () {
     assert.deepEqual(kinds(await run('function f( {', [[1]])), ['error']);
   });
 
-  it('an exit is an error of its call, a loop a timeout of its call; later calls go to a fresh process', async () => {
+  it('runs later calls in a fresh process after an exit or a loop', async () => {
     const code = 'function f(x) { if (x === 1) process.exit(0); while (x === 2) {} return x; }';
     const calls = await run(code, [[0], [1], [2], [3]], { caseCpuSeconds: 1.5 });
     assert.deepEqual(kinds(calls), ['value', 'error', 'timeout', 'value']);
   });
 
-  it('memory and output are limited', async () => {
+  it('limits memory and output', async () => {
     const hoard = 'function f() { const a = []; for (;;) a.push(Buffer.alloc(1e7, 1)); }';
     assert.deepEqual(kinds(await run(hoard, [[]])), ['memory']);
     const heap = 'function f() { const a = []; for (;;) a.push({ a: [a.length] }); }';
@@ -81,7 +81,7 @@ describe('the sandbox of JavaScript', function () {
     assert.deepEqual(kinds(await run(print, [[]], { outputBytes: 5000 })), ['output']);
   });
 
-  it('what is written into the channel of answers is an answer or an error, never more', async () => {
+  it('accepts no forged frame in the answer channel', async () => {
     const frame =
       'const fs = require("fs"); const say = (t) => { const b = Buffer.from(t), h = Buffer.alloc(4); h.writeUInt32BE(b.length); fs.writeSync(3, Buffer.concat([h, b])); };';
     const forged = await run(`${frame} function f() { say('A{"v":99}'); for (;;) {} }`, [[1]]);
@@ -92,7 +92,7 @@ describe('the sandbox of JavaScript', function () {
     ]);
   });
 
-  it('every program has a container of its own: nothing is left of one for the next', async () => {
+  it('runs every program in its own container', async () => {
     const leave =
       'const fs = require("fs"); function f() { fs.writeFileSync("/tmp/left", "x"); return process.getuid(); }';
     assert.deepEqual(await run(leave, [[]]), [{ kind: 'value', value: 65534 }]);
@@ -102,13 +102,13 @@ describe('the sandbox of JavaScript', function () {
     assert.deepEqual(first, second, 'randomness is seeded');
   });
 
-  it('test source is Python, and refused', async () => {
+  it('refuses test source and type checks', async () => {
     const job = { id: 'a', code: '', style: 'assert' as const, files: { 'a.py': 'assert True' } };
-    await assert.rejects(sandbox!.runTests([job]), /test source runs Python, not javascript/);
-    await assert.rejects(sandbox!.checkTypes([]), /a type check reads Python, not javascript/);
+    await assert.rejects(sandbox!.runTests([job]), /test source needs Python programs, not javascript/);
+    await assert.rejects(sandbox!.checkTypes([]), /type checks need Python programs, not javascript/);
   });
 
-  it('WebAssembly has none of it', async () => {
+  it('is not available in WebAssembly', async () => {
     await assert.rejects(openSandbox('wasm', { language: 'javascript' }), /JavaScript is not there in WebAssembly/);
   });
 });

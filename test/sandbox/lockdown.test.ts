@@ -5,7 +5,7 @@ import { Files, type MemFs } from '../../sandbox/wasm/files.mjs';
 import { cutImports, deny, type WebAssemblyApi } from '../../sandbox/wasm/lockdown.mjs';
 import { ensureSnapshot } from '../../sandbox/wasm/snapshot.js';
 
-describe('what is cut before the interpreter starts', () => {
+describe('the lockdown before the interpreter starts', () => {
   const api = () => {
     const seen: Record<string, unknown>[] = [];
     const wasm: WebAssemblyApi = {
@@ -15,7 +15,7 @@ describe('what is cut before the interpreter starts', () => {
     return { wasm, seen };
   };
 
-  it('host imports are stubs, the others stay, and nothing can be instantiated afterwards', async () => {
+  it('stubs host imports, keeps the others, and denies later instantiation', async () => {
     const { wasm, seen } = api();
     const host = () => 'host';
     const gate = cutImports(wasm, () => 0);
@@ -37,7 +37,7 @@ describe('what is cut before the interpreter starts', () => {
     assert.throws(deny, /denied/);
   });
 
-  it('what leads from Python to JavaScript works until programs run, and what changes the table of functions is noted', async () => {
+  it('closes imports that lead to JavaScript once programs run, and records changes of the function table', async () => {
     const { wasm, seen } = api();
     const gate = cutImports(wasm, () => 0);
     const names = ['JsProxy_GetAttr_js', 'JsvFunction_CallBound', 'raw_call_js', 'an_import_of_a_later_version'];
@@ -55,7 +55,7 @@ describe('what is cut before the interpreter starts', () => {
     assert.ok(gate.stained);
   });
 
-  it('memory grows up to the ceiling of the moment and no further', () => {
+  it('lets memory grow up to the current limit', () => {
     const { wasm } = api();
     let cap = 2 * 65536;
     cutImports(wasm, () => cap);
@@ -82,7 +82,7 @@ describe('the files of the interpreter', function () {
   const refused = (code: string) =>
     run(`import os\nr = "done"\ntry:\n  ${code}\nexcept OSError as e: r = type(e).__name__\nr`);
 
-  it('can be written below /tmp, and are gone after a restore, open or not', () => {
+  it('can be written below /tmp and are gone after a restore', () => {
     assert.equal(
       run(
         'import os\nos.makedirs("/tmp/a/b")\nkeep = open("/tmp/a/b/c", "w")\nkeep.write("x")\nkeep.flush()\nos.path.getsize("/tmp/a/b/c")',
@@ -94,7 +94,7 @@ describe('the files of the interpreter', function () {
     assert.equal(run('os.getcwd() + str(os.listdir("/tmp"))'), '/tmp[]');
   });
 
-  it('standard streams that were closed, replaced or moved, and times of files, are put back', () => {
+  it('include standard streams and file times, which are restored', () => {
     run(`
 import os
 fd = os.open("/tmp/log", os.O_CREAT | os.O_RDWR)
@@ -107,7 +107,7 @@ os.utime("/lib", (1, 1))`);
     assert.equal(run('os.open("/tmp/next", os.O_CREAT | os.O_RDWR)'), 3);
   });
 
-  it('cannot be written, renamed, removed or opened up elsewhere', () => {
+  it('cannot be changed outside /tmp', () => {
     for (const code of [
       'open("/x", "w")',
       'open("/dev/shm/x", "w")',
@@ -123,7 +123,7 @@ os.utime("/lib", (1, 1))`);
       assert.notEqual(refused(code), 'done', code);
   });
 
-  it('are bounded in bytes and number, and the bound starts anew after a restore', () => {
+  it('have limits on bytes and number that are reset by a restore', () => {
     assert.equal(refused('[open(f"/tmp/{i}", "wb").write(bytes(1 << 20)) for i in range(40)]'), 'OSError');
     files.restore();
     assert.equal(refused('os.truncate(os.open("/tmp/t", os.O_CREAT | os.O_RDWR), 1 << 30)'), 'OSError');

@@ -1,5 +1,5 @@
-// Single-token mutants of Python programs, seeded. Every mutant differs from its program in exactly one token, so
-// comments, layout and docstrings are left alone.
+// Seeded single-token mutants of Python programs. A mutant differs from its program in exactly one token, so comments,
+// layout and docstrings stay.
 import { deriveKey, uniformAt } from '../../core/random.js';
 
 export interface Token {
@@ -11,7 +11,7 @@ export interface Token {
 const TOKEN =
   /(?<skip>#[^\n]*|\s+|\\\n)|(?<string>[A-Za-z]{0,2}(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'))|(?<name>[^\W\d]\w*)|(?<number>(?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)[jJ]?)|(?<operator>\*\*=?|\/\/=?|<<=?|>>=?|[!=<>+\-*/%&|^@:]=|->|[-+*/%@&|^~<>=()[\]{},:.;`!])/y;
 
-/** The tokens of a program, in order. @throws Error at what is no token */
+/** The tokens of a program, in order. @throws Error at an invalid token */
 export function tokenise(code: string): Token[] {
   const out: Token[] = [];
   TOKEN.lastIndex = 0;
@@ -118,7 +118,7 @@ export function sampleMutants(
   );
   const key = deriveKey(seed, 'mutants');
   return order
-    .map((one, i) => ({ ...one, at: one.turn + uniformAt(key, i) })) // every program once before any twice
+    .map((one, i) => ({ ...one, at: one.turn + uniformAt(key, i) })) // each program once before the second round
     .sort((a, b) => a.at - b.at)
     .slice(0, count)
     .map(({ program, mutation }) => ({ program, mutation }));

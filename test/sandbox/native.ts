@@ -1,10 +1,10 @@
-// Test source in a plain Python process, as its authors run it: program and tests in one module. The judge that the
-// split of T and S is compared with; it runs what it is given with the rights of the test.
+// Runs test source in a plain Python process, with program and tests in one module, to compare the two processes with
+// it. The code runs with the rights of the test.
 import { spawn, spawnSync } from 'node:child_process';
 
 export const NATIVE_PYTHON = process.env.GAUNTLET_PYTHON ?? 'python3';
 
-/** Why there is no plain Python with numpy; undefined where there is. */
+/** Why there is no plain Python with numpy, or undefined. */
 export function whyNoNative(): string | undefined {
   const { status, stderr, error } = spawnSync(NATIVE_PYTHON, ['-c', 'import numpy'], { encoding: 'utf8' });
   if (status === 0) return undefined;
@@ -24,7 +24,7 @@ export interface NativeResult {
   message: string;
 }
 
-/** pass: the source ran to its end. */
+/** The outcome is pass if the source ran to its end. */
 export function runNative(
   source: string,
   { cpuSeconds, memoryMb }: { cpuSeconds: number; memoryMb: number },
@@ -41,7 +41,7 @@ export function runNative(
     child.stderr.on('data', (text) => {
       err = (err + text).slice(-2000);
     });
-    child.stdin.on('error', () => undefined); // ended before it read
+    child.stdin.on('error', () => undefined); // it may end before it reads
     child.stdin.end(source);
     const timer = setTimeout(() => child.kill('SIGKILL'), 6000 * cpuSeconds);
     child.on('error', fail);

@@ -18,7 +18,7 @@ const badInput = (message: RegExp) => (error: unknown) =>
   error instanceof GauntletError && error.code === 'BAD_INPUT' && message.test(error.message);
 const fault = (error: unknown) => error instanceof GauntletError && error.code === 'SANDBOX_FAULT' && error.retryable;
 
-/** A guest whose behaviour is `act`; it counts what is in flight over all guests of its pool. */
+/** A guest with the behaviour `act` that counts the jobs in flight in its pool. */
 function pool(act: (job: ResolvedJob, inFlight: () => number) => Promise<GuestRun>, size = 2, depth = 2) {
   const state = { opened: 0, closed: 0, inFlight: 0, most: 0 };
   const open = async (): Promise<Runner<ResolvedJob, GuestRun>> => {
@@ -50,7 +50,7 @@ function pool(act: (job: ResolvedJob, inFlight: () => number) => Promise<GuestRu
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the pool of guests', () => {
-  it('spreads jobs over guests up to its depth, and answers in order', async () => {
+  it('spreads jobs over guests up to its depth and returns answers in order', async () => {
     const { pool: it, state } = pool(async (job) => {
       await tick();
       return { calls: [value(Number(job.id))], ms: 0, wallHit: false };
@@ -64,7 +64,7 @@ describe('the pool of guests', () => {
     assert.equal(state.most, 4);
   });
 
-  it('one guest after the other where they are to take turns', async () => {
+  it('uses one guest after the other if they take turns', async () => {
     const seen: number[] = [];
     let opened = 0;
     const it = new GuestPool({
@@ -89,7 +89,7 @@ describe('the pool of guests', () => {
     await it.close();
   });
 
-  it('one job opens one guest', async () => {
+  it('opens one guest for one job', async () => {
     const { pool: it, state } = pool(async (job) => done(job));
     await it.run(jobs('a'));
     await it.run(jobs('b'));
@@ -99,7 +99,7 @@ describe('the pool of guests', () => {
     await assert.rejects(it.run(jobs('c')), fault);
   });
 
-  it('what the wall clock ended runs again with nothing beside it, and only that counts', async () => {
+  it('runs a job that hits the wall clock again alone, and only that run counts', async () => {
     const beside: number[] = [];
     let slow = 0;
     const { pool: it } = pool(async (job, inFlight) => {
@@ -120,7 +120,7 @@ describe('the pool of guests', () => {
     assert.deepEqual(beside, [1, 1]);
   });
 
-  it('a guest that ended under a job is replaced and the job runs again', async () => {
+  it('replaces a guest that ended and runs its job again', async () => {
     let runs = 0;
     const { pool: it, state } = pool(async (job) => {
       if (runs++ === 0) throw new GuestLost('gone', true);
@@ -130,7 +130,7 @@ describe('the pool of guests', () => {
     assert.equal(state.opened, 2);
   });
 
-  it('a program that ends two guests is an error when a known program still runs', async () => {
+  it('blames a program that ends two guests if a known program still runs', async () => {
     const { pool: it } = pool(async (job) => {
       if (job.code === 'deadly') throw new GuestLost('gone', true);
       return done(job);
@@ -140,7 +140,7 @@ describe('the pool of guests', () => {
     assert.deepEqual(other!.calls, [value(1)]);
   });
 
-  it('when no program runs any more it is a fault of the infrastructure, never a verdict', async () => {
+  it('reports a fault of the infrastructure if no program runs', async () => {
     const { pool: it } = pool(async () => {
       throw new GuestLost('gone', true);
     });
@@ -156,7 +156,7 @@ describe('the pool of guests', () => {
     await assert.rejects(wrong.pool.run(jobs('a')), fault);
   });
 
-  it('a sandbox that cannot be started is a fault after three attempts; what cannot be retried is passed on', async () => {
+  it('reports a fault after three failed starts, and passes on errors that cannot be retried', async () => {
     let opened = 0;
     const failing = new GuestPool({
       size: 1,
@@ -173,7 +173,7 @@ describe('the pool of guests', () => {
     await assert.rejects(unavailable.run(jobs('a')), refused);
   });
 
-  it('a job that does not fit its guest gets another one', async () => {
+  it('opens another guest for a job that does not fit', async () => {
     const { pool: it, state } = pool(async (job) => done(job), 1);
     const large = {
       ...jobs('b')[0]!,
@@ -184,7 +184,7 @@ describe('the pool of guests', () => {
     assert.ok(state.opened > 1);
   });
 
-  it('a run that is cancelled before it starts, or whose pool closes, rejects', async () => {
+  it('rejects a run that is cancelled before its start or whose pool closes', async () => {
     const { pool: it } = pool(async (job) => done(job));
     await assert.rejects(it.run(jobs('a'), { signal: AbortSignal.abort(new Error('early')) }), /early/);
     const hanging = pool(() => new Promise(() => {}), 1, 1);
@@ -198,7 +198,7 @@ describe('the pool of guests', () => {
 describe('programs with tests', () => {
   const row = '{"id":"p","code":"def f(x): return x","entry":"f","tests":[[[1],1],[[2],3]]}';
 
-  it('are read row by row, and a bad field is named', () => {
+  it('are validated with the name of a bad field', () => {
     assert.deepEqual(parseProgramRow(JSON.parse(row)).tests, [
       [[1], 1],
       [[2], 3],
@@ -212,7 +212,7 @@ describe('programs with tests', () => {
     bad('{"id":"p","code":"","entry":"f","tests":[[[1.5],1]]}', /^tests/);
   });
 
-  it('with test source name either one source or files of a relative path, in assert mode one of them', () => {
+  it('with test source have either one source or files with relative paths', () => {
     const row = { id: 'p', code: 'c' };
     const source = { ...row, test_source: 'assert f(1)' };
     const whole = { ...source, entry: 'f', limits: { memoryMb: 64 } };
@@ -222,16 +222,16 @@ describe('programs with tests', () => {
     const bad = (given: object, message: RegExp, mode: 'assert' | 'pytest' = 'pytest') =>
       assert.throws(() => parseSourceRow(given, mode), badInput(message));
     bad(row, /^test_source: is missing$/);
-    bad({ ...row, tests: [] }, /^test_source: is missing; a row with tests goes with --mode values$/);
-    bad({ ...source, files: two.files }, /^files: test_source and files exclude each other$/);
-    bad({ ...row, files: {} }, /^files: there is no file$/);
-    bad(two, /^files: mode assert takes one file, here are 2$/, 'assert');
+    bad({ ...row, tests: [] }, /^test_source: is missing; a row with tests needs --mode values$/);
+    bad({ ...source, files: two.files }, /^files: cannot be combined with test_source$/);
+    bad({ ...row, files: {} }, /^files: is empty$/);
+    bad(two, /^files: mode assert takes one file, got 2$/, 'assert');
     for (const path of ['/etc/a.py', '../a.py', 'a/../../b.py', 'a\\b.py', './a.py'])
-      bad({ ...row, files: { [path]: '' } }, /^files\..*: a relative path without \. and \.\. is needed$/);
+      bad({ ...row, files: { [path]: '' } }, /^files\..*: must be a relative path without \. and \.\.$/);
     bad({ test_source: 'x' }, /^id: is missing$/);
   });
 
-  it('are judged outside: expected values are not in the jobs, each test has a verdict, the worst is the outcome', async () => {
+  it('are judged outside the sandbox, and the worst verdict is the outcome', async () => {
     let seen: ExecutionJob[] = [];
     const sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
@@ -251,7 +251,7 @@ describe('programs with tests', () => {
     assert.deepEqual(outcomes, [{ id: 'p', outcome: 'fail', tests: ['pass', 'fail'], messages: [null, null], ms: 5 }]);
   });
 
-  it('with test source go to the split as they stand, limits of a row first; without a test the outcome is an error', async () => {
+  it('with test source run with the limits of their row; no tests are an error', async () => {
     let seen: TestJob[] = [];
     const sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
@@ -287,9 +287,8 @@ describe('programs with tests', () => {
         names: ['test_a', 'test_b'],
         messages: [null, 'too slow'],
         ms: 7,
-        mode: 'pytest',
       },
-      { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7, mode: 'pytest' },
+      { id: 'none', outcome: 'error', tests: [], names: [], messages: [], ms: 7 },
     ]);
   });
 });

@@ -19,8 +19,8 @@ function open(maxJobs = 100) {
 }
 const lost = (running: boolean) => (error: unknown) => error instanceof GuestLost && error.running === running;
 
-describe('the protocol of guests', () => {
-  it('frames survive any cut of the stream', () => {
+describe('the guest protocol', () => {
+  it('reads frames from any chunks of the stream', () => {
     const messages = [{ a: 1 }, { b: 'ü'.repeat(1000) }, []];
     const bytes = Buffer.concat([Buffer.from(MAGIC), ...messages.map(encodeFrame)]);
     for (const size of [1, 3, 7, 1000, bytes.length]) {
@@ -31,13 +31,13 @@ describe('the protocol of guests', () => {
     }
   });
 
-  it('a wrong greeting, an oversized frame and a body that is not JSON are refused', () => {
-    assert.throws(() => [...new FrameReader().feed(Buffer.from('Welcome to Debian'))], /did not greet/);
-    assert.throws(() => [...new FrameReader().feed(Buffer.from(`${MAGIC}\xff\xff\xff\xff`, 'latin1'))], /refused/);
+  it('refuses a wrong greeting, an oversized frame and invalid JSON', () => {
+    assert.throws(() => [...new FrameReader().feed(Buffer.from('Welcome to Debian'))], /wrong greeting/);
+    assert.throws(() => [...new FrameReader().feed(Buffer.from(`${MAGIC}\xff\xff\xff\xff`, 'latin1'))], /too large/);
     assert.throws(() => [...new FrameReader().feed(Buffer.from(`${MAGIC}\0\0\0\x02{]`, 'latin1'))], SyntaxError);
   });
 
-  it('only plain values of the codec are values, within the caps', () => {
+  it('accepts only values of the codec within the caps', () => {
     const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
     for (const good of [
       null,
@@ -76,7 +76,7 @@ describe('the protocol of guests', () => {
     for (const one of bad) assert.ok(!isPlainValue(one), JSON.stringify(one)?.slice(0, 50));
   });
 
-  it('what a program’s process wrote is an answer of one known shape, or an error', () => {
+  it('reads an answer of a known shape or an error', () => {
     const read = (text: string, kind: 'answer' | 'load' = 'answer'): CallResult => toCallResult([kind, text]);
     assert.deepEqual(read('{"v":{"t":[1]}}'), { kind: 'value', value: { t: [1] } });
     assert.deepEqual(read('{"e":"ValueError: x"}'), { kind: 'error', message: 'ValueError: x' });
@@ -98,7 +98,7 @@ describe('the protocol of guests', () => {
     assert.ok(JSON.stringify(read(`{"e":"${'x'.repeat(10_000)}"}`)).length < 1000);
   });
 
-  it('streamed calls and those of the result are put together in order', async () => {
+  it('joins streamed calls and those of the result in order', async () => {
     const { channel, written } = open();
     const run = channel.run(job);
     assert.equal(JSON.parse(written[0]!.subarray(4).toString()).memory, 256 * 2 ** 20);
@@ -115,7 +115,7 @@ describe('the protocol of guests', () => {
     assert.equal(channel.cpuAtHead, 2);
   });
 
-  it('a call may come raw: its kind, the id of the job and its text', async () => {
+  it('reads raw calls', async () => {
     const { channel } = open();
     const run = channel.run(job);
     const raw = (kind: string, id: number, text: string) => {
@@ -135,7 +135,7 @@ describe('the protocol of guests', () => {
     await assert.rejects(forged, lost(true));
   });
 
-  it('a guest that could not be cleaned is left; the job that waits there goes elsewhere', async () => {
+  it('leaves a guest that could not be cleaned, and its waiting job is not to blame', async () => {
     const { channel, state } = open();
     const [first, second] = [channel.run({ ...job, inputs: [[1]] }), channel.run(job)];
     channel.feed(result(1, [['answer', '{"v":1}']]));
@@ -156,7 +156,7 @@ describe('the protocol of guests', () => {
     'an unknown kind of call': result(1, [answers[0], ['pass', '']]),
     'no frame': Buffer.from('\xff\xff\xff\xff', 'latin1'),
   }))
-    it(`a result with ${name} ends the guest: the running job may be the cause, the waiting one is not`, async () => {
+    it(`ends a guest after a result with ${name} and may blame only the running job`, async () => {
       const { channel, state } = open();
       const runs = [channel.run(job), channel.run(job)];
       channel.feed(bytes);
@@ -166,7 +166,7 @@ describe('the protocol of guests', () => {
       await assert.rejects(channel.run(job), lost(false));
     });
 
-  it('an expired job keeps the answers it gave, its guest ends, and waiting jobs go elsewhere', async () => {
+  it('keeps the answers of an expired job and ends its guest', async () => {
     const { channel } = open();
     const runs = [channel.run(job), channel.run(job)];
     channel.feed(encodeFrame({ id: 1, call: ['answer', '{"v":1}'] }));
@@ -180,7 +180,7 @@ describe('the protocol of guests', () => {
     await assert.rejects(runs[1]!, lost(false));
   });
 
-  it('a guest is not used beyond its number of jobs, nor after it asked to be replaced', async () => {
+  it('stops using a guest after its number of jobs, or on its request', async () => {
     const first = open(1);
     const run = first.channel.run(job);
     first.channel.feed(result(1, answers));
@@ -193,7 +193,7 @@ describe('the protocol of guests', () => {
     assert.ok(!second.channel.usable);
   });
 
-  it('a guest that ends before it is ready says why', async () => {
+  it('reports why a guest ended before it was ready', async () => {
     const channel = new GuestChannel({ write: () => {}, destroy: () => {} }, 1);
     channel.end('no such image');
     await assert.rejects(channel.ready, /no such image/);

@@ -1,5 +1,5 @@
-// A guest whose host is gone ends by itself, although nobody closed its input: a daemon that was killed in the middle of
-// a start can forget a container and hold its input open for ever.
+// A guest ends by itself if its host is gone, even if its input stays open. A daemon that is killed while it starts a
+// container can forget the container and keep its input open forever.
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type Docker from 'dockerode';
@@ -12,14 +12,14 @@ import { requireDocker } from './docker.js';
 
 const SILENCE = 2;
 const KINDS = [
-  { language: 'python', isolation: 'uid', plain: true },
+  { language: 'python', isolation: 'uid', valuesOnly: true },
   { language: 'python', isolation: 'uid' }, // takes interactive jobs too
   { language: 'python', isolation: 'strict' },
   { language: 'javascript', isolation: 'strict' },
 ] as const;
 const log = () => {};
 
-describe('a guest that has no job', function () {
+describe('a guest without a job', function () {
   this.timeout(180_000);
   let docker: Docker;
   let fleet: Fleet;
@@ -33,7 +33,7 @@ describe('a guest that has no job', function () {
   });
   after(() => fleet?.close());
 
-  it('ends when its host is silent, its input still open', async () => {
+  it('ends if its host is silent, although its input is open', async () => {
     const ends = specs.map(async (spec) => {
       const container = await docker.createContainer({ ...containerOptions(spec), Labels: fleet.labels() });
       const input = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true });
@@ -47,11 +47,11 @@ describe('a guest that has no job', function () {
     assert.deepEqual(await Promise.all(ends), [0, 0, 0, 0]);
   });
 
-  it('lives on for as long as its host is there, and then takes a job', async () => {
+  it('lives while its host sends keep-alives, and then runs a job', async () => {
     const answers = specs.map(async (spec) => {
       const guest = await ContainerGuest.start(fleet, spec);
       try {
-        await pause(3000 * SILENCE);
+        await pause(1500 * SILENCE);
         assert.ok(guest.usable, `it ended: ${JSON.stringify(spec)}`);
         const code = spec.language === 'javascript' ? 'const f = (x) => x + 1;' : 'def f(x): return x + 1';
         return await guest.run({ id: 'a', code, entry: 'f', inputs: [[41]], limits: limitsSchema.parse({}) });

@@ -1,11 +1,11 @@
-// Type checks: what a guest may say, and the real checker over programs that try to escape, to blind or to stop it.
+// Type checks: the pool with fake guests, and the real checker with programs that try to deceive or stop it.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import type { TypeReport } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { type Guest, GuestLost, type SessionEnd } from '../../sandbox/guest/channel.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { TypePool } from '../../sandbox/typeCheck.js';
+import { TypePool } from '../../sandbox/typeCheck/typePool.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
 
@@ -13,10 +13,10 @@ const OK = '{"verdict":"ok","errors":0,"messages":[]}';
 const CANARY = '{"verdict":"errors","errors":1,"messages":[]}';
 const END: SessionEnd = { kind: 'end', message: '', used: 0, wallHit: false };
 
-/** A pool over guests whose child answers `act(code)`: what it wrote and how it ended, or a loss. */
+/** A pool of guests whose child returns `act(code)`: what it wrote and how it ended, or a lost guest. */
 function poolOf(act: (code: string) => { said?: string[]; end?: SessionEnd } | GuestLost, patienceMs?: number) {
   const seen: string[] = [];
-  const closed: number[] = []; // programs seen by then
+  const closed: number[] = []; // programs checked by then
   const open = async (): Promise<Guest> => {
     let usable = true;
     return {
@@ -50,7 +50,7 @@ function poolOf(act: (code: string) => { said?: string[]; end?: SessionEnd } | G
 const one = async (pool: TypePool, code = 'x = 1'): Promise<TypeReport> => (await pool.run([{ id: 'a', code }]))[0]!;
 
 describe('the pool of type checks', () => {
-  it('gives each program its own answer, in order, and asks nothing about one that is too long', async () => {
+  it('returns answers in order and does not check a program that is too long', async () => {
     const { pool, seen } = poolOf((code) => ({ said: [code === 'good' ? OK : CANARY] }));
     const huge = 'x'.repeat(200_001);
     const reports = await pool.run(['good', huge, 'bad'].map((code, i) => ({ id: `${i}`, code })));
@@ -66,7 +66,7 @@ describe('the pool of type checks', () => {
     assert.deepEqual(await pool.run([]), []);
   });
 
-  it('ends its guests, and takes no program after that', async () => {
+  it('ends its guests and takes no program after close', async () => {
     const { pool, closed } = poolOf(() => ({ said: [OK] }));
     await one(pool);
     assert.deepEqual(closed, []);
@@ -84,12 +84,12 @@ describe('the pool of type checks', () => {
     ['an answer and another', [OK, OK]],
     ['nothing', []],
   ] as const)
-    it(`${what} is not taken for an answer`, async () => {
+    it(`does not accept ${what} as an answer`, async () => {
       const { pool } = poolOf(() => ({ said: [...said] }));
       assert.equal((await one(pool)).verdict, 'unchecked');
     });
 
-  it('a limit leaves a program unchecked, with the limit; one of the wall clock only when it is met again alone', async () => {
+  it('reports a program at a limit as unchecked, at the wall clock only after a second run', async () => {
     const limit: SessionEnd = {
       kind: 'timeout',
       message: 'no answer within the limit of CPU time',
@@ -104,7 +104,7 @@ describe('the pool of type checks', () => {
     assert.equal((await one(again.pool)).verdict, 'ok');
   });
 
-  it('a program that ends its guest twice is unchecked if a known one still checks; an outage is a fault', async () => {
+  it('reports a program that ends two guests as unchecked, and an outage as a fault', async () => {
     const { pool, seen } = poolOf(() => new GuestLost('gone', true));
     assert.equal((await one(pool)).verdict, 'unchecked');
     assert.deepEqual(
@@ -117,13 +117,13 @@ describe('the pool of type checks', () => {
 });
 
 describe('type checks in WebAssembly', () => {
-  it('are refused in one line, also before there is a program', async function () {
+  it('are refused in one line, also without a program', async function () {
     this.timeout(60_000);
     const sandbox = await openWasm({ size: 1 });
     try {
       await assert.rejects(sandbox.checkTypes([]), (error) => {
         assert.ok(error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE');
-        assert.match(error.message, /^a type check needs Docker: .*mypy$/);
+        assert.match(error.message, /^type checks need Docker: .*mypy$/);
         return true;
       });
     } finally {
@@ -136,7 +136,7 @@ const WRONG = 'def f(x: int) -> str:\n    return x\n';
 const nested = (n: number): string =>
   `from typing import Tuple\nT0 = Tuple[int, int]\n${Array.from({ length: n }, (_, i) => `T${i + 1} = Tuple[T${i}, T${i}]\n`).join('')}x: T${n} = (1, 2)\n`;
 
-/** [what it is, program, verdict] */
+/** [description, program, verdict] */
 const CASES: [string, string, TypeReport['verdict']][] = [
   ['a program with right annotations', 'def f(x: int) -> int:\n    return x + 1\n', 'ok'],
   ['a program without annotations', 'def f(x):\n    return x + 1\n', 'ok'],
@@ -181,7 +181,7 @@ for (const isolation of ['uid', 'strict'] as const) {
     after(() => sandbox?.close());
 
     const some = isolation === 'uid' ? CASES : CASES.filter(([what]) => /right|wrong|no Python/.test(what));
-    it('find what a person would, and no program blinds, stops or steers the checker', async () => {
+    it('find errors of types, and no program deceives or stops the checker', async () => {
       const reports = await sandbox.checkTypes(some.map(([id, code]) => ({ id, code })));
       assert.deepEqual(
         reports.map(({ id, verdict, messages }) => [id, verdict, verdict === 'ok' ? messages : []]),
@@ -191,14 +191,14 @@ for (const isolation of ['uid', 'strict'] as const) {
 
     if (isolation === 'strict') return;
 
-    it('count errors, and tell the first few with their lines', async () => {
+    it('count errors and report the first five with their lines', async () => {
       const wrong = Array.from({ length: 21 }, (_, i) => `x${i}: int = ""\n`).join('');
       const [report] = await sandbox.checkTypes([{ id: 'a', code: wrong }]);
       assert.deepEqual([report!.errors, report!.messages.length], [21, 5]);
       assert.match(report!.messages[1]!, /^line 2: Incompatible types in assignment/);
     });
 
-    it('are each about one program: names and errors of another are not there', async () => {
+    it('see no names and errors of another program', async () => {
       const define = 'import builtins\nsecret: int = 1\nbuiltins.shown = 1\nclass int: pass\n';
       const use = 'import __main__\nprint(secret, __main__.secret, shown)\nn: int = 1\n';
       const alone = (await sandbox.checkTypes([{ id: 'a', code: use }]))[0]!;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { canonicalJson, digestJson } from '../../store/canonicalJson.js';
 import {
   bestCheckpoint,
   CHECKPOINT_FILES,
@@ -36,7 +37,7 @@ function cutOff(store: Store, write: number, after: boolean): Store {
 }
 
 describe('checkpoints', () => {
-  it('a checkpoint lies in PEFT’s layout and loads with every byte', () =>
+  it('has PEFT’s layout and loads with every byte', () =>
     withStore(async (store, root) => {
       const metadata = await commit(store);
       assert.equal(metadata.name, NAME);
@@ -52,7 +53,7 @@ describe('checkpoints', () => {
         assert.deepEqual(Buffer.from(loaded.files.get(path)!), Buffer.from(bytes));
     }));
 
-  it('writing the same checkpoint twice changes nothing, not even a byte', () =>
+  it('changes no byte when the same checkpoint is written twice', () =>
     withStore(async (store) => {
       const first = await commit(store);
       const before = await snapshot(store);
@@ -60,7 +61,7 @@ describe('checkpoints', () => {
       assert.deepEqual(await snapshot(store), before);
     }));
 
-  it('another checkpoint under the same name takes its place whole, and a damaged one is healed', () =>
+  it('replaces another or a damaged checkpoint under the same name', () =>
     withStore(async (store, root) => {
       await commit(store, {}, 1);
       const second = await commit(store, { score: 0.6 }, 2);
@@ -73,7 +74,7 @@ describe('checkpoints', () => {
       await loadCheckpoint(store, 'r', NAME);
     }));
 
-  it('cut off at any write, before it or after it, and written again is whole with all that names it', () =>
+  it('is whole after a kill at any write and a second attempt', () =>
     withStore(async (store) => {
       await createRun(store, 'r', { ...RUN_FACTS, config: sampleConfig() });
       const files = new Map([...sampleFiles()].slice(0, 2));
@@ -99,7 +100,7 @@ describe('checkpoints', () => {
       assert.ok(cut > 6, 'two files, the metadata, its digest, two pointers');
     }));
 
-  it('a zombie that goes on after its twin and the next checkpoint, and is killed anywhere, undoes neither', () =>
+  it('keeps both checkpoints when a delayed writer resumes after them and is killed anywhere', () =>
     withStore(async (store) => {
       const files = new Map([...sampleFiles()].slice(0, 2));
       const write = (to: Store, runId: string, epoch: number) =>
@@ -136,7 +137,7 @@ describe('checkpoints', () => {
       assert.ok(pausedAt > 15, `${pausedAt} operations`);
     })).timeout(60_000);
 
-  it('best is the highest score, of equal ones the earlier, in whatever order they are written', () =>
+  it('points to the highest score, the earliest of equal ones, in any order of writing', () =>
     withStore(async (store) => {
       const facts = [
         { stage: 1, epoch: 1, step: 4, score: 0.5 },
@@ -159,7 +160,7 @@ describe('checkpoints', () => {
       assert.equal(bestCheckpoint([]), undefined);
     }));
 
-  it('a checkpoint without metadata does not exist', () =>
+  it('does not exist without metadata', () =>
     withStore(async (store) => {
       await store.writeRunFile('r', `checkpoints/${NAME}/generator/adapter_config.json`, '{}');
       assert.deepEqual(await listCheckpoints(store, 'r'), []);
@@ -173,7 +174,7 @@ describe('checkpoints', () => {
       await assert.rejects(loadCheckpoint(store, 'r', '../../../etc'), refusal('BAD_INPUT'));
     }));
 
-  it('one that was given up, even while it is being read, is refused with the nearest that there is', () =>
+  it('names the nearest checkpoint if one was removed, also while it was read', () =>
     withStore(async (store) => {
       const name = (stage: number, epoch: number): string => `checkpoint_stage_${stage}_epoch_${epoch}`;
       for (const [step, epoch] of [2, 4, 6].entries()) await commit(store, { epoch, step });
@@ -201,7 +202,7 @@ describe('checkpoints', () => {
       );
     }));
 
-  it('a good run verifies without a problem', () =>
+  it('verifies a good run without a problem', () =>
     withStore(async (store) => {
       await commit(store);
       await commit(store, { epoch: 2, step: 8 });
@@ -215,7 +216,7 @@ describe('checkpoints', () => {
     }));
 
   for (const file of [...Object.values(CHECKPOINT_FILES), 'metadata.json']) {
-    it(`${file} flipped, cut, grown or deleted: refused and reported by name`, () =>
+    it(`${file} is refused and reported by name if flipped, cut, extended or deleted`, () =>
       withStore(async (store, root) => {
         await commit(store);
         await commit(store, { epoch: 2, step: 8, score: 0.1 });
@@ -243,7 +244,7 @@ describe('checkpoints', () => {
       }));
   }
 
-  it('every single flipped byte of metadata.json is seen', () =>
+  it('detects every flipped byte of metadata.json', () =>
     withStore(async (store, root) => {
       await commit(store);
       const path = join(root, 'runs/r/checkpoints', NAME, 'metadata.json');
@@ -260,7 +261,7 @@ describe('checkpoints', () => {
       }
     }));
 
-  it('a checkpoint of another run or name is refused', () =>
+  it('refuses a checkpoint of another run or name', () =>
     withStore(async (store, root) => {
       await commit(store);
       const metadata = await readFile(join(root, 'runs/r/checkpoints', NAME, 'metadata.json'));
@@ -271,7 +272,7 @@ describe('checkpoints', () => {
       );
     }));
 
-  it('damaged, dangling and missing pointers are named', () =>
+  it('reports damaged, dangling and missing pointers', () =>
     withStore(async (store, root) => {
       await commit(store);
       const problems = async () =>
@@ -282,7 +283,9 @@ describe('checkpoints', () => {
       await writeFile(path, '{"name":');
       await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('BAD_CHECKPOINT', 'checkpoint_best is damaged'));
       assert.deepEqual(await problems(), ['checkpoint_best is damaged']);
-      await writeFile(path, '{\n  "name": "checkpoint_stage_5_epoch_9",\n  "score": 1\n}\n');
+      const target = { name: 'checkpoint_stage_5_epoch_9', score: 1 };
+      const digest = digestJson({ runId: 'r', pointer: 'checkpoint_best', ...target });
+      await writeFile(path, `${canonicalJson({ ...target, digest }, 2)}\n`);
       await assert.rejects(loadCheckpoint(store, 'r', 'best'), refusal('BAD_CHECKPOINT', 'checkpoint_stage_5_epoch_9'));
       assert.match((await problems())[0]!, /^checkpoint_best names checkpoint_stage_5_epoch_9/);
       await rm(path);
@@ -291,7 +294,7 @@ describe('checkpoints', () => {
       assert.deepEqual(await problems(), []);
     }));
 
-  it('metadata.json is not a file that a caller may give', () =>
+  it('refuses metadata.json as a file of the caller', () =>
     withStore(async (store) => {
       const files = new Map([['metadata.json', new Uint8Array(1)]]);
       await assert.rejects(commitCheckpoint(store, 'r', sampleFacts(), files), refusal('BAD_INPUT', 'metadata.json'));

@@ -8,10 +8,10 @@ import { openFileStore } from '../../store/fileStore.js';
 import { readMetrics } from '../../store/runs.js';
 import { LARGE, startChild, withStore } from './support.js';
 
-describe('store: processes that are killed, and processes that race', function () {
+describe('store: killed and concurrent processes', function () {
   this.timeout(120_000);
 
-  it('kill −9 at twenty random moments leaves nothing half-written, and keeps all that had returned', () =>
+  it('SIGKILL at twenty random moments leaves no partial file and keeps every finished write', () =>
     withStore(async (_store, root) => {
       const random = new RandomStream('crash', 1);
       const said: string[] = [];
@@ -51,7 +51,7 @@ describe('store: processes that are killed, and processes that race', function (
       }
     }));
 
-  it('two processes that race for sixty memo keys are given the same results', () =>
+  it('two processes that write sixty memo keys get the same results', () =>
     withStore(async (_store, root) => {
       const twins = [startChild('memos', root, 'a'), startChild('memos', root, 'b')];
       assert.deepEqual(await Promise.all(twins.map((twin) => twin.done)), [0, 0]);
@@ -59,7 +59,7 @@ describe('store: processes that are killed, and processes that race', function (
       assert.deepEqual(twins[0]!.lines(), twins[1]!.lines());
     }));
 
-  it('of two processes that claim thirty run ids with other configs exactly one gets each', () =>
+  it('of two processes that claim thirty run ids with different configurations one gets each', () =>
     withStore(async (_store, root) => {
       const twins = [startChild('claim', root, '1'), startChild('claim', root, '2')];
       assert.deepEqual(await Promise.all(twins.map((twin) => twin.done)), [0, 0]);

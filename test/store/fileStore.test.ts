@@ -15,7 +15,7 @@ const sha = (text: string) => createHash('sha256').update(text).digest('hex');
 const pathOf = (root: string, digest: string) => join(root, 'blobs', 'sha256', digest.slice(7, 9), digest.slice(9));
 
 describe('file store: blobs', () => {
-  it('a blob lies under its SHA-256 and comes back', () =>
+  it('stores a blob under its SHA-256 and returns it', () =>
     withStore(async (store, root) => {
       const digest = await store.putBlob(bytesOf('hello'));
       assert.equal(digest, `sha256:${sha('hello')}`);
@@ -25,7 +25,7 @@ describe('file store: blobs', () => {
       assert.equal(await store.putBlob(bytesOf('hello')), digest);
     }));
 
-  it('an absent blob is NOT_FOUND, and what is no digest is BAD_INPUT', () =>
+  it('reports a missing blob as NOT_FOUND and a malformed digest as BAD_INPUT', () =>
     withStore(async (store) => {
       assert.equal(await store.hasBlob(DIGEST), false);
       await assert.rejects(store.getBlob(DIGEST), refusal('NOT_FOUND', DIGEST));
@@ -36,7 +36,7 @@ describe('file store: blobs', () => {
       }
     }));
 
-  it('a flipped bit or a cut is CORRUPT_ARTIFACT naming digest and path, and computing the bytes again heals it', () =>
+  it('reports a damaged blob as CORRUPT_ARTIFACT; putting the bytes again repairs it', () =>
     withStore(async (store, root) => {
       const digest = await store.putBlob(bytesOf('some bytes'));
       const path = pathOf(root, digest);
@@ -48,7 +48,7 @@ describe('file store: blobs', () => {
       }
     }));
 
-  it('a small blob that is damaged is not there; a large one is, until it is read', () =>
+  it('treats a damaged small blob as missing, a large one only when it is read', () =>
     withStore(async (store, root) => {
       for (const [size, isThere] of [
         [1000, false],
@@ -64,7 +64,7 @@ describe('file store: blobs', () => {
       assert.equal((await readdir(join(root, 'quarantine'))).length, 2);
     }));
 
-  it('a blob that another process heals between its reading and its removal comes back and stays', () =>
+  it('keeps a blob that another process repairs between its read and its removal', () =>
     withStore(async (store, root) => {
       const digest = await store.putBlob(bytesOf('some bytes'));
       const { files } = store;
@@ -85,7 +85,7 @@ describe('file store: blobs', () => {
       }
     }));
 
-  it('a link from the store to elsewhere is not followed, to read or to write', () =>
+  it('follows no link out of the store', () =>
     withStore(async (store, root) => {
       const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));
       const digest = await store.putBlob(bytesOf('inside'));
@@ -102,7 +102,7 @@ describe('file store: blobs', () => {
       await rm(outside, { recursive: true });
     }));
 
-  it('equal JSON values have one digest, and text that is no JSON is refused as such', () =>
+  it('gives equal JSON values one digest, and refuses a blob that is not JSON', () =>
     withStore(async (store) => {
       const digest = await store.putJson({ b: [1, { d: 2, c: 3 }], a: null });
       assert.equal(await store.putJson({ a: null, b: [1, { c: 3, d: 2 }] }), digest);
@@ -113,7 +113,7 @@ describe('file store: blobs', () => {
 });
 
 describe('file store: memo table', () => {
-  it('the first writer wins and the second is given the first digest', () =>
+  it('gives the second writer the digest of the first', () =>
     withStore(async (store) => {
       const [first, second] = [await store.putBlob(bytesOf('1')), await store.putBlob(bytesOf('2'))];
       assert.equal(await store.getMemo('key'), undefined);
@@ -122,7 +122,7 @@ describe('file store: memo table', () => {
       assert.equal(await store.getMemo('key'), first);
     }));
 
-  it('of fifty writers at once all are given one digest', () =>
+  it('gives fifty concurrent writers one digest', () =>
     withStore(async (store) => {
       const digests = Array.from({ length: 50 }, (_, i) => `sha256:${sha(String(i))}`);
       const given = await Promise.all(digests.map((digest) => store.putMemo('key', digest)));
@@ -130,7 +130,7 @@ describe('file store: memo table', () => {
       assert.ok(digests.includes(given[0]!));
     }));
 
-  it('a damaged memo, or one moved to another key, is CORRUPT_ARTIFACT with its path', () =>
+  it('reports a damaged row, or one renamed to another key, as CORRUPT_ARTIFACT with its path', () =>
     withStore(async (store, root) => {
       const path = join(root, 'memo', 'key');
       await store.putMemo('key', DIGEST);
@@ -146,7 +146,7 @@ describe('file store: memo table', () => {
 });
 
 describe('file store: files of runs', () => {
-  it('files are written, replaced, listed and removed', () =>
+  it('writes, replaces, lists and removes files', () =>
     withStore(async (store) => {
       assert.deepEqual(await store.listRuns(), []);
       assert.equal(await store.readRunFile('r', 'a/b.json'), undefined);
@@ -167,14 +167,14 @@ describe('file store: files of runs', () => {
       assert.equal(await store.readRunFile('r', 'a/b.json'), undefined);
     }));
 
-  it('of several creators of one file exactly one succeeds, and its bytes stay', () =>
+  it('lets exactly one of several creators of a file succeed', () =>
     withStore(async (store) => {
       const won = await Promise.all(Array.from({ length: 20 }, (_, i) => store.createRunFile('r', 'f', String(i))));
       assert.equal(won.filter(Boolean).length, 1);
       assert.equal(Buffer.from((await store.readRunFile('r', 'f'))!).toString(), String(won.indexOf(true)));
     }));
 
-  it('no run id and no path leads out of the run', () =>
+  it('accepts no run id and no path that leads out of the run', () =>
     withStore(async (store, root) => {
       for (const id of ['', '.', '..', '../r', 'a/b', 'a\\b', '/etc', 'a\0b', '.hidden', 'a b', 'x'.repeat(201)]) {
         await assert.rejects(store.writeRunFile(id, 'f', ''), refusal('BAD_INPUT', 'run id'), id);
@@ -211,7 +211,7 @@ describe('file store: files of runs', () => {
       for (const id of ['first', 'nightly-2026-11-21T02:00:00Z', 'a.b_c@d=e+f']) await store.writeRunFile(id, 'f', '');
     }));
 
-  it('a link that leads out of a run is not followed, and a file in the way is the caller’s error', () =>
+  it('follows no link out of a run, and reports a file in the place of a folder as BAD_INPUT', () =>
     withStore(async (store, root) => {
       const outside = join(root, 'outside');
       await mkdir(outside);
@@ -229,7 +229,7 @@ describe('file store: files of runs', () => {
       assert.equal(await store.readRunFile('r', 'f/below'), undefined);
     }));
 
-  it('a run that is a link out of the store is none, and nothing is written or removed through it', () =>
+  it('does not list, read or write a run that is a link out of the store', () =>
     withStore(async (store, root) => {
       const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));
       await writeFile(join(outside, 'secret'), 'secret');
@@ -250,8 +250,8 @@ describe('file store: files of runs', () => {
     }));
 });
 
-describe('file store: places, leftovers and faults', () => {
-  it('a folder and its file: URL are the same store; other schemes are refused', () =>
+describe('file store: locations, temporary files and faults', () => {
+  it('opens a folder or its file: URL as the same store, and refuses other schemes', () =>
     withStore(async (store, root) => {
       const digest = await store.putBlob(bytesOf('x'));
       const again = await openFileStore(pathToFileURL(root).href);
@@ -262,7 +262,7 @@ describe('file store: places, leftovers and faults', () => {
       }
     }));
 
-  it('leftovers of dead writers and old ones are swept at opening, those of living writers stay', () =>
+  it('removes temporary files of dead writers and old ones when it opens', () =>
     withStore(async (_store, root) => {
       const host = hostname().replace(/[^A-Za-z0-9.-]/g, '-');
       const dead = (await promisify(execFile)(process.execPath, ['-p', 'process.pid'])).stdout.trim();
@@ -275,7 +275,7 @@ describe('file store: places, leftovers and faults', () => {
       assert.deepEqual((await readdir(join(root, 'tmp'))).sort(), [names[1]!, names[2]!].sort());
     }));
 
-  it('no temporary file is left by writes, won or lost', () =>
+  it('leaves no temporary file, whether a write wins or loses', () =>
     withStore(async (store, root) => {
       await store.putMemo('k', DIGEST);
       await store.putMemo('k', `sha256:${'1'.repeat(64)}`);
@@ -284,7 +284,7 @@ describe('file store: places, leftovers and faults', () => {
       assert.deepEqual(await readdir(join(root, 'tmp')), []);
     }));
 
-  it('a store removed under a running process is made again', () =>
+  it('creates the store again if it is removed while the process runs', () =>
     withStore(async (store, root) => {
       await store.writeRunFile('r', 'f', 'x');
       await rm(root, { recursive: true });
@@ -294,7 +294,7 @@ describe('file store: places, leftovers and faults', () => {
       assert.deepEqual(await store.listRunFiles('r', ''), ['f']);
     }));
 
-  it('a write that the system cuts short is a retryable STORE_FAULT and leaves nothing', () =>
+  it('reports a write that the system cuts short as a retryable STORE_FAULT', () =>
     withStore(async (store, root) => {
       // A file size limit of 64 blocks stands in for a full disk: the write fails in the middle.
       const child = join(import.meta.dirname, 'child.js');
@@ -308,7 +308,7 @@ describe('file store: places, leftovers and faults', () => {
       );
     }));
 
-  it('a full or failing disk is told in words and retried; other errors pass as they are', () => {
+  it('reports a full or failing disk as a retryable STORE_FAULT and passes other errors on', () => {
     for (const code of ['ENOSPC', 'EIO', 'EROFS', 'EACCES', 'EDQUOT', 'EMFILE', 'ENODEV']) {
       const fault = faultOf(Object.assign(new Error('no such device'), { code }), 'writing', '/s/blob');
       assert.ok(refusal('STORE_FAULT', code, '/s/blob')(fault), code);

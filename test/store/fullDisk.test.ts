@@ -18,7 +18,7 @@ function mayMount(): boolean {
 describe('a full disk', function () {
   this.timeout(60_000);
 
-  it('is one retryable line, leaves nothing half-written, and the run ends with the same bytes once there is room', async function () {
+  it('gives one retryable error and no partial file; the run ends with the same bytes once there is space', async function () {
     if (!mayMount()) this.skip(); // no right to mount a tmpfs here
     const script = `mount -t tmpfs -o size=8m none /mnt && exec "${process.execPath}" "${CHILD}" /mnt`;
     const { stdout } = await promisify(execFile)('unshare', ['-m', 'sh', '-c', script]);

@@ -34,7 +34,7 @@ const has = async (store: FileStore, digest: string) =>
 describe('sweep', function () {
   this.timeout(60_000);
 
-  it('of any graph of references all stays that a run, a young row or a young artifact reaches, and nothing else', () =>
+  it('keeps exactly what a run, a recent row or a recent artifact refers to, in any graph of references', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -88,7 +88,7 @@ describe('sweep', function () {
       { numRuns: 25 },
     ));
 
-  it('what is used while it looks stays: a touch before a file is taken, and one after', () =>
+  it('keeps a file that is touched before or after the sweep takes it', () =>
     withStore(async (store, root) => {
       const early = await store.putJson({ used: 'before it is taken' });
       const late = await store.putJson({ used: 'after it is taken' });
@@ -111,7 +111,7 @@ describe('sweep', function () {
       assert.deepEqual(await readdir(join(root, 'trash')), []);
     }));
 
-  it('a writer that puts the same bytes while they are taken away has them', () =>
+  it('does not remove bytes that a writer puts again meanwhile', () =>
     withStore(async (store, root) => {
       const value = { same: 'bytes' };
       const digest = await store.putJson(value);
@@ -128,7 +128,7 @@ describe('sweep', function () {
       assert.deepEqual(await store.getJson(digest), value);
     }));
 
-  it('killed with files in its hands, it is finished by the next one, and what is asked for before comes back', () =>
+  it('is finished by the next sweep if it was killed; a taken file that is read comes back', () =>
     withStore(async (store, root) => {
       const [wanted, other] = [await store.putJson({ n: 1 }), await store.putJson({ n: 2 })];
       await age(root);
@@ -140,7 +140,7 @@ describe('sweep', function () {
       await assert.rejects(store.getBlob(other));
     }));
 
-  it('a row without its artifacts breaks nothing: it is computed again, to the same digest', () =>
+  it('lets a row without its artifacts be computed again, with the same digest', () =>
     withStore(async (store, root) => {
       const work = async () => ({ part: await store.putJson('part') });
       const context = { store, name: 'n', version: 1 };
@@ -153,7 +153,7 @@ describe('sweep', function () {
       assert.equal(await store.getJson(output.part), 'part');
     }));
 
-  it('of an ended run best, latest and every nth checkpoint stay, of one that goes on or has not ended all', () =>
+  it('keeps the best, the latest and every nth checkpoint of an ended run, and all of other runs', () =>
     withStore(async (store, root) => {
       const facts = { config: sampleConfig(), modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '1' };
       const epochs = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -192,7 +192,7 @@ describe('sweep', function () {
       );
     }));
 
-  it('beside a run that goes on nothing is missed: same bytes, and a whole store', async () => {
+  it('does not change the result of a run that goes on meanwhile', async () => {
     const [quiet, world] = [await doubles(), await doubles()];
     try {
       const expected = await runPipeline(createActivities(quiet.deps), 'run', TINIEST_RUN);
@@ -217,7 +217,7 @@ describe('sweep', function () {
     }
   });
 
-  it('a swept store computes a run again that it had forgotten', async () => {
+  it('lets a run be computed again after its rows were removed', async () => {
     const world = await doubles();
     try {
       const acts = createActivities(world.deps);

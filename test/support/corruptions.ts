@@ -1,13 +1,12 @@
-// Single corruptions of a store, drawn from a seed: which file, and whether a bit of it flips, its end is cut off, it
-// grows, or it is deleted. For each one it is asked whether the reader of that file refuses it by name, and whether
-// `checkpoints verify` names it.
+// Single seeded corruptions of a store: a bit of one file flips, the file is truncated, grows or is deleted. Each one
+// checks whether the reader of the file rejects it by name, and whether `store verify` names it.
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RandomStream } from '../../core/random.js';
 import { loadCheckpoint, readPointer } from '../../store/checkpoints.js';
 import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { readRecord } from '../../store/records.js';
-import { readMetrics, readResult, readRun } from '../../store/runs.js';
+import { readInput, readMetrics, readResult, readRun } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
 
 export const HOWS = ['flip', 'truncate', 'extend', 'delete'] as const;
@@ -15,10 +14,10 @@ export type How = (typeof HOWS)[number];
 
 export interface FileClass {
   name: string;
-  pattern: RegExp; // of the path inside the store
-  /** Reads it as the program does. Absent: nothing reads it by itself. */
+  pattern: RegExp; // for the path inside the store
+  /** Reads the file as the program does. Absent: no reader reads this kind of file alone. */
   load?(store: FileStore, path: string[]): Promise<unknown>;
-  /** Of these a deletion shows to the verifier only: to its reader it is one that was never written. */
+  /** Only the verifier sees a deletion: to the reader, the file was never written. */
   silentDeletion?: boolean;
 }
 
@@ -43,6 +42,7 @@ export const FILE_CLASSES: readonly FileClass[] = [
     silentDeletion: true,
   },
   { name: 'manifest', pattern: /^runs\/[^/]+\/manifest\.json$/, load: (store, parts) => readRun(store, run(parts)) },
+  { name: 'input', pattern: /^runs\/[^/]+\/input\.json$/, load: (store, parts) => readInput(store, run(parts)) },
   { name: 'metrics', pattern: /^runs\/[^/]+\/metrics\//, load: (store, parts) => readMetrics(store, run(parts)) },
   { name: 'result', pattern: /^runs\/[^/]+\/result\.json$/, load: (store, parts) => readResult(store, run(parts)) },
   { name: 'chain', pattern: /^runs\/[^/]+\/chain\.json$/, load: (store, parts) => readResult(store, run(parts)) },
@@ -81,8 +81,8 @@ export interface Trial {
   path: string;
   kind: string;
   how: How;
-  refused: boolean; // by its reader, with a line that names it
-  verified: boolean; // named by the verifier
+  refused: boolean; // its reader rejects it by name
+  verified: boolean; // the verifier names it
 }
 
 export interface Trials {
@@ -92,7 +92,7 @@ export interface Trials {
   byKind: Record<string, { files: number; trials: number; refused: number; verified: number }>;
 }
 
-/** Each corruption alone, and undone before the next. */
+/** Undoes each corruption before the next one. */
 export async function corruptAtRandom(root: string, count: number, seed: number): Promise<Trials> {
   const random = new RandomStream('corruptions', seed);
   const store = await openFileStore(root);
@@ -102,7 +102,7 @@ export async function corruptAtRandom(root: string, count: number, seed: number)
   const groups = FILE_CLASSES.map((fileClass) => ({ fileClass, paths: [] as string[] }));
   for (const path of paths) {
     if (!(await stat(join(root, path))).isFile()) continue;
-    groups.find(({ fileClass }) => fileClass.pattern.test(path))?.paths.push(path); // all else is not the store's
+    groups.find(({ fileClass }) => fileClass.pattern.test(path))?.paths.push(path); // other files do not belong to the store
   }
   const filled = groups.filter((group) => group.paths.length > 0);
   const result: Trials = { trials: 0, files: 0, undetected: [], byKind: {} };
@@ -148,7 +148,7 @@ async function tryOne(
     (error: Error) => error.message,
   );
   const refused = refusal?.includes(names.at(-1)!) === true;
-  await writeFile(file, good); // it may have been moved aside
+  await writeFile(file, good); // the reader may have moved it aside
   await utimes(file, atime, mtime);
   await rm(join(root, 'quarantine'), { recursive: true, force: true });
   return { path, kind, how, refused, verified };
@@ -171,7 +171,7 @@ function damage(good: Buffer, how: How, random: RandomStream): Buffer | undefine
   }
 }
 
-/** What a line that names this file must hold. */
+/** The text that a line must contain to name this file. */
 function namesOf(path: string): string[] {
   const parts = path.split('/');
   if (parts[0] === 'blobs') return [`${parts[2]}${parts[3]}`];

@@ -1,5 +1,5 @@
-// Doubles for what activities run on, exact and instant: an engine whose "policy" is one number, and a sandbox that
-// knows one kind of program. For tests of what lies around them; the real ones have tests of their own.
+// Exact and fast doubles for the dependencies of activities: an engine whose "policy" is one number, and a sandbox that
+// runs one kind of program.
 import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,8 @@ import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/session/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { openMemoryStore } from './memoryStore.js';
 
 const EOS = 0;
 const MEMORY = '/dev/shm'; // where fsync costs nothing
@@ -102,7 +103,7 @@ export class FakeEngine implements Engine {
   continuationTokens = (content: string, finished: boolean): number[] =>
     this.encode(finished ? content : `!${content}`);
 
-  /** A value head is one more value, what it estimates everywhere. */
+  /** A value head is one more value: its estimate for every token. */
   initAdapter(config: Parameters<Engine['initAdapter']>[0], seed: number): Adapter {
     const values = Array.from({ length: SIZE }, (_, i) => (i === 0 ? 0 : (seed % 97) / 97 + i));
     return { ...config, values: Float32Array.from(config.valueHead ? [...values, 0] : values) };
@@ -139,7 +140,7 @@ export class FakeEngine implements Engine {
     return rows.map(({ tokens }) => tokens.map(() => adapter.values[SIZE]!));
   }
 
-  /** Rows with a positive advantage pull the first value up; the second counts trained tokens; a head nears returns. */
+  /** Rows with a positive advantage raise the first value; the second counts trained tokens; a value head approaches the returns. */
   async gradients(
     rows: Parameters<Engine['gradients']>[0],
     { adapter, loss }: Pick<Parameters<Engine['gradients']>[1], 'adapter' | 'loss'>,
@@ -203,7 +204,7 @@ export class FakeEngine implements Engine {
   async close(): Promise<void> {}
 }
 
-/** What the double answers to a prompt of the 'tiny' style. */
+/** The answer of the double to a prompt of the tiny style. */
 function answer(prompt: string, draw: number, skill: number): string {
   const n = Number(/add (\d+)/.exec(prompt)?.[1]);
   if (prompt.startsWith('<disc>')) {
@@ -225,35 +226,44 @@ export interface Doubles {
 }
 
 /** Dependencies over a fresh store in a temporary folder. */
-export async function doubles(over: Partial<ActivityDeps> = {}): Promise<Doubles> {
+export async function doubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
   const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'gauntlet-activities-'));
+  return around(await openFileStore(folder), changes);
+}
+
+/** The same over a store in memory, several times as fast. No file exists in `folder`. */
+export async function memoryDoubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
+  return around(openMemoryStore(), changes);
+}
+
+function around(store: FileStore, changes: Partial<ActivityDeps>): Doubles {
   const engine = new FakeEngine();
   const sandbox = new FakeSandbox();
   const deps: ActivityDeps = {
-    store: await openFileStore(folder),
+    store,
     engine: async () => engine,
     sandbox: async () => sandbox,
     loadProblems: async () => problemSet(),
     codeVersion: 'test',
-    ...over,
+    ...changes,
   };
-  return { deps, engine, sandbox, folder };
+  return { deps, engine, sandbox, folder: store.root };
 }
 
-/** Two stages of one step of each kind: small enough to run in a moment. */
+/** Two stages with one step of each kind. */
 export const SMALL_RUN = {
   preset: 'tiny',
   seed: 3,
   schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
   batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 3, samples: 4 } },
   evaluation: { problems: 4, testProblems: 6 },
-  // stated here, so that a tuned preset does not move what tests pin
+  // set here, so that tuning the preset does not change expected digests
   sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 },
   ppo: { learningRate: 1e-3, epochs: 2, minibatch: 32 },
   credit: 'stage',
 } as const;
 
-/** The same of one stage and answers in one turn, with value heads: every kind of file, and few of each. */
+/** One stage, answers in one turn, value heads: few files of every kind. */
 export const TINIEST_RUN = {
   ...SMALL_RUN,
   stages: [5],

@@ -1,4 +1,4 @@
-// A model folder with random weights and the embedded model's tokenizer, for tests that need an engine but no skill.
+// A model folder with random weights and the embedded model's tokenizer, for tests that need an engine but no trained model.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RandomStream } from '../../core/random.js';

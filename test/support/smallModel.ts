@@ -1,4 +1,4 @@
-// A model folder of small sizes that groups of 16 and 32 divide, and rows to train it on.
+// A model folder whose small sizes are divisible by groups of 16 and 32, and sequences to train it on.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRandomCheckpoint } from '../../bench/checkpoint.js';
@@ -10,7 +10,7 @@ import type { Adapter } from '../../ml/session/engine.js';
 
 export const SMALL = { hidden: 64, layers: 2, heads: 4, kvHeads: 2, ffn: 96, vocab: 50, context: 256 };
 
-/** Writes config.json and model.safetensors. @returns what they say */
+/** Writes config.json and model.safetensors. @returns their description */
 export function writeSmallModel(
   folder: string,
   { dtype = 'F32', tied = true }: { dtype?: 'F32' | 'BF16'; tied?: boolean } = {},
@@ -22,7 +22,7 @@ export function writeSmallModel(
   return describeModel(folder);
 }
 
-/** A and B both random, so that every gradient is. */
+/** Both A and B are random, so that no gradient is zero. */
 export function randomAdapter({ config }: ModelFiles, rank = 4): Adapter {
   const random = new RandomStream('adapter');
   const values = Float32Array.from({ length: layoutSize(loraLayout(config, rank)) }, () => 0.1 * random.normal());

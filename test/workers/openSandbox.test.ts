@@ -36,7 +36,7 @@ describe('the choice of a sandbox', function () {
 
   it('auto takes WebAssembly where no daemon answers, and says so', async () => {
     const lines: string[] = [];
-    const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1, patienceMs: 60_000 });
+    const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1, daemonTimeoutMs: 60_000 });
     try {
       assert.equal(sandbox.info.kind, 'wasm');
       assert.match(lines.join('\n'), /^sandbox: Docker does not answer.*; taking WebAssembly\n(.*\n)*.*wasm/);
@@ -46,7 +46,7 @@ describe('the choice of a sandbox', function () {
   });
 
   it('docker without a daemon is unavailable, in one line and at once, whatever the patience', async () => {
-    await assert.rejects(openSandbox('docker', { patienceMs: 60_000 }), refused('SANDBOX_UNAVAILABLE'));
+    await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 60_000 }), refused('SANDBOX_UNAVAILABLE'));
   });
 
   it('a daemon that was killed is waited for, and found when it is back', async () => {
@@ -64,7 +64,7 @@ describe('the choice of a sandbox', function () {
     try {
       // this one can hold no program within limits: so it is that daemon that was asked
       const lacks = refused('SANDBOX_UNAVAILABLE', /cannot limit memory/);
-      await assert.rejects(openSandbox('docker', { patienceMs: 30_000, log }), lacks);
+      await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 30_000, log }), lacks);
       assert.equal(lines.length, 1);
       assert.match(lines[0]!, /^sandbox: Docker does not answer at .*; waiting up to 30 s for it$/);
     } finally {
@@ -74,10 +74,10 @@ describe('the choice of a sandbox', function () {
 
   it('one that stays away is a fault that is retried for a worker, and unavailable for who does not wait', async () => {
     killed();
-    await assert.rejects(openSandbox('docker', { patienceMs: 700 }), refused('SANDBOX_FAULT'));
+    await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 700 }), refused('SANDBOX_FAULT'));
     await assert.rejects(openSandbox('docker'), refused('SANDBOX_UNAVAILABLE'));
     const lines: string[] = [];
-    const auto = await openSandbox('auto', { patienceMs: 700, size: 1, log: (line) => lines.push(line) });
+    const auto = await openSandbox('auto', { daemonTimeoutMs: 700, size: 1, log: (line) => lines.push(line) });
     await auto.close();
     assert.equal(auto.info.kind, 'wasm');
     assert.match(lines.join('\n'), /waiting up to 0\.7 s for it\n.*taking WebAssembly/);

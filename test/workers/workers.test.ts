@@ -10,6 +10,8 @@ import type { ActivityExecuteInput } from '@temporalio/worker';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { packageRoot } from '../../data/paths.js';
+import { codeVersion } from '../../infra/build-stamp.mjs';
+import { ROOT } from '../../infra/root.mjs';
 import { listProviders } from '../../ml/session/providers.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
@@ -237,8 +239,7 @@ describe('what a worker’s activities run on', () => {
     assert.equal(await deps.engine(path, asked), engine);
     assert.equal(await deps.engine(path, { ...asked, threads: 2 }), engine); // the worker's own number goes first
     assert.equal((await deps.loadProblems('tiny')).train.length > 1000, true);
-    const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
-    assert.equal(deps.codeVersion, version);
+    assert.equal(deps.codeVersion, codeVersion(ROOT));
     await close();
     await rm(folder, { recursive: true, force: true });
   });

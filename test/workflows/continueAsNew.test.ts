@@ -1,225 +1,121 @@
-// A run whose history grows long goes on in a new one, wherever it stands: a server that suggests it early shows it.
+// A run continues as new between stages and when the server suggests it. The server of these tests suggests it before
+// every step.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
-import { ScheduleOverlapPolicy, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { ScheduleOverlapPolicy, WorkflowFailedError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { createActivities } from '../../activities/index.js';
 import { historiesOf } from '../../bench/orchestration/histories.js';
 import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
-import { resumeRun } from '../../cli/resuming.js';
 import { inputOf } from '../../cli/training.js';
-import { GauntletError } from '../../core/errors.js';
+import type { Request } from '../../core/control.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import type { ControlMetrics, RunMetrics } from '../../core/schema/metrics.js';
-import { type RunProgress, type RunResult, runProgressSchema } from '../../core/schema/run.js';
-import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
-import { readControls, readMetrics, readRun } from '../../store/runs.js';
-import type { Store } from '../../store/store.js';
-import type { RunningWorkers } from '../../workers/start.js';
-import { type PipelineHooks, runPipeline } from '../../workflows/pipeline.js';
+import type { RunResult } from '../../core/schema/run.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
+import { readRun } from '../../store/runs.js';
 import { inProcess } from '../cli/support.js';
-import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { bytesOf, RUN, runFixture, TWO_STAGES } from './fixture.js';
 import { payloadSizes, record } from './golden.js';
-import { findable, needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
-/** Suggested after so many events: the preparation alone has more, and a step of the run six. */
-const EVENTS = 50;
+/** A history with more events gets the suggestion. A step alone has more. */
+const EVENTS = 10;
 
-/** One engine update a step, and little work in each: what is looked at lies between them. */
-const STAGES = [1, 5];
-const TEMPLATE = {
-  ...SMALL_RUN,
-  stages: [1, 5],
-  batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
-  evaluation: { problems: 2, testProblems: 2 },
-  advantage: { dropZeroVariance: false },
-  ppo: { ...SMALL_RUN.ppo, epochs: 1, minibatch: 1000, warmupSteps: 0 },
-  schedule: { stages: [...STAGES], discriminatorSteps: 0, generatorSteps: 4, alternatingSteps: 1 },
-};
+describe('a run that continues as new', function () {
+  this.timeout(60_000);
+  const f = runFixture('long', { 'limit.historyCount.suggestContinueAsNew': EVENTS });
 
-describe('a run whose history is long', function () {
-  this.timeout(120_000);
-  let host: TestServer;
-  let world: Doubles;
-  let workers: RunningWorkers;
-  let id = '';
-  let count = 0;
-  let run: Omit<typeof TEMPLATE, 'seed'> & { seed: number };
-
-  before(async function () {
-    needTemporal(this);
-    host = findable(await startServer({ dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': EVENTS } }));
-    world = await doubles();
-    workers = await workersOver(host.server, world);
-  });
-  after(async () => {
-    await workers?.shutdown();
-    await host?.close();
-    if (world) await rm(world.folder, { recursive: true, force: true });
-  });
-  let free = (): void => undefined; // whatever is held when a test ends
-  afterEach(() => free());
-  beforeEach(() => {
-    id = `long-${++count}`;
-    run = { ...TEMPLATE, seed: 100 + count }; // on one store: nothing is to be there beforehand
-  });
-
-  type Bytes = Record<string, Record<string, string>>;
-  const bytesOf = async (store: Store, runId: string): Promise<Bytes> =>
-    Object.fromEntries((await listCheckpoints(store, runId)).map(({ name, files }) => [name, files]));
-  async function undisturbed(config: object = run, hooks: PipelineHooks = {}) {
-    const other = await doubles();
-    const result = await runPipeline(createActivities(other.deps), 'other', config, hooks);
-    const bytes = await bytesOf(other.deps.store, 'other');
-    await rm(other.folder, { recursive: true, force: true });
-    return { result: { ...result, trainingSeconds: 0 }, bytes };
-  }
-  /** Runs and stages, those that went on in another included. */
-  async function executions(): Promise<{ run: number; stages: number }> {
-    const all = await historiesOf(host.client, id, STAGES);
-    const own = all.filter(({ workflowId }) => workflowId === id).length;
-    return { run: own, stages: all.length - own };
-  }
-  const progressOf = async (handle: WorkflowHandle) =>
-    runProgressSchema.parse(await handle.query<RunProgress>('progress'));
-  async function until(handle: WorkflowHandle, condition: (progress: RunProgress) => boolean): Promise<void> {
-    for (;;) {
-      const progress = await progressOf(handle).catch(() => undefined);
-      if (progress && condition(progress)) return;
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-  }
-  /** The `n`th update waits until it is released; what is given then comes in its place. */
-  function held(n: number, instead?: () => never): { reached: Promise<void>; release(): void } {
-    const { applyUpdate } = world.engine;
-    let calls = 0;
-    let release = (): void => undefined;
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    free = release;
-    const reached = new Promise<void>((resolve) => {
-      world.engine.applyUpdate = async (...given: Parameters<typeof applyUpdate>) => {
-        if (++calls === n) {
-          world.engine.applyUpdate = applyUpdate;
-          resolve();
-          await gate;
-          instead?.();
-        }
-        return applyUpdate.apply(world.engine, given);
-      };
-    });
-    return { reached, release };
-  }
-
-  it('continues as new within a stage and between stages, and ends with the bytes of one that did not', async () => {
-    const handle = await startRun(host.client, id, run);
+  it('completes with the bytes of a run with one execution, and keeps its input and its progress', async () => {
+    const schedule = { ...TWO_STAGES.schedule, generatorSteps: 2 };
+    const config = { ...TWO_STAGES, schedule };
+    const handle = await f.start(config);
     const result = (await handle.result()) as RunResult;
-    const expected = await undisturbed();
-    assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, runId: id });
-    assert.deepEqual(await bytesOf(world.deps.store, id), expected.bytes);
-    const found = await executions();
-    assert.ok(found.run > STAGES.length, `${found.run} executions of the run`);
-    assert.ok(found.stages > found.run, `${found.stages} executions of stages`);
-    const progress = await progressOf(handle);
-    assert.deepEqual([progress.state, progress.step, progress.totalSteps, progress.stage], ['completed', 10, 10, 5]);
+    const expected = await f.undisturbed(config);
+    assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, trainingSeconds: 0, runId: f.id });
+    assert.deepEqual(await bytesOf(f.world.deps.store, f.id), expected.bytes);
+    const histories = await historiesOf(f.host.client, f.id);
+    assert.equal(histories.length, 7, 'one execution prepares the run, and each step has one');
+    const progress = await f.progressOf(handle);
+    assert.deepEqual([progress.state, progress.step, progress.totalSteps, progress.stage], ['completed', 6, 6, 5]);
     const { searchAttributes } = await handle.describe();
     assert.deepEqual([searchAttributes.GauntletState, searchAttributes.GauntletModel], [['completed'], ['tiny']]);
-    assert.deepEqual(await inputOf(host.client, id), run, 'the input is that of the first');
-    for (const { events } of await historiesOf(host.client, id, STAGES)) {
+    assert.deepEqual(await inputOf(f.host.client, f.id), config);
+    for (const events of histories) {
       const sizes = payloadSizes(JSON.parse(historyToJSON({ events })) as unknown);
       assert.ok(Math.max(...sizes) < 8 * 1024, `a payload of ${Math.max(...sizes)} bytes`);
-      assert.ok(events.length < 3 * EVENTS, `${events.length} events in one history`);
     }
-    await record('continued-run', handle);
-    await record('continued-stage', host.client.workflow.getHandle(`${id}/stage-5`));
+    await record('continued', handle);
   });
 
-  it('takes along what was asked of it: a change, a pause and its end, and a budget', async () => {
-    const hold = held(2);
-    const handle = await startRun(host.client, id, run);
+  it('keeps a change and a pause that arrive right before it continues', async () => {
+    const hold = f.holdUpdate(2);
+    const handle = await f.start();
     await hold.reached;
-    const change = { ppo: { learningRate: 0.25 }, budget: { tokens: 1e9 } };
-    await handle.executeUpdate<string, [object]>('change', { args: [change] });
-    await handle.executeUpdate<string, []>('pause');
+    const before = (await f.run().describe()).runId;
+    const change = { ppo: { learningRate: 0.25 } };
+    await f.update('change', change);
+    await f.update('pause');
     hold.release();
-    await until(handle, ({ state }) => state === 'paused');
-    // requests in a pause make its history long; what goes on in a new one is still paused
-    const before = (await handle.describe()).runId;
-    let rate = 0.25;
-    let changes = 1;
-    while ((await handle.describe()).runId === before) {
-      rate += 0.001;
-      await handle.executeUpdate<string, [object]>('change', { args: [{ ppo: { learningRate: rate } }] });
-      changes++;
-      while ((await readControls(world.deps.store, id)).length < changes + 1)
-        await new Promise((r) => setTimeout(r, 10));
-    }
-    await until(handle, ({ state }) => state === 'paused');
-    const refused = handle.executeUpdate<string, [object]>('change', { args: [{ seed: 1 }] });
-    await assert.rejects(refused, (error: Error) => /seed: cannot change/.test(String(error.cause)));
-    await handle.executeUpdate<string, [object]>('change', { args: [{ schedule: { alternatingSteps: 0 } }] });
-    await handle.executeUpdate<string, []>('resume');
-    const result = (await handle.result()) as RunResult;
-    const asked = (await readControls(world.deps.store, id)) as ControlMetrics[];
-    assert.ok(asked.length > 5 && asked.every(({ step, index }, i) => step === asked[0]!.step && index === i));
-    let done = 0;
-    const requests = asked
-      .filter(({ action }) => action === 'change')
-      .map(({ fields, at }) => ({ kind: 'change' as const, fields: fields!, at }));
-    const steered = await undisturbed(run, {
-      requests: () => (done >= asked[0]!.step ? requests : []),
-      onProgress: ({ step }) => {
-        done = step ?? done;
-      },
-    });
-    assert.deepEqual(result.digests, steered.result.digests);
-    const steps = (await readMetrics<RunMetrics>(world.deps.store, id)).filter((entry) => entry.kind === 'step');
-    assert.equal(steps.length, 8, 'an alternating step less in each stage');
-    assert.ok(steps.slice(asked[0]!.step).every((step) => Math.abs(step.learningRate - rate) < 1e-9));
-  });
-
-  it('holds a budget over it, and can be forked', async () => {
-    const limited = { ...run, budget: { executions: 40 } };
-    const result = (await (await startRun(host.client, id, limited)).result()) as RunResult;
-    const whole = await undisturbed(limited);
-    assert.match(result.stopped ?? '', /budget of 40 executions/);
-    assert.equal(result.stopped, whole.result.stopped);
-    assert.deepEqual(await bytesOf(world.deps.store, id), whole.bytes);
-    assert.ok((await executions()).run > 1);
-    const from = Object.keys(whole.bytes).find((name) => name === 'checkpoint_stage_1_epoch_1')!;
-    const fork = { ...run, start: { run: id, checkpoint: from, schedule: 'rest' } };
-    await (await startRun(host.client, `${id}-fork`, fork)).result();
-    assert.equal((await readRun(world.deps.store, `${id}-fork`)).origin?.checkpoint, from);
-    const steps = (await readMetrics<RunMetrics>(world.deps.store, `${id}-fork`)).filter(({ kind }) => kind === 'step');
-    assert.equal(steps.length, 6);
-  });
-
-  it('is resumed after it was terminated there, and nothing finished is done twice', async () => {
-    const hold = held(8);
-    const handle = await startRun(host.client, id, run);
-    await hold.reached;
-    assert.ok((await executions()).run > 1);
-    await handle.terminate('by hand');
-    const { joined } = await resumeRun({ client: host.client, workers, store: world.deps.store }, id);
-    assert.equal(joined.how, 'restarted');
-    hold.release();
-    const result = (await host.client.workflow.getHandle(id).result()) as RunResult;
-    const expected = await undisturbed();
-    assert.deepEqual(result.digests, expected.result.digests);
-    assert.deepEqual(await bytesOf(world.deps.store, id), expected.bytes);
-  });
-
-  it('is one run to its schedule: the next start is left out while it goes on, then trains on from it', async () => {
-    const name = id;
-    const schedule = host.client.schedule.getHandle(name);
-    const timing = { id, cron: '0 0 1 1 *', timeZone: 'UTC', jitter: '0s', catchUp: '1d', pauseOnFailure: true };
-    const { seed: _, ...config } = run;
-    await createSchedule(
-      host.client,
-      { ...timing, overlap: ScheduleOverlapPolicy.SKIP },
-      scheduledInput(id, config as RunConfigInput, false),
+    await f.until('paused');
+    assert.notEqual((await f.run().describe()).runId, before, 'the next execution is paused');
+    await assert.rejects(f.update('change', { seed: 1 }), (error: Error) => /seed: cannot/.test(String(error.cause)));
+    await f.update('resume');
+    await handle.result();
+    const controls = await f.controls();
+    assert.deepEqual(
+      controls.map(({ action, step, index }) => [action, step, index]),
+      [
+        ['change', 2, 0],
+        ['pause', 2, 1],
+        ['resume', 2, 2],
+      ],
     );
+    const request: Request = { kind: 'change', fields: change, at: controls[0]!.at };
+    assert.deepEqual(await f.completed(), (await f.undisturbed(RUN, { 2: [request] })).bytes);
+  });
+
+  it('applies every accepted change once, whenever it arrives', async () => {
+    const handle = await f.start({ ...RUN, schedule: { ...RUN.schedule, generatorSteps: 5 } });
+    const accepted: number[] = [];
+    const sender = async (from: number): Promise<void> => {
+      for (let rate = from; ; rate += 1e-6) {
+        const outcome = await f.update('change', { ppo: { learningRate: rate } }).catch(String);
+        if (!outcome.startsWith('takes effect')) {
+          if ((await f.run().describe()).status.name !== 'RUNNING' || /last step is done/.test(outcome)) return;
+          const { state } = await f.progressOf(f.run()).catch(() => ({ state: 'unknown' }));
+          if (state === 'completed' || (await f.steps()).length === 6) return;
+          continue;
+        }
+        accepted.push(rate);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    await Promise.all([sender(1e-4), sender(2e-4)]);
+    await handle.result();
+    const recorded = (await f.controls()).map(({ fields }) => (fields as typeof RUN).ppo.learningRate);
+    assert.ok(accepted.length >= 2, `${accepted.length} changes`);
+    assert.deepEqual([...recorded].sort(), [...accepted].sort());
+  });
+
+  it('keeps its budget, and can be forked', async () => {
+    const limited = { ...TWO_STAGES, budget: { executions: 12 } };
+    const result = (await (await f.start(limited)).result()) as RunResult;
+    const whole = await f.undisturbed(limited);
+    assert.match(result.stopped ?? '', /budget of 12 executions/);
+    assert.equal(result.stopped, whole.result.stopped);
+    assert.deepEqual(await bytesOf(f.world.deps.store, f.id), whole.bytes);
+    const checkpoint = 'checkpoint_stage_1_epoch_1';
+    const fork = `${f.id}-fork`;
+    await (await f.start({ ...TWO_STAGES, start: { run: f.id, checkpoint, schedule: 'rest' } }, fork)).result();
+    assert.equal((await readRun(f.world.deps.store, fork)).origin?.checkpoint, checkpoint);
+    assert.equal((await f.steps(fork)).length, 3);
+  });
+
+  it('is one run for its schedule: the next start is skipped while it runs, and the start after it continues from it', async () => {
+    const name = f.id;
+    const { client } = f.host;
+    const schedule = client.schedule.getHandle(name);
+    const timing = { id: name, cron: '0 0 1 1 *', timeZone: 'UTC', jitter: '0s', catchUp: '1d', pauseOnFailure: true };
+    const { seed: _, ...config } = RUN;
+    const input = scheduledInput(name, config as RunConfigInput, false);
+    await createSchedule(client, { ...timing, overlap: ScheduleOverlapPolicy.SKIP }, input);
     type Info = Awaited<ReturnType<typeof schedule.describe>>;
     const described = async (condition: (now: Info) => boolean): Promise<Info> => {
       for (;;) {
@@ -231,57 +127,52 @@ describe('a run whose history is long', function () {
     const recent = ({ info }: Info): string[] => info.recentActions.map(({ action }) => action.workflow.workflowId);
     const going = ({ info }: Info): string[] =>
       info.runningActions.map((action) => ('workflow' in action ? action.workflow.workflowId : ''));
-    const trigger = () => inProcess('schedule', 'trigger', name, '--store', world.folder);
-    /** As `gauntlet schedule list` has it, once the server's index does. */
+    const trigger = () => inProcess('schedule', 'trigger', name, '--store', f.world.folder);
+    /** Waits until `gauntlet schedule list` shows it. The index of the server lags behind. */
     const listed = async (
       condition: (row: { runs: string[]; paused: boolean; note: string }) => boolean,
     ): Promise<void> => {
       for (;;) {
-        const { out } = await inProcess('schedule', 'list', '--json', '--store', world.folder);
+        const { out } = await inProcess('schedule', 'list', '--json', '--store', f.world.folder);
         const rows = JSON.parse(out) as { id: string; runs: string[]; paused: boolean; note: string }[];
         if (condition(rows.find((row) => row.id === name)!)) return;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     };
 
-    let hold = held(8);
+    const hold = f.holdUpdate(3);
     assert.equal((await trigger()).code, 0);
     await hold.reached;
     const [first] = recent(await described((now) => recent(now).length === 1)) as [string];
-    id = first;
-    assert.ok((await executions()).run > 1);
-    await schedule.trigger(ScheduleOverlapPolicy.SKIP); // as the clock does it
+    assert.ok((await historiesOf(client, first)).length > 1);
+    await schedule.trigger(ScheduleOverlapPolicy.SKIP); // as the clock does
     const skipped = await described(({ info }) => info.numActionsSkippedOverlap === 1);
     assert.deepEqual([recent(skipped), going(skipped)], [[first], [first]]);
     const refused = await trigger();
     assert.deepEqual([refused.code, refused.err.includes(`npx gauntlet stop ${first} `)], [1, true], refused.err);
     await listed(({ runs, paused }) => runs.join() === first && !paused);
     hold.release();
-    await host.client.workflow.getHandle(first).result();
+    await f.run(first).result();
     await described((now) => going(now).length === 0);
 
-    hold = held(8, () => {
-      throw new GauntletError('BAD_ADAPTER', 'the disk ate it');
-    });
+    const failing = f.failUpdates(3);
     assert.equal((await trigger()).code, 0);
     const [, second] = recent(await described((now) => recent(now).length === 2)) as [string, string];
-    await hold.reached;
-    const { store } = world.deps;
+    await assert.rejects(f.run(second).result(), WorkflowFailedError);
+    assert.equal(failing.counter.calls, 3);
+    const { store } = f.world.deps;
     assert.equal((await readRun(store, second)).origin?.run, first);
     const adapter = async (of: string, checkpoint: string) =>
       (await loadCheckpoint(store, of, checkpoint)).metadata.files['generator/adapter_model.safetensors'];
     assert.equal(await adapter(second, 'checkpoint_stage_0_epoch_0'), await adapter(first, 'best'));
-    id = second;
-    assert.ok((await executions()).run > 1);
-    hold.release();
-    await assert.rejects(host.client.workflow.getHandle(second).result(), WorkflowFailedError);
-    await described(({ state }) => state.paused); // not by the end of its first part, but by how it ended
+    assert.ok((await historiesOf(client, second)).length > 1);
+    await described(({ state }) => state.paused); // its last execution failed
     await listed(({ runs, paused }) => runs.join() === [first, second].join() && paused);
     for (const [command, paused] of [
-      ['unpause', false],
+      ['resume', false],
       ['pause', true],
     ] as const) {
-      assert.equal((await inProcess('schedule', command, name, '--store', world.folder)).code, 0);
+      assert.equal((await inProcess('schedule', command, name, '--store', f.world.folder)).code, 0);
       await listed((row) => row.paused === paused && (!paused || row.note === 'by hand'));
     }
     await schedule.delete();

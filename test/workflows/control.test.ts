@@ -1,158 +1,160 @@
-// Live control of a run on a real server: what people ask by update, signal or command.
+// Control of a running run by updates, on a real server.
 import assert from 'node:assert/strict';
-import { type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
-import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { RunResult } from '../../core/schema/run.js';
-import { steeredRuns } from './steered.js';
+import { listCheckpoints } from '../../store/checkpoints.js';
+import { RUN, runFixture, TWO_STAGES } from './fixture.js';
+import { record } from './golden.js';
 
-describe('a run under control', function () {
-  this.timeout(120_000);
-  const its = steeredRuns('control');
-  const { start, progressOf, until, shown, records, recordAs, holdUpdate, holdWriting } = its;
+describe('control of a running run', function () {
+  this.timeout(60_000);
+  const f = runFixture('control');
 
-  it('pauses between two steps, takes a change, goes on, records each with its step and time, and shows how to go on', async () => {
-    const held = holdUpdate(1);
-    const handle = await start();
-    await held.reached;
-    assert.match(await handle.executeUpdate<string, []>('pause'), /pauses after the step being done/);
-    held.release();
-    const paused = await until(handle, ({ state }) => state === 'paused');
+  it('pause holds the next step, change applies to it, resume continues, and each request is recorded', async () => {
+    const hold = f.holdUpdate(1);
+    const handle = await f.start();
+    await hold.reached;
+    assert.equal(await f.update('pause'), 'pauses after the current step (0 done)');
+    hold.release();
+    const paused = await f.until('paused');
     assert.equal(paused.step, 1);
-    assert.deepEqual((await shown(handle)).slice(0, 2), [
+    assert.deepEqual((await f.details()).slice(0, 2), [
       `**paused** · step 1 of ${paused.totalSteps}`,
-      `go on with \`gauntlet resume ${handle.workflowId}\``,
+      `Continue with \`gauntlet resume ${f.id}\`.`,
     ]);
     const change = { ppo: { learningRate: 0.25 } };
-    assert.match(await handle.executeUpdate<string, [object]>('change', { args: [change] }), /from the next step on/);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    assert.equal((await records(handle, 'step')).length, 1, 'no step while it is paused');
-    await handle.executeUpdate<string, []>('resume');
+    assert.equal(await f.update('change', change), 'takes effect from the next step on (1 done)');
+    while ((await f.controls()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal((await f.steps()).length, 1, 'no step runs during the pause');
+    assert.equal(await f.update('resume'), 'continues after step 1');
     const result = (await handle.result()) as RunResult;
-    const steps = (await records(handle, 'step')) as StepMetrics[];
     assert.deepEqual(
-      steps.slice(1).map(({ learningRate }) => learningRate),
-      [0.25, 0.25, 0.25, 0.25, 0.25],
+      (await f.steps()).map(({ learningRate }) => learningRate),
+      [1e-4, 0.25, 0.25, 0.25],
     );
-    const asked = (await records(handle, 'control')) as ControlMetrics[];
-    assert.deepEqual(
-      asked.map(({ action, step }) => [action, step]),
-      [
-        ['pause', 1],
-        ['change', 1],
-        ['resume', 1],
-      ],
-    );
-    assert.ok(asked.every(({ at }) => Math.abs(Date.parse(at) - Date.now()) < 60_000));
+    assert.deepEqual(await f.actions(), [
+      ['pause', 1],
+      ['change', 1],
+      ['resume', 1],
+    ]);
+    const records = await f.controls();
+    assert.ok(records.every(({ at }) => Math.abs(Date.parse(at) - Date.now()) < 60_000));
+    const expected = await f.undisturbed(RUN, { 1: [{ kind: 'change', fields: change, at: records[1]!.at }] });
+    assert.deepEqual(result.digests, expected.result.digests);
     assert.equal(result.stopped, undefined);
-    await recordAs('controlled', handle);
+    await record('steered', handle);
   });
 
-  it('keeps what was asked across its stages', async () => {
-    const held = holdUpdate(1);
-    const handle = await start();
-    await held.reached;
-    await handle.executeUpdate<string, [object]>('change', { args: [{ schedule: { generatorSteps: 1 } }] });
-    held.release();
+  it('a pause waits for a pending evaluation, so that a paused run has all its checkpoints', async () => {
+    const checkpoint = 'checkpoint_stage_5_epoch_1';
+    const [evaluation, update] = [f.holdWrite(`checkpoints/${checkpoint}/metadata.json`), f.holdUpdate(2)];
+    await f.start();
+    await Promise.all([evaluation.reached, update.reached]); // the step runs beside the evaluation
+    await f.update('pause');
+    update.release();
+    while ((await f.steps()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal((await f.until(({ step }) => step === 2)).state, 'training');
+    evaluation.release();
+    assert.equal((await f.until('paused')).step, 2);
+    assert.equal((await listCheckpoints(f.world.deps.store, f.id)).at(-1)!.name, checkpoint);
+    await f.update('resume');
+    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+  });
+
+  it('a change applies to later stages too', async () => {
+    const hold = f.holdUpdate(1);
+    const handle = await f.start(TWO_STAGES);
+    await hold.reached;
+    await f.update('change', { schedule: { discriminatorSteps: 0, generatorSteps: 2 } });
+    hold.release();
     await handle.result();
     assert.deepEqual(
-      ((await records(handle, 'step')) as StepMetrics[]).map(({ stage, phase }) => `${stage} ${phase}`),
-      ['1 discriminator', '1 generator', '5 discriminator', '5 generator'],
+      (await f.steps()).map(({ stage, phase }) => `${stage} ${phase}`),
+      ['1 discriminator', '1 generator', '1 generator', '5 generator', '5 generator'],
     );
   });
 
-  it('stops by a signal after the step at hand, and ends as a whole run does', async () => {
-    const held = holdUpdate(2);
-    const handle = await start();
-    await held.reached;
-    await handle.signal('stopRun');
-    await until(handle, () => true); // the signal is in
-    held.release();
+  it('stop ends the run after the current step, with an evaluation and a result', async () => {
+    const hold = f.holdUpdate(2);
+    const handle = await f.start();
+    await hold.reached;
+    assert.equal(await f.update('stop'), 'stops after the current step (1 done)');
+    hold.release();
     const result = (await handle.result()) as RunResult;
-    assert.equal(result.stopped, 'asked to stop');
-    assert.equal((await records(handle, 'step')).length, 2);
-    assert.equal((await progressOf(handle)).state, 'completed');
+    assert.equal(result.stopped, 'stop requested');
+    assert.equal((await f.steps()).length, 2);
+    assert.equal((await f.progressOf(handle)).state, 'completed');
+    assert.deepEqual(await f.actions(), [['stop', 2]]);
   });
 
-  async function refused(handle: WorkflowHandle, name: string, args: unknown[], message: RegExp): Promise<void> {
-    const asked = handle.executeUpdate<string, [unknown]>(name, { args: args as [unknown] });
-    await assert.rejects(asked, (error: unknown) => {
+  it('stop ends a paused run', async () => {
+    const hold = f.holdUpdate(1);
+    const handle = await f.start();
+    await hold.reached;
+    await f.update('pause');
+    hold.release();
+    await f.until('paused');
+    await f.update('stop');
+    assert.equal(((await handle.result()) as RunResult).stopped, 'stop requested');
+  });
+
+  async function refused(update: string, args: unknown[], message: RegExp): Promise<void> {
+    await assert.rejects(f.update(update, ...args), (error: unknown) => {
       assert.ok(error instanceof WorkflowUpdateFailedError);
       assert.match(String(error.cause?.message), message);
       return true;
     });
   }
 
-  it('is steered to its very end: what is asked while its last checkpoint is written makes it go on', async () => {
-    const held = holdWriting('checkpoints/checkpoint_stage_5_epoch_2/metadata.json');
-    const handle = await start();
-    await held.reached;
-    await until(handle, ({ stage, step }) => stage === 5 && step === 6);
-    const change = { schedule: { generatorSteps: 3 } };
-    assert.match(await handle.executeUpdate<string, [object]>('change', { args: [change] }), /from the next step on/);
-    held.release();
+  it('a change during the last evaluation continues the training', async () => {
+    const hold = f.holdWrite('checkpoints/checkpoint_stage_5_epoch_2/metadata.json');
+    const handle = await f.start();
+    await hold.reached;
+    await f.until(({ step }) => step === 4);
+    await f.update('change', { schedule: { generatorSteps: 4 } });
+    hold.release();
     await handle.result();
-    const steps = (await records(handle, 'step')) as StepMetrics[];
     assert.deepEqual(
-      steps.slice(-2).map(({ step, epoch, phase }) => [step, epoch, phase]),
+      (await f.steps()).slice(-2).map(({ step, epoch }) => [step, epoch]),
       [
-        [6, 2, 'generator'],
-        [7, 3, 'generator'],
+        [4, 2],
+        [5, 3],
       ],
     );
-    const asked = (await records(handle, 'control')) as ControlMetrics[];
-    assert.deepEqual(
-      asked.map(({ action, step }) => [action, step]),
-      [['change', 6]],
-    );
+    assert.deepEqual(await f.actions(), [['change', 4]]);
   });
 
-  it('refuses what cannot be, with one line', async () => {
-    const held = holdUpdate(1);
-    const handle = await start();
-    await held.reached;
-    await refused(handle, 'change', [{ seed: 3 }], /^seed: cannot change while a run goes on/);
-    await refused(handle, 'change', [{ ppo: { learningRate: 'x' } }], /^ppo\.learningRate: /);
-    await refused(handle, 'change', ['faster'], /object of fields/);
-    await refused(handle, 'resume', [], /not paused/);
-    await refused(handle, 'decide', ['retry'], /no failure waits/);
-    await refused(handle, 'decide', ['perhaps'], /one of retry, skip, abort/);
-    held.release();
-    await handle.result();
-  });
-
-  it('is not harmed by what nobody should send it', async () => {
-    const held = holdUpdate(1);
-    const handle = await start();
-    await held.reached;
+  it('a run refuses invalid and oversized requests with one line', async () => {
+    const hold = f.holdUpdate(1);
+    const handle = await f.start();
+    await hold.reached;
+    await refused('change', [{ seed: 3 }], /^seed: cannot change during a run/);
+    await refused('change', [{ ppo: { learningRate: 'x' } }], /^ppo\.learningRate: /);
+    await refused('change', ['faster'], /object of fields/);
+    await refused('resume', [], /^the run is not paused$/);
+    await refused('decide', ['retry'], /^no failure needs a decision$/);
+    await refused('decide', ['perhaps'], /one of retry, skip, abort/);
     const long = 'x'.repeat(1_500_000);
     for (const fields of [`{"${long}": 1}`, `{"ppo": {"__proto__": {"clip": "${long}"}}}`]) {
-      const asked = handle.executeUpdate<string, [object]>('change', { args: [JSON.parse(fields) as object] });
-      await assert.rejects(asked, (error: WorkflowUpdateFailedError) => /at most/.test(String(error.cause?.message)));
+      await refused('change', [JSON.parse(fields)], /^a change can have at most 8192 characters/);
     }
-    const stage = its.host.client.workflow.getHandle(`${handle.workflowId}/stage-1`);
-    const seed = { kind: 'change', fields: { seed: 3 }, at: new Date().toISOString() };
-    for (const given of ['nothing', null, [null], [seed]]) await handle.signal('carry', given);
-    for (const given of [null, { stage: 'one' }, { state: 7 }, { best: 3 }])
-      await handle.signal('stageProgress', given);
-    for (const given of [null, {}, { requests: [null, null], decisions: [] }]) await stage.signal('control', given);
-    held.release();
+    await handle.signal('unknown', null);
+    hold.release();
     await handle.result();
-    assert.equal((await records(handle, 'step')).length, 6);
-    assert.deepEqual(await records(handle, 'control'), []);
+    assert.equal((await f.steps()).length, 4);
+    assert.deepEqual(await f.controls(), []);
   });
 
-  it('hears of nothing more once its last step is done, and goes by what it was asked before', async () => {
-    const held = holdWriting('metrics/6-test.json');
-    const handle = await start();
-    await held.reached;
+  it('a run refuses all requests after its last step', async () => {
+    const hold = f.holdWrite('metrics/4-test.json');
+    const handle = await f.start();
+    await hold.reached;
     const changes = [{ ppo: { learningRate: 0.25 } }];
-    for (const [name, args] of Object.entries({ pause: [], resume: [], stop: [], change: changes }))
-      await refused(handle, name, args, /^the last step is done: /);
-    for (const signal of ['pauseRun', 'stopRun']) await handle.signal(signal);
-    assert.equal((await progressOf(handle)).state, 'evaluating'); // the signals are in
-    held.release();
-    const result = (await handle.result()) as RunResult;
-    assert.equal(result.stopped, undefined);
-    assert.deepEqual(await records(handle, 'control'), []);
+    for (const [name, args] of Object.entries({ pause: [], resume: [], stop: [], change: changes })) {
+      await refused(name, args, /^the last step is done: /);
+    }
+    hold.release();
+    assert.equal(((await handle.result()) as RunResult).stopped, undefined);
+    assert.deepEqual(await f.controls(), []);
   });
 });

@@ -1,4 +1,4 @@
-// A run whose payloads are encrypted: the server holds nothing of it that can be read.
+// A run with encrypted payloads: the server cannot read its configuration or its result.
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { needTemporal, startRun, startServer, type TestServer, workersOver } fro
 
 const RUN = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 0, generatorSteps: 1, alternatingSteps: 0 } };
 
-describe('a run with a key', function () {
+describe('a run with encrypted payloads', function () {
   this.timeout(120_000);
   let host: TestServer;
   let world: Doubles;
@@ -35,7 +35,7 @@ describe('a run with a key', function () {
     if (world) await rm(world.folder, { recursive: true, force: true });
   });
 
-  it('ends as any run does, and its history holds neither configuration nor result in the clear', async () => {
+  it('completes, and its history contains neither configuration nor result in plain text', async () => {
     const { connection } = host.client;
     const client = new Client({
       connection,
@@ -50,11 +50,14 @@ describe('a run with a key', function () {
       assert.ok(!readable.includes(secret), secret);
     }
     assert.deepEqual(await inputOf(client, 'sealed'), RUN);
-    await assert.rejects(host.client.workflow.getHandle('sealed').result(), 'without the key there is no result');
+    await assert.rejects(
+      host.client.workflow.getHandle('sealed').result(),
+      'the result cannot be read without the key',
+    );
   });
 });
 
-/** Every base64 text of a history as the bytes it stands for. */
+/** The decoded base64 texts of a history. */
 const decoded = (history: string): string =>
   [...history.matchAll(/"data":\s*"([^"]+)"/g)]
     .map(([, text]) => Buffer.from(text!, 'base64').toString('latin1'))

@@ -1,235 +1,256 @@
-// A run with an activity that cannot succeed, on a real server: it waits for a person, or as long as it was told to.
+// A run with an activity that fails for good, on a real server: the run waits for a decision, or fails.
 import assert from 'node:assert/strict';
-import { open, readdir, rm } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { WorkflowFailedError } from '@temporalio/client';
-import { createActivities } from '../../activities/index.js';
-import { type Held, heldText, heldUp, openExecutions } from '../../cli/executions.js';
+import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { describeExecution, type Held, heldActivities, heldText } from '../../cli/executions.js';
 import { GauntletError } from '../../core/errors.js';
-import type { ControlMetrics } from '../../core/schema/metrics.js';
 import type { RunProgress, RunResult } from '../../core/schema/run.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { verifyStore } from '../../store/verify.js';
-import { runPipeline } from '../../workflows/pipeline.js';
-import { doubles } from '../support/doubles.js';
-import { RUN, steeredRuns } from './steered.js';
+import { RUN, runFixture } from './fixture.js';
+import { record } from './golden.js';
 
-describe('a run with an activity that cannot succeed', function () {
-  this.timeout(120_000);
-  const its = steeredRuns('failing');
-  const { start, progressOf, until, shown, records, recordAs, holdUpdate, beforeWriting } = its;
+const FAILS = { ...RUN, failure: { onFailure: 'fail' } };
 
-  /** Updates fail for good from call `from` until call `to`, or until what it gives is called. */
-  function broken(from: number, to = Number.POSITIVE_INFINITY): () => void {
-    const { applyUpdate } = its.world.engine;
-    let calls = 0;
-    let failing = true;
-    its.world.engine.applyUpdate = async (...given: Parameters<typeof applyUpdate>) => {
-      if (++calls >= from && calls < to && failing) throw new GauntletError('BAD_ADAPTER', 'the disk ate it');
-      return applyUpdate.apply(its.world.engine, given);
-    };
-    return () => {
-      failing = false;
-    };
-  }
-  const expected = async (): Promise<RunResult> => {
-    const other = await doubles();
-    const result = await runPipeline(createActivities(other.deps), 'other', RUN);
-    await rm(other.folder, { recursive: true, force: true });
-    return result;
-  };
+describe('a run with an activity that fails for good', function () {
+  this.timeout(60_000);
+  const f = runFixture('failing');
 
-  it('waits for a person, says what failed and how to go on; tried again, it ends with the same bytes', async () => {
-    const mend = broken(2);
-    const handle = await start();
-    const waiting = await until(handle, ({ state }) => state === 'waiting');
-    assert.deepEqual(waiting.failure, {
-      activity: 'trainPolicy',
-      code: 'BAD_ADAPTER',
-      message: 'the disk ate it',
-      inStep: true,
-    });
-    assert.deepEqual((await shown(handle)).slice(1, 3), [
-      '`trainPolicy` failed: BAD_ADAPTER: the disk ate it',
-      `go on with \`gauntlet resume ${handle.workflowId}\`, leave the step out with \`--skip\`, or end it with \`--abort\``,
+  const decide = (decision: string): Promise<string> => f.update('decide', decision);
+  const attributes = async () => (await f.run().describe()).searchAttributes;
+
+  it('waits, says what failed and how to continue, and completes with the same bytes after retry', async () => {
+    const { repair } = f.failUpdates(2);
+    const handle = await f.start();
+    const waiting = await f.until('waiting');
+    const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'the adapter is damaged', inStep: true };
+    assert.deepEqual(waiting.failure, failure);
+    assert.deepEqual((await f.details()).slice(0, 3), [
+      '**waiting** · step 1 of 4',
+      '`trainPolicy` failed: BAD_ADAPTER: the adapter is damaged',
+      `Continue with \`gauntlet resume ${f.id}\`, skip the step with \`--skip\`, or end the run with \`--abort\`.`,
     ]);
-    const { searchAttributes } = await handle.describe();
-    assert.deepEqual(
-      [searchAttributes.GauntletState, searchAttributes.GauntletFailure],
-      [['waiting'], ['BAD_ADAPTER']],
-    );
-    mend();
-    assert.equal(await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] }), 'retry: trainPolicy');
-    const result = (await handle.result()) as RunResult;
-    assert.deepEqual(result.digests, (await expected()).digests);
-    assert.deepEqual((await handle.describe()).searchAttributes.GauntletFailure ?? [null], [null]);
-    assert.equal((await progressOf(handle)).failure, undefined);
-    await recordAs('waited', handle);
+    const { GauntletState, GauntletFailure } = await attributes();
+    assert.deepEqual([GauntletState, GauntletFailure], [['waiting'], ['BAD_ADAPTER']]);
+    repair();
+    assert.equal(await decide('retry'), 'retry: trainPolicy');
+    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+    assert.deepEqual((await attributes()).GauntletFailure ?? [null], [null]);
+    assert.equal((await f.progressOf(handle)).failure, undefined);
+    await record('waited', handle);
   });
 
-  it('may fail again, and waits again', async () => {
-    broken(1, 3);
-    const handle = await start();
-    await until(handle, ({ state }) => state === 'waiting');
-    const again = (): Promise<string> => handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
-    await again();
-    // one decision is for one failure: until it has failed again, another is refused
-    for (let accepted = false; !accepted; )
-      accepted = await again().then(
-        () => true,
-        () => false,
-      );
+  it('waits again if the activity fails again', async () => {
+    f.failUpdates(1, 3);
+    const handle = await f.start();
+    await f.until('waiting');
+    await decide('retry');
+    // A decision is for one failure: the next one is refused until the activity has failed again.
+    const retried = () =>
+      decide('retry').catch((error: unknown) => assert.ok(error instanceof WorkflowUpdateFailedError));
+    while ((await retried()) === undefined);
     await handle.result();
   });
 
-  it('an evaluation and the step beside it ask one after the other, each for its own decision', async () => {
-    let writable = false;
-    beforeWriting((path) => {
-      if (!writable && path === 'metrics/1-validation.json') throw new GauntletError('BAD_INPUT', 'no such record');
-    });
-    const mend = { trainPolicy: broken(2), judgeEvaluation: () => (writable = true) };
-    const handle = await start();
-    const asked: string[] = [];
-    for (const _ of Object.keys(mend)) {
-      const isNew = ({ state, failure }: RunProgress) => state === 'waiting' && !asked.includes(failure!.activity);
-      const activity = (await until(handle, isNew)).failure!.activity as keyof typeof mend;
-      asked.push(activity);
-      mend[activity]();
-      await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
+  it('waits for two decisions, one after the other, if an evaluation and the step beside it fail', async () => {
+    const { repair: repairStep } = f.failUpdates(2);
+    const { repair: repairEvaluation } = f.failWrite('metrics/1-validation.json');
+    const repairs = { trainPolicy: repairStep, judgeEvaluation: repairEvaluation };
+    await f.start();
+    const failed: string[] = [];
+    while (failed.length < 2) {
+      const isNext = ({ state, failure }: RunProgress) => state === 'waiting' && !failed.includes(failure!.activity);
+      const { activity, inStep } = (await f.until(isNext)).failure!;
+      assert.equal(inStep, activity === 'trainPolicy');
+      failed.push(activity);
+      repairs[activity as keyof typeof repairs]();
+      await decide('retry');
     }
-    await handle.result();
-    assert.deepEqual(asked.sort(), ['judgeEvaluation', 'trainPolicy']);
-    assert.equal((await records(handle, 'step')).length, 6);
+    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+    assert.deepEqual(failed.sort(), ['judgeEvaluation', 'trainPolicy']);
   });
 
-  it('leaves the step out where it is told to', async () => {
-    const mend = broken(2);
-    const handle = await start();
-    await until(handle, ({ state }) => state === 'waiting');
-    mend();
-    await handle.executeUpdate<string, [string]>('decide', { args: ['skip'] });
-    await handle.result();
-    assert.equal((await records(handle, 'step')).length, 5);
-    const [left] = (await records(handle, 'control')) as ControlMetrics[];
-    assert.deepEqual([left!.action, left!.reason, left!.step], ['skip', 'trainPolicy: the disk ate it', 1]);
+  it('completes the current step while the failure of an evaluation waits for a decision', async () => {
+    const { repair } = f.failWrite('metrics/1-validation.json');
+    const hold = f.holdUpdate(2);
+    await f.start();
+    await hold.reached;
+    const { failure } = await f.until('waiting');
+    assert.deepEqual([failure?.activity, failure?.inStep], ['judgeEvaluation', false]);
+    hold.release();
+    const waiting = await f.until(({ step }) => step === 2);
+    assert.deepEqual([waiting.state, waiting.failure], ['waiting', failure]);
+    repair();
+    await decide('retry');
+    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
   });
 
-  it('keeps no record of a step left out for what its epoch ends with', async () => {
-    const { applyUpdate, generate } = its.world.engine;
-    let [updates, failing] = [0, true];
-    its.world.engine.applyUpdate = (...given: Parameters<typeof applyUpdate>) => {
-      updates++;
-      return applyUpdate.apply(its.world.engine, given);
+  it('fails before the next step if an evaluation fails and nobody is asked', async () => {
+    f.failWrite('metrics/1-validation.json');
+    const handle = await f.start(FAILS);
+    await assert.rejects(handle.result(), WorkflowFailedError);
+    assert.equal((await f.progressOf(handle)).failure?.activity, 'judgeEvaluation');
+    assert.ok((await f.steps()).length < 4);
+  });
+
+  it('skips the step if a person decides so', async () => {
+    const { repair } = f.failUpdates(2);
+    const handle = await f.start();
+    await f.until('waiting');
+    repair();
+    await decide('skip');
+    await handle.result();
+    assert.equal((await f.steps()).length, 3);
+    const [skip] = await f.controls();
+    assert.deepEqual([skip!.action, skip!.reason, skip!.step], ['skip', 'trainPolicy: the adapter is damaged', 1]);
+  });
+
+  it('records no metrics of a skipped step that failed after its update', async () => {
+    const counter = f.beforeUpdate(() => undefined);
+    const { generate } = f.world.engine;
+    let isBroken = true;
+    f.world.engine.generate = async (...args: Parameters<typeof generate>) => {
+      if (isBroken && counter.calls === 4) throw new GauntletError('BAD_ADAPTER', 'the adapter is damaged');
+      return generate.apply(f.world.engine, args);
     };
-    its.world.engine.generate = async (...given: Parameters<typeof generate>) => {
-      if (failing && updates === 6) throw new GauntletError('BAD_ADAPTER', 'the disk ate it');
-      return generate.apply(its.world.engine, given);
-    };
-    const handle = await start();
-    assert.equal((await until(handle, ({ state }) => state === 'waiting')).failure?.activity, 'trainPolicy');
-    failing = false;
-    await handle.executeUpdate<string, [string]>('decide', { args: ['skip'] });
+    const handle = await f.start();
+    assert.equal((await f.until('waiting')).failure?.activity, 'trainPolicy'); // it writes the evaluation's samples
+    isBroken = false;
+    await decide('skip');
     await handle.result();
-    assert.equal((await records(handle, 'step')).length, 5);
+    assert.equal((await f.steps()).length, 3);
   });
 
-  it('ends where it is told to, with the failure as its own', async () => {
-    broken(1);
-    const handle = await start();
-    await until(handle, ({ state }) => state === 'waiting');
-    await handle.executeUpdate<string, [string]>('decide', { args: ['abort'] });
+  it('refuses to skip an activity that is not part of a step', async () => {
+    const { generate } = f.world.engine;
+    let isBroken = false;
+    f.beforeWrite((path) => {
+      if (path === 'metrics/4-test.json') isBroken = true; // only the final example follows
+    });
+    f.world.engine.generate = async (...args: Parameters<typeof generate>) => {
+      if (isBroken) throw new GauntletError('BAD_ADAPTER', 'the adapter is damaged');
+      return generate.apply(f.world.engine, args);
+    };
+    await f.start();
+    const { failure } = await f.until('waiting');
+    assert.deepEqual([failure?.activity, failure?.inStep], ['generateChains', false]);
+    assert.equal((await f.details())[2], `Continue with \`gauntlet resume ${f.id}\` or end the run with \`--abort\`.`);
+    await assert.rejects(decide('skip'), (error: WorkflowUpdateFailedError) =>
+      /^generateChains is not part of a step, so it cannot be skipped$/.test(String(error.cause?.message)),
+    );
+    isBroken = false;
+    await decide('retry');
+    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+  });
+
+  it('fails with the root cause if a person decides to abort', async () => {
+    f.failUpdates(1);
+    const handle = await f.start();
+    await f.until('waiting');
+    await decide('abort');
     await assert.rejects(handle.result(), (error: unknown) => {
       assert.ok(error instanceof WorkflowFailedError);
-      assert.equal(error.cause?.message, 'the disk ate it');
+      assert.equal(error.cause?.message, 'the adapter is damaged');
       return true;
     });
   });
 
-  it('fails at once where nobody is to be waited for, and after the limit where nobody came', async () => {
-    broken(1);
-    const atOnce = await start({ ...RUN, failure: { onFailure: 'fail' } });
-    await assert.rejects(atOnce.result(), WorkflowFailedError);
-    await recordAs('failed', atOnce);
-    const limited = await start({ ...RUN, seed: 8, failure: { waitHours: 0.0003 } });
-    await until(limited, ({ state }) => state === 'waiting' || state === 'failed');
-    await assert.rejects(limited.result(), WorkflowFailedError);
-    assert.equal((await progressOf(limited)).state, 'failed');
+  it('fails at once if nobody is asked, and shows the reason', async () => {
+    f.failUpdates(1);
+    const handle = await f.start(FAILS);
+    await assert.rejects(handle.result(), WorkflowFailedError);
+    assert.deepEqual((await f.details()).slice(0, 3), [
+      '**failed** · step 0 of 4',
+      '`trainPolicy` failed: BAD_ADAPTER: the adapter is damaged',
+      `Continue with \`gauntlet resume ${f.id}\`.`,
+    ]);
+    const { GauntletState, GauntletFailure } = await attributes();
+    assert.deepEqual([GauntletState, GauntletFailure], [['failed'], ['BAD_ADAPTER']]);
+    await record('failed', handle);
   });
 
-  it('a change of what a failure does holds from the next step on, to the end of the run', async () => {
-    const unwritable = new Set(['metrics/2.json', 'metrics/6-test.json']);
-    beforeWriting((path) => {
-      if (unwritable.has(path)) throw new GauntletError('BAD_INPUT', 'no such record');
-    });
-    const held = holdUpdate(1);
-    const handle = await start({ ...RUN, failure: { onFailure: 'fail' } });
-    await held.reached;
-    await handle.executeUpdate<string, [object]>('change', { args: [{ failure: { onFailure: 'wait' } }] });
-    held.release();
+  it('fails if nobody decides in time', async () => {
+    f.failUpdates(1);
+    const handle = await f.start({ ...RUN, failure: { waitHours: 0.0001 } });
+    await assert.rejects(handle.result(), WorkflowFailedError);
+    assert.equal((await f.progressOf(handle)).state, 'failed');
+  });
+
+  it('applies a change of the failure settings from the next step to the end of the run', async () => {
+    const repairs = {
+      'metrics/2.json': f.failWrite('metrics/2.json'),
+      'metrics/4-test.json': f.failWrite('metrics/4-test.json'),
+    };
+    const hold = f.holdUpdate(1);
+    const handle = await f.start(FAILS);
+    await hold.reached;
+    await f.update('change', { failure: { onFailure: 'wait' } });
+    hold.release();
     for (const [path, activity] of [
       ['metrics/2.json', 'trainPolicy'],
-      ['metrics/6-test.json', 'judgeEvaluation'],
+      ['metrics/4-test.json', 'judgeEvaluation'],
     ] as const) {
-      const over = await until(handle, ({ state }) => state === 'waiting' || state === 'failed');
-      assert.deepEqual([over.state, over.failure?.activity], ['waiting', activity]);
-      unwritable.delete(path);
-      await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
-      await until(handle, ({ state }) => state !== 'waiting');
+      const found = await f.until(({ state }) => state === 'waiting' || state === 'failed');
+      assert.deepEqual([found.state, found.failure?.activity], ['waiting', activity]);
+      repairs[path].repair();
+      await decide('retry');
+      await f.until(({ state }) => state !== 'waiting');
     }
     await handle.result();
   });
 
-  it('an infrastructure fault is tried as often as was asked, then waits too', async () => {
-    const run = its.world.sandbox.run.bind(its.world.sandbox);
+  it('waits after the configured number of attempts if an infrastructure fault lasts', async () => {
+    const run = f.world.sandbox.run.bind(f.world.sandbox);
     let faults = 0;
-    let failing = true;
-    its.world.sandbox.run = async (jobs) => {
-      if (failing && ++faults > 0) throw new GauntletError('SANDBOX_FAULT', 'the daemon went away');
+    let isBroken = true;
+    f.world.sandbox.run = async (jobs) => {
+      if (isBroken && ++faults > 0) throw new GauntletError('SANDBOX_FAULT', 'the daemon is gone');
       return run(jobs);
     };
-    const handle = await start({ ...RUN, failure: { attempts: 2 } });
-    const waiting = await until(handle, ({ state }) => state === 'waiting');
-    assert.deepEqual([waiting.failure?.code, waiting.failure?.inStep, faults], ['SANDBOX_FAULT', false, 2]);
-    failing = false;
-    await handle.executeUpdate<string, [string]>('decide', { args: ['retry'] });
+    const handle = await f.start({ ...RUN, failure: { attempts: 2 } });
+    const { failure } = await f.until('waiting');
+    assert.deepEqual([failure?.code, failure?.inStep, faults], ['SANDBOX_FAULT', false, 2]);
+    isBroken = false;
+    await decide('retry');
     await handle.result();
   });
 
-  it('a full disk is waited out: status says why, nothing is half-written, and the run ends with the same bytes', async () => {
-    const undisturbed = await expected();
-    const disk = await limitedDisk(150);
+  it('retries while the disk is full, leaves no half-written file, and completes with the same bytes', async () => {
+    const expected = await f.undisturbed();
+    const disk = await limitedDisk(100);
     try {
-      const handle = await start();
-      const tried = async (): Promise<Held[]> =>
-        (await heldUp(its.host.client, await openExecutions(its.host.client, handle.workflowId))).filter(
-          ({ attempt }) => attempt > 2,
-        );
-      let held = await tried();
-      for (; held.length === 0; held = await tried()) await new Promise((resolve) => setTimeout(resolve, 100));
+      const handle = await f.start();
+      const retried = async (): Promise<Held | undefined> => {
+        const held = await heldActivities(f.host.client, (await describeExecution(f.host.client, f.id))!);
+        return held.find(({ attempt }) => attempt > 2);
+      };
+      let held = await retried();
+      for (; held === undefined; held = await retried()) await new Promise((resolve) => setTimeout(resolve, 50));
       assert.match(
-        heldText(handle.workflowId, held[0]!),
-        /^\w+ is being tried again \(attempt 3\): STORE_FAULT: writing \/.*: no space left \(ENOSPC\): check free space/,
+        heldText(f.id, held),
+        /^\w+ is being retried \(attempt 3\): STORE_FAULT: writing \/.*: no space left \(ENOSPC\): check free space/,
       );
       assert.ok(disk.refused() >= 2);
-      const { findings } = await verifyStore(await openFileStore(its.world.folder));
-      // a record whose writer was cut off before its digest is told as such: it is written again
+      const { findings } = await verifyStore(await openFileStore(f.world.folder));
+      // a record whose writer was interrupted before its digest is reported: it is written again
       assert.deepEqual(
         findings.filter(({ problem }) => !/its writer was killed|was killed before/.test(problem)),
         [],
       );
-      assert.deepEqual(await readdir(join(its.world.folder, 'tmp')), []);
+      assert.deepEqual(await readdir(join(f.world.folder, 'tmp')), []);
       disk.makeRoom();
       const result = (await handle.result()) as RunResult;
-      assert.deepEqual([result.digests, result.after], [undisturbed.digests, undisturbed.after]);
-      assert.deepEqual((await verifyStore(await openFileStore(its.world.folder))).findings, []);
+      assert.deepEqual([result.digests, result.after], [expected.result.digests, expected.result.after]);
+      assert.deepEqual((await verifyStore(await openFileStore(f.world.folder))).findings, []);
     } finally {
       disk.makeRoom();
     }
   });
 
-  /** A disk that takes so many files more: of the next one half is written, then there is no space left. */
+  /** A disk that takes so many more files. Half of the next file is written before the disk is full. */
   async function limitedDisk(files: number): Promise<{ refused(): number; makeRoom(): void }> {
-    const probe = await open(its.world.folder, 'r');
+    const probe = await open(f.world.folder, 'r');
     const handle = Object.getPrototypeOf(probe) as { writeFile: (data: Uint8Array | string) => Promise<void> };
     await probe.close();
     const { writeFile } = handle;

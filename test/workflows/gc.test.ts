@@ -1,4 +1,4 @@
-// `gauntlet gc` beside a live server: what runs that go on may need is never touched, however old it is.
+// `gauntlet store gc` beside a live server: what runs that go on may need is never touched, however old it is.
 import assert from 'node:assert/strict';
 import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -68,7 +68,7 @@ describe('gauntlet gc beside a server', function () {
     }
   }
   async function gc(...flags: string[]): Promise<Told> {
-    const { code, out, err } = await inProcess('gc', '--store', world.folder, '--json', ...flags);
+    const { code, out, err } = await inProcess('store', 'gc', '--store', world.folder, '--json', ...flags);
     assert.equal(code, 0, err);
     return JSON.parse(out) as Told;
   }
@@ -149,13 +149,13 @@ describe('gauntlet gc beside a server', function () {
     const before = await files();
     const foreseen = await gc('--dry-run', '--keep', '100');
     assert.deepEqual(await files(), before, 'a dry run removes nothing');
-    const told = await inProcess('gc', '--store', world.folder, '--dry-run', '--list', '--keep', '100');
+    const told = await inProcess('store', 'gc', '--store', world.folder, '--dry-run', '--list', '--keep', '100');
     assert.deepEqual(
       told.out.split('\n').filter((line) => /^ {2}\S+\/\S+$/.test(line)),
       foreseen.paths.map((path) => `  ${path}`),
     );
     for (const id of ['waits', 'paused', 'runs'])
-      assert.match(told.out, new RegExp(`^stays: what '${id}' may need \\(goes on\\)$`, 'm'));
+      assert.match(told.out, new RegExp(`^kept: what '${id}' may need \\(is open\\)$`, 'm'));
     const swept = await gc('--keep', '100');
     assert.deepEqual({ ...swept, dryRun: true }, foreseen);
     const after = await files();
@@ -244,7 +244,7 @@ describe('gauntlet gc beside a server', function () {
     await age(60);
     const { metadata } = await loadCheckpoint(world.deps.store, 'ended', 'latest');
     const path = join(world.folder, 'runs/ended/checkpoints', metadata.name, 'metadata.json');
-    const { code, err } = await inProcess('fork', 'ended', '--at', metadata.name, '--store', world.folder);
+    const { code, err } = await inProcess('fork', `ended/${metadata.name}`, '--store', world.folder);
     assert.equal(code, 0, err);
     assert.ok(Date.now() - (await stat(path)).mtimeMs < DAY);
     await host.client.workflow.getHandle(`ended-from-${metadata.name.replace('checkpoint_', '')}`).terminate();
@@ -264,9 +264,9 @@ describe('gauntlet gc beside a server', function () {
     const sealed = await startRun(sealing, 'sealed', RUN);
     const kept = await files();
     for (let refused = false; !refused; ) {
-      const { code, err } = await inProcess('gc', '--store', world.folder, '--keep', '100', '--dry-run');
+      const { code, err } = await inProcess('store', 'gc', '--store', world.folder, '--keep', '100', '--dry-run');
       refused = code !== 0;
-      if (refused) assert.match(err, /^error: what run 'sealed' begins at cannot be read: .*GAUNTLET_CODEC_KEYS/m);
+      if (refused) assert.match(err, /^error: the start of run 'sealed' cannot be read: .*GAUNTLET_CODEC_KEYS/m);
     }
     assert.deepEqual(await files(), kept);
     await sealed.terminate();

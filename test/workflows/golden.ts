@@ -1,4 +1,4 @@
-// Recorded histories: with GAUNTLET_RECORD_HISTORIES set, those that tests come upon become the recorded ones.
+// Recorded histories. If GAUNTLET_RECORD_HISTORIES is set, tests record their histories again.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -10,7 +10,7 @@ interface Payload {
   data?: string; // base64
 }
 
-/** As `temporal workflow show --output json` writes it, as far as tests look at it. */
+/** The output of `temporal workflow show --output json`. */
 export interface RecordedHistory {
   events: Record<string, unknown>[];
 }
@@ -32,12 +32,11 @@ export async function recorded(name: string): Promise<RecordedHistory> {
   return JSON.parse(await readFile(`${FOLDER}/${name}.json`, 'utf8')) as RecordedHistory;
 }
 
-/** Ids are part of what a run asks for: its stages are called after it. */
 export function workflowIdOf({ events }: RecordedHistory): string {
   return (events[0]!.workflowExecutionStartedEventAttributes as { workflowId: string }).workflowId;
 }
 
-/** Sizes in bytes of everything that the events carry for workflows and activities. */
+/** The sizes in bytes of all payloads. */
 export function payloadSizes(value: unknown): number[] {
   if (typeof value !== 'object' || value === null) return [];
   const { payloads } = value as { payloads?: Payload[] };

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict';
 import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { resolveConfig } from '../../core/presets.js';
-import type { RunConfig } from '../../core/schema/config.js';
-import { plainFailure, rootOf } from '../../workflows/failures.js';
-import { index } from '../../workflows/messages.js';
-import { summaryOf } from '../../workflows/proxies.js';
-import { completed } from '../../workflows/state.js';
+import type { RunProgress } from '../../core/schema/run.js';
+import { describeFailure, unwrapFailure } from '../../workflows/failures.js';
+import { detailsOf } from '../../workflows/progress.js';
+import { summaryOf } from '../../workflows/summaries.js';
 
 const POSITION = { stage: 2, phase: 'alternating', epoch: 3, step: 7, role: 'generator' } as const;
 const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('Activity task failed', 'prepareRun', '1', 'NON_RETRYABLE_FAILURE', 'worker', cause);
 
-describe('what a workflow says of itself', () => {
-  it('is one line for each activity', () => {
+describe('the summary of an activity', () => {
+  it('is one line that says what the activity is for', () => {
     const batch = { kind: 'train', role: 'generator', position: POSITION } as const;
-    const evaluation = { kind: 'evaluation', split: 'test', problems: 4, greedy: true } as const;
     const lines = [
       summaryOf('generateChains', { batch }),
-      summaryOf('generateChains', { batch: evaluation }),
       summaryOf('generateTests', { targets: { kind: 'selected', targets: 'sha256:0', position: POSITION } }),
       summaryOf('executeSuite', { per: 'target', suite: 'hidden' }),
       summaryOf('trainPolicy', { role: 'discriminator', position: POSITION }),
@@ -30,7 +26,6 @@ describe('what a workflow says of itself', () => {
     ];
     assert.deepEqual(lines, [
       'stage 2 · step 7 · alternating · generator · chains',
-      'test greedy · chains',
       'stage 2 · step 7 · alternating · tests (selected)',
       'hidden suite by target',
       'stage 2 · step 7 · alternating · discriminator',
@@ -42,42 +37,74 @@ describe('what a workflow says of itself', () => {
       'prepareRun',
     ]);
   });
+});
 
-  it('sets no search attribute where the server has none', () => {
-    assert.doesNotThrow(() => index(false, { stage: 1 })); // it would throw outside a workflow
-    assert.throws(() => index(true, { stage: 1 }));
+describe('the details of a run in the Web UI', () => {
+  const progress: RunProgress = { runId: 'r', state: 'training', step: 3, totalSteps: 8 };
+
+  it('show the state, the position and the latest figures', () => {
+    assert.equal(detailsOf(progress), '**training** · step 3 of 8');
+    const measured = { stage: 2, phase: 'generator', epoch: 1, reward: 0.5, best: { name: 'c', score: 0.25 } } as const;
+    const lines = detailsOf({ ...progress, ...measured, validation: { passRate: 0.5 } }).split('\n\n');
+    assert.deepEqual(lines.slice(1), [
+      'stage 2 · generator · epoch 1',
+      'reward 0.500',
+      'validation pass rate 50.0 %',
+      'best `c` (0.250)',
+    ]);
+  });
+
+  it('show the command that continues a run that is paused, waits or failed', () => {
+    const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'damaged', inStep: true };
+    const command = (change: Partial<RunProgress>) =>
+      detailsOf({ ...progress, ...change })
+        .split('\n\n')
+        .slice(1);
+    assert.deepEqual(command({ state: 'paused' }), ['Continue with `gauntlet resume r`.']);
+    const reason = '`trainPolicy` failed: BAD_ADAPTER: damaged';
+    assert.deepEqual(command({ state: 'failed', failure }), [reason, 'Continue with `gauntlet resume r`.']);
+    assert.deepEqual(command({ state: 'waiting', failure }), [
+      reason,
+      'Continue with `gauntlet resume r`, skip the step with `--skip`, or end the run with `--abort`.',
+    ]);
+    assert.deepEqual(command({ state: 'waiting', failure: { ...failure, inStep: false } }), [
+      reason,
+      'Continue with `gauntlet resume r` or end the run with `--abort`.',
+    ]);
   });
 });
 
-describe('the configuration of a run that began before a field was there', () => {
-  it('is what it then meant; one of today is what it says', () => {
-    const today = resolveConfig({ mode: 'unified', stages: [5], ppo: { schedule: 'cosine', finalFactor: 0.5 } });
-    assert.deepEqual(completed(today), today);
-    const { stages: _stages, mode: _mode, ...rest } = resolveConfig();
-    const { schedule: _schedule, finalFactor: _finalFactor, ...ppo } = rest.ppo;
-    assert.deepEqual(completed({ ...rest, ppo } as RunConfig), resolveConfig());
-  });
-});
-
-describe('a failed workflow', () => {
-  it('fails with the coded line at the root of an activity’s failure', () => {
+describe('unwrapFailure', () => {
+  it('returns the root cause of an activity failure with its code', () => {
     const root = ApplicationFailure.create({ message: 'preset: unknown', type: 'BAD_CONFIG', nonRetryable: true });
-    const { message, type, nonRetryable } = plainFailure(failed(root)) as ApplicationFailure;
+    const { message, type, nonRetryable } = unwrapFailure(failed(root)) as ApplicationFailure;
     assert.deepEqual([message, type, nonRetryable], ['preset: unknown', 'BAD_CONFIG', true]);
   });
 
-  it('has one line and one code at its root, however deep that lies; without a code, the name of its error', () => {
+  it('returns a cancellation and an error without an activity unchanged', () => {
+    for (const error of [failed(new CancelledFailure('cancelled')), new Error('defect')]) {
+      assert.equal(unwrapFailure(error), error);
+    }
+  });
+});
+
+describe('describeFailure', () => {
+  it('names the activity, and the code and the message of the root cause', () => {
     const coded = ApplicationFailure.create({ message: 'no disk', type: 'STORE_FAULT' });
-    assert.deepEqual(rootOf(failed(failed(coded))), { type: 'STORE_FAULT', message: 'no disk' });
-    assert.deepEqual(rootOf(failed(ApplicationFailure.create({ message: 'odd' }))), { type: 'Error', message: 'odd' });
-    assert.deepEqual(rootOf(new TypeError('a defect')), { type: 'TypeError', message: 'a defect' });
-    assert.deepEqual(rootOf('a text'), { type: 'Error', message: 'a text' });
+    const description = { activity: 'prepareRun', code: 'STORE_FAULT', message: 'no disk' };
+    assert.deepEqual(describeFailure(failed(failed(coded)), true), { ...description, inStep: true });
+    const uncoded = ApplicationFailure.create({ message: 'odd' });
+    assert.deepEqual(describeFailure(failed(uncoded)), {
+      ...description,
+      code: 'Error',
+      message: 'odd',
+      inStep: false,
+    });
   });
 
-  it('stays what it is when it was cancelled, or has no coded root', () => {
-    const cancelled = failed(new CancelledFailure('cancelled'));
-    assert.equal(plainFailure(cancelled), cancelled);
-    const other = new Error('defect');
-    assert.equal(plainFailure(other), other);
+  it('uses the name of an error of the workflow itself', () => {
+    assert.deepEqual(describeFailure(new TypeError('a defect')), {
+      ...{ activity: 'workflow', code: 'TypeError', message: 'a defect', inStep: false },
+    });
   });
 });

@@ -1,6 +1,6 @@
-// A worker process over doubles, for tests that kill one: node modelWorkerProcess.js ADDRESS FOLDER ROLES [HANG_AT].
-// Every call of the model is a line of FOLDER/calls: the process's id and what was called. From generation HANG_AT on it
-// never answers; SIGUSR2 takes that back.
+// A worker process over doubles, for tests that kill a worker: node modelWorkerProcess.js ADDRESS FOLDER ROLES [HANG_AT].
+// It appends a line with its process id to FOLDER/calls for each call of the model. From generation HANG_AT on, calls
+// hang until the process receives SIGUSR2.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkerRole } from '../../core/queues.js';
@@ -33,7 +33,7 @@ let engine: Watched | undefined;
 const sandbox = new FakeSandbox();
 await startWorkers({
   connection: { address },
-  namespace: 'default',
+  namespace: process.env.TEMPORAL_NAMESPACE ?? 'default',
   store: folder,
   roles: roles.split(',') as WorkerRole[],
   log: createLogger('fatal'),

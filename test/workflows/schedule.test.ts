@@ -73,7 +73,7 @@ describe('a schedule', function () {
   });
 
   it('is made without a word of workers where one serves, and says how to start one where none does', async () => {
-    const nightly = (id: string) => ['schedule', 'nightly', '--id', id, '--store', world.folder];
+    const nightly = (id: string) => ['schedule', 'create', id, '--store', world.folder];
     const served = await gauntlet(nightly('served'), { TEMPORAL_ADDRESS: host.server.address });
     assert.match(served.out, /^schedule 'served': next run at \d{4}-\S+T02:00:00.000Z\n$/);
     assert.deepEqual([served.code, served.err], [0, '']);

@@ -1,10 +1,13 @@
-// A Temporal server of a test's own, and workers over doubles or over the real engine.
+// A Temporal server for a test file, and workers over doubles or over the real engine.
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import type { ActivityDeps } from '../../activities/index.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
+import { prepareNamespace } from '../../infra/temporalNamespace.js';
 import { ensureServer, type ServerOptions, type TemporalServer } from '../../infra/temporalServer.js';
 import { createLogger } from '../../workers/logger.js';
 import { type RunningWorkers, type StartOptions, startWorkers } from '../../workers/start.js';
@@ -26,19 +29,15 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-export async function startServer(
-  options: Pick<ServerOptions, 'port' | 'dynamicConfig'> & { folder?: string } = {},
-): Promise<TestServer> {
-  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'gauntlet-workflows-')));
-  const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
-  const { port = 0, dynamicConfig } = options;
-  const server = await ensureServer({
-    storeDir: folder,
-    port,
-    uiPort: 0,
-    env,
-    ...(dynamicConfig && { dynamicConfig }),
-  });
+export interface ServerNeeds extends Pick<ServerOptions, 'dynamicConfig'> {
+  own?: boolean; // for tests that end the server or read its files
+}
+
+/** A namespace on the server that infra/run-tests.mjs shares; without one, or on demand, a server of its own. */
+export async function startServer({ own, dynamicConfig }: ServerNeeds = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workflows-'));
+  const shared = own || dynamicConfig ? undefined : process.env.GAUNTLET_TEST_TEMPORAL;
+  const server = shared ? await shareServer(shared) : await startOwn(folder, dynamicConfig);
   const connection = await Connection.connect({ address: server.address });
   return {
     server,
@@ -47,7 +46,34 @@ export async function startServer(
     close: async () => {
       await connection.close();
       await server.close();
-      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function startOwn(folder: string, dynamicConfig?: ServerOptions['dynamicConfig']): Promise<TemporalServer> {
+  const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
+  const options = { storeDir: folder, port: 0, uiPort: 0, env };
+  return ensureServer({ ...options, ...(dynamicConfig && { dynamicConfig }) });
+}
+
+/** A new namespace keeps task queues and ids apart. Commands that the test starts find it in the environment. */
+async function shareServer(address: string): Promise<TemporalServer> {
+  const namespace = `test-${randomUUID()}`;
+  const connection = await Connection.connect({ address });
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: (24 * 3600) as never },
+  });
+  await prepareNamespace(connection, namespace, { retention: true, log: () => undefined });
+  await connection.close();
+  const before = process.env.TEMPORAL_NAMESPACE;
+  process.env.TEMPORAL_NAMESPACE = namespace;
+  return {
+    ...{ address, connection: { address }, namespace, uiUrl: null, owned: false },
+    close: async () => {
+      if (before === undefined) delete process.env.TEMPORAL_NAMESPACE;
+      else process.env.TEMPORAL_NAMESPACE = before;
     },
   };
 }
@@ -66,18 +92,40 @@ export function findable(host: TestServer): TestServer {
   };
 }
 
+/** With a function, activities run over the doubles that it gives at that time: one set of workers serves a suite. */
 export function workersOver(
   server: TemporalServer,
-  { deps, folder }: Doubles,
+  world: Doubles | (() => Doubles),
   options: Partial<StartOptions> = {},
 ): Promise<RunningWorkers> {
+  const deps =
+    typeof world !== 'function'
+      ? world.deps
+      : Object.assign(
+          forwarding(() => world().deps),
+          { store: forwarding(() => world().deps.store), codeVersion: 'test' },
+        );
   return startWorkers({
     connection: server.connection,
     namespace: server.namespace,
-    store: folder,
+    store: typeof world === 'function' ? '' : world.folder,
     log: createLogger('error'),
-    deps: async (searchAttributes) => ({ deps: { ...deps, searchAttributes }, close: async () => undefined }),
+    deps: async (searchAttributes) => ({
+      deps: Object.assign(Object.create(deps), { searchAttributes }) as ActivityDeps,
+      close: async () => undefined,
+    }),
     ...options,
+  });
+}
+
+/** An object whose own properties come first; all others are those of `current()`. */
+function forwarding<T extends object>(current: () => T): T {
+  return new Proxy({} as T, {
+    get: (own, key) => {
+      const from = (key in own ? own : current()) as Record<PropertyKey, unknown>;
+      const value = from[key];
+      return typeof value === 'function' ? value.bind(from) : value;
+    },
   });
 }
 

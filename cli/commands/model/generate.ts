@@ -1,4 +1,4 @@
-// `gauntlet model generate`: answers to prompts of tokens or messages. What row n draws follows from the seed and n.
+// `gauntlet model generate`: answers prompts of tokens or messages. The seed and n determine what row n samples.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -7,10 +7,10 @@ import { deriveKey } from '../../../core/random.js';
 import { parseAs, promptRowSchema } from '../../../core/schema/modelRows.js';
 import type { Engine, Generated } from '../../../ml/session/engine.js';
 import { tokensFault } from '../../../ml/session/rows.js';
-import { integer } from '../../config.js';
-import { type EngineFlags, number, withEngine, withRows } from '../../model/flags.js';
+import { type EngineFlags, withEngine, withRows } from '../../model/flags.js';
 import { mapRows, type RowFlags } from '../../model/mapRows.js';
 import { withModel } from '../../model/open.js';
+import { integer, number } from '../../options.js';
 
 type Flags = EngineFlags &
   RowFlags & {
@@ -27,23 +27,19 @@ type Flags = EngineFlags &
 export function addGenerate(group: Command): void {
   const command = group
     .command('generate')
-    .description('answer rows: {"tokens"} or {"messages"} → {"tokens", "text"} of what is new');
+    .description('answer prompts: {"tokens"} or {"messages"} → the new {"tokens", "text"}');
   withRows(withEngine(command))
-    .option('--max-new-tokens <n>', 'of an answer', integer('--max-new-tokens', 1), 256)
-    .option('--temperature <t>', 'of the sampling, 0 for greedy', number('--temperature', { from: 0 }), 1)
-    .option('--seed <n>', 'of the sampling; row n of the input draws by seed and n', integer('--seed'), 0)
+    .option('--max-new-tokens <n>', 'longest answer, in tokens', integer(1), 256)
+    .option('--temperature <t>', 'sampling temperature; 0 is greedy', number({ from: 0 }), 1)
+    .option('--seed <n>', 'random seed; row n samples by the seed and n', integer(), 0)
     .option(
       '--top-p <p>',
-      'likeliest tokens that hold this share of probability',
-      number('--top-p', { above: 0, to: 1 }),
+      'sample from the most likely tokens with this total probability',
+      number({ above: 0, to: 1 }),
     )
-    .option('--top-k <k>', 'so many of the likeliest tokens', integer('--top-k', 1))
-    .option(
-      '--repetition-penalty <r>',
-      'above 1: lowers tokens of the row so far',
-      number('--repetition-penalty', { above: 0 }),
-    )
-    .option('--stop-token <id>', 'ends an answer, beside those of the model; repeatable', stopToken, [])
+    .option('--top-k <k>', 'sample from the k most likely tokens', integer(1))
+    .option('--repetition-penalty <r>', 'above 1: makes tokens of the row less likely', number({ above: 0 }))
+    .option('--stop-token <id>', 'also end an answer at this token; repeatable', stopToken, [])
     .action((flags: Flags) =>
       withModel(flags, async ({ engine, adapter, signal }) => {
         const { maxNewTokens, temperature, topP, topK, repetitionPenalty, seed } = flags;
@@ -64,10 +60,10 @@ export function addGenerate(group: Command): void {
 }
 
 function stopToken(text: string, previous: number[]): number[] {
-  return [...previous, integer('--stop-token')(text)];
+  return [...previous, integer()(text)];
 }
 
-/** An answer's text: without the token that ended it. */
+/** The text without the token that ended the answer. */
 const textOf = ({ tokens, finished }: Generated, engine: Engine): string =>
   engine.decode(finished ? tokens.slice(0, -1) : tokens);
 

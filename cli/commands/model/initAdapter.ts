@@ -1,9 +1,9 @@
-// `gauntlet model init-adapter`: a LoRA adapter at its start, A uniform and B zero, so that it changes nothing yet.
+// `gauntlet model init-adapter`: a new LoRA adapter, A uniform and B zero, so that it does not change the model yet.
 import type { Command } from 'commander';
-import { integer } from '../../config.js';
 import { checkAdapterTarget, writeAdapterFolder } from '../../model/adapterFolder.js';
-import { modelOption, number } from '../../model/flags.js';
+import { modelOption } from '../../model/flags.js';
 import { withModel } from '../../model/open.js';
+import { integer, jsonOption, number } from '../../options.js';
 import { createOutput } from '../../output.js';
 
 interface Flags {
@@ -20,21 +20,21 @@ interface Flags {
 export function addInitAdapter(group: Command): void {
   group
     .command('init-adapter')
-    .description("write a fresh LoRA adapter in PEFT's format")
+    .description('write a new LoRA adapter in PEFT format')
     .addOption(modelOption())
-    .option('--rank <n>', 'of the adapter', integer('--rank', 1), 16)
-    .option('--alpha <x>', 'the adapter counts alpha / rank', number('--alpha', { above: 0 }), 32)
-    .option('--seed <n>', 'of A; B is zero', integer('--seed'), 0)
-    .option('--value-head', 'with a value head, at zero: a linear layer on the last hidden state')
-    .requiredOption('--out <folder>', 'where it goes')
-    .option('--overwrite', 'replace an adapter that is there')
-    .option('--json', 'one line of JSON')
+    .option('--rank <n>', 'LoRA rank', integer(1), 16)
+    .option('--alpha <x>', 'LoRA alpha; scaling is alpha/rank', number({ above: 0 }), 32)
+    .option('--seed <n>', 'random seed of A', integer(), 0)
+    .option('--value-head', 'add a value head: a linear layer on the last hidden state, initially zero')
+    .requiredOption('-o, --out <folder>', 'folder to write')
+    .option('--overwrite', 'replace an existing adapter')
+    .addOption(jsonOption())
     .action(async ({ rank, alpha, seed, valueHead, out, ...flags }: Flags) => {
       checkAdapterTarget(out, flags.overwrite);
       await withModel({ model: flags.model }, async ({ engine }) => {
         const adapter = engine.initAdapter({ rank, alpha, ...(valueHead && { valueHead }) }, seed);
         await writeAdapterFolder(engine, out, adapter);
-        createOutput(flags.json === true).result(
+        createOutput(flags.json).result(
           { out, rank, alpha, seed, parameters: adapter.values.length },
           () => `${out}: rank ${rank}, alpha ${alpha}, ${adapter.values.length} parameters`,
         );

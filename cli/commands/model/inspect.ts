@@ -1,12 +1,18 @@
-// `gauntlet model inspect`: what a model folder holds and needs, from its config and the headers of its files alone.
+// `gauntlet model inspect`: describes a model and its memory needs from its config and file headers.
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { describeModel, type ModelFiles } from '../../../ml/hf/model.js';
 import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
 import { availableMemory, estimateMemory, type MemoryUse } from '../../../ml/session/memory.js';
-import { integer } from '../../config.js';
-import { type EngineFlags, engineOptions, modelOption, withQuantization } from '../../model/flags.js';
+import {
+  checkpointingOption,
+  type EngineFlags,
+  engineOptions,
+  modelOption,
+  withQuantization,
+} from '../../model/flags.js';
+import { integer, jsonOption } from '../../options.js';
 import { createOutput } from '../../output.js';
 
 type Flags = EngineFlags & { rank: number; rows: number; length: number; json?: boolean };
@@ -14,16 +20,16 @@ type Flags = EngineFlags & { rank: number; rows: number; length: number; json?: 
 export function addInspect(group: Command): void {
   const command = group
     .command('inspect')
-    .description('say what a model is and what memory it needs, without reading weights');
+    .description('describe a model and the memory it needs, without reading weights');
   withQuantization(command.addOption(modelOption()))
-    .option('--rank <n>', 'of the adapter to be trained', integer('--rank', 1), 16)
-    .option('--rows <n>', 'that are decoded side by side', integer('--rows', 1), 8)
-    .option('--length <n>', 'tokens of a row', integer('--length', 1), 512)
-    .option('--checkpointing', 'recompute layers in the backward pass: less memory, more time')
-    .option('--json', 'one line of JSON')
+    .option('--rank <n>', 'LoRA rank of the adapter', integer(1), 16)
+    .option('--rows <n>', 'rows decoded at once', integer(1), 8)
+    .option('--length <n>', 'tokens per row', integer(1), 512)
+    .addOption(checkpointingOption())
+    .addOption(jsonOption())
     .action((flags: Flags) => {
       const found = inspect(describeModel(flags.model), flags);
-      createOutput(flags.json === true).result(found, () => text(found));
+      createOutput(flags.json).result(found, () => text(found));
     });
 }
 

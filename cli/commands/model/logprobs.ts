@@ -1,23 +1,24 @@
-// `gauntlet model logprobs`: what a model gives to the tokens of each row.
+// `gauntlet model logprobs`: log-probabilities of the tokens of each row.
 import type { Command } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
 import { parseAs, type ScoreRow, scoreRowSchema } from '../../../core/schema/modelRows.js';
 import { type RowLimits, tokensFault } from '../../../ml/session/rows.js';
-import { type EngineFlags, number, withEngine, withRows } from '../../model/flags.js';
+import { type EngineFlags, withEngine, withRows } from '../../model/flags.js';
 import { mapRows, type RowFlags } from '../../model/mapRows.js';
 import { withModel } from '../../model/open.js';
+import { number } from '../../options.js';
 
 type Flags = EngineFlags & RowFlags & { adapter?: string; temperature: number; values?: boolean };
 
-const UNSOUND = 'its weights, or those of the adapter, are damaged';
+const NOT_FINITE = 'the log-probabilities are not finite: the weights of the model or of the adapter are damaged';
 
 export function addLogprobs(group: Command): void {
   const command = group
     .command('logprobs')
-    .description('score rows: {"tokens"} → {"logprobs"}, one fewer than tokens, since nothing predicts the first');
+    .description('score rows: {"tokens"} → {"logprobs"} of all tokens but the first');
   withRows(withEngine(command))
-    .option('--temperature <t>', 'divides the logits', number('--temperature', { above: 0 }), 1)
-    .option('--values', 'add the value head\'s estimates: {"logprobs", "values"}, as many')
+    .option('--temperature <t>', 'divisor of the logits', number({ above: 0 }), 1)
+    .option('--values', 'also print the estimates of the value head: {"logprobs", "values"}')
     .action((flags: Flags) =>
       withModel(flags, async ({ engine, adapter, signal }) => {
         const { temperature } = flags;
@@ -29,8 +30,7 @@ export function addLogprobs(group: Command): void {
           (value) => scoreRow(value, engine.info),
           async (batch) => {
             const scores = await engine.logprobs(batch, { adapter, temperature, signal });
-            if (!scores.every((row) => row.every(Number.isFinite)))
-              throw new GauntletError('BAD_MODEL', `log-probs that are not finite come out of the model: ${UNSOUND}`);
+            if (!scores.every((row) => row.every(Number.isFinite))) throw new GauntletError('BAD_MODEL', NOT_FINITE);
             const values = flags.values ? await engine.values(batch, { adapter: adapter!, signal }) : undefined;
             return scores.map((logprobs, i) => ({
               logprobs: logprobs.slice(1),

@@ -1,4 +1,4 @@
-// `gauntlet model update`: one step of AdamW on the clipped surrogate over a batch of rows.
+// `gauntlet model update`: one AdamW step on the clipped surrogate, over a batch of rows.
 import type { Command } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
 import { deriveKey } from '../../../core/random.js';
@@ -8,9 +8,10 @@ import type { AdamWConfig, LossConfig } from '../../../ml/session/engine.js';
 import { type RowLimits, trajectoryFault } from '../../../ml/session/rows.js';
 import { readJsonFile } from '../../config.js';
 import { checkAdapterTarget, readOptimizer, writeAdapterFolder } from '../../model/adapterFolder.js';
-import { type EngineFlags, jsonOption, withEngine } from '../../model/flags.js';
+import { checkpointingOption, type EngineFlags, inputOption, withEngine } from '../../model/flags.js';
 import { openRows } from '../../model/jsonLines.js';
 import { withModel } from '../../model/open.js';
+import { jsonOption } from '../../options.js';
 import { createOutput } from '../../output.js';
 
 type Flags = EngineFlags & { adapter: string; batch: string; config: string; out: string; overwrite?: boolean };
@@ -22,12 +23,15 @@ export function addUpdate(group: Command): void {
       'one AdamW step of PPO: rows {"tokens", "mask", "oldLogprobs", "advantages"} → a new adapter, and {"loss", "gradNorm", "approxKl", "clipFraction", …}',
     );
   withEngine(command)
-    .requiredOption('--adapter <folder>', "adapter in PEFT's format; goes on with the optimizer state in it")
-    .requiredOption('--batch <file>', 'JSON lines, - for standard input')
-    .requiredOption('--config <file>', 'JSON: learningRate, weightDecay, clip, maxGradNorm, betas, eps and more')
-    .requiredOption('--out <folder>', 'where the new adapter goes, with the state of the optimizer')
-    .option('--overwrite', 'replace an adapter that is there')
-    .option('--checkpointing', 'recompute layers in the backward pass: less memory, more time')
+    .requiredOption('--adapter <folder>', 'adapter in PEFT format; continues with its optimizer state, if it has one')
+    .addOption(inputOption('-b, --batch <file>'))
+    .requiredOption(
+      '-c, --config <file>',
+      'JSON file: learningRate, weightDecay, clip, maxGradNorm, betas, eps and more',
+    )
+    .requiredOption('-o, --out <folder>', 'folder for the new adapter and its optimizer state')
+    .option('--overwrite', 'replace an existing adapter')
+    .addOption(checkpointingOption())
     .addOption(jsonOption())
     .action(async (flags: Flags) => {
       checkAdapterTarget(flags.out, flags.overwrite);

@@ -1,5 +1,5 @@
-// Answers that are made to be taken for others: numbers at the edges, containers and strings that pretend, sizes and
-// depths. What is right by Python's own equality passes.
+// Answers that imitate others: extreme numbers, fake containers and strings, sizes and depths. Answers that are right
+// by Python's own equality pass.
 import { type HostileRow, three } from './row.js';
 
 type Tests = HostileRow['tests'];

@@ -1,4 +1,4 @@
-// Programs that lie about nodes, operations and arguments in place: the ways of calling beyond a plain function.
+// Programs that attack the calling styles: forged nodes, operations and in-place arguments.
 import type { HostileRow } from './row.js';
 
 export const CALLING_ROWS: HostileRow[] = [

@@ -1,5 +1,5 @@
-// Programs that try to reach what is around them: the server and its supervisor, the kernel's doors, other namespaces.
-// Each answers with what it got, and the right answer is that it got nothing.
+// Programs that try to reach the fork server, its supervisor, the kernel and other namespaces. Each returns what it
+// reached; the right answer is nothing.
 import { type HostileRow, NO_SYSCALLS, OWN_SERVER } from './row.js';
 
 type Value = HostileRow['tests'][number][1];
@@ -21,7 +21,7 @@ const row = (
   wasm,
 });
 const denied = (body: string) => `import os, socket, sys, time\ndef f(x):\n  out = []\n${body}\n  return out`;
-/** Each expression on its own: what did not raise is in the answer. */
+/** Evaluates each expression and returns those that did not raise. */
 const attempts = (...expressions: string[]) =>
   denied(
     expressions

@@ -1,5 +1,5 @@
-// Programs that do not solve their task and try to seem to: through the channel of answers, the runner's own objects,
-// the interpreter's hooks, and the memory of the process. The task is x + 1 throughout.
+// Programs that try to pass without solving their task (x + 1): through the answer channel, the runner's objects, the
+// interpreter's hooks and the memory of the process.
 import { type HostileRow, increments as tests } from './row.js';
 
 const frames =
@@ -139,7 +139,7 @@ export const FORGERIES: HostileRow[] = [
     'exception_of_false_name',
     'class M(type):\n  __name__ = property(lambda s: s.boom)\nclass E(BaseException, metaclass=M):\n  def __str__(s): raise SystemExit(0)\ndef f(x): raise E',
     'error',
-    'neither name nor text of an exception may be asked of it',
+    'the name and text of an exception must not be read through its own methods',
   ),
   row(
     'nested_exception_groups',

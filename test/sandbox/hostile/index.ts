@@ -1,5 +1,5 @@
-// The catalogue of the project's own hostile programs, and how it is run: each is followed by the program that looks for
-// what it left, and by a fingerprint of the interpreter, which must be the one that was there before all of them.
+// Runs the project's own hostile programs. Each is followed by a program that looks for what it left, and by a
+// fingerprint of the interpreter, which must be the same as before all of them.
 import { judgePrograms, type ProgramOutcome } from '../../../sandbox/judgePrograms.js';
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 import type { Sandbox } from '../../../sandbox/sandbox.js';
@@ -20,7 +20,7 @@ export const OWN_ROWS: readonly HostileRow[] = [
   ...LEFTOVERS,
 ];
 
-/** What a program finds when it starts: everything that an earlier one could have changed. */
+/** Everything in a fresh interpreter that an earlier program could have changed. */
 const FINGERPRINT = `
 import builtins, codecs, decimal, gc, json, locale, os, random, re, signal, sys, threading, time, warnings
 def f(x):
@@ -40,17 +40,17 @@ def f(x):
 export interface Judged {
   row: HostileRow;
   outcome: ProgramOutcome;
-  after: ProgramOutcome | undefined; // its own look around, where it has one
-  fingerprint: ProgramOutcome | undefined; // 'pass': nothing is left
+  after: ProgramOutcome | undefined; // the outcome of its `after` program, if it has one
+  fingerprint: ProgramOutcome | undefined; // pass: nothing is left
 }
 
-const LIMITS = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 }; // not met, however slow the machine is
-const SHORT = { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 }; // for programs that end at one
+const LIMITS = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 }; // not reached on a slow machine
+const SHORT = { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 }; // for programs that end at a limit
 
 /**
  * Runs rows one after another on a sandbox of one guest.
- * @param isShared programs follow each other in one interpreter or container: the fingerprint is taken after each of
- * them, else after those with a look of their own, and after the last
+ * @param isShared programs run one after another in one interpreter or container. Then the fingerprint is taken after
+ * each of them, else only after the last
  */
 export async function judgeOwnRows(rows: readonly HostileRow[], sandbox: Sandbox, isShared = true): Promise<Judged[]> {
   const [first] = await sandbox.run([{ id: 'before', code: FINGERPRINT, entry: 'f', inputs: [[1]] }]);
@@ -68,11 +68,10 @@ export async function judgeOwnRows(rows: readonly HostileRow[], sandbox: Sandbox
         comparison: 'strict',
         ...own,
       };
-      const isLooked = row.after !== undefined;
       return [
         { of: i, as: 'outcome', run },
-        ...(isLooked ? [{ of: i, as: 'after' as const, run: look }] : []),
-        ...(isShared || isLooked || i === rows.length - 1 ? [{ of: i, as: 'fingerprint' as const, run: print }] : []),
+        ...(row.after !== undefined ? [{ of: i, as: 'after' as const, run: look }] : []),
+        ...(isShared || i === rows.length - 1 ? [{ of: i, as: 'fingerprint' as const, run: print }] : []),
       ];
     },
   );

@@ -1,5 +1,5 @@
-// Programs that answer rightly and leave something behind for the next one. `after` looks for it; and a fingerprint of
-// the interpreter is compared after every program.
+// Programs that answer correctly and leave something for the next one. `after` looks for it, and a fingerprint of the
+// interpreter is compared after every program.
 import { type HostileRow, increments } from './row.js';
 
 const row = (id: string, code: string, why: string, more: Partial<HostileRow> = {}): HostileRow => ({
@@ -13,7 +13,7 @@ const row = (id: string, code: string, why: string, more: Partial<HostileRow> = 
 });
 const NO_FORK: Partial<HostileRow> = { wasm: ['error', 'there is no fork'] };
 const looks = (expression: string) => `import os, sys, socket\ndef f(x): return bool(${expression})`;
-const ALONE = looks('len([p for p in os.listdir("/proc") if p.isdigit()]) <= 3'); // server, supervisor, itself
+const ALONE = looks('len([p for p in os.listdir("/proc") if p.isdigit()]) <= 3'); // server, supervisor and itself
 
 export const LEFTOVERS: HostileRow[] = [
   row(
@@ -108,7 +108,7 @@ export const LEFTOVERS: HostileRow[] = [
     'import ctypes\nctypes.memmove(id(7) + 24, id(8) + 24, 4)\nctypes.memset(id("solution") + 48, 65, 3)',
     'a small int and a name overwritten in memory',
     {
-      expect: 'pass|error|fail|timeout|memory', // its own arithmetic is broken; the next program's must not be
+      expect: 'pass|error|fail|timeout|memory', // its own arithmetic is broken
       after: looks('3 + 4 == len("1234567") and 6 + 1 == 7 and int("7") == 7 and str(7) == "7"'),
     },
   ),
@@ -127,7 +127,7 @@ export const LEFTOVERS: HostileRow[] = [
     'import faulthandler, signal, sys\nfaulthandler.dump_traceback_later(0.3, exit=True)\nfor s in (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF):\n  try: signal.signal(s, lambda *a: sys.exit(0))\n  except (OSError, ValueError): pass\nsignal.setitimer(signal.ITIMER_REAL, 0.5); signal.setitimer(signal.ITIMER_PROF, 0.5)',
     'timers that go off later',
     {
-      expect: 'pass|error', // where the machine is slow its own timer may end it first
+      expect: 'pass|error', // on a slow machine its own timer may end it first
       wasm: ['pass|error', 'there are no threads for the watchdog, and timers never fire'],
     },
   ),

@@ -1,4 +1,4 @@
-// Programs that use up what they are given, by ways around the limits.
+// Programs that try to use more resources than their limits allow.
 import { type HostileRow, increments, three } from './row.js';
 
 const row = (id: string, code: string, expect: string, why: string, more: Partial<HostileRow> = {}): HostileRow => ({

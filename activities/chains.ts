@@ -1,0 +1,34 @@
+// Functions on lists of chains.
+import { extractCode } from '../core/parse/code.js';
+import type { Chain } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { Problem } from '../core/schema/problem.js';
+import type { ChainList, TestTarget } from './artifacts.js';
+import type { Scope } from './scope.js';
+
+/** The program of a chain, or '' if it has none. */
+export function codeOf(chain: Chain, problem: Problem, config: RunConfig): string {
+  const last = chain.turns.find((turn) => turn.stage === 5);
+  return last ? extractCode(last.text, config.prompts, problem.entry) : '';
+}
+
+/** In order of first appearance, which is the order of the batch. */
+export function groupByProblem(chains: Chain[]): Map<string, Chain[]> {
+  const groups = new Map<string, Chain[]>();
+  for (const chain of chains) groups.set(chain.problemId, [...(groups.get(chain.problemId) ?? []), chain]);
+  return groups;
+}
+
+/** The indices of chains without a truncated turn, or all indices if there are none. */
+export function preferComplete(chains: ChainList, indices: number[]): number[] {
+  const complete = indices.filter((index) => chains[index]!.turns.every((turn) => !turn.truncated));
+  return complete.length > 0 ? complete : indices;
+}
+
+/** Targets may refer to several lists, because archived chains come from earlier batches. Each list is read once. */
+export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
+  const lists = new Map<string, ChainList>();
+  for (const digest of new Set(targets.map(({ chain }) => chain.chains)))
+    lists.set(digest, await scope.store.getJson<ChainList>(digest));
+  return ({ chain }) => lists.get(chain.chains)![chain.index]!;
+}

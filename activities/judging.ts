@@ -1,0 +1,160 @@
+// Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
+import { judge } from '../core/compare.js';
+import { salvageTests, unusableTests } from '../core/parse/salvage.js';
+import { arityOf } from '../core/parse/signature.js';
+import { assembleSuite, inputKey, type SuiteTest } from '../core/rewards/suite.js';
+import type { Chain, TestTurn } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { CallResult, ExecutionJob, Limits, Verdict } from '../core/schema/execution.js';
+import type { Problem, TestCase } from '../core/schema/problem.js';
+import type { Value } from '../core/schema/value.js';
+import type { SuiteVerdicts, ValidatedTurn } from './artifacts.js';
+import { codeOf } from './chains.js';
+import type { Scope } from './scope.js';
+
+/** Candidates that share a suite, and the test turns written for them. */
+export interface JudgingTask {
+  problem: Problem;
+  candidates: Chain[];
+  turns: { turn: number; sample: TestTurn }[];
+  given: TestCase[]; // baseline or hidden tests, and tests of the pool
+}
+
+interface ParsedTurn {
+  turn: number;
+  tests: TestCase[];
+  lost: number;
+}
+
+/** Two passes through the sandbox: references on generated inputs, then candidates on their suites. */
+export async function judgeTasks(
+  scope: Scope,
+  config: RunConfig,
+  tasks: JudgingTask[],
+): Promise<{ judged: SuiteVerdicts[]; executions: number }> {
+  const sandbox = await scope.deps.sandbox(config);
+  const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
+  const parsed = tasks.map((task) => parseTurns(task, config));
+  const references = referenceJobs(tasks, parsed, config.limits);
+  const referenceList = [...references.values()];
+  const jobs = referenceList.map(({ job }) => job);
+  const answers = jobs.length > 0 ? await sandbox.run(jobs, options) : [];
+  const answerOf = new Map(jobs.map((job, i) => [job, answers[i]!]));
+  const built = tasks.map((task, t) =>
+    buildSuite(task, parsed[t]!, (args) => {
+      const { job, positions } = references.get(task.problem.id)!;
+      return answerOf.get(job)!.calls[positions.get(inputKey(args))!]!;
+    }),
+  );
+  const candidates = candidateJobs(
+    tasks,
+    built.map(({ suite }) => suite),
+    config,
+  );
+  const results = candidates.jobs.length > 0 ? await sandbox.run(candidates.jobs, options) : [];
+  const judged = tasks.map((task, t): SuiteVerdicts => {
+    const { suite, turns } = built[t]!;
+    const verdicts = candidates.indexOf[t]!.map((index) =>
+      suite.map(({ test }, i): Verdict => {
+        const call = index === undefined ? undefined : results[index]!.calls[i]!;
+        return call ? judge(call, test.expected, task.problem.comparison) : 'error'; // no program, no pass
+      }),
+    );
+    return {
+      problemId: task.problem.id,
+      candidates: task.candidates.map((chain) => ({
+        sample: chain.sample,
+        empty: codeOf(chain, task.problem, config) === '',
+      })),
+      suite,
+      verdicts,
+      turns,
+    };
+  });
+  return { judged, executions: jobs.length + candidates.jobs.length };
+}
+
+const arities = new WeakMap<Problem, number | undefined>(); // a run parses the tests of a problem many times
+
+function arityOfProblem(problem: Problem): number | undefined {
+  if (!arities.has(problem)) arities.set(problem, arityOf(problem.functionSignature, problem.entry));
+  return arities.get(problem);
+}
+
+function parseTurns({ problem, turns }: JudgingTask, { testsPerTurn }: RunConfig): ParsedTurn[] {
+  const arity = arityOfProblem(problem);
+  const options = { entry: problem.entry, limit: testsPerTurn, ...(arity === undefined ? {} : { arity }) };
+  return turns.map(({ turn, sample }) => {
+    const salvage = salvageTests(sample.text, options);
+    return { turn, tests: salvage.tests, lost: unusableTests(salvage, testsPerTurn) };
+  });
+}
+
+interface ReferenceJob {
+  job: ExecutionJob;
+  positions: Map<string, number>; // input key → index in `job.inputs`
+}
+
+/** One job per problem: its reference solution on every distinct generated input. */
+function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
+  const references = new Map<string, ReferenceJob>();
+  tasks.forEach(({ problem }, t) => {
+    for (const { args } of parsed[t]!.flatMap(({ tests }) => tests)) {
+      const { id, entry, calling } = problem;
+      const { job, positions } = references.get(id) ?? {
+        job: { id: `reference:${id}`, code: problem.referenceSolution, entry, calling, inputs: [], limits },
+        positions: new Map<string, number>(),
+      };
+      references.set(id, { job, positions });
+      const key = inputKey(args);
+      if (positions.has(key)) continue;
+      positions.set(key, positions.size);
+      job.inputs.push(args);
+    }
+  });
+  return references;
+}
+
+/** A generated test is valid if the reference returns the expected value. Valid tests join the given tests. */
+function buildSuite(
+  { problem, given }: JudgingTask,
+  parsed: ParsedTurn[],
+  reference: (args: Value[]) => CallResult,
+): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
+  const isValid = ({ args, expected }: TestCase): boolean =>
+    judge(reference(args), expected, problem.comparison) === 'pass';
+  const valid = new Set(parsed.flatMap(({ tests }) => tests.filter(isValid)));
+  const suite = assembleSuite(given, [...valid]);
+  const positions = new Map(suite.map(({ test }, i) => [inputKey(test.args), i]));
+  const turns = parsed.map(
+    ({ turn, lost, tests }): ValidatedTurn => ({
+      turn,
+      lost,
+      tests: tests.map((test) => ({ ...test, suite: valid.has(test) ? positions.get(inputKey(test.args))! : null })),
+    }),
+  );
+  return { suite, turns };
+}
+
+/** One job per distinct program of a task. `indexOf[task][candidate]` is undefined if there is nothing to run. */
+function candidateJobs(
+  tasks: JudgingTask[],
+  suites: SuiteTest[][],
+  config: RunConfig,
+): { jobs: ExecutionJob[]; indexOf: (number | undefined)[][] } {
+  const jobs: ExecutionJob[] = [];
+  const indexOf = tasks.map(({ problem, candidates }, t) => {
+    const known = new Map<string, number>();
+    return candidates.map((chain) => {
+      const code = codeOf(chain, problem, config);
+      if (code === '' || suites[t]!.length === 0) return undefined;
+      if (known.has(code)) return known.get(code);
+      known.set(code, jobs.length);
+      const { entry, calling } = problem;
+      const inputs = suites[t]!.map(({ test }) => test.args);
+      jobs.push({ id: `${t}:${chain.sample}`, code, entry, calling, inputs, limits: config.limits });
+      return jobs.length - 1;
+    });
+  });
+  return { jobs, indexOf };
+}

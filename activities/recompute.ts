@@ -1,0 +1,124 @@
+// Recomputes lost artifacts. The store records which activity produced an artifact and from which inputs, so a damaged
+// or deleted blob costs the time of one activity and needs no manual repair.
+import { GauntletError } from '../core/errors.js';
+import { digestJson } from '../store/canonicalJson.js';
+import { kindOfRow, readRecord, unlessLost } from '../store/memo.js';
+import { digestsIn } from '../store/references.js';
+import { MANIFEST, readRun } from '../store/runs.js';
+import type { Digest, Store } from '../store/store.js';
+import type { ActivityDeps } from './scope.js';
+import type { RunRef } from './types.js';
+
+/** Longer recomputations do not fit in the time limits of another activity. `gauntlet resume` repeats them instead. */
+export const RECOMPUTE_WITHIN_SECONDS = 120;
+
+/** An activity that can be called again with recorded inputs. */
+export interface ArtifactProducer {
+  version: number; // 0: not memoised
+  call(input: unknown): Promise<unknown>;
+}
+export type ArtifactProducers = Map<string, ArtifactProducer>;
+
+/** Runs `work`. If an artifact that it reads is lost, recomputes the artifact (once each) and runs `work` again. */
+export async function withRecomputation<T>(
+  deps: ActivityDeps,
+  producers: ArtifactProducers,
+  input: unknown,
+  work: () => Promise<T>,
+): Promise<T> {
+  const tried = new Set<Digest>();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const lost = error instanceof GauntletError ? error.artifact : undefined;
+      if (lost === undefined) throw error;
+      const { message } = error as GauntletError;
+      const run = runOf(input);
+      deps.log?.warn({ run: run?.runId, artifact: lost }, message);
+      if (!tried.has(lost) && (await recompute(deps.store, producers, run, lost))) {
+        tried.add(lost);
+        continue;
+      }
+      const hint = run === undefined ? '' : `: continue with \`gauntlet resume ${run.runId}\``;
+      throw new GauntletError('CORRUPT_ARTIFACT', `${message}, and it cannot be recomputed here${hint}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+async function recompute(
+  store: Store,
+  producers: ArtifactProducers,
+  run: RunRef | undefined,
+  lost: Digest,
+): Promise<boolean> {
+  for (const key of await store.memoKeys()) {
+    if (kindOfRow(key).kind !== 'result' || !(await refersTo(store, key, lost))) continue;
+    const record = await unlessLost(() => readRecord(store, key));
+    const producer = record && producers.get(record.name);
+    if (!record || producer?.version !== record.version || record.seconds > RECOMPUTE_WITHIN_SECONDS) continue;
+    const input = withRun(record.inputs, run);
+    if (input !== undefined) await ignoreErrors(() => producer.call(input));
+    if (await store.hasBlob(lost)) return true;
+  }
+  // no memo row refers to the initial artifacts of a run
+  const prepare = producers.get('prepareRun');
+  if (prepare && run && (await store.readRunFile(run.runId, MANIFEST)) !== undefined) {
+    await ignoreErrors(async () => prepare.call({ runId: run.runId, input: await initialConfig(store, run) }));
+  }
+  return store.hasBlob(lost);
+}
+
+async function refersTo(store: Store, key: string, artifact: Digest): Promise<boolean> {
+  const output = await unlessLost(async () => {
+    const digest = await store.getMemo(key);
+    return digest === undefined ? undefined : store.getJson(digest);
+  });
+  return digestsIn(output).includes(artifact);
+}
+
+/**
+ * The recorded inputs with a complete RunRef. The record has the identity of its run only. If its models are those of
+ * `run`, they are at the same place. Its configuration may differ (before a live change, or for solving).
+ */
+function withRun(inputs: unknown, run: RunRef | undefined): unknown {
+  const recorded = runOf(inputs);
+  if (recorded === undefined) return inputs;
+  if (run === undefined) return undefined;
+  const { config, problems } = recorded;
+  const candidate = { ...run, config, problems };
+  return digestJson(recorded) === digestJson(runIdentityOf(candidate))
+    ? { ...(inputs as object), run: candidate }
+    : undefined;
+}
+
+/** Results depend on these digests, not on the run's id, the location of its models or its device. */
+export function runIdentityOf({ bases, config, problems }: RunRef): object {
+  const identityOf = ({ modelDigest, adapterConfig }: RunRef['bases']['generator']) => ({ modelDigest, adapterConfig });
+  const [generator, discriminator] = [identityOf(bases.generator), identityOf(bases.discriminator)];
+  return { bases: { generator, discriminator }, config, problems };
+}
+
+/** The configuration of the manifest, with the current location of the models. */
+async function initialConfig(store: Store, run: RunRef): Promise<unknown> {
+  const { config } = await readRun(store, run.runId);
+  const { discriminator } = config;
+  const model = discriminator.model === null ? null : run.bases.discriminator.model;
+  return {
+    ...config,
+    model: run.bases.generator.model,
+    discriminator: { ...discriminator, model },
+    engine: { ...config.engine, ...run.engine },
+  };
+}
+
+/** Ignores recomputation errors; the caller reports the missing artifact. */
+async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
+  await work().catch(() => undefined);
+}
+
+export function runOf(input: unknown): RunRef | undefined {
+  return typeof input === 'object' && input !== null && 'run' in input ? (input.run as RunRef) : undefined;
+}

@@ -1,0 +1,73 @@
+// `gauntlet completion SHELL`: a completion script, generated from the commands and their options.
+import { Argument, type Command } from 'commander';
+
+export function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('print a shell completion script for the command `gauntlet`')
+    .addArgument(new Argument('<shell>', 'shell').choices(['bash', 'zsh', 'fish']))
+    .action((shell: string) => {
+      process.stdout.write(shell === 'fish' ? fishScript(program) : bashScript(program, shell === 'zsh'));
+    });
+}
+
+/** Every command below `command` with the words that lead to it. */
+function pathsOf(command: Command, path: string[] = []): { path: string[]; command: Command }[] {
+  const below = command.commands.flatMap((child) => pathsOf(child, [...path, child.name()]));
+  return [{ path, command }, ...below];
+}
+
+const choicesOf = ({ commands, registeredArguments }: Command): string[] =>
+  commands.length > 0 ? commands.map((child) => child.name()) : (registeredArguments[0]?.argChoices ?? []);
+
+const flagsOf = ({ options }: Command): string[] => [...options.map(({ long }) => long!), '--help'];
+
+/** zsh runs the same script through bashcompinit. */
+function bashScript(program: Command, zsh: boolean): string {
+  const paths = pathsOf(program);
+  const words = paths.map(
+    ({ path, command }) =>
+      `    '${path.join(' ')}') words='${[...choicesOf(command), ...flagsOf(command)].join(' ')}' ;;`,
+  );
+  const values = paths.flatMap(({ path, command }) =>
+    command.options.flatMap(({ long, argChoices }) =>
+      argChoices ? [`    '${[...path, long].join(' ')}') words='${argChoices.join(' ')}' ;;`] : [],
+    ),
+  );
+  const groups = paths.filter(({ command }) => command.commands.length > 0).map(({ path }) => `'${path.join(' ')}'`);
+  return `${zsh ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_gauntlet() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$path" in ${groups.join(' | ')}) path="$path\${path:+ }\${COMP_WORDS[i]}" ;; esac
+  done
+  case "$path" in
+${words.join('\n')}
+  esac
+  case "$path $previous" in
+${values.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _gauntlet gauntlet
+`;
+}
+
+function fishScript(program: Command): string {
+  const quoted = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
+  const lines = pathsOf(program).flatMap(({ path, command }) => {
+    const names = command.commands.map((child) => child.name()).join(' ');
+    const here = path.map((word) => `__fish_seen_subcommand_from ${word}`);
+    const when = [...here, ...(names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`])].join('; and ');
+    const add = `complete -c gauntlet -n ${quoted(when)}`;
+    const choices = command.registeredArguments[0]?.argChoices ?? [];
+    return [
+      ...command.commands.map((child) => `${add} -f -a ${child.name()} -d ${quoted(child.description())}`),
+      ...choices.map((choice) => `${add} -f -a ${choice}`),
+      ...command.options.map(({ long, short, description, argChoices, flags }) => {
+        const value = argChoices ? ` -x -a ${quoted(argChoices.join(' '))}` : /[<[]/.test(flags) ? ' -r' : '';
+        return `${add} -l ${long!.slice(2)}${short ? ` -s ${short.slice(1)}` : ''}${value} -d ${quoted(description)}`;
+      }),
+    ];
+  });
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,69 @@
+// Examples in the help of each command. A test compares them with the commands and their options.
+import type { Command } from 'commander';
+
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  demo: ['demo', 'demo --seed 1 --set schedule.generatorSteps=6'],
+  train: [
+    'train --preset tiny --seed 1 --watch',
+    'train first --config my.json --set ppo.learningRate=0.0005 -w',
+    'train --preset qwen-1.5b --model path/to/model --problems problems.jsonl --watch',
+  ],
+  status: ['status', 'status demo-seed-0 --watch'],
+  resume: ['resume demo-seed-0 --watch', 'resume demo-seed-0 --skip'],
+  pause: ['pause demo-seed-0'],
+  stop: ['stop demo-seed-0'],
+  set: ['set demo-seed-0 ppo.learningRate=0.001 budget.tokens=1e7'],
+  fork: ['fork demo-seed-0/checkpoint_stage_3_epoch_2 bolder --set ppo.learningRate=0.003 --watch'],
+  'schedule create': ["schedule create nightly --cron '0 2 * * *' --time-zone Europe/Berlin"],
+  'schedule list': ['schedule list'],
+  'schedule show': ['schedule show nightly'],
+  'schedule trigger': ['schedule trigger nightly'],
+  'schedule pause': ['schedule pause nightly'],
+  'schedule resume': ['schedule resume nightly'],
+  'schedule delete': ['schedule delete nightly'],
+  'schedule backfill': ['schedule backfill nightly --from 2026-01-01T00:00:00Z --to 2026-01-03T00:00:00Z'],
+  report: ['report', 'report demo-seed-0'],
+  replay: ['replay demo-seed-0', 'replay demo-seed-0 --step 12 --execute'],
+  'checkpoints list': ['checkpoints list', 'checkpoints list demo-seed-0 --json'],
+  'checkpoints show': ['checkpoints show', 'checkpoints show demo-seed-0/latest'],
+  show: ['show', 'show demo-seed-0/latest --limit 3', 'show --base tiny'],
+  solve: ['solve problems.json', 'solve problems.json demo-seed-0/best --samples 8', 'solve problems.json --base tiny'],
+  up: ['up', 'up --port 7300 --sandbox docker'],
+  worker: ['worker', 'worker --role gpu,sandbox --device cuda'],
+  temporal: ['temporal workflow list'],
+  'store verify': ['store verify', 'store verify demo-seed-0 --json'],
+  'store gc': ['store gc --dry-run', 'store gc --older-than 30 --keep 5'],
+  doctor: ['doctor'],
+  'model inspect': ['model inspect --model data/tiny-model'],
+  'model init-adapter': ['model init-adapter --model data/tiny-model --rank 8 --alpha 16 --out adapter'],
+  'model logprobs': ['model logprobs --model data/tiny-model --input rows.jsonl'],
+  'model generate': ['model generate --model data/tiny-model --input prompts.jsonl --max-new-tokens 64'],
+  'model update': [
+    'model update --model data/tiny-model --adapter adapter --batch batch.jsonl --config update.json --out next',
+  ],
+  'problems check': ['problems check problems.jsonl', 'problems check HumanEvalPlus.jsonl.gz --packages numpy'],
+  'problems import': ['problems import mbpp.jsonl --out problems.jsonl'],
+  'sandbox run': ['sandbox run --input programs.jsonl', 'sandbox run -i programs.jsonl --mode pytest --sandbox docker'],
+  'make-tiny': ['make-tiny --tokens 1_000_000 --out my-tiny'],
+  'config schema': ['config schema > gauntlet.config.schema.json'],
+  completion: ['completion bash > ~/.local/share/bash-completion/completions/gauntlet', 'completion zsh'],
+};
+
+/** Every command that does something, in the order of --help; the name is without `gauntlet`. */
+export function leafCommands(command: Command, path: string[] = []): { name: string; command: Command }[] {
+  if (command.commands.length === 0) return [{ name: path.join(' '), command }];
+  return command.commands.flatMap((child) => leafCommands(child, [...path, child.name()]));
+}
+
+export const examplesOf = (name: string): string[] => (EXAMPLES[name] ?? []).map((words) => `npx gauntlet ${words}`);
+
+export function addExamples(program: Command): void {
+  for (const { name, command } of leafCommands(program)) {
+    command.addHelpText(
+      'after',
+      `\nExamples:\n${examplesOf(name)
+        .map((line) => `  ${line}\n`)
+        .join('')}`,
+    );
+  }
+}

@@ -1,0 +1,44 @@
+// How commands name things: RUN is a run id, RUN/NAME is a checkpoint of that run.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { GauntletError } from '../core/errors.js';
+import { checkpointNameSchema } from '../core/schema/checkpoint.js';
+import { MANIFEST } from '../store/runs.js';
+import type { Store } from '../store/store.js';
+import { note } from './output.js';
+import { folderOf } from './stored.js';
+
+export const RUN = ['[run]', 'run id (default: the run that was started last)'] as const;
+const FORMS = 'RUN/NAME, with NAME from `gauntlet checkpoints list`, best or latest; RUN alone is RUN/best';
+export const CHECKPOINT = ['[checkpoint]', `${FORMS} (default: best of the run that was started last)`] as const;
+export const REQUIRED_CHECKPOINT = ['<checkpoint>', FORMS] as const;
+
+/** @returns `named`, or the run of the store that was started last. @throws GauntletError NOT_FOUND */
+export async function chooseRun(store: Store, named?: string): Promise<string> {
+  const runs = await store.listRuns();
+  const folder = folderOf(store);
+  if (named !== undefined) {
+    if (runs.includes(named)) return named;
+    throw new GauntletError('NOT_FOUND', `no run '${named}' in ${folder}; there are: ${runs.join(', ') || 'none'}`);
+  }
+  const started = (run: string): number =>
+    statSync(join(folder, 'runs', run, MANIFEST), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const latest = runs.reduce((a, b) => (started(b) >= started(a) ? b : a), runs[0] ?? '');
+  if (latest === '') throw new GauntletError('NOT_FOUND', `no run in ${folder}: start one with npx gauntlet demo`);
+  if (runs.length > 1) note(`run '${latest}' (started last of ${runs.length})`);
+  return latest;
+}
+
+export interface CheckpointId {
+  runId: string;
+  name: string; // 'best', 'latest' or the checkpoint's own name
+}
+
+/** @param text RUN or RUN/NAME; absent: the best checkpoint of the run that was started last */
+export async function chooseCheckpoint(store: Store, text?: string): Promise<CheckpointId> {
+  const [run, name = 'best', ...rest] = text?.split('/') ?? [];
+  const isName = name === 'best' || name === 'latest' || checkpointNameSchema.safeParse(name).success;
+  if (run === '' || !isName || rest.length > 0)
+    throw new GauntletError('BAD_INPUT', `checkpoint '${text}': write ${FORMS}`);
+  return { runId: await chooseRun(store, run), name };
+}

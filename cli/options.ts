@@ -1,0 +1,74 @@
+// Options that several commands share, and functions that read option values.
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PRESET_NAMES } from '../core/presets.js';
+import type { RunConfig } from '../core/schema/config.js';
+import { DEVICES, type Device } from '../ml/session/engine.js';
+
+export function integer(least = 0): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;
+    throw new InvalidArgumentError(`It is not a whole number of at least ${least}.`);
+  };
+}
+
+export function number({ above, from, to }: { above?: number; from?: number; to?: number }): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    const inRange = value > (above ?? -Infinity) && value >= (from ?? -Infinity) && value <= (to ?? Infinity);
+    if (text.trim() !== '' && Number.isFinite(value) && inRange) return value;
+    const bounds = [
+      ...(above === undefined ? [] : [`above ${above}`]),
+      ...(from === undefined ? [] : [`of at least ${from}`]),
+      ...(to === undefined ? [] : [`of at most ${to}`]),
+    ];
+    throw new InvalidArgumentError(`It is not a number ${bounds.join(' and ')}.`);
+  };
+}
+
+/** @param perLine what each JSON line describes; absent: the command prints one JSON value */
+export const jsonOption = (perLine?: string): Option =>
+  new Option('--json', perLine === undefined ? 'print one line of JSON' : `print JSON lines, one per ${perLine}`);
+
+export const watchOption = (): Option =>
+  new Option('-w, --watch', 'follow the run to its end; serve it from this process if no worker does');
+
+export const sandboxOption = (): Option =>
+  new Option('--sandbox <kind>', 'sandbox for generated code (default: docker if it answers, else wasm)').choices([
+    'auto',
+    'docker',
+    'wasm',
+  ]);
+
+export const deviceOption = (): Option =>
+  new Option('--device <device>', 'device for models; auto: the best one that works, else cpu')
+    .choices(DEVICES)
+    .env('GAUNTLET_DEVICE');
+
+export const setOption = (): Option =>
+  new Option('-s, --set <field=value>', 'set one configuration field, e.g. ppo.learningRate=0.0005; repeatable')
+    .argParser((value: string, previous: string[]) => [...previous, value])
+    .default([], 'none');
+
+export interface ConfigFlags {
+  preset?: string;
+  config?: string;
+  seed?: number;
+  model?: string;
+  problems?: string;
+  sandbox?: RunConfig['sandbox'];
+  device?: Device;
+  set: string[];
+}
+
+export function withConfig(command: Command): Command {
+  return command
+    .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}`)
+    .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
+    .option('--seed <n>', 'random seed', integer())
+    .option('--model <folder>', 'model in Hugging Face layout')
+    .option('--problems <file>', 'problem file, JSON or JSON lines')
+    .addOption(sandboxOption())
+    .addOption(deviceOption())
+    .addOption(setOption());
+}

@@ -1,0 +1,63 @@
+// Rates that are logged with the rewards. Each is a fraction in 0..1, or undefined if its denominator is zero.
+import type { TypeVerdict, Verdict } from '../schema/execution.js';
+import type { JudgedTurn } from './rewards.js';
+import type { SuiteTest } from './suite.js';
+
+const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
+
+/** The fraction of checked programs without a type error. A missing program counts as an error. */
+export const typeCheckRate = (verdicts: readonly TypeVerdict[]): number | undefined =>
+  ratio(verdicts.filter((verdict) => verdict === 'ok').length, verdicts.length);
+
+export interface JudgedProgram {
+  suite: readonly SuiteTest[];
+  verdicts: readonly Verdict[];
+}
+
+export interface PassRates {
+  combined: number | undefined;
+  baseline: number | undefined;
+  generated: number | undefined; // valid generated tests only
+}
+
+/** The mean pass rate of programs by the origin of the tests. Each program counts once, whatever the size of its suite. */
+export function passRates(programs: readonly JudgedProgram[]): PassRates {
+  const rate = (includes: (test: SuiteTest) => boolean): number | undefined => {
+    const rates = programs.flatMap(({ suite, verdicts }) => {
+      const included = verdicts.filter((_, i) => includes(suite[i]!));
+      return ratio(included.filter((verdict) => verdict === 'pass').length, included.length) ?? [];
+    });
+    return ratio(
+      rates.reduce((sum, value) => sum + value, 0),
+      rates.length,
+    );
+  };
+  return {
+    combined: rate(() => true),
+    baseline: rate(({ origin }) => origin === 'baseline'),
+    generated: rate(({ origin }) => origin === 'generated'),
+  };
+}
+
+export interface TestRates {
+  validity: number | undefined; // valid tests among all, lost ones included
+  uniqueInputs: number | undefined; // distinct inputs among all tests, lost ones included
+  bugCatchRate: number | undefined; // turns with a valid test that the program fails
+}
+
+export function testRates(turns: readonly JudgedTurn[]): TestRates {
+  const tests = turns.flatMap((turn) => turn.tests);
+  const written = tests.length + turns.reduce((sum, turn) => sum + turn.lost, 0);
+  return {
+    validity: ratio(tests.filter((test) => test.valid).length, written),
+    uniqueInputs: ratio(new Set(tests.map((test) => test.inputs)).size, written),
+    bugCatchRate: ratio(turns.filter((turn) => turn.tests.some((test) => test.caught)).length, turns.length),
+  };
+}
+
+/** 0 without values. */
+export const mean = (values: readonly number[]): number =>
+  ratio(
+    values.reduce((sum, value) => sum + value, 0),
+    values.length,
+  ) ?? 0;

@@ -1,0 +1,339 @@
+# Runs a job of values with one fork. pid 1 forks a process ahead of the job. That process reads the job from stdin into
+# memory shared with pid 1, reports the limits as numbers, drops its rights and runs the program. pid 1 watches the
+# clock and passes the answers on from memory that forked processes do not have (MADV_DONTFORK). So no later program
+# inherits memory with a program, an input or an answer. Shared memory is emptied after each job.
+import mmap
+import os
+import select
+import signal
+import struct
+import time
+
+MAX_JOB = 64 << 20
+FRAME = struct.Struct('>IBI')  # length of the rest, kind, id of the job
+PARTS = 1 << 16  # bytes per read
+ROOM = 4 << 20
+JOB = mmap.mmap(-1, 4 + MAX_JOB)
+ANSWERS = mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # printed output, which is only counted
+for memory in ANSWERS, SCRATCH:
+    memory.madvise(mmap.MADV_DONTFORK)
+LOADED, ANSWER, FAILED = b'LAX'
+STDIN = select.poll()
+STDIN.register(0, select.POLLIN)
+
+
+def receive_job():
+    """Reads the next frame of the host into shared memory. False if the host went away or has been silent for too
+    long."""
+    if not STDIN.poll(1000 * SILENCE):
+        return False
+    with memoryview(JOB) as view:
+        for start, end in (0, 4), (4, None):
+            if end is None:
+                end = 4 + struct.unpack_from('>I', view)[0]
+            while start < end:
+                with view[start:end] as rest:
+                    size = os.readv(0, [rest])
+                if size == 0:
+                    return False
+                start += size
+    return True
+
+
+def next_job():
+    """The next job. Skips keep-alives and messages to an interactive job that has ended. None if the host is gone."""
+    while receive_job():
+        job = read_job()
+        if 'cpu' in job:
+            return job
+    return None
+
+
+REPORT = struct.Struct('>?qdddq?Q')  # whether it is a job of values; its limits, or the latest uid of a supervisor
+
+
+def pack_limits(job):
+    """What pid 1 needs to know of a job, as numbers. A job without a program and calls only checks that the guest
+    answers."""
+    check = not job['inputs'] and not job['code']
+    return REPORT.pack(True, job['id'], job['cpu'], job['case'], job['wall'], job['output'], check, len(job['inputs']))
+
+
+def pack_uid(uid):
+    return REPORT.pack(False, uid, 0, 0, 0, 0, False, 0)
+
+
+def unpack_limits(data):
+    names = ('id', 'cpu', 'case', 'wall', 'output', 'check', 'count')
+    return dict(zip(names, REPORT.unpack(data)[1:]))
+
+
+def read_job():
+    with memoryview(JOB) as view, view[4:4 + struct.unpack_from('>I', view)[0]] as body:
+        return from_json(str(body, 'utf-8'))
+
+
+def forget_job():
+    try:
+        JOB.madvise(mmap.MADV_REMOVE)
+    except OSError:  # not supported by every kernel
+        size = 4 + struct.unpack_from('>I', JOB)[0]
+        JOB[:size] = bytes(size)
+
+
+def work(done, output, answers, report):
+    """In the forked process: reads the job and runs the program, after a crash from input `done` on."""
+    if VALUES_ONLY:
+        give_up()
+    if STRICT or done > 0:
+        job = read_job()
+    else:
+        job = next_job()
+        if job is None:
+            return
+        if 'role' in job and not VALUES_ONLY:
+            JOB.close()
+            return supervise(job, report)
+        os.write(report, pack_limits(job))
+    JOB.close()
+    if not VALUES_ONLY:
+        give_up()
+    limit(job, output, answers, report)
+    pack, write, number = FRAME.pack, write_all, job['id']
+
+    def send(kind, text):
+        data = text.encode()
+        write(3, pack(len(data) + 5, kind, number) + data)
+
+    IN_PROGRAM[0] = True
+    try:
+        function = load(job['code'], job['entry'], job.get('calling'))
+    except BaseException as error:
+        return send(FAILED, failure(error))
+    send(LOADED, '')
+    for args in job['inputs'][done:]:
+        send(ANSWER, call(function, args))
+    write(4, b'.')  # never read: wakes pid 1
+
+
+class Worker:
+    """A forked process and the pipes from it."""
+
+    def __init__(self, done):
+        self.answers, answers = os.pipe()
+        self.output, output = os.pipe()
+        self.report, report = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                work(done, output, answers, report)
+            except BaseException as error:
+                os.write(2, ('the process failed: ' + repr(error) + '\n').encode())  # the host shows the last line
+            finally:
+                os._exit(0)
+        os.close(answers)
+        os.close(output)
+        os.close(report)
+
+    def close(self):
+        for fd in self.answers, self.output, self.report:
+            os.close(fd)
+
+
+class Relay:
+    """Passes on the frames of a program and ends a program that breaks the protocol. Creates no object from their
+    bytes."""
+
+    def __init__(self, number, count):
+        self.number, self.left = number, count
+        self.start = self.next = self.end = 0  # positions in ANSWERS: first byte not passed on, not parsed, not read
+        self.new_program()
+
+    def new_program(self):
+        self.start = self.next = self.end = 0
+        self.loaded, self.broken = False, False
+
+    def read(self, fd):
+        """Bytes read; 0 at the end."""
+        if self.end + PARTS > ROOM:
+            self.flush()
+        with memoryview(ANSWERS) as view, view[self.end:self.end + PARTS] as free:
+            size = os.readv(fd, [free])
+        self.end += size
+        while not self.broken and self.end - self.next >= FRAME.size:
+            length, kind, number = FRAME.unpack_from(ANSWERS, self.next)
+            if length < 5 or length > MAX_BYTES + 1024 or number != self.number:
+                self.broken = True
+            elif self.end - self.next < 4 + length:
+                break
+            else:
+                self.take(kind, 4 + length)
+        return size
+
+    def take(self, kind, size):
+        frame = self.next
+        if kind == LOADED and not self.loaded and size == FRAME.size:
+            self.loaded = True
+            self.start = self.next = frame + size
+        elif kind == ANSWER and self.loaded and self.left > 0:
+            self.left -= 1
+            self.next += size
+        elif kind == FAILED and not self.loaded and self.left > 0:
+            with memoryview(ANSWERS) as view, view[frame:frame + size] as text:
+                while self.left > 0:  # no call has been answered; this is the answer to all
+                    self.left -= 1
+                    write_all(1, text)
+            self.start = self.next = frame + size
+        else:
+            self.broken = True
+
+    def flush(self, tail=b''):
+        """Passes on the parsed frames, followed by `tail`."""
+        with memoryview(ANSWERS) as view, view[self.start:self.next] as answers:
+            written = os.writev(1, [answers, tail])
+            if written < len(answers) + len(tail):
+                write_all(1, answers[written:])
+                write_all(1, tail[max(0, written - len(answers)):])
+        ANSWERS.move(0, self.next, self.end - self.next)
+        self.start, self.next, self.end = 0, 0, self.end - self.next
+
+
+class Meter:
+    """The limits of CPU and wall clock. The program's limit counts its whole container. A call's limit counts only the
+    program's first process, so that children which compete for the processor do not change its result."""
+
+    def __init__(self, job, cpu_start, wall_end):
+        self.cpu_end, self.wall_end, self.case = cpu_start + job['cpu'], wall_end, job['case']
+        self.new_program(None)
+
+    def new_program(self, pid):
+        self.pid, self.case_end = pid, None
+
+    def next_call(self):
+        self.case_end = cpu_of(self.pid) + self.case
+
+    def over(self):
+        """Returns 'timeout' (the program's CPU), 'case' (the call's), 'wall' or None, and the seconds until the next
+        check."""
+        cpu_left, left = self.cpu_end - cgroup.cpu_seconds(), self.wall_end - time.monotonic()
+        if cpu_left <= 0:
+            return 'timeout', 0
+        if left <= 0:
+            return 'wall', 0
+        if self.case_end is not None:
+            case_left = self.case_end - cpu_of(self.pid)
+            if case_left <= 0:
+                return 'case', 0
+            cpu_left = min(cpu_left, case_left)
+        return None, min(left, max(0.005, cpu_left), 0.05)
+
+
+SHORT = 0.004  # seconds; waiting so long before the first read saves wake-ups: about 5 % of a short program's CPU time
+
+
+def watch(worker, relay, meter, most_output):
+    """Waits until all calls are answered, or the program ends or exceeds a limit. Returns why (None: all answered) and
+    its wait status."""
+    os.set_blocking(worker.answers, False)
+    os.set_blocking(worker.output, False)
+    poller = select.poll()
+    poller.register(worker.report, select.POLLIN)
+    poller.register(0, 0)  # reports only that the host went away
+    written, status = 0, None
+    meter.new_program(worker.pid)
+    why, pause = meter.over()
+    poller.poll(1000 * min(pause, SHORT))
+    poller.unregister(worker.report)
+    poller.register(worker.answers, select.POLLIN)
+    poller.register(worker.output, select.POLLIN)
+    while why is None and relay.left > 0:
+        if status is not None:
+            why = 'exit'
+            break
+        for fd, _ in poller.poll(1000 * pause):
+            if fd == 0:
+                os._exit(0)
+            if fd == worker.output:
+                size = os.readv(fd, [SCRATCH])
+                written += size
+                if size == 0:
+                    poller.unregister(fd)
+                if written > most_output:
+                    why = 'output'
+            elif fd == worker.answers:
+                left = relay.left
+                if relay.read(fd) == 0:
+                    poller.unregister(fd)
+                if relay.loaded and relay.left > 0 and (meter.case_end is None or relay.left < left):
+                    meter.next_call()
+                if relay.broken:
+                    why = 'protocol'
+        if why is None and relay.left > 0:
+            ended, code = os.waitpid(worker.pid, os.WNOHANG)
+            if ended:
+                status = code
+                try:
+                    while relay.read(worker.answers):
+                        pass
+                except BlockingIOError:
+                    pass
+            why, pause = meter.over()
+    return why, status
+
+
+def serve(worker, job):
+    """In pid 1: watches the process that runs a job, answers the host and cleans the container. After a crash in one call a
+    fresh process runs the remaining calls with the rest of the limits."""
+    started, cpu_start = time.monotonic(), cgroup.cpu_seconds()
+    relay, meter, rest, wall = Relay(job['id'], job['count']), Meter(job, cpu_start, started + job['wall']), [], False
+    while True:
+        kills = cgroup.oom_kills()
+        why, status = watch(worker, relay, meter, job['output'])
+        if relay.left == 0:
+            break
+        one = False  # whether the verdict is only for the running call; else for all remaining ones
+        if why in ('timeout', 'wall'):
+            wall = why == 'wall'
+            verdict = ['timeout', 'no answer within the limit of ' + ('time' if wall else 'CPU time')]
+        elif why == 'case':
+            verdict, one = ['timeout', 'no answer within the limit of CPU time of one call'], True
+        elif why == 'output':
+            verdict = ['output', 'the program printed more than the limit']
+        elif why == 'protocol':
+            verdict = ['error', 'the program wrote into the answer channel']
+        else:
+            one = relay.loaded
+            if kills is not None and cgroup.oom_kills() > kills:
+                verdict = ['memory', 'the program was ended for its use of memory']
+            elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+                verdict = ['timeout', 'no answer within the limit of CPU time']
+            else:
+                verdict = ['error', describe(status)]
+        if not one:
+            rest = [verdict] * relay.left
+            break
+        relay.flush(frame_of({'id': job['id'], 'call': verdict}))
+        relay.left -= 1
+        if relay.left == 0:
+            break
+        tidy(worker)
+        UID[0] += 0 if STRICT else 1
+        relay.new_program()
+        worker = Worker(job['count'] - relay.left)
+    # the answer goes out before the sweep, so that the host need not wait for it; the next program does
+    retire = (STRICT and not job['check']) or UID[0] > LAST_UID
+    ms = round((time.monotonic() - started) * 1000, 3)
+    result = {'id': job['id'], 'calls': rest, 'ms': ms, 'cpu': cgroup.cpu_seconds(), 'wall': wall, 'retire': retire}
+    relay.flush(frame_of(result))
+    tidy(worker)
+    forget_job()
+
+
+def tidy(worker):
+    """Removes what a program left. If that fails the container ends, and the host gives waiting jobs to another one."""
+    clean = sweep(None if STRICT else UID[0])
+    worker.close()
+    if not clean:
+        write_frame({'retire': True})
+        os._exit(0)

@@ -1,0 +1,223 @@
+# S: holds one program and answers requests about its public names, one at a time. It never sees a test. Answers are
+# plain data, names, or numbers of objects that stay here. The host checks every answer before a test sees it.
+import copy
+import math
+import operator
+
+SMALL = 4096  # bytes; constants up to this size are sent with their name
+MAX_OBJECTS = 10_000
+mro_of = type.__dict__['__mro__'].__get__
+dict_of = type.__dict__['__dict__'].__get__
+is_method = (types.FunctionType, staticmethod, classmethod)
+lazy = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+OPERATORS = {
+    name: getattr(operator, name)
+    for name in (
+        'eq ne lt le gt ge add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor neg pos abs invert '
+        'index contains getitem setitem delitem iadd isub imul itruediv ifloordiv imod ipow imatmul ilshift irshift '
+        'iand ior ixor'
+    ).split()
+}
+OPERATORS.update(
+    len=len, bool=bool, str=str, repr=repr, hash=hash, int=int, float=float, complex=complex, bytes=bytes, round=round,
+    format=format, divmod=divmod, reversed=reversed, iter=iter, next=next, floor=math.floor, ceil=math.ceil,
+    trunc=math.trunc, copy=copy.copy, deepcopy=copy.deepcopy, dir=dir,
+    enter=lambda x: type(x).__enter__(x), exit=lambda x, *error: type(x).__exit__(x, *error),
+)  # fmt: skip
+STAYS = ('iter', 'reversed')  # their result always stays here as an object
+
+
+class Program:
+    """The namespace of a loaded program, and its objects that the tests refer to by number."""
+
+    def __init__(self, namespace, first):
+        self.namespace, self.first, self.objects, self.numbers = namespace, first, [], {}
+
+    # ---- names ----
+    def public(self):
+        return [(name, x) for name, x in list(self.namespace.items()) if type(name) is str and name[:1] != '_']
+
+    def names(self):
+        """[name, kind, detail] of every public name: f function, c class, x exception class, v plain constant, m module,
+        i imported from the standard library, o another object."""
+        found, kinds = [], {}
+        for name, x in self.public():
+            if name.isidentifier():
+                kinds.setdefault(id(x), name)
+                found.append((name, x))
+        entries = [self.entry(name, x, kinds) for name, x in found]
+        return sorted(entries, key=lambda entry: len(entry[2]) if entry[1] == 'x' else 0)
+
+    def entry(self, name, x, kinds):
+        kind = type(x)
+        if issubclass(kind, types.ModuleType):
+            return [name, 'm', str(getattr(x, '__name__', ''))]
+        home = getattr(x, '__module__', None) if issubclass(kind, (type, types.BuiltinFunctionType, types.FunctionType)) else None
+        if type(home) is str and home != 'solution' and vars(sys.modules.get(home, types)).get(name) is x:
+            return [name, 'i', home]
+        if issubclass(kind, type):
+            line = mro_of(x)
+            if BaseException in line:
+                return [name, 'x', [self.base_name(base, kinds) for base in line[1:] if self.base_name(base, kinds)]]
+            methods = {
+                key for one in line if one is not object for key, y in dict_of(one).items() if isinstance(y, is_method)
+            }
+            line = [kinds[id(one)] for one in line[1:] if id(one) in kinds]
+            return [name, 'c', [sorted(key for key in methods if type(key) is str and key[:2] != '__'), line]]
+        if callable(x):
+            return [name, 'f', None]
+        try:
+            text = to_json(self.packer([], False).pack(x))
+        except BaseException:
+            return [name, 'o', None]
+        if '{"h":' in text:
+            return [name, 'o', None]
+        return [name, 'v', json.loads(text) if len(text) <= SMALL else None]
+
+    def base_name(self, base, kinds):
+        name = type.__getattribute__(base, '__name__')
+        return name if EXCEPTIONS.get(name) is base else kinds.get(id(base))
+
+    # ---- encoding ----
+    def foreign(self, x):
+        """The tag of an object that is not plain data: its public name, or its number here."""
+        kind = type(x)
+        if issubclass(kind, lazy):
+            raise Unsendable('a generator is not plain data: return a list')
+        if issubclass(kind, types.ModuleType):
+            raise Unsendable('a module is not plain data')
+        name = getattr(x, '__name__', None) if issubclass(kind, (type, types.FunctionType)) else None
+        if type(name) is str and name[:1] != '_' and self.namespace.get(name) is x:
+            return {'g': name}
+        return self.keep(x)
+
+    def keep(self, x):
+        number = self.numbers.get(id(x))
+        if number is None:
+            if len(self.objects) >= MAX_OBJECTS:
+                raise Unsendable('too many objects')
+            number = self.numbers[id(x)] = self.first + len(self.objects)
+            self.objects.append(x)
+        return {'h': [number, type.__getattribute__(type(x), '__name__')[:100]]}
+
+    def packer(self, refs, learn):
+        return Packer(refs, self.foreign, learn)
+
+    def resolve(self, tag, x):
+        if tag == 'h':
+            if not 0 <= x[0] - self.first < len(self.objects):
+                raise ReferenceError('this object was lost when the program ended')
+            return self.objects[x[0] - self.first]
+        if tag == 'y':
+            return EXCEPTIONS[x[0]](x[1])
+        if x[:1] == '_' or x not in self.namespace:
+            raise NameError('the program defines no ' + x)
+        return self.namespace[x]
+
+    # ---- requests ----
+    def perform(self, op, subject, name, args, kwargs):
+        if op == 'op':
+            return OPERATORS[name](*args)
+        x = self.resolve(*next(iter(subject.items())))
+        if op == 'value':
+            return x
+        if op == 'get':
+            return getattr(x, name)
+        if op == 'set':
+            return setattr(x, name, args[0])
+        return (getattr(x, name) if op == 'invoke' else x)(*args, **kwargs)
+
+    def answer(self, text):
+        """The answer to one request [op, subject, name, args, kwargs], as text."""
+        refs = []
+        reply = {}
+        try:
+            op, subject, name, args, kwargs = json.loads(text)
+            args = [unpack(x, refs, self.resolve, True) for x in args]
+            kwargs = {key: unpack(x, refs, self.resolve, True) for key, x in kwargs.items()}
+            before = [list(x.items()) if type(x) is dict else list(x) for x in refs]
+        except BaseException as error:
+            return to_json(self.describe(error))
+        packer = self.packer(refs, False)
+        try:
+            value = self.perform(op, subject, name, args, kwargs)
+            stays = op == 'new' or (op == 'op' and name in STAYS)
+            reply['v'] = self.keep(value) if stays else packer.pack(value)
+        except BaseException as error:
+            reply = self.describe(error)
+        try:
+            written = [[k, packer.content(x)] for k, x in enumerate(refs) if is_changed(x, before[k])]
+            if written:
+                reply['w'] = written
+            answer = to_json(reply)
+            if len(answer) > MESSAGE_BYTES:
+                raise Unsendable('the value is too large')
+            return answer
+        except BaseException as error:
+            return to_json(self.describe(error))
+
+    def describe(self, error):
+        """A raised exception: its nearest builtin class, its text, its public class, its arguments, its number here."""
+        try:
+            if isinstance(error, MemoryError):
+                return {'m': 'MemoryError'}
+            kind = type(error)
+            if kind is Unsendable:
+                return {'x': ['TypeError', str(error), None, None, None]}
+            line = mro_of(kind)
+            known = next((one for one in line if EXCEPTIONS.get(one.__name__) is one), BaseException)
+            own = next(
+                (name for one in line[: line.index(known)] for name, x in self.public() if x is one), None
+            )  # its nearest class with a public name
+            try:
+                text = str.__str__(str(error))[:1000]
+            except Exception:
+                text = ''
+            try:
+                args = encode(tuple.__getitem__(error.args, slice(None)), 0, [1000, 10_000])
+            except BaseException:
+                args = None
+            return {'x': [known.__name__, text, own, args, self.keep(error) if own else None]}
+        except MemoryError:
+            return {'m': 'MemoryError'}
+        except BaseException:
+            return {'x': ['Exception', 'an exception that cannot be described', None, None, None]}
+
+
+def is_changed(container, before):
+    now = dict.items(container) if type(container) is dict else container
+    return len(now) != len(before) or not all(map(is_same, now, before))
+
+
+def is_same(a, b):
+    return a is b or (type(a) is tuple and len(a) == 2 and type(b) is tuple and a[0] is b[0] and a[1] is b[1])
+
+
+def load_module(code):
+    """Executes a program as module `solution`. Raises what the program raises."""
+    seed_random(0)  # the same program gives the same answer in every run
+    module = types.ModuleType('solution')
+    sys.modules['solution'] = sys.modules['__main__'] = module
+    exec(compile(code, 'solution.py', 'exec'), module.__dict__)
+    return module
+
+
+def open_program(code, first):
+    """Loads a program. Returns its answer function, and the first message: {"names": …} or the text of its failure."""
+    try:
+        program = Program(load_module(code).__dict__, first)
+        text = to_json({'names': program.names()})
+        if len(text) > MAX_BYTES:
+            raise Unsendable('the program has too many names')
+        return program.answer, text
+    except BaseException as error:
+        return None, failure(error)
+
+
+def converse(job):
+    """Runs one session: sends the names, then an answer to every request."""
+    answer, first = open_program(job['code'], job['first'])
+    channel.send(first)
+    while answer is not None:
+        channel.send(answer(channel.receive()))

@@ -1,0 +1,438 @@
+# T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data
+# in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
+# returns have attributes and methods only and refuse every operator.
+import importlib
+import threading
+
+lock = threading.Lock()
+tested = {'names': {}, 'loaded': False, 'entry': None}  # name → (kind, detail)
+stand_ins = {}  # name → its stand-in
+proxies = {}  # number of an object in S → its stand-in
+
+
+class ProgramEnded(BaseException):
+    """The program reached a limit or its process ended. The host has judged the test, even if the test catches this."""
+
+
+class ProgramInterrupt(BaseException):
+    """The program raised an exception that would end the whole test run."""
+
+
+def ask(op, subject, name, args=(), kwargs=None):
+    """Sends one request to S. Returns its value or raises what the program raised. Updates the containers in `args`."""
+    refs = []
+    packer = Packer(refs, give, True)
+    try:
+        request = [op, subject, name, [packer.pack(x) for x in args], {k: packer.pack(x) for k, x in (kwargs or {}).items()}]
+    except Unsendable as error:
+        raise TypeError('this cannot be given to the program: ' + str(error)) from None
+    with lock:
+        channel.send(to_json({'q': request}))
+        reply = json.loads(channel.receive())
+    if 'dead' in reply:
+        raise ProgramEnded(reply['dead'])
+    for k, content in [(k, unpack(x, refs, take, False)) for k, x in reply.get('w', ())]:
+        if type(content) is not type(refs[k]) and not isinstance(refs[k], type(content)):
+            raise TypeError('the program answered with another kind of argument')
+        replace(refs[k], content)
+    if 'm' in reply:
+        raise from_program(MemoryError(reply['m']))
+    if 'x' in reply:
+        raise exception(*reply['x'])
+    return unpack(reply['v'], refs, take, False)
+
+
+def from_program(error):
+    error.__dict__['_from_program'] = True
+    return error
+
+
+def exception(ancestor, text, own, args, number):
+    kind = stand_ins.get(own) or EXCEPTIONS[ancestor]
+    if not issubclass(kind, (Exception, SystemExit)):
+        return ProgramInterrupt(ancestor + ': ' + text)
+    args = unpack(args, [], take, False) if args is not None else (text,)
+    try:
+        error = kind.__new__(kind, *args)
+        BaseException.__init__(error, *args) if own else error.__init__(*args)
+    except Exception:
+        error = Exception(text)
+    if own:
+        error.__dict__.update(_text=text, _subject=number)
+    return from_program(error)
+
+
+def give(x):
+    """The tag of an object that is not plain data, for a request to S."""
+    kind = type(x)
+    if isinstance(x, (Object, Opaque, Function, Method)) or isinstance(kind, ClassOfProgram):
+        return object.__getattribute__(x, '_subject')
+    if isinstance(x, ClassOfProgram):
+        return {'g': x.__name__}
+    if isinstance(x, type) and stand_ins.get(x.__name__) is x:
+        return {'g': x.__name__}
+    name = getattr(x, '__name__', None) if isinstance(x, (type, types.BuiltinFunctionType)) else None
+    if name and BUILTINS.get(name) is x:
+        return {'u': name}
+    if isinstance(x, BaseException) and EXCEPTIONS.get(kind.__name__) is kind:
+        return {'y': [kind.__name__, str(x)[:1000]]}
+    if callable(x):
+        raise Unsendable('functions and classes of the tests stay with the tests')
+    raise Unsendable('a value of type ' + kind.__name__[:100] + ' is not plain data')
+
+
+def take(tag, x):
+    """The stand-in of a name or an object of S."""
+    if tag == 'g':
+        return stand_in(x)
+    number, kind = x
+    if number not in proxies:
+        proxies[number] = Opaque({'h': x}, kind)
+    return proxies[number]
+
+
+class Function:
+    """A public function of the program."""
+
+    def __init__(self, name):
+        self.__dict__.update(_subject={'g': name}, __name__=name, __qualname__=name, __module__='solution')
+
+    def __call__(self, *args, **kwargs):
+        return ask('call', self._subject, None, args, kwargs)
+
+    def __getattr__(self, name):
+        if name[:1] == '_' or name == 'pytestmark':
+            raise AttributeError(name)
+        return ask('get', self._subject, name)
+
+    def __repr__(self):
+        return '<function ' + self.__name__ + ' of the program>'
+
+
+class Missing:
+    """A name that the program does not define. Every use is an error, so that the number of tests stays the same."""
+
+    def __init__(self, name):
+        self.__dict__['_name'] = name
+
+    def __call__(self, *args, **kwargs):
+        raise from_program(NameError('the program defines no ' + self._name))
+
+    def __getattr__(self, name):
+        if name[:2] == '__' or name == 'pytestmark':
+            raise AttributeError(name)
+        self()
+
+
+class Method:
+    """A method of a class or an object in S."""
+
+    def __init__(self, subject, name):
+        self.__dict__.update(_subject=subject, __name__=name)
+
+    def __call__(self, *args, **kwargs):
+        subject = self._subject
+        value = ask('invoke', subject, self.__name__, args, kwargs)
+        if 'g' in subject and type(value) is Opaque and value.__class__ is stand_ins.get(subject['g']):
+            return constructed(value.__class__, value._subject)  # an alternative constructor, such as a classmethod
+        return value
+
+
+def attribute_of(subject, kind, name):
+    if name[:2] == '__' or name == 'pytestmark':
+        raise AttributeError(name)
+    if kind is not None and name in kind._methods:
+        return Method(subject, name)
+    return ask('get', subject, name)
+
+
+def forward(name):
+    return lambda self, *args: ask('op', None, name, (self, *args))
+
+
+def reflected(name):
+    return lambda self, other: ask('op', None, name, (other, self))
+
+
+SIGNS = {'eq': '==', 'ne': '!=', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', 'contains': 'in', 'getitem': '[]'}
+
+
+def refuse(name):
+    def refused(self, *args):
+        raise TypeError(
+            f'the program returned an object of its class {self._kind}, which has no {SIGNS.get(name, name)} here, since its class '
+            'would decide the test; compare its attributes, or let the program return plain data'
+        )
+
+    return refused
+
+
+BINARY = 'add sub mul truediv floordiv mod pow matmul lshift rshift and or xor divmod'.split()
+ORDER = 'lt le gt ge'.split()
+UNARY = 'neg pos abs invert index len bool hash int float complex bytes iter next reversed floor ceil trunc copy'.split()
+ITEMS = 'getitem setitem delitem contains round format'.split()
+IN_PLACE = ['i' + name for name in BINARY if name != 'divmod']
+OWN = ('_subject', '_kind')  # attributes of the stand-in itself
+KEYWORDS = {'and': 'and_', 'or': 'or_'}
+
+
+class Opaque:
+    """An object that the program returned. It has attributes and methods only."""
+
+    def __init__(self, subject, kind):
+        self.__dict__.update(_subject=subject, _kind=kind)
+
+    @property
+    def __class__(self):
+        known = stand_ins.get(self._kind) or (stand_in(self._kind) if self._kind in tested['names'] else None)
+        return known if isinstance(known, ClassOfProgram) else Opaque
+
+    def __getattr__(self, name):
+        if name in OWN:
+            raise AttributeError(name)
+        kind = self.__class__
+        return attribute_of(self._subject, kind if kind is not Opaque else None, name)
+
+    def __setattr__(self, name, value):
+        ask('set', self._subject, name, (value,))
+
+    def __call__(self, *args, **kwargs):
+        return ask('call', self._subject, None, args, kwargs)
+
+    def __repr__(self):
+        return '<' + self._kind + ' object of the program>'
+
+    def __str__(self):
+        return text_of(ask('op', None, 'str', (self,)))
+
+
+class Object:
+    """An object that the tests constructed. Its class is under test, so operators are sent to it."""
+
+    def __getattr__(self, name):
+        if name in OWN:
+            raise AttributeError(name)
+        return attribute_of(self._subject, type(self), name)
+
+    def __setattr__(self, name, value):
+        ask('set', self._subject, name, (value,))
+
+    def __call__(self, *args, **kwargs):
+        return ask('call', self._subject, None, args, kwargs)
+
+    def __eq__(self, other):
+        return ask('op', None, 'eq', (self, other)) is True if is_of_program(other) else False
+
+    def __ne__(self, other):
+        return ask('op', None, 'ne', (self, other)) is True if is_of_program(other) else True
+
+    def __enter__(self):
+        return again(self, ask('op', None, 'enter', (self,)))
+
+    def __exit__(self, kind, error, trace):
+        if error is None:
+            return bool(ask('op', None, 'exit', (self, None, None, None)))
+        known = next(one for one in type(error).__mro__ if EXCEPTIONS.get(one.__name__) is one)
+        return bool(ask('op', None, 'exit', (self, None, known(str(error)), None)))
+
+    def __iter__(self):
+        return Iterator(ask('op', None, 'iter', (self,)))
+
+    def __reversed__(self):
+        return Iterator(ask('op', None, 'reversed', (self,)))
+
+    def __str__(self):
+        return text_of(ask('op', None, 'str', (self,)))
+
+    def __repr__(self):
+        return text_of(ask('op', None, 'repr', (self,)))
+
+    def __copy__(self):
+        return constructed(type(self), ask('op', None, 'copy', (self,))._subject)
+
+    def __deepcopy__(self, memo):
+        return constructed(type(self), ask('op', None, 'deepcopy', (self,))._subject)
+
+    def __dir__(self):
+        return ask('op', None, 'dir', (self,))
+
+
+class Iterator:
+    """An iterator over an object that the tests constructed."""
+
+    def __init__(self, of):
+        self.of = of
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return ask('op', None, 'next', (self.of,))
+
+
+def is_of_program(x):
+    return isinstance(type(x), ClassOfProgram)
+
+
+def text_of(x):
+    return x if type(x) is str else str(None)
+
+
+def again(self, value):
+    return self if type(value) is Opaque and value._subject['h'][0] == self._subject['h'][0] else value
+
+
+def in_place(name):
+    return lambda self, other: again(self, ask('op', None, name, (self, other)))
+
+
+def fill_operators():
+    for name in UNARY + BINARY + IN_PLACE + ORDER + ITEMS + 'eq ne enter exit'.split():
+        setattr(Opaque, f'__{name}__', refuse(name))
+    for name in BINARY:
+        setattr(Opaque, f'__r{name}__', refuse(name))
+        setattr(Object, f'__r{name}__', reflected(KEYWORDS.get(name, name)))
+    for name in UNARY + BINARY + ITEMS:
+        if f'__{name}__' not in vars(Object) or name == 'hash':
+            setattr(Object, f'__{name}__', forward(KEYWORDS.get(name, name)))
+    for name in IN_PLACE:
+        setattr(Object, f'__{name}__', in_place(name))
+    for name in ORDER:  # compared with plain data there is no order
+        asked = forward(name)
+        setattr(Object, f'__{name}__', lambda self, other, asked=asked: asked(self, other) if is_of_program(other) else NotImplemented)
+
+
+fill_operators()
+
+
+class ClassOfProgram(type):
+    """A public class of the program."""
+
+    def __new__(meta, name, bases, namespace, known=None):
+        if known is None:
+            raise TypeError('tests cannot derive from a class of the program')
+        made = type.__new__(meta, name, bases, {'__module__': 'solution'})
+        type.__setattr__(made, '_methods', frozenset(known))
+        return made
+
+    def __init__(cls, name, bases, namespace, known=None):
+        pass
+
+    def __call__(cls, *args, **kwargs):
+        return constructed(cls, ask('new', {'g': cls.__name__}, None, args, kwargs)._subject)
+
+    def __getattr__(cls, name):
+        return attribute_of({'g': cls.__name__}, cls, name)
+
+    def __iter__(cls):
+        return Iterator(ask('op', None, 'iter', (cls,)))
+
+    def __len__(cls):
+        return ask('op', None, 'len', (cls,))
+
+    def __bool__(cls):
+        return True
+
+    def __getitem__(cls, key):
+        return ask('op', None, 'getitem', (cls, key))
+
+
+def constructed(cls, subject):
+    number = subject['h'][0]
+    if not isinstance(type(proxies.get(number)), ClassOfProgram):
+        proxies[number] = object.__new__(cls)
+        proxies[number].__dict__.update(_subject=subject, _kind=cls.__name__)
+    return proxies[number]
+
+
+def exception_class(name, ancestors):
+    base = next((stand_ins.get(one) or EXCEPTIONS.get(one) for one in ancestors if one in stand_ins or one in EXCEPTIONS), Exception)
+
+    def text(self):
+        return self.__dict__['_text'] if '_text' in self.__dict__ else base.__str__(self)
+
+    def get(self, key):
+        if key[:1] == '_' or '_subject' not in self.__dict__:
+            raise AttributeError(key)
+        return ask('get', self._subject, key)
+
+    return type(name, (base,), {'__module__': 'solution', '__str__': text, '__getattr__': get})
+
+
+def stand_in(name):
+    """The stand-in of a public name. Plain constants are requested anew each time."""
+    if name in stand_ins:
+        return stand_ins[name]
+    if name not in tested['names']:
+        return Missing(name)
+    kind, detail = tested['names'][name]
+    if kind in 'vo':
+        return ask('value', {'g': name}, None)
+    made = None
+    if kind == 'f':
+        made = Function(name)
+    elif kind == 'x':
+        made = exception_class(name, detail)
+    elif kind == 'c':
+        methods, line = detail
+        bases = [stand_in(one) for one in line[:1] if one != name]
+        bases = tuple(base for base in bases if isinstance(base, ClassOfProgram)) or (Object,)
+        made = ClassOfProgram(name, bases, {}, known=methods)
+    else:
+        made = own_module(name, kind, detail)
+    if made is not None:
+        stand_ins[name] = made
+    return Missing(name) if made is None else made
+
+
+# Modules that could control the test run, through exceptions or objects that equal anything. Tests do not get them.
+STEERING = ('unittest', 'doctest', 'bdb', 'pdb', 'test', 'idlelib', 'antigravity', 'this')
+
+
+def own_module(name, kind, home):
+    """The tests' own copy of a standard module, or a class or function of one, that the program imported."""
+    top = home.split('.')[0]
+    if top in STEERING or top not in sys.stdlib_module_names and top != 'numpy':
+        return None
+    try:
+        module = importlib.import_module(home)
+    except ImportError:
+        return None
+    if kind == 'i':
+        value = getattr(module, name, None)
+        is_known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
+        return value if is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING else None
+    return module if home == name or (home, name) in (('numpy', 'np'),) else None
+
+
+class Solution(types.ModuleType):
+    def __getattr__(self, name):
+        if name == '__all__':
+            return shown_names()
+        if name[:1] == '_' or name == 'pytestmark':
+            raise AttributeError(name)
+        return stand_in(name)
+
+    def __dir__(self):
+        return shown_names()
+
+
+def shown_names():
+    """Names that tests see without importing them. Only the entry may hide a builtin of Python."""
+    return [
+        name
+        for name in tested['names']
+        if (name == tested['entry'] or name not in vars(builtins)) and not name.lower().startswith('test')
+    ]
+
+
+def open_solution(names, entry):
+    """Installs the module `solution`. `names` is None if the program did not load."""
+    tested.update(loaded=names is not None, entry=entry)
+    for name, kind, detail in names or ():
+        if name[:1] != '_':  # the program may only name public ones
+            tested['names'][name] = (kind, detail)
+    for name, (kind, _) in tested['names'].items():
+        if kind == 'x':
+            stand_in(name)
+    sys.modules['solution'] = Solution('solution')

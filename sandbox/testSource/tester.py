@@ -1,0 +1,233 @@
+# T: runs test source unchanged against the stand-ins of stubs.py and reports every test. The host combines the reports
+# with what it saw of the program.
+import __future__
+import ast
+import unittest
+
+
+def report(**message):
+    channel.send(to_json(message))
+
+
+def say(error):
+    """An exception in one line, with the line number of the tests."""
+    trace, line = error.__traceback__, None
+    while trace:
+        if trace.tb_frame.f_code.co_filename == 'tests.py':
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    try:
+        text = str(error)[:300]
+    except Exception:
+        text = ''
+    return type(error).__name__ + (': ' + text if text else '') + (f' (line {line})' if line else '')
+
+
+def verdict_of(error):
+    """pass, fail, error, or None for a skipped test. An assertion error of the program is an error."""
+    if is_from_program(error):
+        return 'error'  # a program cannot skip or fail a test
+    outcomes = sys.modules.get('_pytest.outcomes')
+    if isinstance(error, (unittest.SkipTest, outcomes.Skipped) if outcomes else unittest.SkipTest):
+        return None
+    failed = isinstance(error, (AssertionError, outcomes.Failed) if outcomes else AssertionError)
+    return 'fail' if failed else 'error'
+
+
+def is_from_program(error):
+    return '_from_program' in getattr(error, '__dict__', {})
+
+
+class Source:
+    """Test source of style assert, split into set-up and tests."""
+
+    def __init__(self, text, entry):
+        self.tree = ast.parse(text, 'tests.py')
+        self.entry, self.names, self.steps, self.later = entry, [], [], []
+        defined = {x.name for x in self.tree.body if isinstance(x, ast.FunctionDef)}
+        self.is_check_called = False
+        for node in self.tree.body:
+            self.add(node, defined)
+        checks = [x for x in self.tree.body if isinstance(x, ast.FunctionDef) and x.name == 'check' and x.args.args]
+        if checks and not self.is_check_called:
+            self.later.append(('check', None, self.check))
+        seen = {}
+        for name, _, _ in self.steps + self.later:
+            if name:
+                seen[name] = None
+        self.names = list(seen)
+
+    def add(self, node, defined):
+        called = called_name(node)
+        if is_main_guard(node) or called in ('unittest.main', 'pytest.main'):
+            return
+        if isinstance(node, ast.Assert) or called == 'check' and 'check' in defined:
+            self.is_check_called |= called == 'check'
+            return self.steps.append((self.fresh(f'line {node.lineno}'), node, None))
+        if called in defined and called.startswith('test'):
+            return
+        if isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Try)) and has_assert(node):
+            return self.steps.append((self.fresh(f'line {node.lineno}'), node, None))
+        self.steps.append((None, node, None))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_test(node.name):
+            self.later.append((node.name, None, self.function))
+        if isinstance(node, ast.ClassDef):
+            is_case = any(ast.unparse(base).endswith('TestCase') for base in node.bases)
+            if is_case or node.name.startswith('Test'):
+                for method in node.body:
+                    if isinstance(method, ast.FunctionDef) and method.name.startswith('test'):
+                        run = self.case if is_case else self.method
+                        self.later.append((f'{node.name}.{method.name}', None, run))
+
+    def fresh(self, name):
+        taken = {step[0] for step in self.steps}
+        return next(x for x in (name, *(f'{name} #{k}' for k in range(2, len(taken) + 3))) if x not in taken)
+
+    # ---- kinds of tests ----
+    def check(self, namespace, name):
+        entry = namespace.get(self.entry, Missing(self.entry)) if self.entry else None
+        if entry is None:
+            raise TypeError('check(candidate) needs the entry of the program')
+        namespace['check'](stand_in(self.entry) if self.entry in tested['names'] else entry)
+
+    def function(self, namespace, name):
+        function = namespace[name]
+        code = getattr(function, '__code__', None)
+        if code is not None and (code.co_flags & 0x80 or code.co_argcount > len(function.__defaults__ or ())):
+            raise TypeError('a test with parameters, or an asynchronous one, needs the style pytest')
+        function()
+
+    def method(self, namespace, name):
+        owner, _, method = name.partition('.')
+        one = namespace[owner]()
+        for before in ('setup_method', 'setUp'):
+            if hasattr(one, before):
+                before = getattr(one, before)
+                before(getattr(one, method)) if before.__code__.co_argcount > 1 else before()
+        getattr(one, method)()
+
+    def case(self, namespace, name):
+        owner, _, method = name.partition('.')
+        result = Result()
+        unittest.TestSuite([namespace[owner](method)]).run(result)
+        if result.error is not None:
+            raise result.error
+        if result.skipped:
+            raise unittest.SkipTest
+        if result.unexpectedSuccesses:
+            raise AssertionError('it succeeded, and was expected to fail')
+
+
+class Result(unittest.TestResult):
+    """Keeps the exception itself, which has more information than unittest's text."""
+
+    error = None
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.error = error[1]
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.error = error[1]
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self.error = error[1]
+
+
+def is_test(name):
+    return name.startswith('test_') or name == 'test'
+
+
+def called_name(node):
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func) if isinstance(node.value.func, (ast.Name, ast.Attribute)) else None
+
+
+def is_main_guard(node):
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Compare) and ast.unparse(node.test.left) == '__name__'
+
+
+def has_assert(node):
+    """Whether a statement contains an assert outside definitions."""
+    if isinstance(node, ast.Assert):
+        return True
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        return False
+    return any(has_assert(child) for child in ast.iter_child_nodes(node))
+
+
+def doubtful(tree):
+    """Why the tests are ambiguous: they use a name that is a builtin and also the program's. None if they are not."""
+    nodes = list(ast.walk(tree))
+    names = {x.id for x in nodes if isinstance(x, ast.Name)}
+    told = {x.asname or x.name for x in nodes if isinstance(x, ast.alias)}
+    both = sorted((names - told) & (tested['names'].keys() - set(shown_names())) & vars(builtins).keys())
+    return both and f'{both[0]} is a builtin and also defined by the program: name the entry, or import it in the tests' or None
+
+
+def run_asserts(text, entry, skip):
+    try:
+        source = Source(text, entry)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        report(tests=['tests'])
+        report(begin='tests')
+        return report(end=['tests', 'error', 'the tests do not parse: ' + say(error)])
+    report(tests=source.names)
+    module = types.ModuleType('tests')
+    sys.modules['tests'] = module
+    namespace, blocked, flags = module.__dict__, None, 0
+    try:
+        namespace.update((name, stand_in(name)) for name in shown_names())
+        if entry is None:
+            blocked = doubtful(source.tree)
+    except BaseException as error:
+        blocked = say(error)
+    for name, node, run in source.steps + source.later:
+        if name is None:
+            if isinstance(node, ast.ImportFrom) and node.module == '__future__':
+                for feature in node.names:
+                    flags |= getattr(__future__, feature.name).compiler_flag
+            try:
+                if blocked is None:
+                    execute(node, flags, namespace)
+            except BaseException as error:
+                blocked = f'the set-up failed: {say(error)}'
+            continue
+        if name in skip:
+            continue
+        report(begin=name)
+        verdict, message = ('pass', None) if blocked is None else ('error', blocked)
+        try:
+            if blocked is None:
+                run(namespace, name) if run else execute(node, flags, namespace)
+        except BaseException as error:
+            verdict, message = verdict_of(error), say(error)
+        report(end=[name, verdict, message])
+
+
+def execute(node, flags, namespace):
+    exec(compile(ast.Module([node], []), 'tests.py', 'exec', flags, True), namespace)
+
+
+def run_tests(style, files, entry, skip):
+    """Runs and reports the tests of one job. The first message from the host contains the program's names."""
+    seed_random(0)
+    names = json.loads(channel.receive())['names']
+    open_solution(names, entry)
+    try:
+        if style == 'pytest':
+            run_pytest(files, frozenset(skip))
+        else:
+            run_asserts(next(iter(files.values()), ''), entry, frozenset(skip))
+    except BaseException as error:
+        report(tests=['tests'])
+        report(begin='tests')
+        report(end=['tests', 'error', 'the tests could not be run: ' + say(error)])
+    report(done=True)
+
+
+def converse(job):
+    run_tests(job['style'], job['files'], job['entry'], job['skip'])

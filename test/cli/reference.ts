@@ -1,0 +1,59 @@
+// docs/cli.md as generated from the commands.
+import type { Command } from 'commander';
+import { examplesOf, leafCommands } from '../../cli/help.js';
+import { createProgram } from '../../cli/main.js';
+import { packageRoot } from '../../data/paths.js';
+
+const HEAD = `# The command line
+
+This page is generated from the commands: \`UPDATE_DOCS=1\` with \`test/cli/docs.test.ts\` writes it.
+
+Inside a checkout every command is \`npx gauntlet …\`.
+
+- **RUN** is a run id, **RUN/NAME** a checkpoint of that run: \`demo-seed-0/best\`, \`demo-seed-0/latest\` or a name that
+  \`gauntlet checkpoints list\` prints. RUN alone means RUN/best.
+- Results go to standard output, progress and warnings to standard error. With \`--json\` standard output holds one line of
+  JSON, or JSON lines if the option says so, and the last line on standard error is the error as JSON:
+  \`{"error": {"code", "message", "hint"}}\`.
+- [Errors](errors.md) lists the error codes and the exit codes.
+- \`train\` and \`schedule create\` read \`gauntlet.config.json\` in the working directory, see
+  [configuration](configuration.md).
+- Colours: only in terminals; \`NO_COLOR\` and \`FORCE_COLOR\` override that.
+- Completion: \`gauntlet completion bash\`, \`zsh\` or \`fish\` prints a script for the command \`gauntlet\`, e.g. after
+  \`alias gauntlet='npx gauntlet'\`.
+
+| variable | meaning |
+|---|---|
+| \`GAUNTLET_STORE\` | store instead of \`.gauntlet\` |
+| \`TEMPORAL_ADDRESS\` | a Temporal server of your own |
+| \`GAUNTLET_THREADS\` | number of model threads |
+| \`GAUNTLET_DEVICE\` | device for models |
+| \`GAUNTLET_CACHE\` | folder of quantized weights |
+| \`GAUNTLET_LOG\` | level of \`worker.log\` in the store |
+| \`GAUNTLET_DEBUG=1\` | print the stack of an error |`;
+
+export function commandReference(): string {
+  const sections = leafCommands(createProgram()).map(({ name, command }) => section(name, command));
+  return `${[HEAD, ...sections].join('\n\n')}\n`;
+}
+
+function section(name: string, command: Command): string {
+  const help = command.createHelp();
+  const operands = command.registeredArguments.map((argument) => {
+    const text = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return ` ${argument.required ? `<${text}>` : `[${text}]`}`;
+  });
+  const rows = [
+    ...command.registeredArguments.map((argument) => [argument.name(), help.argumentDescription(argument)]),
+    ...command.options.map((option) => [option.flags, help.optionDescription(option)]),
+  ];
+  const table = ['| | |', '|---|---|', ...rows.map(([term, text]) => `| \`${term}\` | ${cell(text ?? '')} |`)];
+  const lines = [`## \`gauntlet ${name}${operands.join('')}\``, '', sentence(command.description())];
+  const examples = ['', '```sh', ...examplesOf(name), '```'];
+  return [...lines, ...(rows.length > 0 ? ['', ...table] : []), ...examples].join('\n');
+}
+
+/** Paths inside the checkout become relative. */
+const cell = (text: string): string =>
+  text.replaceAll(`${packageRoot()}/`, '').replaceAll('|', '\\|').replaceAll('<', '&lt;');
+const sentence = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`;

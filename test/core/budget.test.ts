@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { addUsage, exhaustedBudget, NO_USAGE } from '../../core/budget.js';
+
+describe('exhaustedBudget', () => {
+  const budget = { tokens: 100, seconds: null, executions: 10 };
+  const used = { tokens: 60, seconds: 1e9, executions: 4 };
+
+  it('is undefined if the next step fits', () => {
+    assert.equal(exhaustedBudget(budget, used, { tokens: 40, seconds: 5, executions: 6 }), undefined);
+  });
+
+  it('names the budget that the next step would exceed', () => {
+    assert.equal(
+      exhaustedBudget(budget, used, { tokens: 41, seconds: 5, executions: 6 }),
+      'the budget of 100 tokens (60 used)',
+    );
+    assert.match(exhaustedBudget(budget, used, { tokens: 1, seconds: 5, executions: 7 })!, /10 executions/);
+  });
+
+  it('names a budget that is used up even if nothing is known about the next step', () => {
+    assert.match(exhaustedBudget({ ...budget, executions: 4 }, used, NO_USAGE)!, /4 executions/);
+  });
+});
+
+describe('addUsage', () => {
+  it('adds each kind', () => {
+    const sum = addUsage({ tokens: 60, seconds: 2, executions: 4 }, { tokens: 1, seconds: 1, executions: 1 });
+    assert.deepEqual(sum, { tokens: 61, seconds: 3, executions: 5 });
+  });
+});

@@ -1,0 +1,111 @@
+// Temporal's reset of a run: by `gauntlet resume`, which chooses the event, and by a person.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { resetPoint } from '../../cli/resuming.js';
+import { RUN, runFixture } from './fixture.js';
+
+describe('the reset point of a closed run', () => {
+  const task = { workflowTaskCompletedEventAttributes: {} };
+  const scheduled = (workflowTask: number) => ({
+    activityTaskScheduledEventAttributes: { workflowTaskCompletedEventId: workflowTask },
+  });
+  const failed = (scheduledEventId?: number) => ({
+    workflowExecutionFailedEventAttributes: {
+      failure: {
+        message: 'no',
+        cause: scheduledEventId === undefined ? null : { activityFailureInfo: { scheduledEventId } },
+      },
+    },
+  });
+  const pointOf = (...events: object[]) =>
+    resetPoint({ events: events.map((event, index) => ({ eventId: index + 1, ...event })) } as never);
+
+  it('is the workflow task that scheduled the activity that failed', () => {
+    assert.equal(pointOf({}, task, scheduled(2), task, scheduled(4), task, failed(3)), 2);
+    assert.equal(pointOf({}, task, scheduled(2), task, scheduled(4), task, failed(5)), 4);
+  });
+
+  it('is the last workflow task if no activity failed', () => {
+    assert.equal(pointOf({}, task, scheduled(2), task, failed()), 4);
+    assert.equal(pointOf({}, task, scheduled(2), task, { workflowExecutionTerminatedEventAttributes: {} }), 4);
+  });
+
+  it('is the last workflow task before a cancellation', () => {
+    const cancel = { workflowExecutionCancelRequestedEventAttributes: {} };
+    assert.equal(pointOf({}, task, cancel, task, { workflowExecutionCanceledEventAttributes: {} }), 2);
+  });
+
+  it('is undefined if no workflow task completed', () => {
+    assert.equal(pointOf({}, { workflowExecutionTerminatedEventAttributes: {} }), undefined);
+    assert.equal(resetPoint({}), undefined);
+  });
+});
+
+describe('a run that a person resets', function () {
+  this.timeout(60_000);
+  const f = runFixture('reset');
+
+  /** As `temporal workflow reset --event-id`. */
+  async function reset(handle: WorkflowHandle, eventId: number): Promise<void> {
+    const { runId } = await handle.describe();
+    await f.host.client.workflowService.resetWorkflowExecution({
+      namespace: f.host.server.namespace,
+      workflowExecution: { workflowId: handle.workflowId, runId },
+      workflowTaskFinishEventId: eventId as never,
+      ...{ reason: 'test', requestId: randomUUID() },
+    });
+  }
+  async function workflowTasks(handle: WorkflowHandle): Promise<number[]> {
+    const { events } = await handle.fetchHistory();
+    return (events ?? [])
+      .filter((event) => event.workflowTaskCompletedEventAttributes)
+      .map(({ eventId }) => Number(eventId));
+  }
+
+  it('completes with the same bytes from its latest and from its first workflow task', async () => {
+    for (const choose of [(tasks: number[]) => tasks.at(-1)!, (tasks: number[]) => tasks[0]!]) {
+      f.next();
+      const hold = f.holdUpdate(3);
+      await f.start();
+      await hold.reached;
+      await reset(f.run(), choose(await workflowTasks(f.run())));
+      hold.release();
+      assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+    }
+  });
+
+  it('keeps the requests that it accepted before and after the chosen task', async () => {
+    const [first, second] = [f.holdUpdate(1), f.holdUpdate(2)];
+    await f.start();
+    await first.reached;
+    const rates = [2e-4, 3e-4];
+    await f.update('change', { ppo: { learningRate: rates[0] } });
+    first.release();
+    await second.reached;
+    const task = (await workflowTasks(f.run())).at(-1)!;
+    await f.update('change', { ppo: { learningRate: rates[1] } });
+    await reset(f.run(), task);
+    second.release();
+    const bytes = await f.completed();
+    const controls = await f.controls();
+    assert.deepEqual(await f.actions(), [
+      ['change', 1],
+      ['change', 2],
+    ]);
+    const change = (i: number) => ({ kind: 'change' as const, fields: controls[i]!.fields!, at: controls[i]!.at });
+    assert.deepEqual(bytes, (await f.undisturbed(RUN, { 1: [change(0)], 2: [change(1)] })).bytes);
+    assert.deepEqual(
+      (await f.steps()).map(({ learningRate }) => learningRate),
+      [1e-4, rates[0], rates[1], rates[1]],
+    );
+  });
+
+  it('trains again from an earlier step after it had completed', async () => {
+    await f.start();
+    const bytes = await f.completed();
+    const tasks = await workflowTasks(f.run());
+    await reset(f.run(), tasks[Math.floor(tasks.length / 2)]!);
+    assert.deepEqual(await f.completed(), bytes);
+  });
+});
