@@ -56,7 +56,7 @@ async function resumeFromStore({ client, store }: Resuming, id: string, decision
     return { joined, said: 'has finished; nothing to do' };
   }
   if (input === undefined) {
-    const hint = `start it with its configuration: npx gauntlet train --id ${id}`;
+    const hint = `start it with its configuration: npx gauntlet train ${id}`;
     throw new GauntletError(
       'NOT_FOUND',
       `run '${id}' was never prepared, so the store does not have its input; ${hint}`,
