@@ -9,7 +9,7 @@ import type { Problem } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Value } from '../core/schema/value.js';
 import type { ProblemSet } from '../data/problems.js';
-import type { Adapter, Engine, OptimizerState } from '../ml/session/engine.js';
+import type { Adapter, Engine, OptimizerState } from '../ml/engine/engine.js';
 import type { Digest, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';

@@ -2,7 +2,7 @@
 import { sampledRanges, sequenceOf, type TokenTurn } from '../core/rl/trajectories.js';
 import type { SampledTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Engine, GenerateOptions, GenerateRow } from '../ml/session/engine.js';
+import type { Engine, GenerateOptions, GenerateRequest } from '../ml/engine/engine.js';
 import type { Scope } from './scope.js';
 
 interface SamplingRow {
@@ -28,12 +28,12 @@ export async function sampleTurns(
   options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
 ): Promise<{ turns: SampledTurn[]; tokens: number }> {
   const { contextLength, eosTokens } = engine.info;
-  const asked = rows.map(({ turns, prompt, key }): GenerateRow => {
+  const asked = rows.map(({ turns, prompt, key }): GenerateRequest => {
     const sampled = sampledRanges(turns);
     const whole = sequenceOf([...turns, { promptTokens: prompt, answerTokens: [] }]);
     return { prompt: whole, key, ...(sampled.length > 0 ? { sampled } : {}) };
   });
-  const room = ({ prompt }: GenerateRow): boolean => prompt.length < contextLength;
+  const room = ({ prompt }: GenerateRequest): boolean => prompt.length < contextLength;
   const sampled = asked.filter(room);
   const answers =
     sampled.length === 0

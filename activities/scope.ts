@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import type { RunResult } from '../core/schema/run.js';
 import type { ProblemSet } from '../data/problems.js';
-import type { Engine } from '../ml/session/engine.js';
+import type { Engine } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { Store } from '../store/store.js';
 

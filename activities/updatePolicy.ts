@@ -4,7 +4,7 @@ import { deriveKey } from '../core/random.js';
 import { planMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
-import type { Adapter, Engine, LossConfig, OptimizerState } from '../ml/session/engine.js';
+import type { Adapter, Engine, LossConfig, OptimizerState } from '../ml/engine/engine.js';
 import { progressKey, unlessLost } from '../store/memo.js';
 import {
   decodeOptimizerState,

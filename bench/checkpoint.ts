@@ -3,7 +3,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { deriveKey } from '../core/random.js';
 import { parseModelConfig } from '../ml/hf/config.js';
-import { parameterLayout } from '../ml/nn/decoder.js';
+import { parameterLayout } from '../ml/nn/layout.js';
 
 const BLOCK = 1 << 20; // numbers
 

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RandomStream } from '../core/random.js';
 import { packageRoot } from '../data/paths.js';
+import type { Adapter, Engine } from '../ml/engine/engine.js';
+import { estimateMemory } from '../ml/engine/memory.js';
+import { openEngine } from '../ml/engine/ortEngine.js';
 import { describeModel } from '../ml/hf/model.js';
-import type { Adapter, Engine } from '../ml/session/engine.js';
-import { estimateMemory } from '../ml/session/memory.js';
-import { openEngine } from '../ml/session/ortEngine.js';
 import { type RealShape, writeRealShape } from '../test/support/realShapes.js';
 
 const { values: options } = parseArgs({
@@ -64,8 +64,8 @@ async function measure(folder: string): Promise<void> {
     const answer = { adapter, maxNewTokens: length / 2, temperature: 1, stopTokens: [] };
     await timed('generate', () => engine.generate(requests, answer));
   }
-  const use = { task: train ? 'train' : 'decode', rows, length, rank, quantization, checkpointing } as const;
-  const gib = { peak: status('VmHWM'), foreseen: estimateMemory(describeModel(folder), use) / 2 ** 30 };
+  const use = { task: train ? 'train' : 'decode', sequences: rows, length, rank, quantization, checkpointing } as const;
+  const gib = { peak: status('VmHWM'), estimate: estimateMemory(describeModel(folder), use) / 2 ** 30 };
   console.log(JSON.stringify({ ...options, child: undefined, parameters: engine.info.parameters, seconds, gib }));
   await engine.close();
 }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { writePeft } from '../ml/hf/peft.js';
-import { layoutSize, loraLayout } from '../ml/nn/lora.js';
+import { layoutSize, loraLayout } from '../ml/nn/layout.js';
 import { uniform, writeRandomCheckpoint } from './checkpoint.js';
 
 export interface Shape {

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESET_NAMES } from '../core/presets.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { DEVICES, type Device } from '../ml/session/engine.js';
+import { DEVICES, type Device } from '../ml/engine/engine.js';
 
 export function integer(least = 0): (text: string) => number {
   return (text) => {

@@ -3,7 +3,7 @@
 import { GauntletError } from '../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
-import { DEVICES } from '../ml/session/engine.js';
+import { DEVICES } from '../ml/engine/engine.js';
 import { createLogger } from './logger.js';
 import { type StartOptions, startWorkers } from './start.js';
 

@@ -6,7 +6,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { EvaluationMetrics } from '../core/schema/metrics.js';
 import { runMetricsSchema } from '../core/schema/metrics.js';
 import { packageRoot } from '../data/paths.js';
-import { inThread } from '../ml/session/thread.js';
+import { inThread } from '../ml/pool/inThread.js';
 import { type Control, controlSchema, type ReportData } from '../report/data.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { listCheckpoints } from '../store/checkpoints.js';

@@ -3,7 +3,7 @@
 import type { ActivityDeps } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import { RandomStream } from '../../core/random.js';
-import type { Engine } from '../../ml/session/engine.js';
+import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { Store } from '../../store/store.js';
 import type { DeathAtWrite } from './plan.js';

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { deriveKey } from '../../core/random.js';
-import type { Adapter, Engine, OptimizerState } from '../../ml/session/engine.js';
-import { openEngine } from '../../ml/session/ortEngine.js';
+import type { Adapter, Engine, OptimizerState } from '../../ml/engine/engine.js';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import type { Job } from '../inputs.js';
 import { serve } from './serve.js';
 

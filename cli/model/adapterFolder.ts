@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import type { Adapter, Engine, OptimizerState } from '../../ml/engine/engine.js';
 import { ADAPTER_FILES } from '../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
-import type { Adapter, Engine, OptimizerState } from '../../ml/session/engine.js';
 import { checkTarget, writeFolder } from '../folder.js';
 
 const CONFIG = 'adapter_config.json';

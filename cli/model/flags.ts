@@ -1,7 +1,7 @@
 // Options that the `gauntlet model` commands share, and the engine options they stand for.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import type { Device, EngineOptions } from '../../ml/session/engine.js';
+import type { Device, EngineOptions } from '../../ml/engine/engine.js';
 import { deviceOption, integer, jsonOption } from '../options.js';
 
 export interface EngineFlags {

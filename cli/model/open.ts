@@ -1,6 +1,6 @@
 // A model, and an adapter where one is named, open for as long as a command works with them.
-import type { Adapter, Engine } from '../../ml/session/engine.js';
-import { openEngine } from '../../ml/session/ortEngine.js';
+import type { Adapter, Engine } from '../../ml/engine/engine.js';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import { createOutput } from '../output.js';
 import { onInterrupt } from '../session.js';
 import { readAdapterFolder } from './adapterFolder.js';

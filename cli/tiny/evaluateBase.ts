@@ -8,7 +8,7 @@ import { deriveKey, RandomStream } from '../../core/random.js';
 import { STAGES, type Stage } from '../../core/schema/chain.js';
 import type { CallResult } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
-import type { Engine } from '../../ml/session/engine.js';
+import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
 const MAX_STAGE_TOKENS = 96;

@@ -1,8 +1,8 @@
 // The random start of the embedded model: every tensor is a function of the seed and its own name.
 import { RandomStream } from '../../core/random.js';
 import type { ModelConfig } from '../../ml/hf/config.js';
-import type { TensorData } from '../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../ml/nn/decoder.js';
+import type { TensorData } from '../../ml/nn/layout.js';
+import { parameterLayout } from '../../ml/nn/layout.js';
 
 const EMBEDDING_STD = 0.05;
 

@@ -2,8 +2,8 @@
 import type { TinyProblem } from '../../data/tiny/family.js';
 import type { TinyVocabulary } from '../../data/tiny/tokenizer.js';
 import type { ModelConfig } from '../../ml/hf/config.js';
-import type { TensorData } from '../../ml/hf/safetensors.js';
-import { openTrainer } from '../../ml/session/trainer.js';
+import type { TensorData } from '../../ml/nn/layout.js';
+import { openTrainer } from '../../ml/train/trainer.js';
 import { type CorpusCount, corpusBatches, emptyCount } from './batches.js';
 import { learningRateAt, type Recipe, type TrainingPhase } from './recipe.js';
 

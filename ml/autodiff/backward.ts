@@ -1,4 +1,4 @@
-// Reverse-mode differentiation ahead of time: walks a graph from its end and appends the nodes of the backward pass.
+// Reverse-mode differentiation ahead of time: walks a graph backward and appends the nodes of the backward pass.
 import type { Graph } from '../ir/graph.js';
 import type { Node, Op, Value } from '../ir/op.js';
 import { sameShape } from '../ir/op.js';
@@ -7,11 +7,11 @@ import type { VjpContext, VjpRule } from './rules.js';
 import { VJP_RULES } from './rules.js';
 
 /**
- * Gradients of Σ seed·output with respect to `wrt`, as new values of the same graph. Several (output, seed) pairs
- * add up. A parameter that the outputs do not depend on gets zeros. With `keep`, of the values that the graph has
- * computed so far only these are read again; others are recomputed from them, with the same bits (see recompute.ts), and
- * what turns out to be of no use is left to `Graph.prune`.
- * @throws TypeError where a path to `wrt` leads through an operation without a gradient.
+ * Gradients of Σ seed·output with respect to `wrt`, as new values of the same graph; the sum is over all seeds. A value
+ * that the outputs do not depend on has a gradient of zeros.
+ * @param keep the only values of the forward pass that the backward pass reads. It recomputes the others, with the same
+ *   bits (see recompute.ts); `Graph.prune` removes unused recomputations.
+ * @throws TypeError if a path to `wrt` contains an operation without a gradient
  */
 export function backward(
   g: Graph,
@@ -19,7 +19,7 @@ export function backward(
   wrt: readonly Value[],
   keep?: ReadonlySet<Value>,
 ): Map<Value, Value> {
-  const nodes = [...g.nodes]; // the forward pass; the rules append behind it
+  const nodes = [...g.nodes]; // the forward pass; the rules append nodes
   const recomputation = new Recomputation(g, keep);
   const active = new Set<Value>(wrt);
   const path = nodes.filter((node) => {

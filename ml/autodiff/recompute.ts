@@ -1,15 +1,15 @@
-// Which values of the forward pass outlive it, and how the backward pass gets the others: their nodes are appended once
-// more, from what was kept. Gradient checkpointing (Chen et al. 2016) is the choice of what to keep; what follows from
-// constants alone (weights that are cast or unpacked) is never kept.
+// Gradient checkpointing (Chen et al. 2016): some values of the forward pass are kept, and the backward pass recomputes the
+// others by appending their nodes again. Values that depend on constants only (weights that are cast or unpacked) are
+// never kept.
 import type { Graph } from '../ir/graph.js';
 import type { Node, Value } from '../ir/op.js';
 
 export class Recomputation {
   private readonly producer = new Map<Value, Node>();
   private readonly fromConstants: ReadonlySet<Value>;
-  private readonly again = new Map<Value, Value>();
+  private readonly recomputed = new Map<Value, Value>();
 
-  /** @param keep values that stay; absent: all that depend on an input */
+  /** @param keep the values to keep; default: all that depend on an input */
   constructor(
     private readonly g: Graph,
     private readonly keep?: ReadonlySet<Value>,
@@ -25,31 +25,31 @@ export class Recomputation {
     this.fromConstants = constant;
   }
 
-  /** The same number for the backward pass: the value itself where it is kept, else its one recomputation. */
+  /** The value for the backward pass: itself if it is kept, else its recomputation, which is created once. */
   value(original: Value): Value {
     const node = this.producer.get(original);
-    if (!node || this.stays(original)) return original;
-    if (!this.again.has(original)) {
+    if (!node || this.isKept(original)) return original;
+    if (!this.recomputed.has(original)) {
       const outputs = this.g.apply(
         node.op,
         node.inputs.map((v) => this.value(v)),
         node.attrs,
       );
       node.outputs.forEach((output, i) => {
-        this.again.set(output, outputs[i]!);
+        this.recomputed.set(output, outputs[i]!);
       });
     }
-    return this.again.get(original)!;
+    return this.recomputed.get(original)!;
   }
 
-  /** The node on such values. */
+  /** The node with its values replaced by these. */
   node(original: Node): Node {
     const inputs = original.inputs.map((v) => this.value(v));
     const outputs = original.outputs.map((v) => this.value(v));
     return { ...original, inputs, outputs };
   }
 
-  private stays(value: Value): boolean {
+  private isKept(value: Value): boolean {
     return !this.fromConstants.has(value) && (this.keep?.has(value) ?? true);
   }
 }

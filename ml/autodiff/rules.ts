@@ -1,5 +1,5 @@
-// Gradient rules: for each operation, its vector-Jacobian product made of ordinary operations of the same IR, so that
-// a backward pass is just more graph. What has no gradient is listed as such, not left out.
+// Gradient rules: the vector-Jacobian product of each operation, built from operations of the same IR. A backward pass is
+// therefore more graph. Operations without a gradient are listed as such.
 import type { Graph } from '../ir/graph.js';
 import type { NodeOf, Op, Shape, Value } from '../ir/op.js';
 import { sameShape, staticShape } from '../ir/op.js';
@@ -9,13 +9,13 @@ export interface VjpContext<K extends Op> {
   readonly node: NodeOf<K>;
   /** Gradient of the first output. */
   readonly dy: Value;
-  /** Whether anybody asks for the gradient of input i; others may be left undefined. */
+  /** Whether the gradient of input i is needed; others may be undefined. */
   readonly needs: (i: number) => boolean;
 }
 /** Gradients aligned with the node's inputs. */
 export type VjpRule<K extends Op> = (context: VjpContext<K>) => (Value | undefined)[];
 
-/** Sums a gradient over the axes that broadcasting had added or stretched. */
+/** Sums a gradient over the axes that broadcasting added or stretched. */
 export function unbroadcast(g: Graph, dy: Value, shape: Shape): Value {
   if (sameShape(dy.shape, shape)) return dy;
   const skip = dy.shape.length - shape.length;
@@ -23,11 +23,11 @@ export function unbroadcast(g: Graph, dy: Value, shape: Shape): Value {
   return g.reshape(g.reduceSum(dy, axes, true), shape);
 }
 
-/** Reshape to the shape before a reduction that may have dropped axes, then stretch. */
+/** Restores the axes that a reduction dropped, then stretches to the shape before the reduction. */
 function spread(g: Graph, dy: Value, shape: Shape, axes: readonly number[]): Value {
   const reduced = axes.map((a) => (a < 0 ? a + shape.length : a));
-  const kept = shape.map((d, i) => (reduced.includes(i) ? 1 : d));
-  return g.expand(sameShape(dy.shape, kept) ? dy : g.reshape(dy, kept), shape);
+  const restored = shape.map((d, i) => (reduced.includes(i) ? 1 : d));
+  return g.expand(sameShape(dy.shape, restored) ? dy : g.reshape(dy, restored), shape);
 }
 
 function lazily<const T extends readonly ((() => Value) | undefined)[]>(
@@ -37,8 +37,8 @@ function lazily<const T extends readonly ((() => Value) | undefined)[]>(
   return makers.map((make, i) => (make && needs(i) ? make() : undefined));
 }
 
-/** c·x·y of the sides a product rule needs, for C = α·op(A)·op(B): dA and dB by which sides were transposed. */
-function productRule(
+/** dA and dB for C = α·op(A)·op(B), depending on which sides are transposed. */
+function matmulRule(
   multiply: (a: Value, b: Value, transA: boolean, transB: boolean) => Value,
   [a, b]: readonly Value[],
   dy: Value,
@@ -62,15 +62,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const [a, b] = inputs as [Value, Value];
     return lazily(needs, [() => unbroadcast(g, g.mul(dy, b), a.shape), () => unbroadcast(g, g.mul(dy, a), b.shape)]);
   },
-  Div: ({ g, node: { inputs, outputs }, dy, needs }) => {
-    const [a, b] = inputs as [Value, Value];
-    const scaled = g.div(dy, b);
-    return lazily(needs, [
-      () => unbroadcast(g, scaled, a.shape),
-      () => unbroadcast(g, g.neg(g.mul(scaled, outputs[0]!)), b.shape),
-    ]);
-  },
-  // where both are equal the gradient goes to the first alone
+  // if both are equal, the gradient goes to the first
   Min: ({ g, node: { inputs }, dy, needs }) => {
     const [a, b] = inputs as [Value, Value];
     const first = float(g, g.lessOrEqual(a, b));
@@ -81,8 +73,6 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
   },
   Neg: ({ g, dy }) => [g.neg(dy)],
   Exp: ({ g, node, dy }) => [g.mul(dy, node.outputs[0]!)],
-  Log: ({ g, node, dy }) => [g.div(dy, node.inputs[0]!)],
-  Sqrt: ({ g, node, dy }) => [g.div(g.scale(dy, 0.5), node.outputs[0]!)],
   Sigmoid: ({ g, node, dy }) => {
     const y = node.outputs[0]!;
     return [g.mul(dy, g.mul(y, g.sub(g.scalar(1), y)))];
@@ -93,7 +83,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const s = g.sigmoid(g.scale(node.inputs[0]!, node.attrs.alpha));
     return [g.mul(dy, g.add(s, g.mul(g.scale(y, node.attrs.alpha), g.sub(g.scalar(1), s))))];
   },
-  // inside the bounds, both included
+  // 1 inside the bounds and on them
   Clip: ({ g, node, dy }) => {
     const x = node.inputs[0]!;
     const inside = g.mul(
@@ -102,19 +92,18 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     );
     return [g.mul(dy, inside)];
   },
-  Identity: ({ dy }) => [dy],
   LessOrEqual: 'nondifferentiable',
   Cast: 'nondifferentiable',
   MatMul: ({ g, node, dy, needs }) => {
     const [a, b] = node.inputs as [Value, Value];
     if (a.shape.length === 2) {
       const gemm = (x: Value, y: Value, transA: boolean, transB: boolean): Value => g.gemm(x, y, { transA, transB });
-      return lazily(needs, productRule(gemm, node.inputs, dy, false, false));
+      return lazily(needs, matmulRule(gemm, node.inputs, dy, false, false));
     }
     const fused = (x: Value, y: Value, transA: boolean, transB: boolean): Value =>
       g.fusedMatMul(x, y, { transA, transB });
-    if (b.shape.length > 2) return lazily(needs, productRule(fused, node.inputs, dy, false, false));
-    // a shared right side: fold the batch into rows
+    if (b.shape.length > 2) return lazily(needs, matmulRule(fused, node.inputs, dy, false, false));
+    // a shared right side: the batch becomes rows
     const [k, n] = staticShape(b.shape) as [number, number];
     const rows = staticShape(a.shape.slice(0, -1)).reduce((x, y) => x * y, 1);
     const flatDy = g.reshape(dy, [rows, n]);
@@ -127,19 +116,19 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const { transA, transB, alpha } = node.attrs;
     const fused = (x: Value, y: Value, tA: boolean, tB: boolean): Value =>
       g.fusedMatMul(x, y, { transA: tA, transB: tB, alpha });
-    const [left, right] = productRule(fused, node.inputs, dy, transA, transB);
+    const [left, right] = matmulRule(fused, node.inputs, dy, transA, transB);
     return lazily(needs, [left, () => unbroadcast(g, right(), node.inputs[1]!.shape)]);
   },
   Gemm: ({ g, node, dy, needs }) => {
     const { transA, transB, alpha } = node.attrs;
     const c = node.inputs[2];
     const gemm = (x: Value, y: Value, tA: boolean, tB: boolean): Value =>
-      // a product without transposes and scale reads the weight as it lies, as MatMul
+      // without transposes and scale, MatMul reads the weight in place
       !tA && !tB && alpha === 1 ? g.matMul(x, y) : g.gemm(x, y, { transA: tA, transB: tB, alpha });
-    const sides = productRule(gemm, node.inputs, dy, transA, transB);
+    const sides = matmulRule(gemm, node.inputs, dy, transA, transB);
     return lazily(needs, c ? [...sides, () => unbroadcast(g, dy, c.shape)] : sides);
   },
-  // linear in the scale; whole numbers have no gradient
+  // linear in the scale; integers have no gradient
   DequantizeLinear: ({ g, node, dy, needs }) => {
     const [q, scale, zero] = node.inputs as [Value, Value, Value];
     const { blockSize } = node.attrs;
@@ -147,14 +136,14 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const offsets = g.dequantize(q, g.expand(g.scalar(1), staticShape(scale.shape)), zero, blockSize);
     return [undefined, g.reduceSum(g.reshape(g.mul(dy, offsets), [...scale.shape, blockSize]), [-1], false)];
   },
-  MatMulNBits: 'nondifferentiable', // for decoding; training multiplies by what DequantizeLinear gives
+  MatMulNBits: 'nondifferentiable', // for decoding; training uses DequantizeLinear
   // y·(dy − Σ dy·y)
   Softmax: ({ g, node, dy }) => {
     const y = node.outputs[0]!;
     return [g.mul(y, g.sub(dy, g.reduceSum(g.mul(dy, y), [-1], true)))];
   },
   LogSoftmax: ({ g, node, dy }) => [g.sub(dy, g.mul(g.exp(node.outputs[0]!), g.reduceSum(dy, [-1], true)))],
-  // r = 1/rms: dx = r·(s·dy − x·r²·mean(s·dy·x)), ds = Σ dy·x·r. The second output is for this rule only.
+  // r = 1/rms: dx = r·(s·dy − x·r²·mean(s·dy·x)), ds = Σ dy·x·r. Only this rule uses the second output.
   SimplifiedLayerNormalization: ({ g, node, dy, needs }) => {
     const [x, scale] = node.inputs as [Value, Value];
     const r = node.outputs[1]!;
@@ -169,7 +158,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
   },
   SkipSimplifiedLayerNormalization: 'nondifferentiable', // for decoding
   GroupQueryAttention: 'nondifferentiable', // for decoding
-  // a rotation: its transpose turns the other way
+  // the transpose of a rotation rotates the other way
   RotaryEmbedding: ({ g, node, dy, needs }) => {
     if (needs(2) || needs(3)) throw new TypeError('RotaryEmbedding has no gradient for its tables');
     const [, positions, cos, sin] = node.inputs as [Value, Value, Value, Value];

@@ -1,5 +1,5 @@
-// Conversations as tokens, by the model's own chat template. A chain is append-only: an opening, then after each answer
-// the tokens that the template puts between an answer and the next one, so that no earlier token is ever re-encoded.
+// Conversations as tokens, with the model's own chat template. A chain is append-only: the opening, then after each answer
+// the tokens that the template puts between two answers. Earlier tokens are never encoded again.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
@@ -11,15 +11,15 @@ export interface ChatMessage {
   content: string;
 }
 
-const ANSWER = '\u2402answer\u2403'; // stands for an answer while the template is rendered; never tokenised
+const ANSWER = '\u2402answer\u2403'; // stands for the answer while the template is rendered
 
-const REMEMBERED = 256;
+const CACHED = 256;
 
 export class ChatFormat {
   private readonly template: ModelTemplate;
-  private readonly continuations = new Map<string, number[]>(); // rendering takes a millisecond, turns repeat
+  private readonly continuations = new Map<string, number[]>(); // cached: rendering takes a millisecond, and turns repeat
 
-  /** @param source the Jinja text of the template. @throws {GauntletError} BAD_MODEL where it does not parse */
+  /** @param source the template's Jinja text. @throws {GauntletError} BAD_MODEL if it does not parse */
   constructor(
     source: string,
     private readonly tokenizer: TextTokenizer,
@@ -33,24 +33,24 @@ export class ChatFormat {
     }
   }
 
-  /** Tokens of the opening of a conversation up to where the assistant begins to answer. */
+  /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[] {
     return this.tokenizer.encode(this.render(messages));
   }
 
   /**
-   * Tokens between an answer and the next one, for one more user turn. The template ends an answer with its end token:
-   * where the answer already ended (`previousFinished`), that one is left out.
-   * @throws {GauntletError} BAD_MODEL where the template does not show answers
+   * The tokens between an answer and the next one, for one more user message. The template starts them with an end token,
+   * which is left out if the answer already ended (`previousFinished`).
+   * @throws {GauntletError} BAD_MODEL if the template does not render answers
    */
   continuationTokens(content: string, previousFinished: boolean): number[] {
     const known = this.continuations.get(content) ?? this.afterAnswer(content);
-    if (this.continuations.size >= REMEMBERED) this.continuations.clear();
+    if (this.continuations.size >= CACHED) this.continuations.clear();
     this.continuations.set(content, known);
     return known.slice(previousFinished && this.eosTokens.includes(known[0]!) ? 1 : 0);
   }
 
-  /** What follows an answer up to where the next one begins, the answer's end token included. */
+  /** The tokens from the end of an answer, its end token included, to the start of the next answer. */
   private afterAnswer(content: string): number[] {
     const text = this.render([
       { role: 'user', content: 'question' },
@@ -59,7 +59,7 @@ export class ChatFormat {
     ]);
     const at = text.indexOf(ANSWER);
     if (at < 0)
-      throw new GauntletError('BAD_MODEL', `${this.where}: the template does not show the assistant's answer`);
+      throw new GauntletError('BAD_MODEL', `${this.where}: the template does not render the assistant's answer`);
     return this.tokenizer.encode(text.slice(at + ANSWER.length));
   }
 
@@ -74,7 +74,7 @@ export class ChatFormat {
   }
 }
 
-/** The template of chat_template.jinja, or of tokenizer_config.json. @throws {GauntletError} BAD_MODEL where there is none */
+/** Reads chat_template.jinja, else tokenizer_config.json. @throws {GauntletError} BAD_MODEL if there is no template */
 export function loadChatFormat(folder: string, tokenizer: TextTokenizer, eosTokens: readonly number[]): ChatFormat {
   const path = join(folder, 'chat_template.jinja');
   const isOwnFile = existsSync(path);
@@ -89,14 +89,14 @@ export function loadChatFormat(folder: string, tokenizer: TextTokenizer, eosToke
   );
 }
 
-/** A template may be one text, or a list of named ones of which `default` is meant. */
+/** The field is a text, or a list of named templates; then this is the one named `default`. */
 function defaultTemplate(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return undefined;
   return value.find((t: { name?: unknown }) => t?.name === 'default')?.template;
 }
 
-/** tokenizer_config.json writes a special token as a text or as an object with `content`. */
+/** A special token of tokenizer_config.json is a text or an object with `content`. */
 function tokenText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? String((value as { content?: unknown }).content ?? '') : '';

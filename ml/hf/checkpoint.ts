@@ -1,9 +1,12 @@
-// Where every parameter of a model lies in the safetensors files of its folder, told from their headers alone: a missing,
-// foreign or misshapen tensor is named before a weight is read, and weights can then be read or mapped one by one.
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+// Finds every parameter of a model in the safetensors files of its folder. Only headers are read: a tensor that is missing,
+// unknown or of another shape is reported before any weight is read. Weights can then be read or mapped one by one.
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import { type DecoderConfig, parameterLayout } from '../nn/decoder.js';
+import type { DecoderConfig } from '../nn/config.js';
+import { parameterLayout } from '../nn/layout.js';
+import { EMBEDDING, HEAD } from '../nn/tensorNames.js';
+import { readAll, withFile } from './files.js';
 import { SafetensorsFile } from './safetensors.js';
 import { readJson } from './tokenizer.js';
 
@@ -21,23 +24,21 @@ export interface StoredParameter {
 
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
-const HEAD = 'lm_head.weight';
-const EMBEDDING = 'model.embed_tokens.weight';
-const HARMLESS = /\.rotary_emb\.inv_freq$/; // a buffer that older checkpoints kept; it follows from config.json
+const IGNORED = /\.rotary_emb\.inv_freq$/; // a buffer of older checkpoints; it follows from config.json
 const CHUNK = 1 << 20;
 
 /**
- * Every name of parameterLayout with its place.
- * @throws {GauntletError} BAD_MODEL naming the file, and the tensor that is missing, of another shape or dtype, or of no use
+ * Every parameter of parameterLayout, by name.
+ * @throws {GauntletError} BAD_MODEL naming the file, and the tensor that is missing, unknown, or of another shape or dtype
  */
 export function describeCheckpoint(folder: string, c: DecoderConfig): Map<string, StoredParameter> {
   const stored = storedTensors(folder);
   const layout = parameterLayout(c);
   const known = new Set(layout.map(({ name }) => name));
   for (const [name, { path }] of stored) {
-    if (known.has(name) || HARMLESS.test(name)) continue;
+    if (known.has(name) || IGNORED.test(name)) continue;
     if (name === HEAD && c.tied) checkTied(stored);
-    else fail(path, `tensor ${name} belongs to no parameter of this model, so it cannot be used`);
+    else fail(path, `tensor ${name} belongs to no parameter of this model`);
   }
   return new Map(
     layout.map(({ name, shape }) => {
@@ -51,7 +52,7 @@ export function describeCheckpoint(folder: string, c: DecoderConfig): Map<string
   );
 }
 
-/** The weight files of a folder, by name: one, or the shards that the index names. */
+/** The names of a folder's weight files: one file, or the shards that the index names. */
 export function weightFiles(folder: string): string[] {
   return weightsName(folder) === SINGLE ? [SINGLE] : [...new Set(readIndex(folder).values())].sort();
 }
@@ -65,12 +66,12 @@ function storedTensors(folder: string): Map<string, StoredTensor> {
     const path = join(folder, name);
     if (!existsSync(path)) fail(join(folder, INDEX), `shard ${name} is not in the folder`);
     for (const [tensor, entry] of headerOf(path)) {
-      if (index && index.get(tensor) !== name) fail(path, `tensor ${tensor} is not one that ${INDEX} puts there`);
+      if (index && index.get(tensor) !== name) fail(path, `${INDEX} does not list tensor ${tensor} in this file`);
       tensors.set(tensor, entry);
     }
   }
   for (const [tensor, name] of index ?? [])
-    if (!tensors.has(tensor)) fail(join(folder, name), `no tensor ${tensor}, which ${INDEX} puts there`);
+    if (!tensors.has(tensor)) fail(join(folder, name), `no tensor ${tensor}, which ${INDEX} lists in this file`);
   return tensors;
 }
 
@@ -85,14 +86,14 @@ function headerOf(path: string): Map<string, StoredTensor> {
   );
 }
 
-/** The file that says where tensors are; transformers too prefers the single one. */
+/** The file that lists the tensors. Like transformers, this prefers the single file. */
 function weightsName(folder: string): string {
   if (existsSync(join(folder, SINGLE))) return SINGLE;
   if (existsSync(join(folder, INDEX))) return INDEX;
   throw new GauntletError('BAD_MODEL', `${folder}: neither ${SINGLE} nor ${INDEX}`);
 }
 
-/** Tensor → shard. */
+/** The shard of each tensor. */
 function readIndex(folder: string): Map<string, string> {
   const path = join(folder, INDEX);
   const map = readJson(path).weight_map;
@@ -103,29 +104,28 @@ function readIndex(folder: string): Map<string, string> {
   return index;
 }
 
-/** A tied model needs no output projection. One that is there and is not the embedding would silently be lost. */
+/** A tied model needs no output projection. Ignoring one that differs from the embedding would change the model. */
 function checkTied(stored: ReadonlyMap<string, StoredTensor>): void {
   const [head, embedding] = [stored.get(HEAD)!, stored.get(EMBEDDING)];
   if (embedding && (head.dtype !== embedding.dtype || !sameBytes(head, embedding)))
-    fail(head.path, `tensor ${HEAD} is not ${EMBEDDING}, though config.json says tie_word_embeddings`);
+    fail(head.path, `tensor ${HEAD} differs from ${EMBEDDING}, but config.json sets tie_word_embeddings`);
 }
 
 function sameBytes(a: StoredTensor, b: StoredTensor): boolean {
   if (a.length !== b.length) return false;
-  const [fileA, fileB] = [openSync(a.path, 'r'), openSync(b.path, 'r')];
-  const [left, right] = [Buffer.alloc(CHUNK), Buffer.alloc(CHUNK)];
-  try {
-    for (let at = 0; at < a.length; at += CHUNK) {
-      const size = Math.min(CHUNK, a.length - at);
-      readSync(fileA, left, 0, size, a.offset + at);
-      readSync(fileB, right, 0, size, b.offset + at);
-      if (left.compare(right, 0, size, 0, size) !== 0) return false;
-    }
-    return true;
-  } finally {
-    closeSync(fileA);
-    closeSync(fileB);
-  }
+  return withFile(a.path, 'r', (fileA) =>
+    withFile(b.path, 'r', (fileB) => {
+      for (let at = 0; at < a.length; at += CHUNK) {
+        const size = Math.min(CHUNK, a.length - at);
+        const [left, right] = [
+          readAll(fileA, a.offset + at, size, a.path),
+          readAll(fileB, b.offset + at, size, b.path),
+        ];
+        if (Buffer.compare(left, right) !== 0) return false;
+      }
+      return true;
+    }),
+  );
 }
 
 function fail(where: string, what: string): never {

@@ -1,5 +1,5 @@
-// config.json of a Hugging Face model folder, reduced to what the graphs need. Whatever would change the computation and
-// is not supported is refused by name here, before any weight is read.
+// config.json of a Hugging Face model folder, reduced to what the graphs need. A field that would change the computation
+// and is not supported gives an error that names it, before any weight is read.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
@@ -8,20 +8,20 @@ import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { type DecoderConfig, PROJECTIONS, type RopeScaling } from '../nn/config.js';
 import { readJson } from './tokenizer.js';
 
-/** What config.json says about a model that these graphs can run. */
+/** The config.json of a supported model. */
 export interface ModelConfig extends DecoderConfig {
   architecture: string; // a name of ARCHITECTURES
   contextLength: number; // in tokens
 }
 
-/** Far beyond any model: what a file says beyond it is a slip, or meant to fill the memory. */
-const MOST = { layers: 1_000, size: 2 ** 31 - 1 };
+/** Far larger than any model: a larger number is a mistake, or an attempt to exhaust the memory. */
+const LIMITS = { layers: 1_000, size: 2 ** 31 - 1 };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** As transformers takes a field of any family that config.json leaves out. */
+/** The values that transformers uses for absent fields, in every family. */
 const DEFAULTS: Json = { rms_norm_eps: 1e-6, rope_theta: 10000, hidden_act: 'silu' };
-/** Fields of which the graphs know one value only, whatever the family. */
+/** Fields of which the graphs support one value only, in every family. */
 const FIXED: Json = { hidden_act: 'silu', quantization_config: undefined, partial_rotary_factor: 1 };
 
 /** @throws {GauntletError} BAD_MODEL naming `where` and the field */
@@ -36,14 +36,14 @@ export function parseModelConfig(json: Json, where: string): ModelConfig {
   const kvHeads = fields.size('num_key_value_heads', heads);
   const headDim = fields.size('head_dim', hidden / heads);
   if (heads % kvHeads !== 0)
-    fields.fail(`num_attention_heads ${heads} is no multiple of num_key_value_heads ${kvHeads}`);
+    fields.fail(`num_attention_heads ${heads} is not a multiple of num_key_value_heads ${kvHeads}`);
   if (headDim % 2 !== 0) fields.fail(`field head_dim must be even, is ${headDim}`);
   const contextLength = fields.size('max_position_embeddings');
   const biased = Object.entries(architecture.biasFields).flatMap(([field, on]) => (fields.flag(field) ? on : []));
   return {
     architecture: architecture.name,
     hidden,
-    layers: fields.size('num_hidden_layers', undefined, MOST.layers),
+    layers: fields.size('num_hidden_layers', undefined, LIMITS.layers),
     heads,
     kvHeads,
     headDim,
@@ -58,7 +58,7 @@ export function parseModelConfig(json: Json, where: string): ModelConfig {
   };
 }
 
-/** By name in `architectures`, by `model_type` where that is absent; the two must not contradict each other. */
+/** Found by `architectures`, or by `model_type` if that is absent. The two must agree. */
 function architectureOf(json: Json, where: string): Architecture {
   const { architectures, model_type: type } = json;
   const name: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
@@ -70,20 +70,20 @@ function architectureOf(json: Json, where: string): Architecture {
     const supported = ARCHITECTURES.map((a) => a.name).join(', ');
     return fail(`architecture ${name ?? type} is not supported, only ${supported}`);
   }
-  if (type !== undefined && type !== found.modelType) fail(`field model_type ${type} is not that of ${found.name}`);
+  if (type !== undefined && type !== found.modelType) fail(`field model_type ${type} does not belong to ${found.name}`);
   return found;
 }
 
-/** Rotary positions: in `rope_parameters` from transformers 5 on, before in `rope_theta` and `rope_scaling`. */
+/** Rotary positions: in `rope_parameters` since transformers 5, earlier in `rope_theta` and `rope_scaling`. */
 function parseRope(fields: Fields, contextLength: number): { ropeTheta: number; ropeScaling?: RopeScaling } {
-  const name = fields.json.rope_scaling ? 'rope_scaling' : 'rope_parameters'; // transformers' order too
+  const name = fields.json.rope_scaling ? 'rope_scaling' : 'rope_parameters'; // transformers has the same order
   const rope = fields.inner(name);
   const type = rope.json.rope_type ?? rope.json.type ?? 'default';
   if (type !== 'default' && type !== 'llama3')
     fields.fail(`field ${name}.rope_type ${type} is not supported, only default and llama3`);
   rope.only('partial_rotary_factor', 1);
   const nested = Object.entries(rope.json).find(([, value]) => typeof value === 'object' && value !== null);
-  if (nested) fields.fail(`field ${name}.${nested[0]} is not supported: one rotation for all layers`);
+  if (nested) fields.fail(`field ${name}.${nested[0]} is not supported: all layers have the same rotation`);
   const ropeTheta =
     (rope.json.rope_theta ?? null) === null ? fields.positive('rope_theta') : rope.positive('rope_theta');
   if (type === 'default') return { ropeTheta };
@@ -98,7 +98,7 @@ function parseRope(fields: Fields, contextLength: number): { ropeTheta: number; 
   return { ropeTheta, ropeScaling };
 }
 
-/** Reads fields of an object by kind. null counts as absent, as it does in Python's files. */
+/** Reads typed fields of an object. null counts as absent, as in transformers. */
 class Fields {
   constructor(
     readonly json: Json,
@@ -108,11 +108,11 @@ class Fields {
   fail(what: string): never {
     throw new GauntletError('BAD_MODEL', `${this.where}: ${what}`);
   }
-  size(field: string, absent?: number, most = MOST.size): number {
+  size(field: string, absent?: number, max = LIMITS.size): number {
     const value = this.json[field] ?? absent;
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
       return this.wrong(field, 'must be a positive integer', value);
-    if (value > most) return this.wrong(field, `must be at most ${most}`, value);
+    if (value > max) return this.wrong(field, `must be at most ${max}`, value);
     return value;
   }
   positive(field: string): number {
@@ -134,7 +134,7 @@ class Fields {
     if (typeof value !== 'object' || Array.isArray(value)) return this.wrong(field, 'must be an object', value);
     return new Fields(value as Json, this.where, `${field}.`);
   }
-  /** undefined: the field must be absent. */
+  /** @param value the only supported value; undefined: the field must be absent */
   only(field: string, value: unknown): void {
     const actual = this.json[field] ?? undefined;
     if (actual === undefined || actual === value) return;
@@ -146,7 +146,7 @@ class Fields {
   }
 }
 
-/** Tokens that end an answer: of generation_config.json where it says so, else of config.json. */
+/** The tokens that end an answer: from generation_config.json, else from config.json. */
 export function readEosTokens(folder: string, config: Json): number[] {
   const path = join(folder, 'generation_config.json');
   const value = (existsSync(path) ? readJson(path).eos_token_id : undefined) ?? config.eos_token_id ?? [];

@@ -1,16 +1,17 @@
-// A model folder in Hugging Face layout: described from its config and the headers of its weight files alone, or, where
-// it is small, read into memory.
+// A model folder in Hugging Face layout: described from its config and the headers of its weight files, or read into
+// memory.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { elements, type TensorData } from '../nn/layout.js';
 import { describeCheckpoint, type StoredParameter } from './checkpoint.js';
 import { type ModelConfig, parseModelConfig, readEosTokens } from './config.js';
-import { SafetensorsFile, type TensorData } from './safetensors.js';
+import { SafetensorsFile } from './safetensors.js';
 import { readJson } from './tokenizer.js';
 
 export type Weights = ReadonlyMap<string, TensorData>;
 
-/** What the folder says of itself, before a weight is read. */
+/** A model before its weights are read. */
 export interface ModelFiles {
   path: string;
   config: ModelConfig;
@@ -27,7 +28,7 @@ export function describeModel(folder: string): ModelFiles {
   const json = readJson(configPath);
   const config = parseModelConfig(json, configPath);
   const stored = describeCheckpoint(folder, config);
-  const parameters = [...stored.values()].reduce((n, { shape }) => n + shape.reduce((a, b) => a * b, 1), 0);
+  const parameters = [...stored.values()].reduce((n, { shape }) => n + elements(shape), 0);
   return { path: folder, config, eosTokens: readEosTokens(folder, json), parameters, stored };
 }
 

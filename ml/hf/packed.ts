@@ -1,16 +1,23 @@
-// Quantised weights on disk: which bytes of a safetensors file hold which matrix. The layout follows from the model's
-// sizes alone, so that a file is checked by its header and its length, and mapped without being read.
+// The file format of quantized weights. The layout follows from the sizes of the model, so a file is checked by its
+// header and its length, and mapped without being read.
 //
-// The seven projections take `bits`; the output projection, also of a model whose projection is its embedding, takes
-// eight: it is what tells tokens apart, and it is multiplied once a token, not once a layer. The embedding itself, norms
-// and biases stay in the checkpoint.
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+// The seven projections have `bits` bits a weight. The output projection, also that of a tied model, has eight: it decides
+// between tokens, and it is multiplied once a token instead of once a layer. The embedding itself, norms and biases stay
+// in the checkpoint.
+import { existsSync, fstatSync } from 'node:fs';
 import { GauntletError } from '../../core/errors.js';
 import { bytesOf } from '../ir/op.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
-import { projectionShape } from '../nn/lora.js';
-import { HEAD } from '../nn/parameters.js';
+import { elements, projectionShape } from '../nn/layout.js';
+import { EMBEDDING, HEAD, weightOf } from '../nn/tensorNames.js';
+import { readAll, withFile } from './files.js';
+import { safetensorsHeader } from './safetensors.js';
 
+/** Quantized projections: groups of `groupSize` weights along the input share a scale. */
+export interface Quantization {
+  bits: 4 | 8;
+  groupSize: number;
+}
 export interface PackedMatrix {
   name: string;
   source: string; // the checkpoint's tensor
@@ -22,17 +29,16 @@ export interface PackedMatrix {
 export interface PackedLayout {
   matrices: PackedMatrix[];
   zeros: Record<4 | 8, { offset: number; length: number }>; // 2^(bits−1), as often as the largest matrix needs it
-  header: Uint8Array; // with its eight bytes of length
+  header: Uint8Array; // starts with its eight bytes of length
   bytes: number; // of the whole file
 }
 
 const VERSION = 1;
-/** What a file is called by: everything that its bytes depend on besides the model. */
-export const packedFormat = (q: { bits: number; groupSize: number }): string =>
-  `int${q.bits}-g${q.groupSize}-v${VERSION}`;
+/** Part of a file's name: everything besides the model that its bytes depend on. */
+export const packedFormat = (q: Quantization): string => `int${q.bits}-g${q.groupSize}-v${VERSION}`;
 
-/** @throws {GauntletError} BAD_CONFIG where groups of that size do not fit */
-export function packedLayout(c: DecoderConfig, q: { bits: 4 | 8; groupSize: number }): PackedLayout {
+/** @throws {GauntletError} BAD_CONFIG if groups of that size do not fit */
+export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
   const { bits, groupSize } = q;
   if (bits !== 4 && bits !== 8) throw new GauntletError('BAD_CONFIG', `quantization.bits must be 4 or 8, is ${bits}`);
   if (![16, 32, 64, 128, 256].includes(groupSize))
@@ -40,70 +46,53 @@ export function packedLayout(c: DecoderConfig, q: { bits: 4 | 8; groupSize: numb
   const matrices: Omit<PackedMatrix, 'values' | 'scales'>[] = [];
   for (let layer = 0; layer < c.layers; layer++)
     for (const projection of PROJECTIONS) {
-      const name = `model.layers.${layer}.${projection}.weight`;
+      const name = weightOf(layer, projection);
       matrices.push({ name, source: name, shape: projectionShape(c, projection), bits });
     }
-  matrices.push({
-    name: HEAD,
-    source: c.tied ? 'model.embed_tokens.weight' : HEAD,
-    shape: [c.vocab, c.hidden],
-    bits: 8,
-  });
+  matrices.push({ name: HEAD, source: c.tied ? EMBEDDING : HEAD, shape: [c.vocab, c.hidden], bits: 8 });
   const uneven = matrices.find(({ shape }) => shape[1] % groupSize !== 0);
   if (uneven)
     throw new GauntletError(
       'BAD_CONFIG',
       `quantization.groupSize ${groupSize} does not divide the ${uneven.shape[1]} inputs of ${uneven.name}`,
     );
-
-  const tensors: Record<string, { dtype: string; shape: number[]; data_offsets: [number, number] }> = {};
-  let at = 0;
-  const place = (name: string, dtype: 'U8' | 'F32', shape: number[]): number => {
-    const begin = at;
-    at += shape.reduce((a, b) => a * b, dtype === 'F32' ? 4 : 1);
-    tensors[name] = { dtype, shape, data_offsets: [begin, at] };
-    return begin;
-  };
-  const groups = ([out, into]: [number, number]): number => (out * into) / groupSize;
-  const placed = matrices.map((m) => ({
-    ...m,
-    scales: place(`${m.name}.scales`, 'F32', [m.shape[0], m.shape[1] / groupSize]),
-    values: place(`${m.name}.packed`, 'U8', [m.shape[0], (m.shape[1] * m.bits) / 8]),
-  }));
-  const zeros = ([4, 8] as const).map((b) => {
-    const most = Math.max(
+  const zeroBytes = (b: 4 | 8): number =>
+    Math.max(
       0,
-      ...matrices.filter((m) => m.bits === b).map((m) => bytesOf(b === 4 ? 'uint4' : 'uint8', groups(m.shape))),
+      ...matrices
+        .filter((m) => m.bits === b)
+        .map((m) => bytesOf(b === 4 ? 'uint4' : 'uint8', elements(m.shape) / groupSize)),
     );
-    return { offset: place(`zeros.${b}`, 'U8', [most]), length: most };
-  });
-  const json = new TextEncoder().encode(JSON.stringify({ __metadata__: { format: packedFormat(q) }, ...tensors }));
-  const padded = Math.ceil(json.length / 8) * 8;
-  const header = new Uint8Array(8 + padded).fill(0x20, 8);
-  new DataView(header.buffer).setBigUint64(0, BigInt(padded), true);
-  header.set(json, 8);
-  const start = header.length;
+  const zeros = { 4: zeroBytes(4), 8: zeroBytes(8) };
+  const { header, offsets, bytes } = safetensorsHeader(
+    [
+      ...matrices.flatMap(({ name, shape: [out, into], bits: own }) => [
+        { name: `${name}.scales`, dtype: 'F32', shape: [out, into / groupSize] },
+        { name: `${name}.packed`, dtype: 'U8', shape: [out, (into * own) / 8] },
+      ]),
+      { name: 'zeros.4', dtype: 'U8', shape: [zeros[4]] },
+      { name: 'zeros.8', dtype: 'U8', shape: [zeros[8]] },
+    ],
+    packedFormat(q),
+  );
+  const offset = (name: string): number => offsets.get(name)!;
   return {
-    matrices: placed.map((m) => ({ ...m, values: start + m.values, scales: start + m.scales })),
+    matrices: matrices.map((m) => ({ ...m, scales: offset(`${m.name}.scales`), values: offset(`${m.name}.packed`) })),
     zeros: {
-      4: { ...zeros[0]!, offset: start + zeros[0]!.offset },
-      8: { ...zeros[1]!, offset: start + zeros[1]!.offset },
+      4: { offset: offset('zeros.4'), length: zeros[4] },
+      8: { offset: offset('zeros.8'), length: zeros[8] },
     },
     header,
-    bytes: start + at,
+    bytes,
   };
 }
 
-/** Whether a file is what this layout describes. Its content is that of the model in its name: it was renamed whole. */
+/** Whether a file has this layout. Its content belongs to the model in its name, because files are written atomically. */
 export function isPacked(path: string, { header, bytes }: PackedLayout): boolean {
   if (!existsSync(path)) return false;
-  const fd = openSync(path, 'r');
-  try {
-    const found = Buffer.alloc(header.length);
-    return (
-      fstatSync(fd).size === bytes && readSync(fd, found, 0, found.length, 0) === found.length && found.equals(header)
-    );
-  } finally {
-    closeSync(fd);
-  }
+  return withFile(
+    path,
+    'r',
+    (fd) => fstatSync(fd).size === bytes && Buffer.compare(readAll(fd, 0, header.length, path), header) === 0,
+  );
 }

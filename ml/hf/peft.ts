@@ -1,26 +1,19 @@
-// Adapters in PEFT's folder format, so that peft and vLLM load them as they are, and theirs load here.
+// Adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
 import { GauntletError } from '../../core/errors.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
-import { type LayoutEntry, layoutSize, loraLayout, viewsOf } from '../nn/lora.js';
-import { adapterLayout } from '../nn/valueHead.js';
-import { parseSafetensors, type TensorData, writeSafetensors } from './safetensors.js';
-
-export interface AdapterVector {
-  rank: number;
-  alpha: number;
-  values: Float32Array; // flat as adapterLayout
-  valueHead?: boolean;
-}
+import type { TensorData } from '../nn/layout.js';
+import { type Adapter, adapterLayout, type LayoutEntry, layoutSize, loraLayout, viewsOf } from '../nn/layout.js';
+import { parseSafetensors, writeSafetensors } from './safetensors.js';
 
 const CONFIG = 'adapter_config.json';
 const TENSORS = 'adapter_model.safetensors';
-const VALUE_HEAD = 'value_head.safetensors'; // beside PEFT's files, which stay as PEFT knows them
-/** All that an adapter folder may hold. */
+const VALUE_HEAD = 'value_head.safetensors'; // a separate file, because PEFT's own files must not change
+/** All files that an adapter folder may have. */
 export const ADAPTER_FILES = [CONFIG, TENSORS, VALUE_HEAD];
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
-/** The files of an adapter folder, byte for byte the same for the same values; a third one for a value head. */
-export function writePeft(c: DecoderConfig, adapter: AdapterVector, baseModel: string): Map<string, Uint8Array> {
+/** The files of an adapter folder. Equal adapters give equal bytes. A value head has a third file. */
+export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string): Map<string, Uint8Array> {
   const config = {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
@@ -43,17 +36,17 @@ export function writePeft(c: DecoderConfig, adapter: AdapterVector, baseModel: s
     revision: null,
   };
   const tensors = [...viewsOf(adapterLayout(c, adapter), adapter.values)];
-  const ofLora = loraLayout(c, adapter.rank).length;
+  const loraTensors = loraLayout(c, adapter.rank).length;
   const files = new Map([
     [CONFIG, new TextEncoder().encode(`${JSON.stringify(config, null, 2)}\n`)],
-    [TENSORS, writeSafetensors(new Map(tensors.slice(0, ofLora)))],
+    [TENSORS, writeSafetensors(new Map(tensors.slice(0, loraTensors)))],
   ]);
-  if (adapter.valueHead) files.set(VALUE_HEAD, writeSafetensors(new Map(tensors.slice(ofLora))));
+  if (adapter.valueHead) files.set(VALUE_HEAD, writeSafetensors(new Map(tensors.slice(loraTensors))));
   return files;
 }
 
 /** @throws {GauntletError} BAD_ADAPTER naming the file, field or tensor that does not fit the model */
-export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array>): AdapterVector {
+export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array>): Adapter {
   const fail = (what: string): never => {
     throw new GauntletError('BAD_ADAPTER', what);
   };
@@ -65,28 +58,29 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
     fail(`${TENSORS}: the adapter is for ${layers} layers, this model has num_hidden_layers ${c.layers}`);
   const valueHead = files.has(VALUE_HEAD);
   const layout = adapterLayout(c, { rank, valueHead });
-  const ofLora = loraLayout(c, rank).length;
-  const found: [offset: number, data: Float32Array][] = []; // all are checked before their sum is allocated
+  const loraTensors = loraLayout(c, rank).length;
+  const found: [offset: number, data: Float32Array][] = []; // all tensors are checked before the vector is allocated
   const take = (file: string, tensors: Map<string, TensorData>, entries: readonly LayoutEntry[]): void => {
     for (const { name, shape, offset } of entries) {
       const tensor: TensorData = tensors.get(name) ?? fail(`${file}: no tensor ${name}`);
       if (tensor.shape.join() !== shape.join())
         fail(
-          `${file}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${differing(name, tensor.shape, shape)}`,
+          `${file}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${explainShape(name, tensor.shape, shape)}`,
         );
       found.push([offset, tensor.data]);
       tensors.delete(name);
     }
     if (tensors.size > 0) fail(`${file}: tensor ${[...tensors.keys()][0]} belongs to no projection of this model`);
   };
-  take(TENSORS, tensors, layout.slice(0, ofLora));
-  if (valueHead) take(VALUE_HEAD, parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER'), layout.slice(ofLora));
+  take(TENSORS, tensors, layout.slice(0, loraTensors));
+  if (valueHead)
+    take(VALUE_HEAD, parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER'), layout.slice(loraTensors));
   const values = new Float32Array(layoutSize(layout));
   for (const [offset, data] of found) values.set(data, offset);
   return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
 }
 
-/** One more than the highest layer that a name mentions. */
+/** One more than the highest layer index in the names. */
 const layersOf = (names: Iterable<string>): number =>
   1 + [...names].reduce((most, name) => Math.max(most, Number(/\.layers\.(\d+)\./.exec(name)?.[1] ?? -1)), -1);
 
@@ -101,8 +95,8 @@ const FIELDS: Record<string, readonly [string, string]> = {
   down_proj: ['intermediate_size', 'hidden_size'],
 };
 
-/** Which field makes a tensor of the right name have another shape. */
-function differing(name: string, actual: readonly number[], needed: readonly number[]): string {
+/** Says which field explains the difference between two shapes. */
+function explainShape(name: string, actual: readonly number[], needed: readonly number[]): string {
   const match = /\.(\w+)\.lora_([AB])\.weight$/.exec(name);
   if (!match) return 'hidden_size differs between the models'; // the value head
   const [, projection, side] = match;
@@ -113,9 +107,9 @@ function differing(name: string, actual: readonly number[], needed: readonly num
   return `${field} is ${actual[sizeAxis]} in the adapter's model and ${needed[sizeAxis]} in this one`;
 }
 
-/** Starts that change the base too, which the adapter's files do not tell. */
-const PLAIN_STARTS = [true, false, undefined, null, 'gaussian', 'orthogonal', 'eva'];
-/** Fields of other kinds of adapter, to be absent or empty. */
+/** Initializations that leave the base unchanged. The others change it, and the adapter's files do not contain that change. */
+const PLAIN_INITS = [true, false, undefined, null, 'gaussian', 'orthogonal', 'eva'];
+/** Fields of other kinds of adapter. They must be absent or empty. */
 const OTHER_KINDS = [
   'use_dora',
   'use_rslora',
@@ -154,7 +148,7 @@ function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: n
   if (named.join() !== TARGETS.join()) fail(`${CONFIG}: target_modules must be ${TARGETS.join(', ')}`);
   if ((config.bias ?? 'none') !== 'none') fail(`${CONFIG}: bias ${config.bias} is not supported`);
   for (const field of OTHER_KINDS) if (isSet(config[field])) fail(`${CONFIG}: ${field} is not supported`);
-  if (!PLAIN_STARTS.includes(config.init_lora_weights as never))
+  if (!PLAIN_INITS.includes(config.init_lora_weights as never))
     fail(`${CONFIG}: init_lora_weights ${config.init_lora_weights} changes the base model, which is not supported`);
   return { rank: rank as number, alpha: alpha as number };
 }

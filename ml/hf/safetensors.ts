@@ -1,16 +1,12 @@
 // The safetensors container: 8 bytes of header length, a JSON header, then the tensors back to back. Everything is
-// checked before a byte is used, so that a damaged download is named and never becomes a silently wrong model.
+// checked before use, so that a damaged download gives an error that names it and never a wrong model.
 // Format: https://huggingface.co/docs/safetensors/index#format
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
+import { elements, type TensorData } from '../nn/layout.js';
+import { readAll } from './files.js';
 
-/** A tensor in memory, row-major. */
-export interface TensorData {
-  shape: number[];
-  data: Float32Array;
-}
-
-/** Where a tensor lies: `begin` and `end` count bytes from the start of the data section. */
+/** The range of a tensor: `begin` and `end` count bytes from the start of the data section. */
 export interface TensorEntry {
   dtype: string;
   shape: number[];
@@ -62,7 +58,7 @@ export function parseHeader(
     if (!isSizes(shape)) fail(`tensor ${name} has no valid shape`);
     if (!isSizes(offsets) || offsets.length !== 2) fail(`tensor ${name} has no valid data_offsets`);
     const [begin, end] = offsets as [number, number];
-    const bytes = (shape as number[]).reduce((a, b) => a * b, 1) * BYTES[dtype as string]!;
+    const bytes = elements(shape as number[]) * BYTES[dtype as string]!;
     if (end - begin !== bytes) fail(`tensor ${name} spans ${end - begin} bytes, its shape and dtype need ${bytes}`);
     if (end > dataBytes) fail(`truncated: tensor ${name} ends at byte ${end} of ${dataBytes}`);
     entries.set(name, { dtype: dtype as string, shape: shape as number[], begin, end });
@@ -79,7 +75,7 @@ export function parseHeader(
   return entries;
 }
 
-/** @throws {GauntletError} where the first eight bytes do not fit a file of `fileBytes` bytes */
+/** @throws {GauntletError} if the first eight bytes do not fit a file of `fileBytes` bytes */
 function headerLength(prefix: Uint8Array, fileBytes: number, where: string, code: ErrorCode): number {
   if (fileBytes < 8) throw new GauntletError(code, `${where}: truncated, not a safetensors file`);
   const length = Number(new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true));
@@ -88,7 +84,7 @@ function headerLength(prefix: Uint8Array, fileBytes: number, where: string, code
   return length;
 }
 
-/** A whole file in memory. @throws {GauntletError} with `code`, naming `where` */
+/** Reads a whole file from memory. @throws {GauntletError} with `code`, naming `where` */
 export function parseSafetensors(
   bytes: Uint8Array,
   where: string,
@@ -105,10 +101,10 @@ export function parseSafetensors(
   return tensors;
 }
 
-/** A file on disk, of which tensors are read one by one. Close it. */
+/** A file on disk whose tensors are read one by one. Close it. */
 export class SafetensorsFile {
   readonly entries: Map<string, TensorEntry>;
-  /** Where the data section begins, in bytes. */
+  /** The start of the data section, in bytes. */
   readonly dataStart: number;
   private readonly fd: number;
 
@@ -121,7 +117,7 @@ export class SafetensorsFile {
     try {
       const stat = fstatSync(this.fd);
       if (!stat.isFile()) throw new GauntletError('BAD_MODEL', `${path}: not a file`);
-      const size = stat.size;
+      const { size } = stat;
       this.dataStart = 8 + headerLength(size < 8 ? new Uint8Array(8) : this.bytes(0, 8), size, path, 'BAD_MODEL');
       this.entries = parseHeader(this.bytes(8, this.dataStart - 8), size - this.dataStart, path);
     } catch (error) {
@@ -130,7 +126,7 @@ export class SafetensorsFile {
     }
   }
 
-  /** @throws {GauntletError} BAD_MODEL where it is absent or has another shape than `expected` */
+  /** @throws {GauntletError} BAD_MODEL if the tensor is absent or not of shape `expected` */
   read(name: string, expected?: readonly number[]): Float32Array {
     const entry = this.entries.get(name);
     if (!entry) throw new GauntletError('BAD_MODEL', `${this.path}: no tensor ${name}`);
@@ -151,39 +147,43 @@ export class SafetensorsFile {
   }
 
   private bytes(position: number, length: number): Uint8Array {
-    const out = new Uint8Array(length);
-    for (let done = 0; done < length; ) {
-      const n = readSync(this.fd, out, done, length - done, position + done);
-      if (n === 0) throw new GauntletError('BAD_MODEL', `${this.path}: truncated`);
-      done += n;
-    }
-    return out;
+    return readAll(this.fd, position, length, this.path);
   }
 }
 
-/** Deterministic bytes: tensors in order of name, header padded to eight bytes. All F32. */
-export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint8Array {
-  const names = [...tensors.keys()].sort();
-  const header: Record<string, unknown> = { __metadata__: { format: 'pt' } }; // transformers refuses files without it
-  let at = 0;
-  for (const name of names) {
-    const { shape, data } = tensors.get(name)!;
-    if (shape.reduce((a, b) => a * b, 1) !== data.length)
-      throw new RangeError(`${name}: ${data.length} values for [${shape}]`);
-    header[name] = { dtype: 'F32', shape, data_offsets: [at, at + data.length * 4] };
-    at += data.length * 4;
+/** The start of a file for tensors in this order, and where each of them goes. */
+export function safetensorsHeader(
+  tensors: readonly { name: string; dtype: string; shape: readonly number[] }[],
+  format = 'pt', // transformers refuses files without a format
+): { header: Uint8Array; offsets: Map<string, number>; bytes: number } {
+  const entries: Record<string, unknown> = { __metadata__: { format } };
+  const begins: [string, number][] = [];
+  let end = 0;
+  for (const { name, dtype, shape } of tensors) {
+    const begin = end;
+    end += elements(shape) * BYTES[dtype]!;
+    entries[name] = { dtype, shape, data_offsets: [begin, end] };
+    begins.push([name, begin]);
   }
-  const json = new TextEncoder().encode(JSON.stringify(header));
+  const json = new TextEncoder().encode(JSON.stringify(entries));
   const padded = Math.ceil(json.length / 8) * 8;
-  const out = new Uint8Array(8 + padded + at).fill(0x20, 8, 8 + padded);
-  new DataView(out.buffer).setBigUint64(0, BigInt(padded), true);
-  out.set(json, 8);
-  let offset = 8 + padded;
-  for (const name of names) {
-    const { data } = tensors.get(name)!;
-    out.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), offset); // little-endian hosts only
-    offset += data.byteLength;
-  }
+  const header = new Uint8Array(8 + padded).fill(0x20, 8);
+  new DataView(header.buffer).setBigUint64(0, BigInt(padded), true);
+  header.set(json, 8);
+  const offsets = new Map(begins.map(([name, begin]) => [name, header.length + begin]));
+  return { header, offsets, bytes: header.length + end };
+}
+
+/** F32 tensors in order of name. Equal tensors give equal bytes. */
+export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint8Array {
+  const sorted = [...tensors].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, t]) => ({ name, dtype: 'F32', ...t }));
+  for (const { name, shape, data } of sorted)
+    if (elements(shape) !== data.length) throw new RangeError(`${name}: ${data.length} values for [${shape}]`);
+  const { header, offsets, bytes } = safetensorsHeader(sorted);
+  const out = new Uint8Array(bytes);
+  out.set(header);
+  for (const { name, data } of sorted)
+    out.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), offsets.get(name)!); // little-endian hosts only
   return out;
 }
 

@@ -1,8 +1,8 @@
-// The Jinja of a model's folder, which anybody may have written. It is rendered under a budget of work, counted and not
-// timed, so that one that loops for ever or makes gigabytes ends, everywhere at the same place.
+// Renders the Jinja template of a model folder, which is untrusted. Rendering has a budget of work, counted instead of
+// timed: a template that loops forever or produces gigabytes stops at the same point on every machine.
 import * as jinja from '@huggingface/jinja';
 
-// Of the library’s declarations this module resolution follows the first only: the others are named without extension.
+// This module resolution does not find the library's other declarations, because their imports lack extensions.
 interface Value {
   value?: unknown;
 }
@@ -23,23 +23,23 @@ const { Environment, Interpreter, parse, tokenize } = jinja as unknown as {
   tokenize(source: string, options: { lstrip_blocks: boolean; trim_blocks: boolean }): unknown;
 };
 
-/** Characters of a template; the longest in use have a tenth of it. */
-const LONGEST = 256 * 1024;
-/** Blanks in a row: the lexer’s patterns take quadratic time over them. */
+/** Characters of a template; the longest known ones have a tenth of this. */
+const MAX_LENGTH = 256 * 1024;
+/** The lexer's patterns take quadratic time for consecutive blanks. */
 const BLANKS = /\s{1000}/;
-/** Units of work in one rendering: a second or two. Ordinary templates use a thousandth of it. */
+/** Units of work per rendering: one or two seconds. Ordinary templates use a thousandth of it. */
 const BUDGET = 1 << 26;
-/** Units more for each character that is rendered: how often a template may look at all of it. */
+/** Additional units per character of the variables: how often a template may read all of them. */
 const PER_CHARACTER = 256;
-/** Units of one evaluation, and of one element of what comes out of it; a character is one unit. */
+/** Units per evaluation, and per element of its result. A character of the result is one unit. */
 const EVALUATION = 64;
 const ELEMENT = 16;
-/** Units of a call, a turn of a loop, a name that nothing has: each makes a scope or an error. */
+/** Units per call, loop iteration and undefined name: each creates a scope or an error. */
 const SLOW = 640;
-/** Of the indentation and the separators of JSON, which are repeated for every element. */
-const WIDEST = 32;
+/** Maximum width of JSON indentation and separators, which are repeated for every element. */
+const MAX_WIDTH = 32;
 
-/** Of every prompt, so that a run which is resumed on another day asks the same; Llama’s own templates name this one. */
+/** The date in every prompt, so that a run resumed on another day has the same prompts. Llama's templates use this date. */
 const TODAY = new Date(2024, 6, 26);
 
 const MONTHS = 'January February March April May June July August September October November December'.split(' ');
@@ -47,14 +47,14 @@ const MONTHS = 'January February March April May June July August September Octo
 export class ModelTemplate {
   private readonly program: Node;
 
-  /** @throws Error where it does not parse */
+  /** @throws Error if the template does not parse */
   constructor(private readonly source: string) {
-    if (source.length > LONGEST) throw new Error(`it is longer than ${LONGEST / 1024} KiB`);
+    if (source.length > MAX_LENGTH) throw new Error(`it is longer than ${MAX_LENGTH / 1024} KiB`);
     if (BLANKS.test(source)) throw new Error('it has a thousand blanks in a row');
     this.program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
   }
 
-  /** @throws Error where the template raises one, or needs more than its budget */
+  /** @throws Error if the template raises one or exceeds its budget */
   render(variables: Record<string, unknown>): string {
     const characters = JSON.stringify(variables).length;
     const work = new Work(BUDGET + PER_CHARACTER * characters);
@@ -67,12 +67,12 @@ export class ModelTemplate {
       return String(new Metered(globals, work, this.source.length).run(this.program).value);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      throw new Error(`it calls itself without end, or makes too long a text (${error.message})`, { cause: error });
+      throw new Error(`it calls itself without end or produces too long a text (${error.message})`, { cause: error });
     }
   }
 }
 
-/** What is left to be done. */
+/** The remaining budget. */
 class Work {
   constructor(private left: number) {}
 
@@ -80,17 +80,17 @@ class Work {
     this.left -= units;
     if (!(this.left >= 0)) {
       throw new Error(
-        'rendering it takes too much work: it loops for ever, or makes more text than a prompt could hold; ' +
+        'rendering it takes too much work: it loops forever or produces more text than a prompt can hold; ' +
           'put another template into chat_template.jinja in that folder',
       );
     }
   }
 
-  /** Written out in full: a list that holds another one twice has it twice. */
+  /** Counts the value as written out in full: a list that contains another one twice counts it twice. */
   spendOn(value: Value): void {
     const open = [value];
     while (open.length > 0) {
-      const { value: content } = open.pop() ?? {}; // the first of nothing is no value at all
+      const { value: content } = open.pop() ?? {}; // an undefined result has no value
       if (typeof content === 'string') this.spend(content.length);
       else if (Array.isArray(content)) {
         this.spend(ELEMENT * content.length);
@@ -106,10 +106,10 @@ class Work {
   }
 }
 
-/** Every result is counted before anything can be made of it. */
+/** Counts every result before the template can use it. */
 class Metered extends Interpreter {
-  private readonly widths = new WeakSet<Node>(); // expressions that say how wide JSON is written
-  private readonly looped = new WeakSet<Node>(); // and what loops go over
+  private readonly widths = new WeakSet<Node>(); // expressions for the width of JSON
+  private readonly looped = new WeakSet<Node>(); // expressions that loops iterate over
 
   constructor(
     globals: Scope,
@@ -132,13 +132,13 @@ class Metered extends Interpreter {
     if (node.type === 'CallExpression' || (node.type === 'Identifier' && value.value === undefined))
       this.work.spend(SLOW);
     if (this.looped.has(node)) this.work.spend(SLOW * sizeOf(value));
-    if (this.widths.has(node) && widthOf(value) > WIDEST) {
-      throw new Error(`tojson: an indentation or separator of more than ${WIDEST} characters`);
+    if (this.widths.has(node) && widthOf(value) > MAX_WIDTH) {
+      throw new Error(`tojson: an indentation or separator of more than ${MAX_WIDTH} characters`);
     }
   }
 
   private prepare(node: Node): void {
-    // the library walks all of their bodies
+    // the library walks their whole bodies
     if (node.type === 'Macro' || node.type === 'CallStatement') this.work.spend(this.sourceLength);
     if (node.type === 'For') {
       const { iterable } = node as unknown as { iterable: Node & { lhs?: Node } };
@@ -157,7 +157,7 @@ class Metered extends Interpreter {
 const sizeOf = ({ value }: Value): number =>
   Array.isArray(value) ? value.length : value instanceof Map ? value.size : 0;
 
-/** Of a number, a text, or the longest that a list or mapping holds. */
+/** The width that a value stands for: a number, the length of a text, or the largest width in a list or mapping. */
 function widthOf({ value }: Value): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'string') return value.length;
@@ -165,7 +165,7 @@ function widthOf({ value }: Value): number {
   return Math.max(0, ...within.map((element) => widthOf(element as Value)));
 }
 
-/** Those of the library, which keeps them to itself. */
+/** The library's global functions, which it does not export. */
 const functions = (work: Work) => ({
   raise_exception: (message: string): never => {
     throw new Error(message);
@@ -173,14 +173,14 @@ const functions = (work: Work) => ({
   range: (first: number, end?: number, step = 1): number[] => {
     const [start, stop] = end === undefined ? [0, first] : [first, end];
     const count = Math.max(0, Math.ceil((stop - start) / step));
-    if (!Number.isFinite(count)) throw new Error('range() of numbers that are none');
+    if (!Number.isFinite(count)) throw new Error('the arguments of range() must be finite numbers');
     work.spend(ELEMENT * count);
     return Array.from({ length: count }, (_, i) => start + i * step);
   },
   strftime_now: (format: string): string => dateText(TODAY, format),
 });
 
-/** As `strftime` writes it, in English on every machine. */
+/** Formats like `strftime`, in English on every machine. */
 export function dateText(date: Date, format: string): string {
   const two = (n: number): string => String(n).padStart(2, '0');
   const month = MONTHS[date.getMonth()]!;

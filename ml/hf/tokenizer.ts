@@ -1,26 +1,26 @@
-// Text to token ids and back, as tokenizer.json says. A thin wrapper: it makes the library lossless (no clean-up of
-// spaces, special tokens kept) and its failures readable.
+// Text to token ids and back, as tokenizer.json says. This wrapper keeps spaces and special tokens, and turns the
+// library's failures into readable errors.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { GauntletError } from '../../core/errors.js';
 
 export interface TextTokenizer {
-  /** Special tokens written in the text (`<|im_end|>`) become their own ids; nothing is added. */
+  /** Special tokens in the text (`<|im_end|>`) become their ids. No token is added. */
   encode(text: string): number[];
-  /** Special tokens are kept. An id outside the vocabulary becomes the unknown token. */
+  /** Keeps special tokens. An id outside the vocabulary becomes the unknown token. */
   decode(tokens: number[]): string;
-  /** Id of one token as written in the vocabulary. */
+  /** The id of one token of the vocabulary. */
   tokenId(token: string): number | undefined;
-  /** tokenizer_config.json, {} where there is none. */
+  /** The content of tokenizer_config.json; {} if there is none. */
   readonly config: Record<string, unknown>;
 }
 
-/** @throws {GauntletError} BAD_MODEL where the folder has no tokenizer.json, or one that cannot be used */
+/** @throws {GauntletError} BAD_MODEL if the folder has no tokenizer.json or an unusable one */
 export function loadTokenizer(folder: string): TextTokenizer {
   const path = join(folder, 'tokenizer.json');
   if (!existsSync(path))
-    throw new GauntletError('BAD_MODEL', `${folder}: no tokenizer.json, so text cannot be used with this model`);
+    throw new GauntletError('BAD_MODEL', `${folder}: no tokenizer.json; this model cannot be used with text`);
   const configPath = join(folder, 'tokenizer_config.json');
   return makeTokenizer(readJson(path), existsSync(configPath) ? readJson(configPath) : {}, path);
 }
@@ -34,7 +34,7 @@ export function makeTokenizer(
   let tokenizer: Tokenizer;
   try {
     const model = json.model as Record<string, unknown>;
-    // Keys that the format makes optional and the library does not; a word-level model keeps its unknown token in `model`.
+    // The library requires keys that the format makes optional. A word-level model has its unknown token in `model`.
     const full = {
       added_tokens: [],
       normalizer: null,
@@ -67,7 +67,7 @@ export function makeTokenizer(
   };
 }
 
-/** @throws {GauntletError} BAD_MODEL where it is no JSON object */
+/** @throws {GauntletError} BAD_MODEL if the file is not a JSON object */
 export function readJson(path: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));

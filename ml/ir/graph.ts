@@ -1,5 +1,5 @@
-// A tensor program in single-assignment form, and its builder: every call infers the shape of what it makes, so a
-// graph that was built is a graph whose shapes fit.
+// A tensor program in single-assignment form, and its builder. Every call infers the shape of its result, so the shapes of
+// a graph always fit.
 import type { ConstantData, Dim, DType, InlineData, Node, NodeOf, Op, OpAttributes, Shape, Value } from './op.js';
 import { sizeOf } from './op.js';
 import { inferTypes } from './shapes.js';
@@ -18,17 +18,17 @@ export class Graph {
     this.names.add(name);
     return { name, dtype, shape };
   }
-  private fresh(prefix: string): string {
+  private uniqueName(prefix: string): string {
     return `${prefix}_${this.counter++}`;
   }
 
-  // ---- what a graph holds
+  // ---- contents
   input(name: string, dtype: DType, shape: Shape): Value {
     const value = this.value(name, dtype, shape);
     this.inputs.push(value);
     return value;
   }
-  /** `packed`: bytes of two numbers each, the first in the low half. */
+  /** @param packed two 4-bit numbers per byte, the first in the low half */
   constant(name: string, shape: readonly number[], data: InlineData, packed = false): Value {
     const length = packed ? 2 * data.length : data.length;
     if (length !== sizeOf(shape)) throw new TypeError(`${name}: ${length} values do not fill [${shape.join(', ')}]`);
@@ -49,14 +49,14 @@ export class Graph {
     this.constants.set(value, { kind: 'external', location, offset, length });
     return value;
   }
-  /** A number of no dimension, made once per graph. */
+  /** A zero-dimensional number, created once per graph. */
   scalar(x: number): Value {
-    return this.once(`f${x}`, () => this.constant(this.fresh('scalar'), [], Float32Array.of(x)));
+    return this.once(`f${x}`, () => this.constant(this.uniqueName('scalar'), [], Float32Array.of(x)));
   }
-  /** A one-dimensional int64 constant, made once per graph. */
+  /** A one-dimensional int64 constant, created once per graph. */
   indices(list: readonly number[]): Value {
     return this.once(`i${list.join()}`, () =>
-      this.constant(this.fresh('indices'), [list.length], BigInt64Array.from(list, BigInt)),
+      this.constant(this.uniqueName('indices'), [list.length], BigInt64Array.from(list, BigInt)),
     );
   }
   private once(key: string, make: () => Value): Value {
@@ -74,18 +74,18 @@ export class Graph {
   /** Drops the nodes that no output needs. */
   prune(): void {
     const needed = new Set(this.outputs.map((o) => o.value));
-    const kept: Node[] = [];
+    const nodes: Node[] = [];
     for (const node of [...this.nodes].reverse()) {
       if (!node.outputs.some((v) => needed.has(v))) continue;
       for (const input of node.inputs) needed.add(input);
-      kept.push(node);
+      nodes.push(node);
     }
-    this.nodes.splice(0, this.nodes.length, ...kept.reverse());
+    this.nodes.splice(0, this.nodes.length, ...nodes.reverse());
   }
 
   // ---- operations
   apply<K extends Op>(op: K, inputs: readonly Value[], attrs: OpAttributes[K]): readonly Value[] {
-    const outputs = inferTypes(op, inputs, attrs).map((t) => this.value(this.fresh(op), t.dtype, t.shape));
+    const outputs = inferTypes(op, inputs, attrs).map((t) => this.value(this.uniqueName(op), t.dtype, t.shape));
     const node: NodeOf<K> = { op, attrs, inputs, outputs };
     this.nodes.push(node as unknown as Node);
     return outputs;
@@ -93,57 +93,39 @@ export class Graph {
   private one<K extends Op>(op: K, inputs: readonly Value[], attrs: OpAttributes[K]): Value {
     return this.apply(op, inputs, attrs)[0]!;
   }
+  private unary(op: 'Neg' | 'Exp' | 'Sigmoid' | 'Softmax' | 'LogSoftmax'): (x: Value) => Value {
+    return (x) => this.one(op, [x], {});
+  }
+  private binary(
+    op: 'Add' | 'Sub' | 'Mul' | 'Min' | 'LessOrEqual' | 'MatMul' | 'GatherND',
+  ): (a: Value, b: Value) => Value {
+    return (a, b) => this.one(op, [a, b], {});
+  }
 
-  add(a: Value, b: Value): Value {
-    return this.one('Add', [a, b], {});
-  }
-  sub(a: Value, b: Value): Value {
-    return this.one('Sub', [a, b], {});
-  }
-  mul(a: Value, b: Value): Value {
-    return this.one('Mul', [a, b], {});
-  }
-  div(a: Value, b: Value): Value {
-    return this.one('Div', [a, b], {});
-  }
-  min(a: Value, b: Value): Value {
-    return this.one('Min', [a, b], {});
-  }
-  lessOrEqual(a: Value, b: Value): Value {
-    return this.one('LessOrEqual', [a, b], {});
-  }
-  neg(x: Value): Value {
-    return this.one('Neg', [x], {});
-  }
-  exp(x: Value): Value {
-    return this.one('Exp', [x], {});
-  }
-  log(x: Value): Value {
-    return this.one('Log', [x], {});
-  }
-  sqrt(x: Value): Value {
-    return this.one('Sqrt', [x], {});
-  }
-  sigmoid(x: Value): Value {
-    return this.one('Sigmoid', [x], {});
-  }
+  readonly add = this.binary('Add');
+  readonly sub = this.binary('Sub');
+  readonly mul = this.binary('Mul');
+  readonly min = this.binary('Min');
+  readonly lessOrEqual = this.binary('LessOrEqual');
+  readonly matMul = this.binary('MatMul');
+  readonly gatherND = this.binary('GatherND');
+  readonly neg = this.unary('Neg');
+  readonly exp = this.unary('Exp');
+  readonly sigmoid = this.unary('Sigmoid');
+  readonly softmax = this.unary('Softmax');
+  readonly logSoftmax = this.unary('LogSoftmax');
+
   silu(x: Value): Value {
     return this.one('QuickGelu', [x], { alpha: 1 });
   }
   clip(x: Value, min: number, max: number): Value {
     return this.one('Clip', [x], { min, max });
   }
-  identity(x: Value): Value {
-    return this.one('Identity', [x], {});
-  }
   cast(x: Value, to: DType): Value {
     return x.dtype === to ? x : this.one('Cast', [x], { to });
   }
   scale(x: Value, factor: number): Value {
     return factor === 1 ? x : this.mul(x, this.scalar(factor));
-  }
-  matMul(a: Value, b: Value): Value {
-    return this.one('MatMul', [a, b], {});
   }
   fusedMatMul(a: Value, b: Value, o: { transA?: boolean; transB?: boolean; alpha?: number } = {}): Value {
     return this.one('FusedMatMul', [a, b], {
@@ -162,12 +144,6 @@ export class Graph {
   matMulNBits(x: Value, q: Value, scale: Value, bits: 4 | 8, blockSize: number): Value {
     return this.one('MatMulNBits', [x, q, scale], { bits, blockSize });
   }
-  softmax(x: Value): Value {
-    return this.one('Softmax', [x], {});
-  }
-  logSoftmax(x: Value): Value {
-    return this.one('LogSoftmax', [x], {});
-  }
   rmsNorm(x: Value, scale: Value, epsilon: number): Value {
     return this.one('SimplifiedLayerNormalization', [x, scale], { epsilon });
   }
@@ -185,7 +161,7 @@ export class Graph {
   rotary(x: Value, positions: Value, cos: Value, sin: Value): Value {
     return this.one('RotaryEmbedding', [x, positions, cos, sin], { heads: x.shape[1] as number });
   }
-  /** @param sizes int64 [rank]: the sizes at run time, where they do not follow from those of x */
+  /** @param sizes int64 [rank]: the sizes at run time, if they do not follow from those of x */
   reshape(x: Value, shape: Shape, sizes?: Value): Value {
     return this.one('Reshape', sizes ? [x, sizes] : [x], { shape });
   }
@@ -215,9 +191,6 @@ export class Graph {
   }
   gatherElements(data: Value, indices: Value, axis: number): Value {
     return this.one('GatherElements', [data, indices], { axis });
-  }
-  gatherND(data: Value, indices: Value): Value {
-    return this.one('GatherND', [data, indices], {});
   }
   scatterElements(data: Value, indices: Value, updates: Value, axis: number): Value {
     return this.one('ScatterElements', [data, indices, updates], { axis });

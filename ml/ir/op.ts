@@ -1,36 +1,32 @@
-// The closed union of primitive operations. Every table over them (shapes, kernels, gradients, encoding) is a
-// total `Record<Op, …>`, so an operation without a rule does not compile. Names and meaning follow ONNX (opset 21)
+// The closed union of primitive operations. Every table over them (shapes, gradients, encoding) is a total
+// `Record<Op, …>`, so an operation without a rule does not compile. Names and meaning follow ONNX (opset 21)
 // and the com.microsoft domain; what ONNX takes as a constant input (axes, target shapes, bounds) is an attribute here.
 
 export type DType = 'float32' | 'bfloat16' | 'float16' | 'int64' | 'int32' | 'uint8' | 'uint4' | 'bool';
-/** A number, or the name of a size known at run time only (decoding: batch, past length). */
+/** A number, or the name of a size that is only known at run time (decoding: batch, past length). */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 
 type None = Record<never, never>;
 
 export interface OpAttributes {
-  // elementwise, with NumPy broadcasting where there are two inputs; Add, Mul and LessOrEqual also of int32, which wraps
+  // elementwise; two inputs with NumPy broadcasting; Add, Mul and LessOrEqual also take int32, which wraps
   Add: None;
   Sub: None;
   Mul: None;
-  Div: None;
   Min: None;
   Neg: None;
   Exp: None;
-  Log: None;
-  Sqrt: None;
   Sigmoid: None;
   QuickGelu: { alpha: number }; // x·sigmoid(αx); α = 1 is SiLU
   Clip: { min: number; max: number };
-  Identity: None;
   LessOrEqual: None; // → bool
   Cast: { to: DType };
-  // products
-  MatMul: None; // [..., m, k]·[..., k, n]; a two-dimensional second operand is shared by the batch
+  // matmuls
+  MatMul: None; // [..., m, k]·[..., k, n]; all batches share a two-dimensional second operand
   FusedMatMul: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b), leading dims equal or 1 in b
   Gemm: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b) + c; c optional, broadcast to [m, n]
-  // weights in few bits: groups of `blockSize` along the last axis share a scale
+  // quantized weights: groups of `blockSize` along the last axis share a scale
   DequantizeLinear: { blockSize: number }; // (q uint4|uint8 [..., K], scale [..., K/g], zero like q) → scale·(q − zero)
   // x·Wᵀ on packed weights (x [..., K], q uint8 [N, K/g, g·bits/8], scale [N, K/g]); zero is 2^(bits−1)
   MatMulNBits: { bits: 4 | 8; blockSize: number };
@@ -41,17 +37,16 @@ export interface OpAttributes {
   // (x, skip, scale) → (RMSNorm of x + skip, x + skip)
   SkipSimplifiedLayerNormalization: { epsilon: number };
   RotaryEmbedding: { heads: number }; // (x [B, H, T, hd], positions [1] or [B, T], cos, sin [max, hd/2]) → like x
-  // Causal attention of T new places after a past; query heads share the key heads in order (Ainslie et al. 2023).
-  // (qkv [B, T, (H + 2·KV)·hd], past k and v [B, KV, S, hd], last place of each row int32 [B], places of the longest row
-  // int32 [], cos and sin [max, hd/2]: q and k are rotated; without the two they are not)
-  // → (mixed [B, T, H·hd], k and v with the new places, max(S, places) of them). Rows of different length: only where
-  // there is no past, padded on the right. T > 1 after a past: only one row.
-  // Scores are scale·(q·k).
+  // Causal attention of T new positions after a past; query heads share the key heads in order (Ainslie et al. 2023).
+  // (qkv [B, T, (H + 2·KV)·hd], past k and v [B, KV, S, hd], last position of each row int32 [B], length of the
+  // longest row int32 [], cos and sin [max, hd/2] to rotate q and k; without them q and k are not rotated)
+  // → (mixed [B, T, H·hd], k and v with the new positions, max(S, length) of them). Rows may differ in length only without
+  // a past, padded on the right. T > 1 after a past needs B = 1. Scores are scale·(q·k).
   GroupQueryAttention: { heads: number; kvHeads: number; scale: number };
   // shape
-  Reshape: { shape: Shape }; // sizes that follow from neither side: a second input, int64, as ONNX has it
+  Reshape: { shape: Shape }; // a second input, int64, gives sizes that cannot be inferred
   Transpose: { perm: readonly number[] };
-  /** Of a symbolic size `name+n`: start 0, end −n gives `name`; start −n, end END the n behind it. */
+  /** On a symbolic size `name+n`: start 0 and end −n gives `name`; start −n and end END gives the last n. */
   Slice: { axis: number; start: number; end: number };
   Concat: { axis: number };
   Expand: { shape: Shape };
@@ -62,12 +57,12 @@ export interface OpAttributes {
   // indexing
   Gather: { axis: number }; // (data, indices): data.shape with axis replaced by indices.shape
   GatherElements: { axis: number };
-  GatherND: None; // (data, indices [n, w]): places along the first w axes → [n, ...]
+  GatherND: None; // (data, indices [n, w]): positions along the first w axes → [n, ...]
   ScatterElements: { axis: number }; // (data, indices, updates): data with updates added
   ScatterND: None; // (data, indices [n, w], updates [n, ...]): data with updates added
 }
 
-/** A Slice's end where it takes all that is left. */
+/** The end of a Slice that takes all remaining elements. */
 export const END = 2 ** 31 - 1;
 
 export type Op = keyof OpAttributes;
@@ -89,7 +84,7 @@ export type Node = { [K in Op]: NodeOf<K> }[Op];
 
 export type InlineData = Float32Array | BigInt64Array | Int32Array | Uint8Array;
 
-/** Where the bytes of a constant are: in memory, or a range of a file (little endian, row major). */
+/** The bytes of a constant: in memory, or a range of a file (little endian, row major). */
 export type ConstantData =
   | { kind: 'inline'; data: InlineData }
   | { kind: 'external'; location: string; offset: number; length: number };
@@ -101,7 +96,7 @@ const BITS: Record<DType, number> = {
   int64: 64,
   int32: 32,
   uint8: 8,
-  uint4: 4, // two to a byte, the first in the low half
+  uint4: 4, // two per byte, the first in the low half
   bool: 8,
 };
 /** Bytes of `count` elements. */
@@ -109,7 +104,7 @@ export const bytesOf = (dtype: DType, count: number): number => Math.ceil((count
 
 export const isStatic = (shape: Shape): shape is readonly number[] => shape.every((d) => typeof d === 'number');
 
-/** The sizes of a shape without symbols. @throws RangeError where one is symbolic. */
+/** The sizes of a shape. @throws RangeError if one is symbolic */
 export function staticShape(shape: Shape): number[] {
   if (!isStatic(shape)) throw new RangeError(`[${shape.join(', ')}] has a symbolic size`);
   return [...shape];

@@ -1,11 +1,11 @@
-// Re-checks a built graph from its stored nodes alone: every name once, every value defined before use, every
-// recorded shape equal to what the rules infer, every constant as long as its shape says.
+// Verifies the stored nodes of a graph: names are unique, values are defined before use, recorded shapes equal the
+// inferred ones, and constants are as long as their shapes.
 import type { Graph } from './graph.js';
 import type { Value } from './op.js';
 import { bytesOf, isStatic, sameShape, sizeOf } from './op.js';
 import { inferTypes } from './shapes.js';
 
-/** @throws TypeError naming the first value or node that does not hold. */
+/** @throws TypeError naming the first invalid value or node */
 export function verify(graph: Graph): void {
   const defined = new Set<Value>();
   const names = new Set<string>();

@@ -1,11 +1,11 @@
-// Log-probs of given tokens under the output projection, and their gradient, for a chunk of rows. Everything that a loss
-// needs of [rows, vocab] is local to a row, so that a program goes through its rows in chunks and never holds the logits
-// of more than one; the gradient needs no pass over a one-hot matrix.
+// Log-probs of given tokens under the output projection, and their gradient, for a chunk of rows. A row is one position
+// of one sequence. A loss needs only row-wise results of [rows, vocab], so a graph processes its rows in chunks and holds
+// the logits of one chunk at a time. The gradient needs no one-hot matrix.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 
 const CHUNK_ELEMENTS = 1 << 20;
-const MIN_CHUNK_ROWS = 256; // smaller products cost more than they save; 156 MB of logits at a vocabulary of 152k
+const MIN_CHUNK_ROWS = 256; // smaller chunks cost more time than they save memory; 156 MB of logits at a vocabulary of 152k
 
 export interface RowRange {
   start: number;
@@ -15,8 +15,8 @@ export interface RowRange {
 const chunkSize = (vocab: number): number => Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
 
 /**
- * How many of `rows` a projection of only `needed` ones takes: whole chunks, so that few graphs serve all numbers, and
- * quarters of them where the vocabulary is large and the projection a good part of the work.
+ * The number of rows to project if only `needed` of `rows` count: whole chunks, so that few graphs serve all numbers. If
+ * the vocabulary is large, quarters of chunks, because the projection is then a large part of the work.
  */
 export function projectedRows(needed: number, rows: number, vocab: number): number {
   const chunk = chunkSize(vocab);
@@ -24,7 +24,7 @@ export function projectedRows(needed: number, rows: number, vocab: number): numb
   return Math.min(rows, Math.max(1, Math.ceil(needed / step)) * step);
 }
 
-/** The chunks in which `rows` go through the projection: a rule on shapes alone. */
+/** The chunks in which `rows` go through the projection. They depend on shapes only. */
 export function rowChunks(rows: number, vocab: number): RowRange[] {
   const size = chunkSize(vocab);
   return Array.from({ length: Math.ceil(rows / size) }, (_, i) => ({
@@ -33,22 +33,20 @@ export function rowChunks(rows: number, vocab: number): RowRange[] {
   }));
 }
 
-/** Rows of a matrix; itself where they are all. */
+/** A range of a matrix's rows; the matrix itself if the range is all of them. */
 export function rowsOf(g: Graph, x: Value, { start, end }: RowRange): Value {
   return start === 0 && end === x.shape[0] ? x : g.slice(x, 0, start, end);
 }
 
-/** Of each row, [rows, 1]. */
+/** One number per row, [rows, 1]. */
 export interface TokenScores {
   logprob: Value;
-  /** −Σ p·log p over the vocabulary, in nats; where it was asked for. */
+  /** −Σ p·log p over the vocabulary, in nats; only with the option `entropy`. */
   entropy?: Value;
 }
 
 export interface ScoredTokens extends TokenScores {
-  /**
-   * Given d/dlogprob (and d/dentropy): the gradient of hidden, and that of the projection added to `head` where given.
-   */
+  /** Given d/dlogprob (and d/dentropy): the gradient of hidden, and `head` plus the gradient of the projection. */
   backward(gradient: TokenScores, head?: Value): { hidden: Value; head?: Value };
 }
 
@@ -77,7 +75,7 @@ export function scoreTokens(
       const p = g.exp(all);
       const own = g.gatherND(head, target);
       if (!entropy || !gradient.entropy) {
-        // q = p·d, where d may as well multiply what is narrow
+        // q = p·d; multiplying the narrow matrices by d gives the same and costs less
         const dHidden = g.mul(g.sub(own, g.matMul(p, head)), d);
         if (!dHead) return { hidden: dHidden };
         const weighted = g.mul(hidden, d);

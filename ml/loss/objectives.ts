@@ -1,11 +1,11 @@
-// What is minimised, as graph: sums over the trained tokens, never means, so that shards add up and are divided once.
-// Every input is [rows, 1]. `mask` is 1 where a token is trained, 0 elsewhere; `weight` is what a token's loss counts:
-// the mask itself, or the mask over its sequence's number of trained tokens. Statistics are sums over tokens always.
+// Objectives as graphs: sums over the trained tokens, never means, so that the sums of shards can be added and divided
+// once. Every input is [rows, 1]. `mask` is 1 for a trained token, else 0. `weight` is the weight of a token's loss: the
+// mask itself, or the mask divided by the number of trained tokens of its sequence. Statistics are sums over tokens.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import type { TokenScores } from './head.js';
 
-/** Terms of the loss besides the surrogate; a coefficient of 0 leaves its term, its inputs and its sums out. */
+/** A coefficient of 0 leaves out its term, its inputs and its sums. */
 export interface PpoLoss {
   clip: number; // the ratio stays above 1 − clip
   clipHigh: number; // and below 1 + clipHigh
@@ -22,7 +22,7 @@ export interface PolicyInputs {
   reference?: Value; // log-probs, with a KL penalty
 }
 
-/** The same part of every input. */
+/** Applies `part` to every input. */
 export const mapInputs = (inputs: PolicyInputs, part: (x: Value) => Value): PolicyInputs => ({
   old: part(inputs.old),
   advantage: part(inputs.advantage),
@@ -44,7 +44,7 @@ export function ppoSums(loss: PpoLoss): PolicySum[] {
 }
 
 export interface Objective {
-  /** Σ of what is minimised, a scalar: what backward() starts from. */
+  /** The sum to minimize, a scalar: backward() starts from it. */
   loss: Value;
   /** [rows, statistics]; their column sums are the statistics. */
   perToken: Value;
@@ -54,8 +54,8 @@ const total = (g: Graph, x: Value): Value => g.reduceSum(x, [0, 1], false);
 
 /**
  * Per token −min(r·A, clip(r, 1−ε, 1+ε′)·A) − c·H + β·KL with r = exp(logprob − old): the clipped surrogate of Schulman
- * et al. 2017, eq. 7, with a clip range of its own above 1 ("clip-higher" of Yu et al. 2025, "DAPO"), minus the entropy bonus,
- * plus the penalty for leaving the reference.
+ * et al. 2017, eq. 7, with a separate clip range above 1 ("clip-higher" of Yu et al. 2025, "DAPO"), minus the entropy bonus,
+ * plus the KL penalty against the reference.
  * approxKl is Σ (r − 1) − log r; clipped counts ratios outside the range; entropy is Σ −logprob; kl is the k3 estimate
  * exp(ref − lp) − (ref − lp) − 1 (Schulman 2020, "Approximating KL divergence"), which is never negative.
  */
@@ -63,23 +63,23 @@ export function ppoObjective(g: Graph, scores: TokenScores, inputs: PolicyInputs
   const { old, advantage, mask, weight, reference } = inputs;
   const logRatio = g.sub(scores.logprob, old);
   const ratio = g.exp(logRatio);
-  const kept = g.clip(ratio, 1 - options.clip, 1 + options.clipHigh);
-  const surrogate = g.neg(g.min(g.mul(ratio, advantage), g.mul(kept, advantage)));
-  const outside = g.sub(ratio, kept);
+  const clipped = g.clip(ratio, 1 - options.clip, 1 + options.clipHigh);
+  const surrogate = g.neg(g.min(g.mul(ratio, advantage), g.mul(clipped, advantage)));
+  const outside = g.sub(ratio, clipped);
   const inside = g.cast(g.lessOrEqual(g.mul(outside, outside), g.scalar(0)), 'float32');
   let perToken = surrogate;
-  const further: Value[] = [];
+  const extra: Value[] = [];
   if (options.entropyBonus > 0) {
     perToken = g.sub(perToken, g.scale(scores.entropy!, options.entropyBonus));
-    further.push(scores.entropy!);
+    extra.push(scores.entropy!);
   }
   if (options.klCoefficient > 0) {
-    const away = g.sub(reference!, scores.logprob);
-    const kl = g.sub(g.sub(g.exp(away), away), g.scalar(1));
+    const difference = g.sub(reference!, scores.logprob);
+    const kl = g.sub(g.sub(g.exp(difference), difference), g.scalar(1));
     perToken = g.add(perToken, g.scale(kl, options.klCoefficient));
-    further.push(kl);
+    extra.push(kl);
   }
-  if (ppoSums(options).includes('policyLoss')) further.unshift(surrogate);
+  if (ppoSums(options).includes('policyLoss')) extra.unshift(surrogate);
   const loss = g.mul(perToken, weight);
   const statistics = [
     loss,
@@ -88,7 +88,7 @@ export function ppoObjective(g: Graph, scores: TokenScores, inputs: PolicyInputs
     g.mul(g.sub(g.scalar(1), inside), mask),
     g.neg(g.mul(scores.logprob, mask)),
     mask,
-    ...further.map((x) => g.mul(x, mask)),
+    ...extra.map((x) => g.mul(x, mask)),
   ];
   return { loss: total(g, loss), perToken: g.concat(statistics, 1) };
 }
@@ -98,7 +98,7 @@ export const VALUE_SUMS = ['loss', 'valueLoss', 'valueClipped'] as const;
 
 /**
  * Per token coefficient · ½·max((V − R)², (V′ − R)²) with V′ = old + clip(V − old, −ε, ε): the clipped value loss of
- * PPO's reference code, as in CleanRL and TRL; without a clip ½·(V − R)². `old` is read with a clip only.
+ * PPO's reference code, as in CleanRL and TRL; without a clip ½·(V − R)². `old` is only read with a clip.
  */
 export function valueObjective(
   g: Graph,
@@ -110,11 +110,11 @@ export function valueObjective(
   let error = squared(g.sub(value, inputs.returns));
   let clipped = g.zeros(value.shape as number[]);
   if (clip !== undefined) {
-    const moved = g.sub(value, inputs.old!);
-    const kept = g.clip(moved, -clip, clip);
-    const other = squared(g.sub(g.add(inputs.old!, kept), inputs.returns));
+    const change = g.sub(value, inputs.old!);
+    const clippedChange = g.clip(change, -clip, clip);
+    const other = squared(g.sub(g.add(inputs.old!, clippedChange), inputs.returns));
     error = g.neg(g.min(g.neg(error), g.neg(other)));
-    const inside = g.cast(g.lessOrEqual(squared(g.sub(moved, kept)), g.scalar(0)), 'float32');
+    const inside = g.cast(g.lessOrEqual(squared(g.sub(change, clippedChange)), g.scalar(0)), 'float32');
     clipped = g.mul(g.sub(g.scalar(1), inside), inputs.mask);
   }
   const half = g.scale(error, 0.5);

@@ -1,7 +1,7 @@
-// What the graphs need to know of a model, whatever its family: a pre-norm decoder with rotary positions, grouped-query
-// attention and a gated MLP. The files of ml/nn/architectures say which families differ in what.
+// What the graphs need to know about a model: a pre-norm decoder with rotary positions, grouped-query attention and a
+// gated MLP. The files of ml/nn/architectures say how the model families differ.
 
-/** The matrices of a layer, in the order of the forward pass: all of them carry LoRA tensors. */
+/** The matrices of a layer, in the order of the forward pass. All of them have LoRA tensors. */
 export const PROJECTIONS = [
   'self_attn.q_proj',
   'self_attn.k_proj',
@@ -13,12 +13,12 @@ export const PROJECTIONS = [
 ] as const;
 export type Projection = (typeof PROJECTIONS)[number];
 
-/** Llama 3's change of the rotary frequencies (Grattafiori et al. 2024; transformers' rope type `llama3`). */
+/** Llama 3's scaling of the rotary frequencies (Grattafiori et al. 2024; transformers' rope type `llama3`). */
 export interface RopeScaling {
   factor: number;
   lowFreqFactor: number;
   highFreqFactor: number;
-  originalContext: number; // tokens the frequencies were trained for
+  originalContext: number; // tokens that the frequencies were trained for
 }
 
 /** Sizes and constants of a decoder. */

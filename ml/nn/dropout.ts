@@ -1,5 +1,5 @@
-// Dropout of the LoRA inputs with a mask that is computed, not stored: a pure function of what the rows' numbers were
-// drawn from (key, row, position) and of layer, projection and feature. The same wherever and whenever it is computed.
+// Dropout of the LoRA inputs. The mask is computed, not stored: it is a pure function of key, sequence, position, layer,
+// projection and feature, so it is the same wherever and whenever it is computed.
 import { deriveKey, philox } from '../../core/random.js';
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
@@ -8,7 +8,7 @@ import { PROJECTIONS, type Projection } from './config.js';
 const COLUMNS = deriveKey('dropout columns');
 const SITES = deriveKey('dropout sites');
 
-/** Two int32 for each index: any number, and an even one. */
+/** Two int32 for each index: any number, and an even number. */
 function pairs(count: number, first: number, key: readonly [number, number]): [Int32Array, Int32Array] {
   const [a, b] = [new Int32Array(count), new Int32Array(count)];
   for (let i = 0; i < count; i++) {
@@ -20,9 +20,9 @@ function pairs(count: number, first: number, key: readonly [number, number]): [I
 }
 
 /**
- * Inputs: dropoutA and dropoutB int32 [rows, 1], random, the second odd. With numbers of the column and of the site
- * added, the product of both, modulo 2³², is uniform: x ↦ x·odd is a permutation. An element stays where the product, as
- * an int32, is not above the threshold that a share of 1 − rate lies under.
+ * Inputs: dropoutA and dropoutB int32 [rows, 1], random, the second odd. Numbers of the column and of the site (layer and
+ * projection) are added to both. The product of the two sums modulo 2³² is uniform, because x ↦ x·odd is a permutation.
+ * An element is kept if the product, as an int32, is at most the (1 − rate) quantile.
  */
 export class LoraDropout {
   private readonly rows: readonly [Value, Value];
@@ -39,7 +39,7 @@ export class LoraDropout {
     this.threshold = g.constant('dropout_threshold', [], Int32Array.of(share - 2 ** 31 - 1));
   }
 
-  /** x [rows, width] with a share `rate` of its elements set to 0. What is left is not scaled. */
+  /** x [rows, width] with a share `rate` of its elements set to 0. The others are not scaled. */
   apply(x: Value, layer: number, projection: Projection): Value {
     const { g } = this;
     const columns = this.columnsOf(x.shape[1] as number);

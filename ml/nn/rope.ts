@@ -1,14 +1,15 @@
-// Rotary positions (Su et al. 2021) as tables, rounded to f32 wherever transformers rounds: at position 32 768 one unit
-// in the last place of a frequency would already turn a head by 0.002.
+// Rotary positions (Su et al. 2021) as tables. They are rounded to f32 wherever transformers rounds: at position 32,768
+// an error of one unit in the last place of a frequency rotates a head by 0.002.
+import type { Graph } from '../ir/graph.js';
+import type { Value } from '../ir/op.js';
 import type { DecoderConfig, RopeScaling } from './config.js';
+
+type RopeConfig = Pick<DecoderConfig, 'headDim' | 'ropeTheta' | 'ropeScaling'>;
 
 const f32 = Math.fround;
 
 /** cos and sin of position·frequency, [positions, hd/2]. */
-export function ropeTables(
-  c: Pick<DecoderConfig, 'headDim' | 'ropeTheta' | 'ropeScaling'>,
-  positions: number,
-): { cos: Float32Array; sin: Float32Array } {
+export function ropeTables(c: RopeConfig, positions: number): { cos: Float32Array; sin: Float32Array } {
   const frequencies = ropeFrequencies(c);
   const half = frequencies.length;
   const cos = new Float32Array(positions * half);
@@ -23,12 +24,15 @@ export function ropeTables(
   return { cos, sin };
 }
 
+/** The tables as constants of a graph. */
+export function ropeConstants(g: Graph, c: RopeConfig, positions: number): [cos: Value, sin: Value] {
+  const { cos, sin } = ropeTables(c, positions);
+  const shape = [positions, c.headDim / 2];
+  return [g.constant('rope_cos', shape, cos), g.constant('rope_sin', shape, sin)];
+}
+
 /** θ^(−2i/hd) in radians per position, [hd/2]. */
-function ropeFrequencies({
-  headDim,
-  ropeTheta,
-  ropeScaling,
-}: Pick<DecoderConfig, 'headDim' | 'ropeTheta' | 'ropeScaling'>): Float32Array {
+function ropeFrequencies({ headDim, ropeTheta, ropeScaling }: RopeConfig): Float32Array {
   return Float32Array.from({ length: headDim / 2 }, (_, i) => {
     const frequency = f32(1 / f32(ropeTheta ** f32((2 * i) / headDim)));
     return ropeScaling ? scaled(frequency, ropeScaling) : frequency;
@@ -36,14 +40,14 @@ function ropeFrequencies({
 }
 
 /**
- * Llama 3's rule: what turns often within the original context stays, what turns less than once is slowed by `factor`,
- * and between the two the frequency is a mixture.
+ * Llama 3's rule. Frequencies that rotate often within the original context stay. Those that rotate less than once are
+ * divided by `factor`. Those between are interpolated.
  */
 function scaled(frequency: number, { factor, lowFreqFactor, highFreqFactor, originalContext }: RopeScaling): number {
   const wavelength = f32(f32(1 / frequency) * f32(2 * Math.PI));
   if (wavelength > f32(originalContext / lowFreqFactor)) return f32(frequency / factor);
   if (wavelength < f32(originalContext / highFreqFactor)) return frequency;
-  const turns = f32(f32(1 / wavelength) * originalContext); // of this frequency within the original context
-  const kept = f32(f32(turns - lowFreqFactor) / f32(highFreqFactor - lowFreqFactor));
-  return f32(f32(f32(f32(1 - kept) * frequency) / factor) + f32(kept * frequency));
+  const rotations = f32(f32(1 / wavelength) * originalContext);
+  const smooth = f32(f32(rotations - lowFreqFactor) / f32(highFreqFactor - lowFreqFactor));
+  return f32(f32(f32(f32(1 - smooth) * frequency) / factor) + f32(smooth * frequency));
 }

@@ -1,4 +1,4 @@
-// A graph of the IR as an ONNX model (opset 21, com.microsoft 1), with the protobuf schema in schema.ts.
+// Encodes a graph of the IR as an ONNX model (opset 21, com.microsoft 1) with the protobuf schema in schema.ts.
 import type { Graph } from '../ir/graph.js';
 import type { ConstantData, Dim, DType, NodeOf, Op, Shape, Value } from '../ir/op.js';
 import { verify } from '../ir/verify.js';
@@ -32,12 +32,12 @@ const text = (name: string, s: string): object => ({
   s: new TextEncoder().encode(s),
 });
 
-/** How one operation is written: attributes, and constant operands that follow its inputs. */
+/** The encoding of one operation: attributes, and constant operands that follow its inputs. */
 interface Encoding {
   domain?: string;
   attributes?: object[];
   operands?: (number | readonly number[])[]; // number: a float32 scalar; list: int64
-  inputs?: (Value | undefined)[]; // where some that ONNX lists before others are absent
+  inputs?: (Value | undefined)[]; // if optional ONNX inputs before others are absent
   outputs?: (Value | undefined)[];
 }
 type EncodeRule<K extends Op> = (node: NodeOf<K>) => Encoding;
@@ -49,7 +49,7 @@ const reduce: EncodeRule<'ReduceSum' | 'ReduceMean'> = ({ attrs }) => ({
   operands: [attrs.axes],
 });
 
-/** A Reshape operand: sizes that stay in place are copied (0); at most one other may be left to be inferred (−1). */
+/** The operand of Reshape: 0 copies a symbolic size that stays in place; at most one other size is inferred (−1). */
 function reshapeTarget(from: Shape, to: Shape): number[] {
   const target = to.map((d, i) => (typeof d === 'number' ? d : from[i] === d ? 0 : -1));
   if (target.filter((d) => d < 0).length > 1)
@@ -61,14 +61,10 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   Add: plain,
   Sub: plain,
   Mul: plain,
-  Div: plain,
   Min: plain,
   Neg: plain,
   Exp: plain,
-  Log: plain,
-  Sqrt: plain,
   Sigmoid: plain,
-  Identity: plain,
   LessOrEqual: plain,
   MatMul: plain,
   GatherND: plain,
@@ -96,7 +92,7 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
       int('N', inputs[1]!.shape[0] as number),
       int('bits', attrs.bits),
       int('block_size', attrs.blockSize),
-      int('accuracy_level', 4), // activations too are rounded to eight bits: three times as fast at one row
+      int('accuracy_level', 4), // rounds activations to eight bits: three times as fast for one row
     ],
   }),
   SimplifiedLayerNormalization: ({ attrs }) => ({
@@ -152,7 +148,7 @@ function initializer({ name, dtype, shape }: Value, constant: ConstantData): obj
   return { ...tensor, dataLocation: DataLocation.EXTERNAL, externalData };
 }
 
-/** The operands that ONNX wants as tensors, each distinct one stored once. */
+/** Operands that ONNX takes as tensors. Equal operands are stored once. */
 class Operands {
   readonly initializers: object[] = [];
   private readonly names = new Map<string, string>();
@@ -175,7 +171,7 @@ class Operands {
 
 const nameOf = (value: Value | undefined): string => value?.name ?? '';
 
-/** The model's bytes. Verifies the graph first. Constants of kind `external` stay where they are. */
+/** The bytes of the model, after verifying the graph. `external` constants stay in their files. */
 export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
   verify(graph);
   const operands = new Operands();
@@ -194,7 +190,7 @@ export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
       attribute: encoding.attributes ?? [],
     };
   });
-  // an output of its own name, so that one value may leave under several names
+  // an Identity node per output, so that one value can be several outputs
   const exits = graph.outputs.map((o): object => ({
     name: `exit_${o.name}`,
     opType: 'Identity',

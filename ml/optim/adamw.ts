@@ -1,5 +1,5 @@
 // AdamW with decoupled weight decay (Loshchilov & Hutter 2019, alg. 2), as torch.optim.AdamW computes it: moments in
-// f32, bias correction in f64. Pure: nothing that is passed in changes.
+// f32, bias correction in f64. Pure: no argument changes.
 
 export interface AdamWConfig {
   learningRate: number;
@@ -10,13 +10,13 @@ export interface AdamWConfig {
 }
 
 /** Moments aligned with the parameters. `step` counts applied updates. */
-export interface Moments {
+export interface OptimizerState {
   step: number;
   m: Float32Array;
   v: Float32Array;
 }
 
-export const newMoments = (size: number): Moments => ({
+export const newOptimizerState = (size: number): OptimizerState => ({
   step: 0,
   m: new Float32Array(size),
   v: new Float32Array(size),
@@ -29,23 +29,23 @@ export function globalNorm(gradients: Float32Array): number {
   return Math.sqrt(sum);
 }
 
-/** torch.nn.utils.clip_grad_norm_: the factor that brings the norm down to `max`, at most 1. */
+/** The factor that reduces the norm to `max`, at most 1, as in torch.nn.utils.clip_grad_norm_. */
 export const clipFactor = (norm: number, max: number): number =>
   max === Number.POSITIVE_INFINITY ? 1 : Math.min(1, max / (norm + 1e-6));
 
 export interface AdamWResult {
   parameters: Float32Array;
-  state: Moments;
+  state: OptimizerState;
   gradNorm: number; // before clipping
 }
 
 /**
  * One step. `decays` says which elements decay (norms and biases usually do not); absent: all of them.
- * @throws RangeError where the vectors differ in length or the gradient is not finite
+ * @throws RangeError if the vectors differ in length or the gradient is not finite
  */
 export function adamwStep(
   parameters: Float32Array,
-  state: Moments,
+  state: OptimizerState,
   gradients: Float32Array,
   config: AdamWConfig,
   decays?: (index: number) => boolean,
@@ -62,18 +62,14 @@ export function adamwStep(
   const stepSize = config.learningRate / (1 - beta1 ** step);
   const correction2 = Math.sqrt(1 - beta2 ** step);
   const decay = 1 - config.learningRate * config.weightDecay;
-  const out = {
-    parameters: new Float32Array(n),
-    state: { step, m: new Float32Array(n), v: new Float32Array(n) },
-    gradNorm,
-  };
-  const { m, v } = out.state;
+  const updated = new Float32Array(n);
+  const { m, v } = newOptimizerState(n);
   for (let i = 0; i < n; i++) {
     const g = gradients[i]! * factor;
     m[i] = beta1 * state.m[i]! + (1 - beta1) * g;
     v[i] = beta2 * state.v[i]! + (1 - beta2) * g * g;
-    const kept = parameters[i]! * (decays && !decays(i) ? 1 : decay);
-    out.parameters[i] = kept - (stepSize * m[i]!) / (Math.sqrt(v[i]!) / correction2 + config.eps);
+    const decayed = parameters[i]! * (decays && !decays(i) ? 1 : decay);
+    updated[i] = decayed - (stepSize * m[i]!) / (Math.sqrt(v[i]!) / correction2 + config.eps);
   }
-  return out;
+  return { parameters: updated, state: { step, m, v }, gradNorm };
 }

@@ -7,7 +7,7 @@ import { createActivities } from '../../activities/index.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import { stepMetricsSchema } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';
-import { openEngine } from '../../ml/session/ortEngine.js';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';

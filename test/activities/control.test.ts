@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { type Activities, createActivities } from '../../activities/index.js';
-import type { Request } from '../../core/control.js';
+import { type Request, RequestQueue } from '../../core/control.js';
 import type { ControlMetrics, RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import { runMetricsSchema } from '../../core/schema/metrics.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { StepSkipped } from '../../workflows/failures.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import type { ProgressUpdate, RequestQueue, RunHooks } from '../../workflows/runState.js';
+import type { ProgressUpdate, RunHooks } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
@@ -25,7 +25,7 @@ describe('control of a run', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  const queueOf = (requests: Request[]): RequestQueue => ({ take: () => requests.shift() });
+  const queueOf = (pending: Request[]): RequestQueue => new RequestQueue({ pending, paused: false });
   /** Hooks of a run that is sent `requests[n]` after step n. */
   function hooksWith(requests: Record<number, Request[]>): RunHooks {
     const queue: Request[] = [...(requests[0] ?? [])];
@@ -204,24 +204,19 @@ describe('control of a run', () => {
   });
 
   it('a pause lasts until resume; other requests are applied meanwhile', async () => {
-    const queue: Request[] = [{ kind: 'pause', at: AT }];
+    const queue = new RequestQueue();
+    queue.accept({ kind: 'pause', at: AT });
     const states: (string | undefined)[] = [];
-    let isPaused = true;
     let waits = 0;
     const result = await runPipeline(acts, 'run', LONG, {
       now: () => AT,
+      onConfig: ({ config }) => queue.configure(config),
       onProgress: ({ state }) => void states.push(state),
-      requests: {
-        ...queueOf(queue),
-        isPaused: () => isPaused,
-        waitForRequest: async () => {
-          assert.equal((await steps()).length, 0);
-          if (++waits === 1) queue.push({ kind: 'change', fields: { credit: 'suffix' }, at: AT });
-          else {
-            isPaused = false;
-            queue.push({ kind: 'resume', at: AT });
-          }
-        },
+      requests: queue,
+      waitForRequest: async () => {
+        assert.equal((await steps()).length, 0);
+        if (++waits === 1) queue.accept({ kind: 'change', fields: { credit: 'suffix' }, at: AT });
+        else queue.accept({ kind: 'resume', at: AT });
       },
     });
     assert.equal(waits, 2);

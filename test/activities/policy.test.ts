@@ -8,8 +8,8 @@ import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
 import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import type { Engine, GenerateRow } from '../../ml/session/engine.js';
-import { openEngine } from '../../ml/session/ortEngine.js';
+import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
@@ -72,7 +72,7 @@ describe('activities over the engine', function () {
 
   it('generateReasoning tells the engine which tokens of a chain it had sampled', async () => {
     const { run } = prepared;
-    const asked: GenerateRow[][] = [];
+    const asked: GenerateRequest[][] = [];
     const listening = Object.create(engine, {
       generate: {
         value: (...given: Parameters<Engine['generate']>) => {
@@ -85,7 +85,7 @@ describe('activities over the engine', function () {
     const { chains } = await listened.generateReasoning({ run, batch: BATCH, stage: 1 });
     await listened.generateReasoning({ run, batch: BATCH, stage: 2, chains });
     const answers = (await chainsOf(chains)).map(({ turns }) => [turns[0]!.answerTokens]);
-    const sampled = ({ prompt, sampled = [] }: GenerateRow) => sampled.map(([from, to]) => prompt.slice(from, to));
+    const sampled = ({ prompt, sampled = [] }: GenerateRequest) => sampled.map(([from, to]) => prompt.slice(from, to));
     assert.deepEqual(asked[0]!.map(sampled), new Array(6).fill([]));
     assert.deepEqual(asked[1]!.map(sampled), answers);
   });

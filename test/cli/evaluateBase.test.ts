@@ -9,7 +9,7 @@ import { toProblem } from '../../data/tiny/problems.js';
 import { renderCode, renderDescription, renderStage } from '../../data/tiny/render.js';
 import { renderTest } from '../../data/tiny/tests.js';
 import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
-import type { Engine } from '../../ml/session/engine.js';
+import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
 const vocabulary = tinyVocabulary();

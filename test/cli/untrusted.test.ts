@@ -62,7 +62,7 @@ describe('what comes from others', function () {
       await refusesModel(MODEL, layers, config({ num_hidden_layers: 1e9 }));
       const context = /field max_position_embeddings must be at most \d+, is 1000000000000 \[BAD_MODEL\]/;
       await refusesModel(MODEL, context, config({ max_position_embeddings: 1e12 }));
-      const hidden = /has shape \[67,48\], config.json needs \[67,2147480000\]|must be|no multiple/;
+      const hidden = /has shape \[67,48\], config.json needs \[67,2147480000\]|must be|not a multiple/;
       await refusesModel(MODEL, hidden, config({ hidden_size: 2147480000, head_dim: 8 }));
       await refusesModel(MODEL, /needs \[2147483647,\d+\] \[BAD_MODEL\]/, config({ vocab_size: 2 ** 31 - 1 }));
     });

@@ -15,10 +15,10 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'core-is-pure': ['core/b.ts', "import 'node:fs';"],
   'core-only-zod': ['core/c.ts', "import 'pino';"],
   'ml-sees-core': ['ml/hf/a.ts', "import '../../store/leaf.js';"],
-  'ml-compiler-is-pure': ['ml/ir/a.ts', "import '../session/leaf.js';"],
+  'ml-compiler-is-pure': ['ml/ir/a.ts', "import '../engine/leaf.js';"],
   'ml-compiler-no-io': ['ml/nn/a.ts', "import 'node:fs';"],
-  'ort-only-in-session': ['ml/hf/b.ts', "import 'onnxruntime-node';"],
-  'ports-see-core': ['data/a.ts', "import '../ml/session/leaf.js';"],
+  'ort-only-in-device': ['ml/hf/b.ts', "import 'onnxruntime-node';"],
+  'ports-see-core': ['data/a.ts', "import '../ml/engine/leaf.js';"],
   'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
   'report-sees-core': ['report/a.ts', "import '../store/leaf.js';"],
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
@@ -36,7 +36,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
 };
 const LEAVES = [
   'store',
-  'ml/session',
+  'ml/engine',
   'sandbox/docker',
   'sandbox/guest',
   'sandbox/testSource',

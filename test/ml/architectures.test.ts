@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
+import { locateWeights } from '../../ml/device/weightLocations.js';
+import type { Engine } from '../../ml/engine/engine.js';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import { describeModel } from '../../ml/hf/model.js';
 import { ropeTables } from '../../ml/nn/rope.js';
-import type { Engine } from '../../ml/session/engine.js';
-import { openEngine } from '../../ml/session/ortEngine.js';
-import { planOf } from '../../ml/session/plan.js';
-import { TrainSession } from '../../ml/session/trainSession.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
 
 const FOLDER = process.env.GAUNTLET_ARCHITECTURES ?? join(packageRoot(), 'test', 'ml', 'parity', 'architectures');
 const TOLERANCE = 1e-4; // of a log-prob
@@ -59,7 +59,7 @@ describe('architectures', () => {
 
       it('log-probs are those of transformers, with weights in memory and with weights mapped from their files', async () => {
         const { config, stored } = describeModel(join(FOLDER, name));
-        const mapped = new TrainSession({ config, plan: planOf(stored) });
+        const mapped = new TrainSession({ config, locations: locateWeights(stored) });
         const theirs = rows.map((row) => row.logprobs);
         const gaps = [
           worst(await engine.logprobs(whole(rows), { temperature: 1 }), theirs),

@@ -3,19 +3,20 @@
 import assert from 'node:assert/strict';
 import { deriveKey, philox, uniformAt } from '../../core/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
+import { GraphSession, tensor } from '../../ml/device/runtime.js';
+import type { Adapter } from '../../ml/engine/engine.js';
 import { Graph } from '../../ml/ir/graph.js';
-import { interpret, interpretAll, type NdArray, ndarray } from '../../ml/ir/interpret.js';
 import type { Value } from '../../ml/ir/op.js';
+import type { DecoderConfig } from '../../ml/nn/config.js';
 import { PROJECTIONS, type Projection } from '../../ml/nn/config.js';
-import { type DecoderConfig, decoderForward, parameterLayout } from '../../ml/nn/decoder.js';
+import { decoderForward } from '../../ml/nn/decoder.js';
 import { LoraDropout } from '../../ml/nn/dropout.js';
-import { layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
+import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { Batch, dropoutFeeds } from '../../ml/session/batch.js';
-import type { Adapter } from '../../ml/session/engine.js';
-import { GraphSession, tensor } from '../../ml/session/runtime.js';
-import { TrainSession } from '../../ml/session/trainSession.js';
+import { Batch, dropoutFeeds } from '../../ml/train/batch.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
 import { relativeError } from './recorded.js';
+import { interpret, interpretAll, type NdArray, ndarray } from './reference/interpret.js';
 
 const [ROWS, WIDTH] = [512, 96];
 const SITES: readonly [number, Projection][] = [
@@ -162,7 +163,7 @@ describe('a decoder with dropout', () => {
   };
   const build = (dropout?: number): { g: Graph; hidden: Value; adapter: Map<string, Value> } => {
     const g = new Graph();
-    const { hidden, adapter } = decoderForward(g, CONFIG, 1, length, { ...lora, dropout });
+    const { hidden, adapter } = decoderForward(g, CONFIG, { sequences: 1, length }, { ...lora, dropout });
     g.output('hidden', hidden);
     return { g, hidden, adapter };
   };

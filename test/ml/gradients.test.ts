@@ -5,10 +5,10 @@ import { RandomStream } from '../../core/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
 import { isDifferentiable } from '../../ml/autodiff/rules.js';
 import { Graph } from '../../ml/ir/graph.js';
-import { interpret, interpretAll, type NdArray, ndarray } from '../../ml/ir/interpret.js';
 import { sizeOf } from '../../ml/ir/op.js';
 import { verify } from '../../ml/ir/verify.js';
 import { type BuiltCase, buildCases, OPS } from './opCases.js';
+import { interpret, interpretAll, type NdArray, ndarray } from './reference/interpret.js';
 
 const STEP = 1e-5;
 const TOLERANCE = 1e-6; // f64: central differences lose about STEP² and rounding / STEP

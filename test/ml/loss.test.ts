@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
 import { Graph } from '../../ml/ir/graph.js';
-import { interpret, interpretAll, type NdArray, ndarray } from '../../ml/ir/interpret.js';
 import type { Value } from '../../ml/ir/op.js';
 import { rowChunks, rowsOf, scoreTokens } from '../../ml/loss/head.js';
 import { type PpoLoss, ppoObjective, ppoSums, VALUE_SUMS, valueObjective } from '../../ml/loss/objectives.js';
+import { interpret, interpretAll, type NdArray, ndarray } from './reference/interpret.js';
 
 const [ROWS, WIDTH, VOCAB] = [7, 4, 9];
 const random = new RandomStream('loss');

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { learningRateFactor } from '../../core/rl/schedules.js';
-import { layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
-import { adapterLayout, VALUE_BIAS, VALUE_WEIGHT } from '../../ml/nn/valueHead.js';
-import type { Adapter, LossConfig } from '../../ml/session/engine.js';
-import { policyStats } from '../../ml/session/statistics.js';
-import { TrainSession } from '../../ml/session/trainSession.js';
+import type { Adapter, LossConfig } from '../../ml/engine/engine.js';
+import { adapterLayout, layoutSize, loraLayout, viewsOf } from '../../ml/nn/layout.js';
+import { VALUE_BIAS, VALUE_WEIGHT } from '../../ml/nn/tensorNames.js';
+import { policyStats } from '../../ml/train/statistics.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
 import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.js';
 
 const GRADIENT_TOLERANCE = 1e-4;

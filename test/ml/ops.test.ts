@@ -1,12 +1,12 @@
 // ONNX Runtime's kernels, reached through our encoding, against the f64 reference interpreter.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
+import { GraphSession, type TensorArray, tensor } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
-import { interpret, type NdArray, ndarray } from '../../ml/ir/interpret.js';
 import type { DType } from '../../ml/ir/op.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { GraphSession, type TensorArray, tensor } from '../../ml/session/runtime.js';
 import { buildCases, OPS } from './opCases.js';
+import { interpret, type NdArray, ndarray } from './reference/interpret.js';
 
 const TOLERANCE = 2e-6; // f32 against f64 on values of order one
 

@@ -1,6 +1,6 @@
 // AdamW by hand-computed values; parity.test.ts holds AdamW against torch.
 import assert from 'node:assert/strict';
-import { adamwStep, clipFactor, globalNorm, newMoments } from '../../ml/optim/adamw.js';
+import { adamwStep, clipFactor, globalNorm, newOptimizerState } from '../../ml/optim/adamw.js';
 
 const CONFIG = { learningRate: 0.1, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.5, maxGradNorm: 1 };
 const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
@@ -9,7 +9,7 @@ describe('AdamW', () => {
   it('first moves every parameter by the learning rate against its gradient, after decaying it', () => {
     const { parameters, gradNorm, state } = adamwStep(
       Float32Array.of(1, -2),
-      newMoments(2),
+      newOptimizerState(2),
       Float32Array.of(3, -4),
       CONFIG,
     );
@@ -23,21 +23,27 @@ describe('AdamW', () => {
 
   it('decays only what it is told to', () => {
     const config = { ...CONFIG, learningRate: 1, maxGradNorm: Number.POSITIVE_INFINITY };
-    const { parameters } = adamwStep(Float32Array.of(1, 1), newMoments(2), new Float32Array(2), config, (k) => k === 1);
+    const { parameters } = adamwStep(
+      Float32Array.of(1, 1),
+      newOptimizerState(2),
+      new Float32Array(2),
+      config,
+      (k) => k === 1,
+    );
     assert.deepEqual([...parameters], [1, 0.5]);
   });
 
   it('changes nothing that it was given, and repeats itself bit for bit', () => {
-    const [p, g, s] = [Float32Array.of(1, -2), Float32Array.of(3, -4), newMoments(2)];
+    const [p, g, s] = [Float32Array.of(1, -2), Float32Array.of(3, -4), newOptimizerState(2)];
     const [first, second] = [adamwStep(p, s, g, CONFIG), adamwStep(p, s, g, CONFIG)];
-    assert.deepEqual([[...p], [...g], s], [[1, -2], [3, -4], newMoments(2)]);
+    assert.deepEqual([[...p], [...g], s], [[1, -2], [3, -4], newOptimizerState(2)]);
     assert.deepEqual(first, second);
   });
 
   it('refuses vectors of other lengths and gradients that are not finite', () => {
-    const [p, s] = [Float32Array.of(1, 2), newMoments(2)];
+    const [p, s] = [Float32Array.of(1, 2), newOptimizerState(2)];
     assert.throws(() => adamwStep(p, s, Float32Array.of(1), CONFIG), /2 parameters, 1 gradients, 2 moments/);
-    assert.throws(() => adamwStep(p, newMoments(1), Float32Array.of(1, 2), CONFIG), RangeError);
+    assert.throws(() => adamwStep(p, newOptimizerState(1), Float32Array.of(1, 2), CONFIG), RangeError);
     assert.throws(() => adamwStep(p, s, Float32Array.of(1, Number.NaN), CONFIG), /not finite/);
   });
 

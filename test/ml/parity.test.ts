@@ -2,13 +2,14 @@
 // versions are in the fixture's metadata), repeated live by `npm run parity`. Relative tolerance 1e-4 for gradients and
 // 1e-5 for values; the errors measured are about 1e-6.
 import assert from 'node:assert/strict';
+import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
-import { type DecoderConfig, decoderForward, parameterLayout } from '../../ml/nn/decoder.js';
-import { layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
+import type { DecoderConfig } from '../../ml/nn/config.js';
+import { decoderForward } from '../../ml/nn/decoder.js';
+import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { adamwStep, newMoments } from '../../ml/optim/adamw.js';
-import { GraphSession, tensor } from '../../ml/session/runtime.js';
-import { TrainSession } from '../../ml/session/trainSession.js';
+import { adamwStep, newOptimizerState } from '../../ml/optim/adamw.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
 import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.js';
 
 const GRADIENT_TOLERANCE = 1e-4;
@@ -49,7 +50,7 @@ describe('parity with torch, transformers and peft', () => {
 
   it('logits of the base are those of transformers', async () => {
     const g = new Graph();
-    const net = decoderForward(g, RECORDED_CONFIG, B, T);
+    const net = decoderForward(g, RECORDED_CONFIG, { sequences: B, length: T });
     g.output('logits', g.gemm(net.hidden, net.head, { transB: true }));
     const session = await GraphSession.open(encodeModel(g));
     const feeds = Object.fromEntries([...recorded.all('base.')].map(([name, w]) => [name, tensor(w.data, w.shape)]));
@@ -59,10 +60,10 @@ describe('parity with torch, transformers and peft', () => {
     await session.close();
   });
 
-  it('greedy tokens are those of transformers', async () => {
+  it('scores the greedy tokens of transformers as the most likely ones', async () => {
     const [prompt, length] = [5, recorded.shape('greedy')[1]!];
     const g = new Graph();
-    const net = decoderForward(g, RECORDED_CONFIG, B, length);
+    const net = decoderForward(g, RECORDED_CONFIG, { sequences: B, length });
     g.output('next', g.argMax(g.gemm(net.hidden, net.head, { transB: true }), -1));
     const session = await GraphSession.open(encodeModel(g));
     const feeds = Object.fromEntries([...recorded.all('base.')].map(([name, w]) => [name, tensor(w.data, w.shape)]));
@@ -156,7 +157,7 @@ describe('parity with torch, transformers and peft', () => {
     const gradients = flat('ppo.grad.', layout).map((x) => x / trained);
     const config = { learningRate: 1e-3, betas: [0.9, 0.99] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 0.5 };
     let parameters: Float32Array = adapter.values;
-    let state = newMoments(parameters.length);
+    let state = newOptimizerState(parameters.length);
     for (const step of [1, 2]) {
       const before = parameters;
       const result = adamwStep(parameters, state, gradients, config);

@@ -1,15 +1,14 @@
 // Only rows with a trained token go through the output projection: that they are all of them, and that it does not show.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../core/random.js';
+import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { projectedRows } from '../../ml/loss/head.js';
 import { buildPpoGraph } from '../../ml/loss/trainingGraph.js';
-import { type DecoderConfig, parameterLayout } from '../../ml/nn/decoder.js';
-import { layoutSize, viewsOf } from '../../ml/nn/lora.js';
-import { adapterLayout } from '../../ml/nn/valueHead.js';
+import type { DecoderConfig } from '../../ml/nn/config.js';
+import { adapterLayout, layoutSize, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { Batch, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from '../../ml/session/batch.js';
-import { GraphSession, tensor } from '../../ml/session/runtime.js';
-import { TrainSession } from '../../ml/session/trainSession.js';
+import { Batch, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from '../../ml/train/batch.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
 
 const CONFIG: DecoderConfig = {
   hidden: 16,
@@ -84,7 +83,7 @@ describe('rows of the output projection', () => {
     };
     const loss = ppoGraphLoss(config, true);
     const batch = new Batch(rows, 32);
-    assert.equal(batch.shape.rows * batch.shape.length, 384);
+    assert.equal(batch.positions, 384);
     const tensors = (views: ReturnType<typeof viewsOf>) =>
       Object.fromEntries([...views].map(([name, v]) => [name, tensor(v.data, v.shape)]));
     const session = await GraphSession.open(encodeModel(buildPpoGraph(CONFIG, batch.shape, adapter, loss)));

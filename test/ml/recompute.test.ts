@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { backward } from '../../ml/autodiff/backward.js';
 import { Graph } from '../../ml/ir/graph.js';
-import { interpret, ndarray } from '../../ml/ir/interpret.js';
 import type { Value } from '../../ml/ir/op.js';
 import { verify } from '../../ml/ir/verify.js';
+import { interpret, ndarray } from './reference/interpret.js';
 
 const STEPS = 4;
 

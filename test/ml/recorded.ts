@@ -1,7 +1,7 @@
 // What torch, transformers and peft computed (parity/record.py), as plain arrays.
 import { fileURLToPath } from 'node:url';
 import { SafetensorsFile } from '../../ml/hf/safetensors.js';
-import type { DecoderConfig } from '../../ml/nn/decoder.js';
+import type { DecoderConfig } from '../../ml/nn/config.js';
 
 /** The sizes of record.py. */
 export const RECORDED_CONFIG: DecoderConfig = {

@@ -6,12 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { packageRoot } from '../../data/paths.js';
+import type { AdamWConfig, Adapter } from '../../ml/engine/engine.js';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { SafetensorsFile, writeSafetensors } from '../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../ml/nn/decoder.js';
-import { type LayoutEntry, layoutSize, loraLayout, viewsOf } from '../../ml/nn/lora.js';
-import type { AdamWConfig, Adapter } from '../../ml/session/engine.js';
-import { openEngine } from '../../ml/session/ortEngine.js';
+import { type LayoutEntry, layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 
 const FOLDER = process.env.GAUNTLET_UPDATES ?? join(packageRoot(), 'test', 'ml', 'parity');
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Worker } from 'node:worker_threads';
 import { resolveConfig } from '../../core/presets.js';
-import { inThread } from '../../ml/session/thread.js';
+import { inThread } from '../../ml/pool/inThread.js';
 import { controlSchema } from '../../report/data.js';
 import { renderReport } from '../../report/renderReport.js';
 import { commitCheckpoint } from '../../store/checkpoints.js';

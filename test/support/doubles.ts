@@ -17,7 +17,7 @@ import type {
 } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
-import type { Adapter, Engine, GenerateRow, LossConfig } from '../../ml/session/engine.js';
+import type { Adapter, Engine, GenerateRequest, LossConfig } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { openMemoryStore } from './memoryStore.js';
@@ -114,7 +114,7 @@ export class FakeEngine implements Engine {
     v: new Float32Array(values.length),
   });
 
-  async generate(rows: GenerateRow[], options: Parameters<Engine['generate']>[1]) {
+  async generate(rows: GenerateRequest[], options: Parameters<Engine['generate']>[1]) {
     this.calls.push('generate');
     options.signal?.throwIfAborted();
     const skill = 1 / (1 + Math.exp(-(options.adapter?.values[0] ?? 0)));
@@ -126,7 +126,7 @@ export class FakeEngine implements Engine {
     });
   }
 
-  stats = () => ({ prefilled: 0, replayed: 0, reused: 0, sampled: 0 });
+  stats = () => ({ prefilled: 0, redecoded: 0, reused: 0, sampled: 0 });
 
   async logprobs(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['logprobs']>[1]) {
     this.calls.push('logprobs');

@@ -3,7 +3,7 @@
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseModelConfig } from '../../ml/hf/config.js';
-import { parameterLayout } from '../../ml/nn/decoder.js';
+import { parameterLayout } from '../../ml/nn/layout.js';
 
 const CONFIG = {
   architectures: ['Qwen2ForCausalLM'],

@@ -5,8 +5,9 @@ import { RandomStream } from '../../core/random.js';
 import { tinyModelFiles } from '../../data/tiny/modelFiles.js';
 import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
-import { type TensorData, writeSafetensors } from '../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../ml/nn/decoder.js';
+import { writeSafetensors } from '../../ml/hf/safetensors.js';
+import type { TensorData } from '../../ml/nn/layout.js';
+import { parameterLayout } from '../../ml/nn/layout.js';
 
 export interface RandomModelSize {
   hidden?: number;

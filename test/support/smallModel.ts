@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { writeRandomCheckpoint } from '../../bench/checkpoint.js';
 import { shapeConfig } from '../../bench/shapes.js';
 import { RandomStream } from '../../core/random.js';
+import type { Adapter } from '../../ml/engine/engine.js';
 import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
-import { layoutSize, loraLayout } from '../../ml/nn/lora.js';
-import type { Adapter } from '../../ml/session/engine.js';
+import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
 
 export const SMALL = { hidden: 64, layers: 2, heads: 4, kvHeads: 2, ffn: 96, vocab: 50, context: 256 };
 

@@ -12,7 +12,7 @@ import { resolveConfig } from '../../core/presets.js';
 import { packageRoot } from '../../data/paths.js';
 import { codeVersion } from '../../infra/build-stamp.mjs';
 import { ROOT } from '../../infra/root.mjs';
-import { listProviders } from '../../ml/session/providers.js';
+import { listProviders } from '../../ml/device/providers.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
 import { TimedHeartbeat } from '../../workers/heartbeat.js';

@@ -7,14 +7,14 @@ import { RUN, runFixture, TWO_STAGES } from './fixture.js';
 import { record } from './golden.js';
 
 describe('control of a running run', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('control');
 
   it('pause holds the next step, change applies to it, resume continues, and each request is recorded', async () => {
     const hold = f.holdUpdate(1);
     const handle = await f.start();
     await hold.reached;
-    assert.equal(await f.update('pause'), 'pauses after the current step (0 done)');
+    assert.equal(await f.update('pause'), 'pauses after the current step (0 steps done)');
     hold.release();
     const paused = await f.until('paused');
     assert.equal(paused.step, 1);
@@ -23,10 +23,10 @@ describe('control of a running run', function () {
       `Continue with \`gauntlet resume ${f.id}\`.`,
     ]);
     const change = { ppo: { learningRate: 0.25 } };
-    assert.equal(await f.update('change', change), 'takes effect from the next step on (1 done)');
+    assert.equal(await f.update('change', change), 'takes effect from the next step on (1 steps done)');
     while ((await f.controls()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal((await f.steps()).length, 1, 'no step runs during the pause');
-    assert.equal(await f.update('resume'), 'continues after step 1');
+    assert.equal(await f.update('resume'), 'continues (1 steps done)');
     const result = (await handle.result()) as RunResult;
     assert.deepEqual(
       (await f.steps()).map(({ learningRate }) => learningRate),
@@ -46,17 +46,19 @@ describe('control of a running run', function () {
   });
 
   it('a pause waits for a pending evaluation, so that a paused run has all its checkpoints', async () => {
-    const checkpoint = 'checkpoint_stage_5_epoch_1';
-    const [evaluation, update] = [f.holdWrite(`checkpoints/${checkpoint}/metadata.json`), f.holdUpdate(2)];
+    const { repair } = f.failWrite('metrics/1-validation.json'); // keeps the evaluation pending
+    const hold = f.holdUpdate(2);
     await f.start();
-    await Promise.all([evaluation.reached, update.reached]); // the step runs beside the evaluation
+    await hold.reached; // the step runs beside the evaluation
+    await f.until('waiting');
     await f.update('pause');
-    update.release();
-    while ((await f.steps()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.equal((await f.until(({ step }) => step === 2)).state, 'training');
-    evaluation.release();
+    hold.release();
+    await f.until(({ step }) => step === 2);
+    assert.equal((await f.progressOf(f.run())).state, 'waiting');
+    repair();
+    await f.update('decide', 'retry');
     assert.equal((await f.until('paused')).step, 2);
-    assert.equal((await listCheckpoints(f.world.deps.store, f.id)).at(-1)!.name, checkpoint);
+    assert.equal((await listCheckpoints(f.world.deps.store, f.id)).at(-1)!.name, 'checkpoint_stage_5_epoch_1');
     await f.update('resume');
     assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
   });
@@ -78,7 +80,7 @@ describe('control of a running run', function () {
     const hold = f.holdUpdate(2);
     const handle = await f.start();
     await hold.reached;
-    assert.equal(await f.update('stop'), 'stops after the current step (1 done)');
+    assert.equal(await f.update('stop'), 'stops after the current step (1 steps done)');
     hold.release();
     const result = (await handle.result()) as RunResult;
     assert.equal(result.stopped, 'stop requested');

@@ -14,7 +14,7 @@ import { record } from './golden.js';
 const FAILS = { ...RUN, failure: { onFailure: 'fail' } };
 
 describe('a run with an activity that fails for good', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('failing');
 
   const decide = (decision: string): Promise<string> => f.update('decide', decision);
@@ -137,7 +137,7 @@ describe('a run with an activity that fails for good', function () {
     assert.deepEqual([failure?.activity, failure?.inStep], ['generateChains', false]);
     assert.equal((await f.details())[2], `Continue with \`gauntlet resume ${f.id}\` or end the run with \`--abort\`.`);
     await assert.rejects(decide('skip'), (error: WorkflowUpdateFailedError) =>
-      /^generateChains is not part of a step, so it cannot be skipped$/.test(String(error.cause?.message)),
+      /^generateChains is not part of a step: it cannot be skipped$/.test(String(error.cause?.message)),
     );
     isBroken = false;
     await decide('retry');

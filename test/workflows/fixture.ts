@@ -83,8 +83,8 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
   const id = (): string => `${name}-${count}`;
   const start = (input: object = RUN, runId = id()) => startRun(host.client, runId, input);
   const run = (runId = id()): WorkflowHandle => host.client.workflow.getHandle(runId);
-  const update = (update: string, ...args: unknown[]) =>
-    run().executeUpdate<string, unknown[]>(update, { args: args as [unknown] });
+  const update = (name: string, ...args: unknown[]): Promise<string> =>
+    run().executeUpdate<string, [unknown]>(name, { args: args as [unknown] });
 
   const progressOf = async (handle: WorkflowHandle) =>
     runProgressSchema.parse(await handle.query<RunProgress>('progress'));

@@ -13,7 +13,7 @@ import { inProcess } from '../cli/support.js';
 import { bytesOf, RUN, runFixture } from './fixture.js';
 
 describe('a run that is only in the store', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('forgotten');
 
   const resume = (decision?: Decision) =>
@@ -100,7 +100,7 @@ describe('a run that is only in the store', function () {
 });
 
 describe('a run with an activity that is paused on the server', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('held');
 
   it('is shown as paused by status, and continues after resume', async () => {

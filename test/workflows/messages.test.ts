@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { progressDetails } from '../../core/progressDetails.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { describeFailure, unwrapFailure } from '../../workflows/failures.js';
-import { detailsOf } from '../../workflows/progress.js';
 import { summaryOf } from '../../workflows/summaries.js';
 
 const POSITION = { stage: 2, phase: 'alternating', epoch: 3, step: 7, role: 'generator' } as const;
@@ -27,13 +27,13 @@ describe('the summary of an activity', () => {
     assert.deepEqual(lines, [
       'stage 2 · step 7 · alternating · generator · chains',
       'stage 2 · step 7 · alternating · tests (selected)',
-      'hidden suite by target',
+      'hidden suite',
       'stage 2 · step 7 · alternating · discriminator',
-      'stage 2 · step 7 · alternating · generator · and chains and tests of the validation split',
+      'stage 2 · step 7 · alternating · generator',
       'step at step 9',
-      'chains and tests of the validation split',
-      'checkpoint_stage_2_epoch_3',
-      'base on the test split',
+      'validation split',
+      'validation split · stage 2, epoch 3',
+      'test split · base',
       'prepareRun',
     ]);
   });
@@ -43,9 +43,9 @@ describe('the details of a run in the Web UI', () => {
   const progress: RunProgress = { runId: 'r', state: 'training', step: 3, totalSteps: 8 };
 
   it('show the state, the position and the latest figures', () => {
-    assert.equal(detailsOf(progress), '**training** · step 3 of 8');
+    assert.equal(progressDetails(progress), '**training** · step 3 of 8');
     const measured = { stage: 2, phase: 'generator', epoch: 1, reward: 0.5, best: { name: 'c', score: 0.25 } } as const;
-    const lines = detailsOf({ ...progress, ...measured, validation: { passRate: 0.5 } }).split('\n\n');
+    const lines = progressDetails({ ...progress, ...measured, validation: { passRate: 0.5 } }).split('\n\n');
     assert.deepEqual(lines.slice(1), [
       'stage 2 · generator · epoch 1',
       'reward 0.500',
@@ -57,7 +57,7 @@ describe('the details of a run in the Web UI', () => {
   it('show the command that continues a run that is paused, waits or failed', () => {
     const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'damaged', inStep: true };
     const command = (change: Partial<RunProgress>) =>
-      detailsOf({ ...progress, ...change })
+      progressDetails({ ...progress, ...change })
         .split('\n\n')
         .slice(1);
     assert.deepEqual(command({ state: 'paused' }), ['Continue with `gauntlet resume r`.']);

@@ -14,7 +14,7 @@ const FAILS = { ...RUN, failure: { onFailure: 'fail' } };
 const CHANGE = { ppo: { learningRate: 2e-4 } };
 
 describe('gauntlet resume', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const f = runFixture('resumed');
 
   const resume = (decision?: Decision) =>
@@ -163,41 +163,52 @@ describe('gauntlet resume', function () {
       [timedOut, async () => undefined],
     ] as const) {
       it(`continues a run that was ${how}, with all requests that it had accepted`, async () => {
-        // The update of the third step waits. One change is applied after the second step; another one is pending.
-        const hold = f.holdUpdate(3);
-        const changeHold = f.holdUpdate(2);
-        for (let seconds = 6; ; seconds *= 2) {
+        /** Starts a run that applied one change and has another one pending in its third step. Undefined: it timed out. */
+        async function startRun(seconds: number) {
+          const [second, third] = [f.holdUpdate(2), f.holdUpdate(3)];
           const handle = await f.host.client.workflow.start('trainFullPipeline', {
-            ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: f.id, args: [RUN] },
+            ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: f.id, args: [{ ...RUN, seed: seconds }] },
             ...(how === timedOut && { workflowExecutionTimeout: `${seconds}s` }),
           });
-          const closed = handle.result().catch(() => 'closed');
-          const isInTime = await Promise.race([changeHold.reached, closed]);
-          if (isInTime !== 'closed') {
+          const closed = handle.result().then(
+            () => undefined,
+            () => 'closed' as const,
+          );
+          try {
+            if ((await Promise.race([second.reached, closed])) === 'closed') return undefined;
             await f.update('change', CHANGE);
-            changeHold.release();
-            if ((await Promise.race([hold.reached, closed])) !== 'closed') {
-              await f.update('change', { budget: { tokens: 1e9 } });
-              await end(handle);
-              break;
-            }
+            second.release();
+            if ((await Promise.race([third.reached, closed])) === 'closed') return undefined;
+            await f.update('change', { budget: { tokens: 1e9 } });
+            return { handle, third, config: { ...RUN, seed: seconds } };
+          } catch (error) {
+            if ((await statusOf()) === 'TIMED_OUT') return undefined;
+            throw error;
+          } finally {
+            second.release();
           }
-          f.next(); // the machine is too slow for the timeout: again with more time
         }
+        let started: Awaited<ReturnType<typeof startRun>>;
+        for (let seconds = 4; started === undefined; seconds *= 3) {
+          f.next(); // a slow machine needs more time
+          started = await startRun(seconds);
+        }
+        const { handle, third, config } = started;
+        await end(handle);
         await ended();
         assert.equal(await statusOf(), how.toUpperCase().replace(' ', '_'));
         assert.deepEqual(await f.actions(), [['change', 2]]);
         const { joined, said } = await resume();
         assert.deepEqual([joined.how, said], ['restarted', `was ${how}: continues where it ended`]);
-        hold.release();
+        third.release();
         const bytes = await f.completed();
         assert.deepEqual(await f.actions(), [
           ['change', 2],
           ['change', 3],
         ]);
-        const [{ at }] = (await f.controls()) as [{ at: string }];
-        assert.deepEqual(bytes, (await f.undisturbed(RUN, { 2: [{ kind: 'change', fields: CHANGE, at }] })).bytes);
-        assert.notDeepEqual(bytes, (await f.undisturbed()).bytes);
+        const { at } = (await f.controls())[0]!;
+        assert.deepEqual(bytes, (await f.undisturbed(config, { 2: [{ kind: 'change', fields: CHANGE, at }] })).bytes);
+        assert.notDeepEqual(bytes, (await f.undisturbed(config)).bytes);
       });
     }
 

@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { availableMemory, estimateMemory, type MemoryUse } from '../../../ml/engine/memory.js';
 import { describeModel, type ModelFiles } from '../../../ml/hf/model.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
-import { availableMemory, estimateMemory, type MemoryUse } from '../../../ml/session/memory.js';
+import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 import {
   checkpointingOption,
   type EngineFlags,
@@ -40,7 +40,7 @@ function inspect(model: ModelFiles, flags: Flags) {
   const paths = [...new Set(tensors.map(({ path }) => path))].sort();
   const length = Math.min(flags.length, config.contextLength);
   const { quantization, checkpointing } = engineOptions(flags);
-  const use = { rows, length, rank, quantization, checkpointing };
+  const use = { sequences: rows, length, rank, quantization, checkpointing };
   const needed = (task: MemoryUse['task']): number => Math.round(estimateMemory(model, { ...use, task }));
   return {
     architecture: config.architecture,

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
 import { parseAs, type ScoreRow, scoreRowSchema } from '../../../core/schema/modelRows.js';
-import { type RowLimits, tokensFault } from '../../../ml/session/rows.js';
+import { type RowLimits, tokensFault } from '../../../ml/engine/validation.js';
 import { type EngineFlags, withEngine, withRows } from '../../model/flags.js';
 import { mapRows, type RowFlags } from '../../model/mapRows.js';
 import { withModel } from '../../model/open.js';

@@ -1,4 +1,4 @@
-// What families of decoders differ in, as data: one file per family and one line in index.ts. All else is common to them.
+// The differences between families of decoders, as data: one file per family and one line in index.ts.
 import { PROJECTIONS, type Projection } from '../config.js';
 
 type Fields = Readonly<Record<string, unknown>>; // of config.json
@@ -6,13 +6,13 @@ type Fields = Readonly<Record<string, unknown>>; // of config.json
 export interface Architecture {
   name: string; // in `architectures`
   modelType: string; // in `model_type`
-  /** What transformers takes where config.json leaves a field out. */
+  /** The values that transformers uses for fields that config.json leaves out. */
   defaults: Fields;
-  /** Fields of which the graphs know one value only. */
+  /** Fields of which the graphs support one value only. */
   fixed: Fields;
   /** Projections that always add a bias. */
   biases: readonly Projection[];
-  /** Those that add one where config.json sets a field. */
+  /** Projections that add a bias if config.json sets a field. */
   biasFields: Readonly<Record<string, readonly Projection[]>>;
   qkNorm: boolean; // RMSNorm over every head of q and k
 }

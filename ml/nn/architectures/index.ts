@@ -1,4 +1,4 @@
-// The families that can be loaded.
+// The families of models that can be loaded.
 import type { Architecture } from './architecture.js';
 import { llama } from './llama.js';
 import { qwen2 } from './qwen2.js';

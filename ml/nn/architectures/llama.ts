@@ -1,4 +1,4 @@
-// Llama (Touvron et al. 2023) up to 3.3 (Grattafiori et al. 2024): no bias unless config.json asks for one.
+// Llama (Touvron et al. 2023) up to 3.3 (Grattafiori et al. 2024): no biases unless config.json sets them.
 import { type Architecture, ATTENTION, MLP } from './architecture.js';
 
 export const llama: Architecture = {

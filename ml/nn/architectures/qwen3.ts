@@ -1,4 +1,4 @@
-// Qwen3 (Yang et al. 2025): norms over the heads of q and k, whose size is a field of its own.
+// Qwen3 (Yang et al. 2025): a norm over each head of q and k; the head size is a separate field.
 import { type Architecture, ATTENTION } from './architecture.js';
 
 export const qwen3: Architecture = {

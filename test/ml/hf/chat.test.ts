@@ -79,7 +79,7 @@ describe('chat template', () => {
     const refusing = new ChatFormat("{{ raise_exception('roles must alternate') }}", tokenizer, []);
     assert.throws(() => refusing.openingTokens([{ role: 'user', content: 'x' }]), /roles must alternate/);
     const hiding = new ChatFormat("{{ messages[0]['content'] }}", tokenizer, []);
-    assert.throws(() => hiding.continuationTokens('x', true), /does not show the assistant/);
+    assert.throws(() => hiding.continuationTokens('x', true), /does not render the assistant/);
   });
 
   it('named templates are read by their name, special tokens in object form by their content', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { describeCheckpoint, weightFiles } from '../../../ml/hf/checkpoint.js';
-import { parameterLayout } from '../../../ml/nn/decoder.js';
+import { parameterLayout } from '../../../ml/nn/layout.js';
 import { RECORDED_CONFIG } from '../recorded.js';
 
 const INDEX = 'model.safetensors.index.json';
@@ -122,7 +122,7 @@ describe('checkpoints', () => {
     tensors.get('lm_head.weight')!.fill++;
     single();
     refused(
-      /model\.safetensors: tensor lm_head\.weight is not model\.embed_tokens\.weight, though .*tie_word_embeddings/,
+      /model\.safetensors: tensor lm_head\.weight differs from model\.embed_tokens\.weight, but .*tie_word_embeddings/,
     );
     assert.equal(describeCheckpoint(folder, { ...config, tied: false }).size, parameterLayout(config).length + 1);
     tensors.set('lm_head.weight', { dtype: 'BF16', shape: [1], fill: 1 });
@@ -134,7 +134,7 @@ describe('checkpoints', () => {
     shards((map) => {
       delete map[UP];
     });
-    refused(/b\.safetensors: tensor .*up_proj\.weight is not one that model\.safetensors\.index\.json puts there/);
+    refused(/b\.safetensors: model\.safetensors\.index\.json does not list tensor .*up_proj\.weight/);
     shards((map) => {
       map[UP] = 'a.safetensors';
     });
@@ -142,7 +142,7 @@ describe('checkpoints', () => {
     shards((map) => {
       map.extra = 'a.safetensors';
     });
-    refused(/a\.safetensors: no tensor extra, which model\.safetensors\.index\.json puts there/);
+    refused(/a\.safetensors: no tensor extra, which model\.safetensors\.index\.json lists/);
     shards((map) => {
       map.extra = 'c.safetensors';
     });

@@ -117,11 +117,11 @@ describe('config.json', () => {
     const foreign = { ...SIZES, architectures: ['MistralForCausalLM'], model_type: 'mistral' };
     bad(foreign, new RegExp(`architecture MistralForCausalLM is not supported, ${supported}$`));
     bad({ ...SIZES, model_type: 'gpt2' }, /architecture gpt2 is not supported/);
-    bad({ ...QWEN2, model_type: 'llama' }, /field model_type llama is not that of Qwen2ForCausalLM/);
+    bad({ ...QWEN2, model_type: 'llama' }, /field model_type llama does not belong to Qwen2ForCausalLM/);
     bad({ ...QWEN2, hidden_size: '48' }, /field hidden_size must be a positive integer, is 48/);
     bad({ ...QWEN2, num_hidden_layers: 0 }, /field num_hidden_layers/);
     bad({ ...QWEN2, vocab_size: undefined }, /field vocab_size .* is undefined/);
-    bad({ ...QWEN2, num_key_value_heads: 4 }, /num_attention_heads 6 is no multiple of num_key_value_heads 4/);
+    bad({ ...QWEN2, num_key_value_heads: 4 }, /num_attention_heads 6 is not a multiple of num_key_value_heads 4/);
     bad({ ...QWEN2, head_dim: 7 }, /head_dim must be even/);
     bad({ ...QWEN2, rms_norm_eps: -1 }, /field rms_norm_eps must be a positive number/);
     bad({ ...QWEN2, use_sliding_window: true }, /field use_sliding_window true is not supported, only false/);

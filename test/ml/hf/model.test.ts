@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../data/paths.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
-import { parameterLayout } from '../../../ml/nn/decoder.js';
+import { parameterLayout } from '../../../ml/nn/layout.js';
 
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
 
@@ -45,7 +45,7 @@ describe('model folders', () => {
       index({ x: 'a.safetensors' });
       assert.throws(
         () => loadModel(folder),
-        /a.safetensors: tensor .* is not one that model.safetensors.index.json puts there/,
+        /a.safetensors: model.safetensors.index.json does not list tensor .* in this file/,
       );
       index({ x: '../evil.safetensors' });
       assert.throws(() => loadModel(folder), /not a safetensors file of this folder/);

@@ -6,7 +6,7 @@ import { packageRoot } from '../../../data/paths.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { readPeft, writePeft } from '../../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/lora.js';
+import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 
 const { config } = loadModel(join(packageRoot(), 'test', 'ml', 'parity', 'generate'));
 const stream = new RandomStream('peft');

@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
-import { openEngine } from '../../../ml/session/ortEngine.js';
+import { openEngine } from '../../../ml/engine/ortEngine.js';
 
 const [model, folder, make] = process.argv.slice(2) as [string, string, string?];
 const engine = await openEngine(model, { workers: 1 });

@@ -1,0 +1,258 @@
+// Generation on one thread. Sequences step together and leave the batch when they finish; prompts are read in between. The
+// tokens of a sequence depend on weights, prompt, key and options only, not on the rest of the batch (see decodeGraph.ts).
+import { uniformAt } from '../../core/random.js';
+import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
+import type { SessionModel } from '../engine/base.js';
+import type { Adapter, GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
+import type { DecoderConfig } from '../nn/config.js';
+import {
+  buildDecodeGraph,
+  buildStepGraph,
+  type DecodeGraphOptions,
+  type OutputKind,
+  ropeOutsideAttention,
+} from '../nn/decodeGraph.js';
+import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../nn/fusedWeights.js';
+import { type LoraShape, layoutSize, loraViews, parameterLayout } from '../nn/layout.js';
+import { mergeLora } from '../nn/mergeLora.js';
+import { SeparateWeights, type WeightLocations } from '../nn/separateWeights.js';
+import { encodeModel } from '../onnx/encode.js';
+import { type CachedPrefix, DecodeBatch, type PromptGroup, promptGroups, promptSegmentAt } from './decodeBatch.js';
+import { outputKindFor, Sampler, type SamplingOptions } from './sampler.js';
+import { segmentsOf } from './segments.js';
+
+export interface DecodeOptions extends SamplingOptions {
+  maxNewTokens: number;
+  stopTokens: readonly number[];
+  logprobs?: boolean;
+}
+
+export interface DecodeHooks {
+  /** Called before every run of the model; throws to stop. */
+  check?: () => void;
+  /** Reports the number of tokens sampled since the last call. */
+  onTokens?: (count: number) => void;
+}
+
+export interface DecodeRequest extends GenerateRequest {
+  cached?: CachedPrefix; // of its first tokens, from a session of the same weights
+}
+
+export interface DecodeResult {
+  answers: Generated[];
+  caches: (CachedPrefix | undefined)[]; // per request, if wanted and not empty
+  counts: GenerateCounts;
+}
+
+export interface UsedAdapter extends Adapter {
+  digest: string; // equal digests mean equal values
+}
+
+/** Open graphs for prompts and for steps. A large model has one graph for both. */
+interface Graphs {
+  prompts: GraphSession;
+  steps: GraphSession;
+}
+interface Opened extends Graphs {
+  /** The inputs that are the same in every run. */
+  fixed: Record<string, Tensor>;
+}
+
+const FUSED_BYTES = 64e6; // of fused weights that stay open for adapters that alternate
+/** The weights of larger models are not converted to f32 when the session opens. */
+export const CONSTANT_FOLDED_PARAMETERS = 2e9;
+
+export class DecodeSession {
+  private readonly sessions = new Map<string, Promise<Graphs>>();
+  private readonly maxSessions: number;
+  private adapter: UsedAdapter | undefined;
+  private readonly sampler: Sampler;
+  private readonly minBatch: number;
+
+  constructor(
+    private readonly model: SessionModel,
+    private readonly contextLength: number,
+    private threads = 1,
+  ) {
+    this.sampler = new Sampler(model.config.vocab);
+    this.minBatch = model.locations ? 2 : 1; // with separate weights, a batch of one rounds differently
+    const fusedBytes = 12 * layoutSize(parameterLayout(model.config)); // ours, and the reordered copies of both graphs
+    this.maxSessions = model.locations ? 1 : Math.max(1, Math.floor(FUSED_BYTES / fusedBytes));
+  }
+
+  /** Selects the adapter (undefined: the base) and the number of threads, which changes no result. */
+  use(adapter: UsedAdapter | undefined, threads = this.threads): void {
+    this.adapter = adapter;
+    this.threads = threads;
+  }
+
+  /**
+   * Answers in the order of the requests. A prompt that leaves no room in the context gets an empty, unfinished answer.
+   * @param returnCaches return the keys and values of each sequence, for later prompts that start with its tokens
+   */
+  async generate(
+    requests: readonly DecodeRequest[],
+    options: DecodeOptions,
+    hooks: DecodeHooks = {},
+    returnCaches = false,
+  ): Promise<DecodeResult> {
+    const counts: GenerateCounts = { prefilled: 0, redecoded: 0, reused: 0, sampled: 0 };
+    const answers = requests.map((): Generated => ({ tokens: [], finished: false }));
+    const logprobs = requests.map((): number[] => []);
+    const caches = requests.map((): CachedPrefix | undefined => undefined);
+    const limitOf = (prompt: readonly number[]): number =>
+      Math.min(options.maxNewTokens, this.contextLength - prompt.length);
+    const feasible = [...requests.entries()].filter(([, { prompt }]) => limitOf(prompt) > 0);
+    if (feasible.length === 0) return { answers, caches, counts };
+
+    const opened = await this.session(outputKindFor(options));
+    const batch = new DecodeBatch(this.model.config, feasible.length, this.minBatch, opened.steps !== opened.prompts);
+    for (const [index, { key, prompt, sampled, cached }] of feasible) {
+      const segments = segmentsOf(prompt.length, sampled);
+      const sequence = { index, key, tokens: [...prompt], promptLength: prompt.length, segments, filled: 0 };
+      batch.add({ ...sequence, limit: limitOf(prompt) }, cached);
+      counts.reused += cached?.length ?? 0;
+    }
+    while (batch.sequences.length > 0) {
+      for (let groups = promptGroups(batch.sequences); groups.length > 0; groups = promptGroups(batch.sequences)) {
+        for (const group of groups) {
+          hooks.check?.();
+          counts.prefilled += await this.readPrompts(opened, batch, group);
+        }
+      }
+      hooks.check?.();
+      const next = await this.step(opened, batch, options);
+      let sampled = 0;
+      for (let b = batch.sequences.length - 1; b >= 0; b--) {
+        const sequence = batch.sequences[b]!;
+        const { index, key, tokens, promptLength } = sequence;
+        if (sequence.filled < tokens.length) {
+          counts.redecoded++; // the next token is already known
+          continue;
+        }
+        const done = tokens.length - promptLength;
+        const { token, logprob } = this.sampler.sample(next, b, options, uniformAt(key, done), tokens);
+        tokens.push(token);
+        logprobs[index]!.push(logprob);
+        sampled++;
+        const finished = options.stopTokens.includes(token);
+        if (!finished && done + 1 < sequence.limit) continue;
+        const answer = { tokens: tokens.slice(promptLength), finished };
+        answers[index] = options.logprobs ? { ...answer, logprobs: logprobs[index]! } : answer;
+        if (returnCaches) caches[index] = batch.copyCache(b);
+        batch.remove(b);
+      }
+      counts.sampled += sampled;
+      hooks.onTokens?.(sampled);
+    }
+    return { answers, caches, counts };
+  }
+
+  async close(): Promise<void> {
+    await this.closeOldest(0);
+  }
+
+  /** Reads one segment, of equal length, of some sequences. @returns the number of tokens read */
+  private async readPrompts(opened: Opened, batch: DecodeBatch, group: PromptGroup): Promise<number> {
+    const { config } = this.model;
+    const firsts = group.map((same) => batch.sequences[same[0]!]!);
+    const { from, to } = promptSegmentAt(firsts[0]!)!;
+    batch.reserve(to);
+    const rows = firsts.length;
+    const length = Math.max(2, to - from); // a single token would be a step and round like one
+    const ids = new BigInt64Array(rows * length);
+    const kvIndices = new BigInt64Array(rows * config.kvHeads * (to - from) * 3);
+    let at = 0;
+    firsts.forEach(({ tokens }, b) => {
+      for (let t = from; t < to; t++) ids[b * length + t - from] = BigInt(tokens[t]!);
+      for (let h = 0; h < config.kvHeads; h++)
+        for (let t = from; t < to; t++) {
+          kvIndices[at++] = BigInt(b);
+          kvIndices[at++] = BigInt(h);
+          kvIndices[at++] = BigInt(t);
+        }
+    });
+    const first = group[0]![0]!;
+    const positions = (): BigInt64Array => ids.map((_, i) => BigInt(from + (i % length)));
+    const out = await opened.prompts.run({
+      ...opened.fixed,
+      ...(from === 0 ? batch.caches.empty(rows) : batch.caches.feeds(first, first + 1)),
+      ids: tensor(ids, [ids.length]),
+      batch: tensor(BigInt64Array.of(BigInt(rows), BigInt(length), -1n), [3]),
+      seqlensK: tensor(new Int32Array(rows).fill(from + length - 1), [rows]),
+      totalSequenceLength: tensor(Int32Array.of(from + length), []),
+      kvIndices: tensor(kvIndices, [kvIndices.length / 3, 3]),
+      last: tensor(new BigInt64Array(0), [0]),
+      ...(ropeOutsideAttention(config) && { positions: tensor(positions(), [ids.length, 1]) }),
+    });
+    const kv = out.kv!.data as Float32Array;
+    group.forEach((same, g) => {
+      for (const b of same) {
+        batch.caches.write(b, from, to - from, kv, rows, g);
+        batch.sequences[b]!.filled = to;
+      }
+    });
+    return rows * (to - from);
+  }
+
+  /** Feeds every sequence the token at its first free position. @returns the graph's output about the next tokens */
+  private async step({ steps, fixed }: Opened, batch: DecodeBatch, { temperature }: DecodeOptions) {
+    if (fixed.scale) (fixed.scale.data as Float32Array)[0] = 1 / temperature;
+    const out = await steps.run({ ...fixed, ...batch.feeds() });
+    batch.write(out.kv!.data as Float32Array);
+    return out.next!.data as Float32Array | BigInt64Array;
+  }
+
+  /** The graphs over the weights in use. Fused weights are prepared per adapter; other graphs take an adapter as input. */
+  private async session(output: OutputKind): Promise<Opened> {
+    const { adapter, model } = this;
+    const lora = model.locations && adapter ? { rank: adapter.rank, alpha: adapter.alpha } : undefined;
+    const name = [output, this.threads, ...(model.locations ? [lora?.rank, lora?.alpha] : [adapter?.digest])].join(' ');
+    let session = this.sessions.get(name);
+    if (session) this.sessions.delete(name);
+    else {
+      await this.closeOldest(this.maxSessions - 1);
+      session = this.open(output, lora);
+      session.catch(() => this.sessions.delete(name)); // a retry opens it again
+    }
+    this.sessions.set(name, session); // most recently used last
+    const fixed: Record<string, Tensor> = {};
+    if (output === 'probabilities') fixed.scale = tensor(new Float32Array(1), [1]);
+    if (lora) for (const [key, { data, shape }] of loraViews(model.config, adapter!)) fixed[key] = tensor(data, shape);
+    return { ...(await session), fixed };
+  }
+
+  private async open(output: OutputKind, lora: LoraShape | undefined): Promise<Graphs> {
+    const { config, locations } = this.model;
+    const graph: DecodeGraphOptions = { positions: this.contextLength, output };
+    if (locations) {
+      const options = { locations, lora, packedMatMul: true };
+      const model = buildDecodeGraph(config, (g) => new SeparateWeights(g, config, options), graph);
+      const weights = weightMode(config, locations);
+      const session = await GraphSession.open(encodeModel(model), { threads: this.threads, weights });
+      return { prompts: session, steps: session };
+    }
+    const { weights } = this.model;
+    const data = fuseWeights(config, this.adapter ? mergeLora(config, weights, this.adapter) : weights);
+    const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
+      const model = build(config, (g) => new FusedWeights(g, config), graph);
+      const memory = { location: FUSED_WEIGHTS, data };
+      return GraphSession.open(encodeModel(model), { threads: this.threads, memory });
+    };
+    return { prompts: await open(buildDecodeGraph), steps: await open(buildStepGraph) };
+  }
+
+  private async closeOldest(remaining: number): Promise<void> {
+    for (const [name, session] of [...this.sessions].slice(0, Math.max(0, this.sessions.size - remaining))) {
+      this.sessions.delete(name);
+      const { prompts, steps } = await session;
+      for (const graph of new Set([prompts, steps])) await graph.close();
+    }
+  }
+}
+
+/** How the runtime treats weights in files. It depends on the model only, because it changes the last bits. */
+function weightMode(config: DecoderConfig, locations: WeightLocations): SessionOptions['weights'] {
+  if ([...locations.values()].some((tensor) => 'bits' in tensor)) return 'packed';
+  return layoutSize(parameterLayout(config)) <= CONSTANT_FOLDED_PARAMETERS ? 'constantFolded' : 'mapped';
+}

@@ -1,0 +1,88 @@
+// Keys and values of the sequences that step together: one buffer [capacity, KV, slots, hd] per layer and kind, of which
+// the first `rows` are in use. A row holds one sequence.
+import { type Tensor, tensor } from '../device/runtime.js';
+import type { DecoderConfig } from '../nn/config.js';
+
+/** Numbers that the cache holds for one token. */
+export const cacheWidth = ({ layers, kvHeads, headDim }: DecoderConfig): number => 2 * layers * kvHeads * headDim;
+
+export class KvCaches {
+  slots = 0;
+  private buffers: Float32Array[];
+
+  constructor(
+    private readonly c: DecoderConfig,
+    readonly capacity: number,
+  ) {
+    this.buffers = Array.from({ length: 2 * c.layers }, () => new Float32Array(0));
+  }
+
+  /** Makes room for `positions` in every row. @returns whether buffers were replaced */
+  reserve(positions: number): boolean {
+    if (positions <= this.slots) return false;
+    // the room is masked and read at every step, so it grows by an eighth, not by a factor of two
+    const step = Math.max(16, Math.ceil(positions / 128) * 16);
+    const slots = Math.ceil(positions / step) * step;
+    const { kvHeads: KV, headDim: hd } = this.c;
+    const [from, to] = [this.slots * hd, slots * hd];
+    this.buffers = this.buffers.map((old) => {
+      const buffer = new Float32Array(this.capacity * KV * to);
+      if (from > 0)
+        for (let i = 0; i < this.capacity * KV; i++) buffer.set(old.subarray(i * from, (i + 1) * from), i * to);
+      return buffer;
+    });
+    this.slots = slots;
+    return true;
+  }
+
+  /** Inputs k{l}, v{l} for rows from..to, views of the buffers. @param grouped adds the axis of queries that share a key */
+  feeds(from: number, to: number, grouped = false): Record<string, Tensor> {
+    const { kvHeads: KV, headDim: hd } = this.c;
+    const size = KV * this.slots * hd;
+    const shape = [to - from, KV, ...(grouped ? [1] : []), this.slots, hd];
+    return this.named((i) => tensor(this.buffers[i]!.subarray(from * size, to * size), shape));
+  }
+  /** The same inputs without a past. */
+  empty(rows: number): Record<string, Tensor> {
+    const none = tensor(new Float32Array(0), [rows, this.c.kvHeads, 0, this.c.headDim]);
+    return this.named(() => none);
+  }
+  private named(of: (i: number) => Tensor): Record<string, Tensor> {
+    return Object.fromEntries(this.buffers.map((_, i) => [`${i % 2 === 0 ? 'k' : 'v'}${i >> 1}`, of(i)]));
+  }
+
+  /** Copies the first `count` positions of row `from` of kv [2·layers, rows, KV, positions, hd] to `row`, at `position`. */
+  write(row: number, position: number, count: number, kv: Float32Array, rows: number, from: number): void {
+    const { kvHeads: KV, headDim: hd } = this.c;
+    const line = kv.length / (this.buffers.length * rows * KV);
+    const size = count * hd;
+    for (let i = 0; i < this.buffers.length; i++) {
+      const buffer = this.buffers[i]!;
+      for (let h = 0; h < KV; h++) {
+        const source = ((i * rows + from) * KV + h) * line;
+        const target = ((row * KV + h) * this.slots + position) * hd;
+        // a step copies one position: creating a view would cost more than the copy
+        if (count === 1) for (let j = 0; j < hd; j++) buffer[target + j] = kv[source + j]!;
+        else buffer.set(kv.subarray(source, source + size), target);
+      }
+    }
+  }
+
+  /** Reads the first `count` positions of a row as [2·layers, KV, count, hd]. */
+  read(row: number, count: number, into: Float32Array): void {
+    const { kvHeads: KV, headDim: hd } = this.c;
+    const size = count * hd;
+    this.buffers.forEach((buffer, i) => {
+      for (let h = 0; h < KV; h++) {
+        const source = (row * KV + h) * this.slots * hd;
+        into.set(buffer.subarray(source, source + size), (i * KV + h) * size);
+      }
+    });
+  }
+
+  /** Copies row `from` over row `to`. */
+  move(from: number, to: number): void {
+    const size = this.c.kvHeads * this.slots * this.c.headDim;
+    for (const buffer of this.buffers) buffer.copyWithin(to * size, from * size, (from + 1) * size);
+  }
+}

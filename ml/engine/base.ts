@@ -1,0 +1,42 @@
+// How a worker gets the weights of the base model. A small model is in shared memory, and each worker feeds a copy, into
+// which an adapter can be merged. ONNX Runtime maps the files of a large model: all graphs, threads and processes share
+// one copy in the page cache.
+import { locateWeights } from '../device/weightLocations.js';
+import { type ModelFiles, readWeights, type Weights } from '../hf/model.js';
+import type { Quantization } from '../hf/packed.js';
+import type { DecoderConfig } from '../nn/config.js';
+import { parameterLayout } from '../nn/layout.js';
+import type { WeightLocations } from '../nn/separateWeights.js';
+import { flattenWeights, type SharedWeights } from '../pool/shared.js';
+import { openQuantized } from './quantizedWeights.js';
+
+/** Larger models are mapped, recomputed in training, and trained one sequence at a time. */
+const LARGE = 32e6;
+export const isLarge = ({ parameters }: { parameters: number }): boolean => parameters > LARGE;
+
+/** The weights of larger models do not stay in a core's L2 cache between steps, so cores should share one read of them. */
+const L2_PARAMETERS = 2e6;
+export const exceedsL2 = ({ parameters }: { parameters: number }): boolean => parameters > L2_PARAMETERS;
+
+export type Base = { kind: 'fed'; weights: SharedWeights } | { kind: 'mapped'; locations: WeightLocations };
+
+/** A model in a session: weights to feed, or the locations of weights to map. */
+export type SessionModel = { config: DecoderConfig } & (
+  | { weights: Weights; locations?: undefined }
+  | { weights?: undefined; locations: WeightLocations }
+);
+
+/** The weights for the workers, and the digest of the resulting computation. */
+export async function openBase(
+  model: ModelFiles,
+  digest: string,
+  quantization?: Quantization,
+): Promise<{ base: Base; digest: string }> {
+  if (quantization) {
+    const quantized = await openQuantized(model, digest, quantization);
+    return { base: { kind: 'mapped', locations: quantized.locations }, digest: quantized.digest };
+  }
+  if (isLarge(model)) return { base: { kind: 'mapped', locations: locateWeights(model.stored) }, digest };
+  const weights = flattenWeights(parameterLayout(model.config), readWeights(model.stored));
+  return { base: { kind: 'fed', weights }, digest };
+}

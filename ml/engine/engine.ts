@@ -1,0 +1,155 @@
+// The engine's port: one base model on disk, any adapter, generation and training. The implementation runs
+// onnxruntime-node in worker threads. On the caller's event loop it only copies and hashes adapters and adds gradients.
+import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
+import type { ChatMessage } from '../hf/chat.js';
+import type { Quantization } from '../hf/packed.js';
+import type { Adapter } from '../nn/layout.js';
+import type { AdamWConfig, OptimizerState } from '../optim/adamw.js';
+
+export type { AdamWConfig, OptimizerState } from '../optim/adamw.js';
+export type { Adapter };
+
+export const DEVICES = ['cpu', 'cuda', 'webgpu', 'auto'] as const;
+export type Device = (typeof DEVICES)[number];
+
+/** How a model is opened. Only `quantization` and other hardware (`device`) can change a bit of a result. */
+export interface EngineOptions {
+  cores?: number; // to use; default: GAUNTLET_THREADS, else all
+  workers?: number; // worker threads; default: depends on the size of the model and the number of cores
+  threads?: number; // of each worker
+  device?: Device; // default cpu
+  quantization?: Quantization;
+  checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
+  kvCacheBytes?: number; // limit of the keys and values cached between calls; 0: no cache; default 256 MB
+  force?: boolean; // open the model even if the estimated memory is not available
+}
+
+export interface GenerateRequest {
+  prompt: number[]; // token ids, at least one
+  key: readonly [number, number]; // of the random stream: token j of the answer uses number j
+  /**
+   * The ranges [from, to) of the prompt that this engine sampled, in order. Their keys and values come from decoding
+   * steps, so an answer is the same to the bit whether they are cached or computed again.
+   */
+  sampled?: readonly (readonly [number, number])[];
+}
+
+export interface GenerateOptions {
+  adapter?: Adapter; // absent: the base
+  maxNewTokens: number;
+  logprobs?: boolean; // return those of the sampled tokens
+  temperature: number; // 0 = greedy
+  topP?: number; // default: 1, off (training rollouts)
+  topK?: number; // sample from the k most likely tokens; default: all
+  repetitionPenalty?: number; // > 1 lowers the logits of earlier tokens (Keskar et al. 2019); default: 1, off
+  stopTokens: number[]; // an answer ends with, and includes, one of these
+  signal?: AbortSignal;
+  onProgress?: (tokens: number) => void;
+}
+
+/** Tokens of all calls of `generate`, by how they were processed. */
+export interface GenerateCounts {
+  prefilled: number; // read as part of a prompt
+  redecoded: number; // sampled by an earlier call, and fed again to fill the cache
+  reused: number; // found in the cache
+  sampled: number;
+}
+
+export interface Generated {
+  tokens: number[];
+  finished: boolean; // false: stopped by maxNewTokens or the context length
+  logprobs?: number[]; // under the distribution that each token was drawn from
+}
+
+export interface LossConfig {
+  clip: number; // ε of the clipped surrogate
+  clipHigh?: number; // ε above 1 (asymmetric clip); default: clip
+  temperature: number; // log-probs are those of softmax(logits / temperature)
+  average?: 'token' | 'sequence'; // mean over all trained tokens, or over the means of the sequences
+  entropyBonus?: number; // coefficient of the policy's entropy
+  klCoefficient?: number; // of the penalty against referenceLogprobs
+  valueCoefficient?: number; // of the value head's loss; needs an adapter with a value head
+  valueClip?: number; // maximum change of a value from oldValues; default: no clip
+  /**
+   * Dropout of the LoRA inputs. The mask is a function of key, index of the sequence in the call, layer, projection,
+   * position and feature. It does not depend on shards, workers or padding. Use a new key for every minibatch.
+   */
+  dropout?: { rate: number; key: readonly [number, number] };
+}
+
+/**
+ * Sums over the trained tokens of some sequences. Sums of shards are added in index order and divided once: gradients and
+ * loss are sums of weighted terms, divided by `divisor`; the statistics are sums over tokens, divided by `tokens`.
+ */
+export interface GradientSums {
+  gradients: Float32Array; // of the loss, flat like Adapter.values
+  loss: number; // of all terms
+  /** Trained tokens. For `average: 'sequence'`, the sequences that have one; a token weighs 1 / tokens of its sequence. */
+  divisor: number;
+  ratio: number;
+  approxKl: number;
+  clipped: number;
+  entropy: number; // Σ −log p of the sampled tokens
+  tokens: number;
+  policyLoss?: number; // of the clipped surrogate; only if the loss has other terms
+  exactEntropy?: number; // of the whole distribution; only with an entropy bonus
+  kl?: number; // to the reference; only with a KL penalty
+  valueLoss?: number; // ½·(squared error); this and the following only with a value loss
+  valueClipped?: number; // tokens whose value left its clip range
+  returns?: number;
+  returnsSquared?: number;
+  valueErrors?: number; // returns − values
+  valueErrorsSquared?: number;
+}
+
+export interface ModelInfo {
+  path: string;
+  architecture: string; // 'Qwen2ForCausalLM'
+  digest: string; // of weights and config
+  parameters: number;
+  vocabSize: number;
+  contextLength: number;
+  eosTokens: number[];
+}
+
+export interface Engine {
+  readonly info: ModelInfo;
+  /** The methods on text use the tokenizer and chat template. @throws BAD_MODEL if the folder has none */
+  encode(text: string): number[];
+  decode(tokens: number[]): string; // keeps special tokens; remove a final eos before parsing
+  /** The tokens of the opening messages, up to the start of the assistant's answer. */
+  openingTokens(messages: ChatMessage[]): number[];
+  /** The tokens between an answer, which ended with eos (`previousFinished`) or was truncated, and the next one. */
+  continuationTokens(content: string, previousFinished: boolean): number[];
+  initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
+  newOptimizerState(adapter: Adapter): OptimizerState;
+  generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]>;
+  stats(): GenerateCounts;
+  /** Log-probs of the tokens of each sequence (entry 0 is 0). */
+  logprobs(
+    sequences: { tokens: number[] }[],
+    options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
+  ): Promise<number[][]>;
+  /**
+   * The value head's estimates, aligned like log-probs: entry t belongs to the state before token t (entry 0 is 0).
+   * @throws BAD_ADAPTER without a head
+   */
+  values(sequences: { tokens: number[] }[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]>;
+  /** The gradients of one minibatch. Shards have a fixed size, so the result does not depend on the number of workers. */
+  gradients(
+    sequences: Trajectory[],
+    options: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
+  ): Promise<GradientSums>;
+  /** Divides by the divisor, clips by global norm, and returns the result of one AdamW step. Changes no argument. */
+  applyUpdate(
+    adapter: Adapter,
+    state: OptimizerState,
+    sums: GradientSums,
+    config: AdamWConfig,
+  ): Promise<{ adapter: Adapter; state: OptimizerState; stats: PolicyStats }>;
+  /** PEFT's adapter folder as files: adapter_config.json, adapter_model.safetensors, and value_head.safetensors. */
+  exportAdapter(adapter: Adapter): Map<string, Uint8Array>;
+  /** @throws BAD_ADAPTER naming the field */
+  importAdapter(files: Map<string, Uint8Array>): Adapter;
+  close(): Promise<void>;
+}

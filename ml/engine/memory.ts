@@ -1,0 +1,107 @@
+// Estimates the memory that a model needs from its shapes, for `gauntlet model inspect` and to refuse a model before it is
+// loaded. Each term is a tensor or a group of tensors that is alive at the peak. The share of ONNX Runtime and Node.js was
+// measured. All numbers are bytes.
+import { existsSync, readFileSync } from 'node:fs';
+import { freemem } from 'node:os';
+import { GauntletError } from '../../core/errors.js';
+import { CONSTANT_FOLDED_PARAMETERS } from '../decode/decodeSession.js';
+import type { ModelFiles } from '../hf/model.js';
+import { packedLayout, type Quantization } from '../hf/packed.js';
+import { rowChunks } from '../loss/head.js';
+import { PROJECTIONS } from '../nn/config.js';
+import { elements, layoutSize, loraLayout, projectionShape } from '../nn/layout.js';
+import { planThreads } from '../pool/threads.js';
+import { layerActivations, shouldRecompute } from '../train/activations.js';
+import { isLarge } from './base.js';
+import type { EngineOptions } from './engine.js';
+
+export interface MemoryUse {
+  task: 'decode' | 'train';
+  sequences: number; // decoded in parallel; a large model trains one at a time
+  length: number; // tokens of a sequence
+  rank: number; // of the adapter; 0: none
+  quantization?: Quantization;
+  checkpointing?: boolean; // as EngineOptions
+}
+
+const F32 = 4;
+const PROCESS = 130e6; // Node.js, ONNX Runtime's library, compiled graphs
+const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
+/** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
+const ADAPTERS = { decode: 4, train: 6, update: 11 };
+
+/** Peak of resident memory. */
+export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
+  const weights = weightBytes(model, use);
+  const adapter = use.rank > 0 ? F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
+  const work = use.task === 'train' ? trainingBytes(model, use) : decodingBytes(model, use);
+  const update = use.task === 'train' ? ADAPTERS.update * adapter : 0;
+  return PROCESS + weights + Math.max(work + ADAPTERS[use.task] * adapter, update);
+}
+
+/** The base model: mapped pages of its files, and copies. */
+function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): number {
+  const copies = F32 * model.parameters;
+  if (quantization) {
+    const packed = packedLayout(model.config, quantization).bytes;
+    return task === 'decode' ? 2 * packed : packed; // plus a copy reordered for the kernels
+  }
+  // the shared copy, each worker's copy, and the fused weights for decoding
+  if (!isLarge(model)) return (1 + (task === 'decode' ? 2 : 1) * planThreads(model).workers) * copies;
+  const mapped = [...model.stored.values()].reduce((sum, { length }) => sum + length, 0);
+  return task === 'decode' && model.parameters <= CONSTANT_FOLDED_PARAMETERS ? mapped + copies : mapped;
+}
+
+function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: MemoryUse): number {
+  const { config: c } = model;
+  const batch = { sequences: isLarge(model) ? 1 : Math.min(sequences, 8), length: Math.ceil(length / 32) * 32 };
+  const tokens = batch.sequences * batch.length;
+  const unpacked = unpacks(model, use.quantization);
+  const { end, start } = rowChunks(tokens, c.vocab)[0]!;
+  const head = LOGITS * F32 * (end - start) * c.vocab + (unpacked ? F32 * c.vocab * c.hidden : 0);
+  const layerWeights = unpacked ? projectionSizes(model).reduce((a, b) => a + b, 0) * F32 : 0;
+  const layer = layerActivations(c, batch, rank);
+  const entering = F32 * tokens * c.hidden * (c.layers + 1);
+  const checkpointing = use.checkpointing ?? shouldRecompute(c, batch, rank);
+  const stored = entering + (checkpointing ? 0 : layer * c.layers);
+  return stored + Math.max(head, layerWeights + 2 * layer);
+}
+
+function decodingBytes(model: ModelFiles, { sequences, length, quantization }: MemoryUse): number {
+  const { config: c } = model;
+  const positions = Math.ceil(length / 64) * 64;
+  const caches = 2 * 2 * c.layers * sequences * positions * c.kvHeads * c.headDim * F32; // the batch, and the KV store
+  const logits = 2 * F32 * sequences * c.vocab;
+  const prompt = F32 * 1024 * (4 * c.hidden + 3 * c.ffn); // tokens per read
+  const casts = !quantization && unpacks(model) && model.parameters > CONSTANT_FOLDED_PARAMETERS;
+  const unpacked = casts ? F32 * Math.max(c.vocab * c.hidden, ...projectionSizes(model)) : 0;
+  return caches + logits + prompt + unpacked;
+}
+
+/** Whether matrices are converted to f32 at each use. */
+const unpacks = (model: ModelFiles, quantization?: Quantization): boolean =>
+  quantization !== undefined || (isLarge(model) && [...model.stored.values()].some(({ dtype }) => dtype !== 'F32'));
+
+const projectionSizes = ({ config }: ModelFiles): number[] =>
+  PROJECTIONS.map((p) => elements(projectionShape(config, p)));
+
+/** The memory that this process has or can get without swapping. */
+export function availableMemory(): number {
+  const meminfo = '/proc/meminfo';
+  const available = existsSync(meminfo) && /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync(meminfo, 'utf8'))?.[1];
+  return process.memoryUsage.rss() + (available ? Number(available) * 1024 : freemem());
+}
+
+/** @throws {GauntletError} OUT_OF_MEMORY if `needed` is more than `available` */
+export function checkMemory(
+  path: string,
+  needed: number,
+  { force, available = availableMemory() }: Pick<EngineOptions, 'force'> & { available?: number },
+): void {
+  if (force || needed <= available) return;
+  const gb = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+  throw new GauntletError(
+    'OUT_OF_MEMORY',
+    `${path}: needs ${gb(needed)}, ${gb(available)} are free; --quantize int4 needs less, --force opens it anyway`,
+  );
+}

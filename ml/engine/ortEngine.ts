@@ -1,0 +1,236 @@
+// The engine over ONNX Runtime. It splits every request into parts that depend on the request only, lets any worker compute
+// any part, and combines the results in order. So the number of workers changes no result.
+import { createHash } from 'node:crypto';
+import { GauntletError } from '../../core/errors.js';
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import { KvStore } from '../decode/kvStore.js';
+import { rangesFault, segmentsOf } from '../decode/segments.js';
+import { type Provider, resolveDevice } from '../device/providers.js';
+import { digestModel } from '../hf/digest.js';
+import { describeModel, type ModelFiles } from '../hf/model.js';
+import type { Job, JobResults, SharedAdapter, WorkerInit } from '../pool/jobs.js';
+import { WorkerPool } from '../pool/pool.js';
+import { shareVector } from '../pool/shared.js';
+import { concurrentSequences, decodePlan, planThreads, type ThreadPlan, threadsOf } from '../pool/threads.js';
+import { GradientTotal, policyStats } from '../train/statistics.js';
+import { type Base, isLarge, openBase } from './base.js';
+import { byLength, inChunks, split } from './chunks.js';
+import type {
+  AdamWConfig,
+  Adapter,
+  Engine,
+  EngineOptions,
+  GenerateCounts,
+  Generated,
+  GenerateOptions,
+  GenerateRequest,
+  GradientSums,
+  LossConfig,
+  ModelInfo,
+  OptimizerState,
+} from './engine.js';
+import { EngineFiles } from './engineFiles.js';
+import { checkMemory, estimateMemory, type MemoryUse } from './memory.js';
+import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
+
+const DEFAULT_KV_CACHE_BYTES = 256 * 2 ** 20;
+const SCORE_SEQUENCES = 16;
+export const GRADIENT_SEQUENCES = 8;
+
+interface Tokens {
+  tokens: number[];
+}
+
+/**
+ * Sequences of a shard. This depends on the model only, because sums depend on it. A large model has one: its activations
+ * fill the memory.
+ */
+const shardSize = (model: { parameters: number }, size: number): number => (isLarge(model) ? 1 : size);
+
+export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
+  provider?: Provider;
+}
+
+export function openPool(
+  { config }: Pick<ModelFiles, 'config'>,
+  base: Base,
+  { workers }: ThreadPlan,
+  { provider = 'cpu', checkpointing }: PoolOptions = {},
+): WorkerPool {
+  const { contextLength } = config;
+  const init: WorkerInit = { config, contextLength, base, provider, checkpointing };
+  return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
+}
+
+/** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
+export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
+  const provider = await resolveDevice(options.device);
+  const model = describeModel(path);
+  const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
+  const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
+  checkMemory(path, Math.min(...needs), options);
+  const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
+  const plan = planThreads(model, provider === 'cpu' ? options : { workers: 1, ...options }); // one worker feeds a GPU
+  return new OrtEngine(model, digest, openPool(model, base, plan, { ...options, provider }), plan, options);
+}
+
+class OrtEngine extends EngineFiles implements Engine {
+  readonly info: ModelInfo;
+  private readonly kvStore: KvStore | undefined;
+  private shared: SharedAdapter | undefined; // the adapter of the last request
+  private readonly counts: GenerateCounts = { prefilled: 0, redecoded: 0, reused: 0, sampled: 0 };
+
+  constructor(
+    model: ModelFiles,
+    digest: string,
+    private readonly pool: WorkerPool,
+    private readonly plan: ThreadPlan,
+    private readonly options: EngineOptions,
+  ) {
+    super(model);
+    const { kvCacheBytes = DEFAULT_KV_CACHE_BYTES } = options;
+    if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes);
+    const { path, parameters, config, eosTokens } = model;
+    const { architecture, vocab: vocabSize, contextLength } = config;
+    this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens };
+  }
+
+  async generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]> {
+    const { adapter, signal, onProgress, ...decode } = options;
+    // a prompt that leaves no room is valid: it gets an empty answer
+    refuseFaults(requests, ({ prompt }) => tokensFault(prompt, { ...this.info, contextLength: Infinity }));
+    const fault = samplingFault(decode);
+    if (fault !== undefined) throw new GauntletError('BAD_INPUT', fault);
+    refuseFaults(requests, ({ prompt, sampled }) => rangesFault(prompt.length, sampled));
+    const lengths = requests.map(({ prompt }) => prompt.length + decode.maxNewTokens);
+    this.checkMemory('decode', lengths, adapter);
+    const shared = this.share(adapter);
+    const { size, threads } = decodePlan(this.model, requests.length, this.plan);
+    const weights = shared?.digest ?? 'base';
+    const segments = requests.map(({ prompt, sampled }) => segmentsOf(prompt.length, sampled));
+    const withCache = requests.map((request, i) => {
+      return { ...request, cached: this.kvStore?.find(weights, request.prompt, segments[i]!) };
+    });
+    const returnCaches = this.kvStore !== undefined;
+    const work = async (parts: (typeof withCache)[]) => {
+      const jobs = parts.map((part): Job => {
+        return { kind: 'generate', adapter: shared, requests: part, options: decode, threads, returnCaches };
+      });
+      const results = await this.pool.runAll<JobResults['generate']>(jobs, { signal, onProgress });
+      return results.map(({ answers, caches, counts }) => {
+        for (const name of Object.keys(counts) as (keyof GenerateCounts)[]) this.counts[name] += counts[name];
+        return answers.map((answer, i) => ({ answer, cache: caches[i] }));
+      });
+    };
+    const done = await inChunks(withCache, ({ prompt }) => prompt.length, size, work);
+    return done.map(({ answer, cache }, i) => {
+      if (cache) {
+        const all = segments[i]!;
+        const last = { ...all.at(-1)!, to: cache.length }; // now includes the steps of the answer
+        this.kvStore!.add(weights, [...requests[i]!.prompt, ...answer.tokens], [...all.slice(0, -1), last], cache);
+      }
+      return answer;
+    });
+  }
+
+  stats(): GenerateCounts {
+    return { ...this.counts };
+  }
+
+  async logprobs(
+    sequences: Tokens[],
+    options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
+  ): Promise<number[][]> {
+    const { temperature } = options;
+    return this.score(sequences, options, (part) => ({ kind: 'logprobs', ...part, temperature }));
+  }
+
+  async values(sequences: Tokens[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]> {
+    if (!options.adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
+    return this.score(sequences, options, ({ adapter, ...part }) => ({ kind: 'values', adapter: adapter!, ...part }));
+  }
+
+  private async score(
+    sequences: Tokens[],
+    { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
+    jobOf: (part: { sequences: Tokens[]; adapter: SharedAdapter | undefined; threads: number }) => Job,
+  ): Promise<number[][]> {
+    refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
+    this.checkMemory('train', lengthsOf(sequences), adapter);
+    const shared = this.share(adapter);
+    // log-probs do not depend on the rest of the batch, so the chunks may depend on the number of workers
+    const size = shardSize(this.model, Math.min(SCORE_SEQUENCES, Math.ceil(sequences.length / this.plan.workers)));
+    const work = (parts: Tokens[][]): Promise<number[][][]> => {
+      const threads = threadsOf(parts.length, this.plan);
+      const jobs = parts.map((part) => jobOf({ sequences: part, adapter: shared, threads }));
+      return this.pool.runAll(jobs, { signal });
+    };
+    return inChunks(sequences, ({ tokens }) => tokens.length, Math.max(1, size), work);
+  }
+
+  async gradients(
+    sequences: Trajectory[],
+    { adapter, loss, signal }: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
+  ): Promise<GradientSums> {
+    refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
+    this.checkMemory('train', lengthsOf(sequences), adapter);
+    const shared = this.share(adapter)!;
+    const sorted = byLength(sequences, ({ tokens }) => tokens.length);
+    const shards = split(sorted, shardSize(this.model, GRADIENT_SEQUENCES));
+    const threads = threadsOf(shards.length, this.plan);
+    const jobs = shards.map((indices): Job => {
+      const trajectories = indices.map((i) => sequences[i]!);
+      return { kind: 'gradients', adapter: shared, threads, sequences: trajectories, indices, loss };
+    });
+    const total = new GradientTotal(adapter.values.length);
+    await this.pool.runInOrder<GradientSums>(jobs, { signal }, (part) => total.add(part));
+    return total.sums;
+  }
+
+  async applyUpdate(
+    adapter: Adapter,
+    state: OptimizerState,
+    sums: GradientSums,
+    config: AdamWConfig,
+  ): ReturnType<Engine['applyUpdate']> {
+    this.checkAdapter(adapter);
+    if (!(sums.tokens > 0)) throw new GauntletError('BAD_INPUT', 'an update needs at least one trained token');
+    const job: Job = {
+      kind: 'update',
+      adapter: this.share(adapter)!,
+      state: { step: state.step, m: shareVector(state.m), v: shareVector(state.v) },
+      sums: { ...sums, gradients: shareVector(sums.gradients) },
+      config,
+    };
+    const { values, state: next, gradNorm } = await this.pool.run<JobResults['update']>(job);
+    return { adapter: { ...adapter, values }, state: next, stats: policyStats(sums, gradNorm) };
+  }
+
+  async close(): Promise<void> {
+    await this.pool.close();
+  }
+
+  /** @throws {GauntletError} OUT_OF_MEMORY if sequences of these lengths need more than the available memory */
+  private checkMemory(task: MemoryUse['task'], lengths: readonly number[], adapter: Adapter | undefined): void {
+    const use = {
+      ...this.options,
+      task,
+      sequences: Math.min(lengths.length, concurrentSequences(this.plan)),
+      length: Math.min(Math.max(0, ...lengths), this.info.contextLength),
+      rank: adapter?.rank ?? 0,
+    };
+    checkMemory(this.info.path, estimateMemory(this.model, use), this.options);
+  }
+
+  private share(adapter: Adapter | undefined): SharedAdapter | undefined {
+    if (!adapter) return undefined;
+    this.checkAdapter(adapter);
+    const { rank, alpha, values, valueHead = false } = adapter;
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    const digest = createHash('sha256').update(`${rank} ${alpha} ${valueHead} `).update(bytes).digest('hex');
+    if (this.shared?.digest !== digest) this.shared = { rank, alpha, valueHead, values: shareVector(values), digest };
+    return this.shared;
+  }
+}
+
+const lengthsOf = (sequences: readonly Tokens[]): number[] => sequences.map(({ tokens }) => tokens.length);

@@ -1,0 +1,25 @@
+// Entry of the thread that quantizes a model. It takes seconds to minutes and must not block an event loop.
+import { parentPort, workerData } from 'node:worker_threads';
+import { GauntletError } from '../../core/errors.js';
+import type { StoredParameter } from '../hf/checkpoint.js';
+import type { PackedLayout } from '../hf/packed.js';
+import { quantizeModel } from '../hf/quantize.js';
+
+export interface QuantizeTask {
+  stored: ReadonlyMap<string, StoredParameter>;
+  layout: PackedLayout;
+  groupSize: number;
+  target: string;
+}
+/** The thread's one message. */
+export type QuantizeAnswer = { error?: { code: string; message: string } };
+
+const { stored, layout, groupSize, target } = workerData as QuantizeTask;
+const answer: QuantizeAnswer = {};
+try {
+  quantizeModel(stored, layout, groupSize, target);
+} catch (error) {
+  const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
+  answer.error = { code, message: `quantizing: ${(error as Error).message}` };
+}
+parentPort!.postMessage(answer);

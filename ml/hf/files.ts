@@ -1,0 +1,58 @@
+// Files that are written whole or not at all, and reads and writes that are never short.
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { GauntletError } from '../../core/errors.js';
+
+/**
+ * The folder of digests and quantized weights, which can always be made again: GAUNTLET_CACHE, else `gauntlet` in the
+ * user's cache folder. It may not exist yet.
+ */
+export function cacheFolder(): string {
+  const { GAUNTLET_CACHE, XDG_CACHE_HOME, HOME } = process.env;
+  return GAUNTLET_CACHE || join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'gauntlet');
+}
+
+/** Opens a file, passes its descriptor to `use`, and closes it. */
+export function withFile<T>(path: string, flags: string, use: (fd: number) => T): T {
+  const fd = openSync(path, flags);
+  try {
+    return use(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Creates `target` from what `write` puts into an open file: written to a temporary file, synced, renamed. If several
+ * processes write at the same time, the last one wins.
+ */
+export function writeAtomically(target: string, write: (fd: number) => void): void {
+  mkdirSync(dirname(target), { recursive: true });
+  const temporary = `${target}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    withFile(temporary, 'wx', (fd) => {
+      write(fd);
+      fsyncSync(fd);
+    });
+    renameSync(temporary, target);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** @throws {GauntletError} BAD_MODEL if the file ends before `length` bytes */
+export function readAll(fd: number, position: number, length: number, path: string): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let done = 0; done < length; ) {
+    const n = readSync(fd, bytes, done, length - done, position + done);
+    if (n === 0) throw new GauntletError('BAD_MODEL', `${path}: truncated`);
+    done += n;
+  }
+  return bytes;
+}
+
+export function writeAll(fd: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, position + done);
+}

@@ -1,0 +1,43 @@
+// Causal attention over whole sequences, for scoring and training.
+import type { Graph } from '../ir/graph.js';
+import type { Value } from '../ir/op.js';
+
+/** Added to the score of a position that must not be seen: its probability is exactly 0. */
+export const MASKED = -1e9;
+
+const QUERY_BLOCK = 32; // smaller blocks skip more of the future, larger ones make larger products; 32 to 96 cost the same
+
+/**
+ * softmax(q·kᵀ/√hd)·v over the past of each query. q [B, H, T, hd], k and v [B, KV, T, hd] → [B, H, T, hd].
+ * Queries go in blocks. Each block sees the keys up to its own end, so most of the future is never computed, and the
+ * result of a sequence does not depend on the padding of its batch.
+ */
+export function causalAttention(g: Graph, q: Value, k: Value, v: Value): Value {
+  const [sequences, heads, length, headDim] = q.shape as [number, number, number, number];
+  const kvHeads = k.shape[1] as number;
+  const blocks: Value[] = [];
+  for (let start = 0; start < length; start += QUERY_BLOCK) {
+    const end = Math.min(length, start + QUERY_BLOCK);
+    const size = end - start;
+    const part = (x: Value, from: number): Value => (from === 0 && end === length ? x : g.slice(x, 2, from, end));
+    // grouped-query attention: the query heads that share a key become rows of one product
+    const folded = [sequences, kvHeads, (heads / kvHeads) * size];
+    const scores = g.fusedMatMul(g.reshape(part(q, start), [...folded, headDim]), part(k, 0), {
+      transB: true,
+      alpha: 1 / Math.sqrt(headDim),
+    });
+    const p = g.softmax(g.add(g.reshape(scores, [sequences, heads, size, end]), causalMask(g, start, end)));
+    const mixed = g.fusedMatMul(g.reshape(p, [...folded, end]), part(v, 0));
+    blocks.push(g.reshape(mixed, [sequences, heads, size, headDim]));
+  }
+  return g.concat(blocks, 2);
+}
+
+/** What is added to the scores of queries start..end against keys 0..end. One constant per block and graph. */
+function causalMask(g: Graph, start: number, end: number): Value {
+  const name = `causal_${start}_${end}`;
+  for (const known of g.constants.keys()) if (known.name === name) return known;
+  const mask = new Float32Array((end - start) * end);
+  for (let i = start; i < end; i++) mask.fill(MASKED, (i - start) * end + i + 1, (i - start + 1) * end);
+  return g.constant(name, [end - start, end], mask);
+}

@@ -1,0 +1,86 @@
+// The weights of a small model for generation: in memory, with the adapter merged in. Matrices that multiply the same
+// rows are fused into one, and the runtime reorders them once for its kernels.
+import type { Graph } from '../ir/graph.js';
+import type { Value } from '../ir/op.js';
+import type { DecoderConfig, Projection } from './config.js';
+import { GATE_UP, type ModelWeights, QKV } from './layers.js';
+import { elements, hasBias, type LayoutEntry, layoutSize, parameterLayout, projectionShape } from './layout.js';
+import { biasOf, EMBEDDING, HEAD, weightOf } from './tensorNames.js';
+
+/** Stands for a file name: the session gets the bytes of `fuseWeights` under it. */
+export const FUSED_WEIGHTS = 'fused-weights';
+
+export const fusedLayout = (c: DecoderConfig): LayoutEntry[] =>
+  parameterLayout(c, [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']]);
+
+/**
+ * The bytes behind `FUSED_WEIGHTS`. A bias that the checkpoint lacks is zero. If 1/√hd is a power of two, it is folded
+ * into the queries: no value is rounded differently, and the runtime has a faster kernel for products without a factor.
+ */
+export function fuseWeights(c: DecoderConfig, weights: ReadonlyMap<string, { data: Float32Array }>): Float32Array {
+  const layout = fusedLayout(c);
+  const flat = new Float32Array(layoutSize(layout));
+  const scale = 1 / Math.sqrt(c.headDim);
+  for (const { name, offset } of layout) {
+    const data = weights.get(name)?.data ?? [];
+    flat.set(scalesQueries(c) && determinesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
+  }
+  return flat;
+}
+
+const scalesQueries = ({ headDim }: DecoderConfig): boolean => Number.isInteger(Math.log2(headDim) / 2);
+/** Whether queries are proportional to this parameter. */
+const determinesQueries = ({ qkNorm }: DecoderConfig, name: string): boolean =>
+  qkNorm ? name.endsWith('.q_norm.weight') : name.includes('.q_proj.');
+
+export class FusedWeights implements ModelWeights {
+  readonly scoreScale: number;
+  private readonly offsets: Map<string, number>;
+  private readonly constants = new Map<string, Value>();
+
+  constructor(
+    private readonly g: Graph,
+    private readonly c: DecoderConfig,
+  ) {
+    this.scoreScale = scalesQueries(c) ? 1 : 1 / Math.sqrt(c.headDim);
+    this.offsets = new Map(fusedLayout(c).map(({ name, offset }) => [name, offset]));
+  }
+
+  embed(ids: Value): Value {
+    return this.g.gather(this.constant(EMBEDDING, [this.c.vocab, this.c.hidden]), ids);
+  }
+  scale(name: string, size: number): Value {
+    return this.constant(name, [size]);
+  }
+  fused(x: Value, layer: number, projections: readonly Projection[]): Value {
+    const first = weightOf(layer, projections[0]!);
+    const out = projections.reduce((n, p) => n + projectionShape(this.c, p)[0], 0);
+    const w = this.constant(first, [out, x.shape[1] as number]);
+    const c = hasBias(this.c, projections) ? this.constant(biasOf(first), [out]) : undefined;
+    return this.g.gemm(x, w, { transB: true, c });
+  }
+  separate(x: Value, layer: number, projections: readonly Projection[]): Value[] {
+    const all = this.fused(x, layer, projections);
+    let end = 0;
+    return projections.map((p) => {
+      const start = end;
+      end += projectionShape(this.c, p)[0];
+      return this.g.slice(all, 1, start, end);
+    });
+  }
+  logits(x: Value): Value {
+    return this.g.gemm(x, this.constant(this.c.tied ? EMBEDDING : HEAD, [this.c.vocab, this.c.hidden]), {
+      transB: true,
+    });
+  }
+
+  /** As many numbers as the shape holds, starting with those of `name`. */
+  private constant(name: string, shape: readonly number[]): Value {
+    const known = this.constants.get(name);
+    if (known) return known;
+    const [offset, length] = [4 * this.offsets.get(name)!, 4 * elements(shape)];
+    const value = this.g.external(name, 'float32', shape, FUSED_WEIGHTS, offset, length);
+    this.constants.set(name, value);
+    return value;
+  }
+}

@@ -1,0 +1,22 @@
+// The names of all tensors: Hugging Face's for the model, PEFT's for LoRA, TRL's for the value head.
+import type { Projection } from './config.js';
+
+export const EMBEDDING = 'model.embed_tokens.weight';
+export const FINAL_NORM = 'model.norm.weight';
+/** The output projection. A tied model has none of its own, but its quantized output projection has this name. */
+export const HEAD = 'lm_head.weight';
+
+export const inputNorm = (layer: number): string => `model.layers.${layer}.input_layernorm.weight`;
+export const postAttentionNorm = (layer: number): string => `model.layers.${layer}.post_attention_layernorm.weight`;
+/** Qwen3's norm over every head of q or k. */
+export const headNorm = (layer: number, side: 'q' | 'k'): string =>
+  `model.layers.${layer}.self_attn.${side}_norm.weight`;
+export const weightOf = (layer: number, projection: Projection): string => `model.layers.${layer}.${projection}.weight`;
+export const biasOf = (weight: string): string => weight.replace(/\.weight$/, '.bias');
+
+export const loraName = (layer: number, projection: Projection, side: 'A' | 'B'): string =>
+  `base_model.model.model.layers.${layer}.${projection}.lora_${side}.weight`;
+
+// AutoModelForCausalLMWithValueHead
+export const VALUE_WEIGHT = 'v_head.summary.weight'; // [1, hidden]
+export const VALUE_BIAS = 'v_head.summary.bias'; // [1]

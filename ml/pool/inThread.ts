@@ -1,0 +1,16 @@
+// Runs one job in a worker thread of its own, for work that is rare and would block an event loop. For a pool of threads
+// see pool.ts.
+import { Worker } from 'node:worker_threads';
+
+/**
+ * Starts the script with `workerData`. Its first message is the result.
+ * @throws the error that the script threw, or an Error if the script ended without a message
+ */
+export function inThread<T>(script: URL, workerData: unknown): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(script, { workerData });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (status) => reject(new Error(`its thread ended without an answer (exit status ${status})`)));
+  });
+}

@@ -1,0 +1,55 @@
+// The jobs that the engine sends to its workers. Large vectors are in shared memory: the engine writes them once per
+// request, and a worker copies them if their digest or version is new to it.
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
+import type { Provider } from '../device/providers.js';
+import type { Base } from '../engine/base.js';
+import type { AdamWConfig, Adapter, GradientSums, LossConfig, OptimizerState } from '../engine/engine.js';
+import type { DecoderConfig } from '../nn/config.js';
+import type { SupervisedSequence, SupervisedSums } from '../train/trainSession.js';
+
+export interface WorkerInit {
+  config: DecoderConfig;
+  contextLength: number;
+  base: Base;
+  checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
+  provider: Provider;
+}
+
+/** An adapter whose values are in shared memory. Equal digests mean equal values. */
+export interface SharedAdapter extends Adapter {
+  digest: string;
+}
+
+interface Threaded {
+  threads: number; // that one worker uses
+}
+
+export type Job =
+  | (Threaded & {
+      kind: 'generate';
+      adapter?: SharedAdapter;
+      requests: DecodeRequest[];
+      options: DecodeOptions;
+      returnCaches: boolean;
+    })
+  | (Threaded & { kind: 'logprobs'; adapter?: SharedAdapter; sequences: { tokens: number[] }[]; temperature: number })
+  | (Threaded & { kind: 'values'; adapter: SharedAdapter; sequences: { tokens: number[] }[] })
+  | (Threaded & {
+      kind: 'gradients';
+      adapter: SharedAdapter;
+      sequences: Trajectory[];
+      indices: number[];
+      loss: LossConfig;
+    })
+  | { kind: 'update'; adapter: SharedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
+  | { kind: 'supervised'; version: number; sequences: SupervisedSequence[] }; // the main thread rewrites the weights
+
+export interface JobResults {
+  generate: DecodeResult;
+  logprobs: number[][];
+  values: number[][];
+  gradients: GradientSums;
+  update: { values: Float32Array; state: OptimizerState; gradNorm: number };
+  supervised: SupervisedSums;
+}

@@ -1,0 +1,63 @@
+// How cores are assigned to workers and threads. It changes no result.
+import { availableParallelism } from 'node:os';
+import { GauntletError } from '../../core/errors.js';
+import { exceedsL2, isLarge } from '../engine/base.js';
+import type { EngineOptions } from '../engine/engine.js';
+
+export interface ThreadPlan {
+  workers: number;
+  threads: number; // of each worker's sessions
+}
+
+/**
+ * A small model has one worker per core, because its small matmuls gain little from a second thread. A large model has
+ * one worker with all cores: its matmuls are large, and another worker would have its own activations and unpacked
+ * weights. The number of cores is `cores`, else GAUNTLET_THREADS.
+ * @throws {GauntletError} BAD_CONFIG
+ */
+export function planThreads(
+  model: { parameters: number },
+  options: Pick<EngineOptions, 'cores' | 'workers' | 'threads'> = {},
+): ThreadPlan {
+  const set = process.env.GAUNTLET_THREADS;
+  const cores = positive('GAUNTLET_THREADS', options.cores ?? (set ? Number(set) : availableParallelism()));
+  const workers = positive('workers', options.workers ?? (isLarge(model) ? 1 : cores));
+  const share = isLarge(model) ? Math.max(1, Math.floor(cores / workers)) : 1;
+  return { workers, threads: positive('threads', options.threads ?? share) };
+}
+
+const CHUNK_SEQUENCES = 32; // that step together; their caches fit into the processor's cache
+
+/** The threads of each of `jobs` parallel jobs: fewer jobs than workers leave cores to share. */
+export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): number =>
+  Math.max(threads, Math.floor((workers * threads) / Math.max(1, jobs)));
+
+/** The chunk size for `count` sequences: every worker gets the same number of chunks. */
+export function chunkSize(count: number, { workers }: ThreadPlan): number {
+  const rounds = Math.max(1, Math.ceil(count / (CHUNK_SEQUENCES * workers)));
+  return Math.max(1, Math.ceil(count / (rounds * workers)));
+}
+
+const MEMORY_BOUND = 32; // steps of at most this many sequences take longer to read weights than to compute
+
+/**
+ * How `count` sequences are generated: usually each worker takes a share. If there are few and the weights exceed the L2
+ * cache, one worker takes all with all cores, because two workers would read the weights twice.
+ */
+export function decodePlan(
+  model: { parameters: number },
+  count: number,
+  plan: ThreadPlan,
+): { size: number; threads: number } {
+  if (isLarge(model) || !exceedsL2(model) || count > MEMORY_BOUND)
+    return { size: chunkSize(count, plan), threads: plan.threads };
+  return { size: Math.max(1, count), threads: threadsOf(1, plan) };
+}
+
+/** The maximum number of sequences that are generated in parallel. */
+export const concurrentSequences = ({ workers }: ThreadPlan): number => CHUNK_SEQUENCES * workers;
+
+function positive(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new GauntletError('BAD_CONFIG', `${name} must be a positive integer, is ${value}`);
+}

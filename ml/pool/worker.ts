@@ -1,0 +1,123 @@
+// Entry of a worker thread. It has one decode session and one training session over its own copy of the weights, and does
+// one job at a time.
+import { parentPort, workerData } from 'node:worker_threads';
+import { GauntletError } from '../../core/errors.js';
+import { DecodeSession } from '../decode/decodeSession.js';
+import { useProvider } from '../device/runtime.js';
+import type { SessionModel } from '../engine/base.js';
+import type { Adapter, GradientSums } from '../engine/engine.js';
+import { adamwStep } from '../optim/adamw.js';
+import { TrainSession } from '../train/trainSession.js';
+import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
+import type { JobMessage, WorkerMessage } from './pool.js';
+import { copyWeights } from './shared.js';
+
+const PROGRESS_TOKENS = 256; // per progress message
+
+const init = workerData as WorkerInit;
+useProvider(init.provider);
+const { config } = init;
+const model: SessionModel =
+  init.base.kind === 'fed'
+    ? { config, weights: copyWeights(config, init.base.weights) }
+    : { config, locations: init.base.locations };
+const decoder = new DecodeSession(model, init.contextLength);
+const trainer = new TrainSession(model, { checkpointing: init.checkpointing });
+let adapter: { digest: string; local: Adapter } | undefined;
+let parameters = { version: -1, flat: new Float32Array(0) };
+
+/** A copy of the adapter in this thread's memory. */
+function localAdapter(shared: SharedAdapter): Adapter {
+  if (adapter?.digest !== shared.digest) {
+    const { digest, values, ...shape } = shared;
+    adapter = { digest, local: { ...shape, values: new Float32Array(values) } };
+  }
+  return adapter.local;
+}
+
+type Handlers = {
+  [K in Job['kind']]: (job: Extract<Job, { kind: K }>, tools: Tools) => Promise<JobResults[K]>;
+};
+interface Tools {
+  check: () => void; // throws if the job was stopped
+  progress: (amount: number) => void;
+}
+
+const handlers: Handlers = {
+  async generate(job, { check, progress }) {
+    decoder.use(job.adapter && { ...localAdapter(job.adapter), digest: job.adapter.digest }, job.threads);
+    let unreported = 0;
+    const onTokens = (count: number): void => {
+      unreported += count;
+      if (unreported < PROGRESS_TOKENS) return;
+      progress(unreported);
+      unreported = 0;
+    };
+    const results = await decoder.generate(job.requests, job.options, { check, onTokens }, job.returnCaches);
+    if (unreported > 0) progress(unreported);
+    return results;
+  },
+  logprobs: ({ threads, sequences, adapter, temperature }) =>
+    trainer.use(threads).score(sequences, adapter && localAdapter(adapter), temperature),
+  values: ({ threads, sequences, adapter }) => trainer.use(threads).values(sequences, localAdapter(adapter)),
+  gradients: ({ threads, sequences, adapter, loss, indices }) =>
+    trainer.use(threads).ppo(sequences, localAdapter(adapter), loss, indices),
+  async update({ adapter, state, sums, config }) {
+    const { gradients, divisor } = sums; // shared memory that only this job uses
+    for (let i = 0; i < gradients.length; i++) {
+      if (!Number.isFinite(gradients[i]))
+        throw new GauntletError('BAD_INPUT', 'the gradient is not finite: are oldLogprobs those of this policy?');
+      gradients[i] = gradients[i]! / divisor;
+    }
+    const { parameters: values, state: next, gradNorm } = adamwStep(adapter.values, state, gradients, config);
+    return { values, state: next, gradNorm };
+  },
+  supervised(job) {
+    if (init.base.kind !== 'fed') throw new TypeError('full-parameter training feeds its weights');
+    const { weights } = init.base;
+    if (parameters.version !== job.version) parameters = { version: job.version, flat: new Float32Array(weights) };
+    return trainer.sft(parameters.flat, job.sequences);
+  },
+};
+
+const port = parentPort!;
+const send = (message: WorkerMessage, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+
+/** The memory of a result that is transferred instead of copied. */
+function transferable(kind: Job['kind'], result: JobResults[Job['kind']]): ArrayBuffer[] {
+  if (kind === 'gradients') return [(result as GradientSums).gradients.buffer as ArrayBuffer];
+  if (kind !== 'update') return [];
+  const { values, state } = result as JobResults['update'];
+  return [values, state.m, state.v].map(({ buffer }) => buffer as ArrayBuffer);
+}
+
+async function perform({ id, job, stop }: JobMessage): Promise<void> {
+  const tools: Tools = {
+    check: () => {
+      if (Atomics.load(stop, 0) !== 0) throw new GauntletError('ENGINE_FAULT', 'stopped');
+    },
+    progress: (amount) => send({ id, kind: 'progress', amount }),
+  };
+  try {
+    tools.check();
+    const { kind } = job as Job;
+    // a large model does not fit twice: generation and training close each other's sessions
+    if (model.locations) await (kind === 'generate' ? trainer : decoder).close();
+    const handler = handlers[kind] as (job: unknown, tools: Tools) => Promise<JobResults[Job['kind']]>;
+    const result = await handler(job, tools);
+    send({ id, kind: 'done', result }, transferable(kind, result));
+  } catch (error) {
+    const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
+    send({ id, kind: 'failed', code, message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+let last: Promise<void> = Promise.resolve();
+port.on('message', (message: JobMessage | 'close') => {
+  last = last.then(async () => {
+    if (message !== 'close') return perform(message);
+    await decoder.close();
+    await trainer.close();
+    port.close();
+  });
+});

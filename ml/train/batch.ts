@@ -1,0 +1,175 @@
+// Sequences as the tensors of one compiled graph: padded to a few standard sizes, with token-aligned values moved to the
+// position that predicts the token.
+import { GauntletError } from '../../core/errors.js';
+import { philox } from '../../core/random.js';
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import { type Tensor, tensor } from '../device/runtime.js';
+import type { GradientSums, LossConfig } from '../engine/engine.js';
+import { ppoSums, VALUE_SUMS } from '../loss/objectives.js';
+import type { PpoGraphLoss } from '../loss/trainingGraph.js';
+import type { BatchShape } from '../nn/decoder.js';
+
+/**
+ * Sequences are padded on the right with token 0, which the causal mask hides. Their number is padded to a power of two.
+ */
+export class Batch {
+  readonly shape: BatchShape;
+  readonly ids: Tensor; // [N]
+  readonly target: Tensor; // [N, 1]: the next token
+
+  constructor(sequences: readonly { tokens: readonly number[] }[], lengthStep: number) {
+    const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
+    const length = Math.ceil(longest / lengthStep) * lengthStep;
+    this.shape = { sequences: 2 ** Math.ceil(Math.log2(sequences.length)), length };
+    const n = this.positions;
+    const [ids, target] = [new BigInt64Array(n), new BigInt64Array(n)];
+    sequences.forEach(({ tokens }, b) => {
+      const at = b * length;
+      tokens.forEach((token, t) => {
+        ids[at + t] = BigInt(token);
+        if (t > 0) target[at + t - 1] = BigInt(token);
+      });
+    });
+    this.ids = tensor(ids, [n]);
+    this.target = tensor(target, [n, 1]);
+  }
+
+  get positions(): number {
+    return this.shape.sequences * this.shape.length;
+  }
+
+  /** Token-aligned values, moved to the position that predicts the token; 0 elsewhere. */
+  perToken(values: readonly (readonly number[])[]): Tensor {
+    const flat = new Float32Array(this.positions);
+    for (const [b, sequence] of values.entries()) flat.set(sequence.slice(1), b * this.shape.length);
+    return tensor(flat, [flat.length, 1]);
+  }
+
+  /** The inverse of perToken; entry 0 is 0. */
+  aligned(sequences: readonly { tokens: readonly number[] }[], output: Tensor): number[][] {
+    const data = output.data as Float32Array;
+    return sequences.map(({ tokens }, b) => tokens.map((_, t) => (t === 0 ? 0 : data[b * this.shape.length + t - 1]!)));
+  }
+}
+
+/**
+ * The positions that predict a trained token, in order, and other positions up to `count`. undefined if these are all
+ * positions of the batch.
+ */
+export function trainedPositions(
+  batch: Batch,
+  sequences: readonly Trajectory[],
+  count: (trained: number, positions: number) => number,
+): Tensor | undefined {
+  const mask = batch.perToken(sequences.map((sequence) => sequence.mask)).data as Float32Array;
+  const trained = [...mask.keys()].filter((at) => mask[at] !== 0);
+  const size = count(trained.length, mask.length);
+  if (size === mask.length) return undefined;
+  const others = [...mask.keys()].filter((at) => mask[at] === 0).slice(0, size - trained.length);
+  return tensor(BigInt64Array.from([...trained, ...others], BigInt), [size]);
+}
+
+/** The loss with its defaults. A value loss needs an adapter with a value head. */
+export function ppoGraphLoss(loss: LossConfig, valueHead: boolean): PpoGraphLoss {
+  const { clip, temperature, valueCoefficient = 0, valueClip } = loss;
+  return {
+    clip,
+    clipHigh: loss.clipHigh ?? clip,
+    temperature,
+    average: loss.average ?? 'token',
+    entropyBonus: loss.entropyBonus ?? 0,
+    klCoefficient: loss.klCoefficient ?? 0,
+    ...(valueHead && valueCoefficient > 0 ? { value: { coefficient: valueCoefficient, clip: valueClip } } : {}),
+  };
+}
+
+/** The number of trained tokens; the first token is never trained. */
+export const countTrained = (mask: readonly number[]): number => mask.reduce((n, m, t) => (t === 0 ? n : n + m), 0);
+
+/**
+ * The inputs of the PPO graph besides weights and adapter.
+ * @throws {GauntletError} BAD_INPUT naming an array that the loss needs and a sequence lacks
+ */
+export function ppoFeeds(batch: Batch, sequences: readonly Trajectory[], loss: PpoGraphLoss): Record<string, Tensor> {
+  const needed = (name: 'referenceLogprobs' | 'oldValues' | 'returns', why: string): Tensor =>
+    batch.perToken(
+      sequences.map((sequence) => {
+        const values = sequence[name];
+        if (!values) throw new GauntletError('BAD_INPUT', `a row has no ${name}, which ${why} needs`);
+        return values;
+      }),
+    );
+  const feeds: Record<string, Tensor> = {
+    ids: batch.ids,
+    target: batch.target,
+    old: batch.perToken(sequences.map(({ oldLogprobs }) => oldLogprobs)),
+    advantage: batch.perToken(sequences.map((s) => s.advantages ?? s.tokens.map(() => s.advantage))),
+    mask: batch.perToken(sequences.map(({ mask }) => mask)),
+  };
+  if (loss.average === 'sequence') {
+    const weights = sequences.map(({ mask }) => {
+      const trained = countTrained(mask);
+      return mask.map((m) => (m === 0 ? 0 : m / trained));
+    });
+    feeds.weight = batch.perToken(weights);
+  }
+  if (loss.klCoefficient > 0) feeds.reference = needed('referenceLogprobs', 'a KL penalty');
+  if (loss.value) feeds.returns = needed('returns', 'a value loss');
+  if (loss.value?.clip !== undefined) feeds.oldValues = needed('oldValues', 'a clipped value loss');
+  return feeds;
+}
+
+/** The outputs of the PPO graph as the port names them. */
+export function ppoResult(
+  batch: Batch,
+  sequences: readonly Trajectory[],
+  loss: PpoGraphLoss,
+  out: Record<string, Tensor>,
+): GradientSums {
+  const vector = (name: string): Float32Array => out[name]!.data as Float32Array;
+  const named = Object.fromEntries(ppoSums(loss).map((name, i) => [name, vector('sums')[i]!]));
+  const sums = { ...named, gradients: vector('gradients') } as Omit<GradientSums, 'divisor'>;
+  const divisor =
+    loss.average === 'token' ? sums.tokens : sequences.filter(({ mask }) => countTrained(mask) > 0).length;
+  if (!loss.value) return { ...sums, divisor };
+  const valueSums = Object.fromEntries(VALUE_SUMS.map((name, i) => [name, vector('valueSums')[i]!]));
+  const moments = valueMoments(sequences, batch.aligned(sequences, out.values!));
+  return { ...sums, ...(valueSums as Record<string, number>), loss: sums.loss + valueSums.loss!, divisor, ...moments };
+}
+
+/** Moments of returns and value errors over trained tokens. In f64, because their variances would cancel in f32. */
+function valueMoments(sequences: readonly Trajectory[], values: readonly (readonly number[])[]) {
+  const sums = { returns: 0, returnsSquared: 0, valueErrors: 0, valueErrorsSquared: 0 };
+  sequences.forEach(({ mask, returns }, b) => {
+    for (let t = 1; t < mask.length; t++) {
+      if (mask[t] === 0) continue;
+      const target = returns![t]!;
+      const error = target - values[b]![t]!;
+      sums.returns += target;
+      sums.returnsSquared += target * target;
+      sums.valueErrors += error;
+      sums.valueErrorsSquared += error * error;
+    }
+  });
+  return sums;
+}
+
+/**
+ * The random numbers of a dropout mask: two int32 [N, 1], the second odd. They are a function of the key, the index of the
+ * sequence in its minibatch, and the position.
+ */
+export function dropoutFeeds(
+  { shape, positions: n }: Batch,
+  indices: readonly number[],
+  key: readonly [number, number],
+): Record<string, Tensor> {
+  const [sums, factors] = [new Int32Array(n), new Int32Array(n)];
+  indices.forEach((index, b) => {
+    for (let t = 0; t < shape.length; t++) {
+      const [a, c] = philox([t, index, 0, 0], key);
+      sums[b * shape.length + t] = a!;
+      factors[b * shape.length + t] = c! | 1;
+    }
+  });
+  return { dropoutA: tensor(sums, [n, 1]), dropoutB: tensor(factors, [n, 1]) };
+}

@@ -1,0 +1,68 @@
+// Adds the sums of shards and computes the statistics of an update.
+import type { PolicyStats } from '../../core/schema/trajectory.js';
+import type { GradientSums } from '../engine/engine.js';
+
+type Numbers = Omit<GradientSums, 'gradients'>;
+
+/** Adds parts in the given order, in f64; the gradients are rounded once. */
+export class GradientTotal {
+  private readonly gradients: Float64Array;
+  private readonly numbers: Numbers = {
+    loss: 0,
+    divisor: 0,
+    ratio: 0,
+    approxKl: 0,
+    clipped: 0,
+    entropy: 0,
+    tokens: 0,
+  };
+
+  constructor(size: number) {
+    this.gradients = new Float64Array(size);
+  }
+
+  /** All parts must have the same statistics. */
+  add({ gradients, ...numbers }: GradientSums): void {
+    const total = this.gradients;
+    for (let i = 0; i < total.length; i++) total[i]! += gradients[i]!;
+    for (const key of Object.keys(numbers) as (keyof Numbers)[])
+      this.numbers[key] = (this.numbers[key] ?? 0) + numbers[key]!;
+  }
+
+  get sums(): GradientSums {
+    return { gradients: new Float32Array(this.gradients), ...this.numbers };
+  }
+}
+
+export function policyStats(sums: GradientSums, gradNorm: number): PolicyStats {
+  const { tokens } = sums;
+  const means = {
+    ratio: sums.ratio / tokens,
+    approxKl: sums.approxKl / tokens,
+    clipFraction: sums.clipped / tokens,
+    entropy: sums.entropy / tokens,
+  };
+  const optional = {
+    policyLoss: mean(sums.policyLoss, tokens),
+    exactEntropy: mean(sums.exactEntropy, tokens),
+    kl: mean(sums.kl, tokens),
+    valueLoss: mean(sums.valueLoss, tokens),
+    valueClipFraction: mean(sums.valueClipped, tokens),
+    explainedVariance: explainedVariance(sums),
+  };
+  const known = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined));
+  return { loss: sums.loss / sums.divisor, ...means, gradNorm, tokens, ...known };
+}
+
+const mean = (sum: number | undefined, count: number): number | undefined =>
+  sum === undefined ? undefined : sum / count;
+
+/** 1 − Var(returns − values) / Var(returns), as in CleanRL's ppo.py; undefined if all returns are equal. */
+function explainedVariance({ tokens, ...sums }: GradientSums): number | undefined {
+  const { returns, returnsSquared, valueErrors, valueErrorsSquared } = sums;
+  if (returns === undefined) return undefined;
+  const variance = (sum: number, squares: number): number => squares / tokens - (sum / tokens) ** 2;
+  const returnVariance = variance(returns, returnsSquared!);
+  if (!(returnVariance > 1e-12 * (returnsSquared! / tokens))) return undefined; // nothing but rounding errors
+  return 1 - variance(valueErrors!, valueErrorsSquared!) / returnVariance;
+}

@@ -1,0 +1,188 @@
+// Scoring and gradients on one thread. Sequences are padded into batches of a few standard sizes, each with its own
+// compiled graph. Weights and adapter are inputs of the graphs, so a new adapter needs no new graph and no copy of weights.
+import { GauntletError } from '../../core/errors.js';
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import { GraphSession, type Tensor, tensors } from '../device/runtime.js';
+import type { SessionModel } from '../engine/base.js';
+import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
+import type { Graph } from '../ir/graph.js';
+import { projectedRows } from '../loss/head.js';
+import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
+import type { DecoderConfig } from '../nn/config.js';
+import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
+import { encodeModel } from '../onnx/encode.js';
+import { shouldRecompute } from './activations.js';
+import { Batch, countTrained, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
+import { GradientTotal } from './statistics.js';
+
+export interface TrainSessionOptions {
+  lengthStep?: number; // sequences are padded to a multiple of this
+  checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
+  maxSessions?: number; // compiled graphs to keep; the least recently used one is closed
+}
+/** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
+export interface SupervisedSequence {
+  tokens: readonly number[];
+  mask?: readonly number[];
+}
+export interface SupervisedSums {
+  gradients: Float32Array; // of −Σ log p over trained tokens, flat as parameterLayout
+  lossSum: number;
+  tokens: number;
+}
+
+const LENGTH_STEP = 32;
+const MAX_SESSIONS = 24;
+/** For a model in files: its graph of thousands of nodes takes memory, and half a second to compile. */
+const MAX_LARGE_SESSIONS = 1;
+
+type Tokens = { tokens: readonly number[] };
+
+export class TrainSession {
+  private readonly sessions = new Map<string, Promise<GraphSession>>();
+  private readonly weights: Record<string, Tensor>;
+  private readonly config: DecoderConfig;
+  private threads = 1;
+
+  constructor(
+    private readonly model: SessionModel,
+    private readonly options: TrainSessionOptions = {},
+  ) {
+    this.config = model.config;
+    this.weights = tensors(model.weights ?? []);
+  }
+
+  /** Sets the number of threads for the next runs. It changes no result. */
+  use(threads: number): this {
+    this.threads = threads;
+    return this;
+  }
+
+  /** log p of each token given the tokens before it, aligned with the tokens; entry 0 is 0. */
+  async score(sequences: readonly Tokens[], adapter: Adapter | undefined, temperature: number): Promise<number[][]> {
+    return this.runScore('logprobs', sequences, adapter, { temperature });
+  }
+
+  /** The value head's estimate of the state before each token, aligned like log-probs. */
+  async values(sequences: readonly Tokens[], adapter: Adapter): Promise<number[][]> {
+    return this.runScore('values', sequences, adapter, { values: true });
+  }
+
+  /**
+   * Gradient sums of the loss over the trained tokens of a shard.
+   * @param indices of the sequences in the minibatch, for the dropout mask; default: the shard is the minibatch
+   * @throws {GauntletError} BAD_INPUT naming an array that the loss needs and a sequence lacks
+   */
+  async ppo(
+    sequences: readonly Trajectory[],
+    adapter: Adapter,
+    { dropout, ...config }: LossConfig,
+    indices: readonly number[] = [...sequences.keys()],
+  ): Promise<GradientSums> {
+    if (sequences.length === 0) return new GradientTotal(layoutSize(adapterLayout(this.config, adapter))).sums;
+    const loss = ppoGraphLoss(config, adapter.valueHead === true);
+    const batch = this.pack(sequences);
+    const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
+    const trained = trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
+    const projected = trained?.dims[0];
+    const { checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank) } = this.options;
+    const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
+    const options = { locations: this.model.locations, checkpointing };
+    const build = (): Graph => buildPpoGraph(this.config, batch.shape, lora, loss, options, projected);
+    const session = await this.session(key, build, checkpointing);
+    const feeds = {
+      ...ppoFeeds(batch, sequences, loss),
+      ...(trained && { trained }),
+      ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
+    };
+    const out = await session.run({ ...feeds, ...this.weights, ...this.adapterTensors(adapter) });
+    return ppoResult(batch, sequences, loss, out);
+  }
+
+  /** Cross entropy and its gradient for every parameter. `parameters` is flat as parameterLayout. */
+  async sft(parameters: Float32Array, sequences: readonly SupervisedSequence[]): Promise<SupervisedSums> {
+    if (sequences.length === 0) return { gradients: new Float32Array(parameters.length), lossSum: 0, tokens: 0 };
+    const batch = this.pack(sequences);
+    const masks = sequences.map(({ tokens, mask }) => mask ?? tokens.map(() => 1));
+    const session = await this.session({ kind: 'sft', ...batch.shape }, () =>
+      buildSupervisedGraph(this.config, batch.shape),
+    );
+    const out = await session.run({
+      ids: batch.ids,
+      target: batch.target,
+      mask: batch.perToken(masks),
+      ...tensors(viewsOf(parameterLayout(this.config), parameters)),
+    });
+    const tokens = masks.reduce((sum, mask) => sum + countTrained(mask), 0);
+    return { gradients: out.gradients!.data as Float32Array, lossSum: (out.loss!.data as Float32Array)[0]!, tokens };
+  }
+
+  async close(): Promise<void> {
+    const open = await Promise.all(this.sessions.values());
+    this.sessions.clear();
+    for (const session of open) await session.close();
+  }
+
+  private async runScore(
+    name: 'logprobs' | 'values',
+    sequences: readonly Tokens[],
+    adapter: Adapter | undefined,
+    outputs: ScoreOutputs,
+  ): Promise<number[][]> {
+    if (sequences.length === 0) return [];
+    const batch = this.pack(sequences);
+    const lora = adapter && shapeOf(adapter);
+    const { locations } = this.model;
+    const session = await this.session({ kind: 'score', ...batch.shape, ...outputs, ...lora }, () =>
+      buildScoreGraph(this.config, batch.shape, outputs, lora, { locations }),
+    );
+    const target: Record<string, Tensor> = name === 'logprobs' ? { target: batch.target } : {};
+    const out = await session.run({ ids: batch.ids, ...target, ...this.weights, ...this.adapterTensors(adapter) });
+    return batch.aligned(sequences, out[name]!);
+  }
+
+  private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
+    if (!adapter) return {};
+    const { rank, values } = adapter;
+    const layout = adapterLayout(this.config, adapter);
+    const size = layoutSize(layout);
+    if (values.length !== size)
+      throw new GauntletError(
+        'BAD_ADAPTER',
+        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
+      );
+    return tensors(viewsOf(layout, values));
+  }
+
+  private pack(sequences: readonly Tokens[]): Batch {
+    const invalid = ({ tokens }: Tokens): boolean =>
+      tokens.length === 0 || tokens.some((id) => !(id >= 0 && id < this.config.vocab));
+    if (sequences.some(invalid))
+      throw new GauntletError('BAD_INPUT', `a row is empty or has a token outside 0..${this.config.vocab - 1}`);
+    return new Batch(sequences, this.options.lengthStep ?? LENGTH_STEP);
+  }
+
+  /** The compiled graph of a key. Each is built once; the least recently used one is closed to make room. */
+  private async session(
+    key: object,
+    build: () => Graph,
+    optimizationsDisabled = this.model.locations !== undefined,
+  ): Promise<GraphSession> {
+    const weights = this.model.locations && ('mapped' as const);
+    const name = JSON.stringify({ ...key, threads: this.threads });
+    const known = this.sessions.get(name);
+    const session =
+      known ?? GraphSession.open(encodeModel(build()), { threads: this.threads, weights, optimizationsDisabled });
+    this.sessions.delete(name);
+    this.sessions.set(name, session); // most recently used last
+    session.catch(() => this.sessions.delete(name)); // a retry compiles it again
+    const limit = this.options.maxSessions ?? (this.model.locations ? MAX_LARGE_SESSIONS : MAX_SESSIONS);
+    if (known || this.sessions.size <= limit) return session;
+    const [oldest, unused] = this.sessions.entries().next().value!;
+    this.sessions.delete(oldest);
+    await (await unused).close();
+    return session;
+  }
+}
+
+const shapeOf = ({ rank, alpha, valueHead = false }: Adapter): LoraShape => ({ rank, alpha, valueHead });

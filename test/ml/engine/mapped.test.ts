@@ -1,0 +1,183 @@
+// Models that stay in their files: the numbers are those of the same weights in memory, whatever is recomputed, wherever
+// the files are, and however many threads there are.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { locateWeights } from '../../../ml/device/weightLocations.js';
+import { isLarge, openBase } from '../../../ml/engine/base.js';
+import { digestModel } from '../../../ml/hf/digest.js';
+import { describeModel, type ModelFiles, readWeights } from '../../../ml/hf/model.js';
+import { chunkSize, concurrentSequences, decodePlan, planThreads, threadsOf } from '../../../ml/pool/threads.js';
+import { TrainSession, type TrainSessionOptions } from '../../../ml/train/trainSession.js';
+import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
+
+const LOSS = { clip: 0.2, temperature: 0.9 };
+const rows = randomRows([30, 21]);
+
+describe('a mapped model', () => {
+  let folder: string;
+  let model: ModelFiles;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mapped-'));
+    model = writeSmallModel(join(folder, 'f32'));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  /** Log-probs and gradients. */
+  async function results(session: TrainSession, of: ModelFiles) {
+    const adapter = randomAdapter(of);
+    const scores = await session.score(rows, adapter, 1);
+    const sums = await session.ppo(rows, adapter, LOSS);
+    await session.close();
+    return { scores, sums };
+  }
+  const fed = (of: ModelFiles, options?: TrainSessionOptions, threads = 1) =>
+    results(new TrainSession({ config: of.config, weights: readWeights(of.stored) }, options).use(threads), of);
+  const mapped = (of: ModelFiles, options?: TrainSessionOptions, threads = 1) =>
+    results(new TrainSession({ config: of.config, locations: locateWeights(of.stored) }, options).use(threads), of);
+
+  it('gives the bits of one in memory, in f32 and in bf16', async () => {
+    assert.deepEqual(await mapped(model), await fed(model));
+    const half = writeSmallModel(join(folder, 'bf16'), { dtype: 'BF16' });
+    assert.deepEqual(await mapped(half), await fed(half));
+    assert.notDeepEqual((await mapped(half)).scores, (await mapped(model)).scores);
+  });
+
+  it('gives the same bits with its layers recomputed, on one thread and on two', async () => {
+    const expected = await fed(model);
+    for (const checkpointing of [true, false])
+      for (const threads of [1, 2]) {
+        assert.deepEqual(await mapped(model, { checkpointing }, threads), expected);
+        assert.deepEqual(await fed(model, { checkpointing }, threads), expected);
+      }
+  });
+
+  it('may be links to files elsewhere, as in the cache of the Hub', async () => {
+    const snapshot = join(folder, 'snapshot');
+    mkdirSync(snapshot);
+    mkdirSync(join(folder, 'blobs'));
+    for (const [i, name] of ['config.json', 'model.safetensors'].entries()) {
+      writeFileSync(join(folder, 'blobs', `${i}`), readFileSync(join(folder, 'f32', name)));
+      symlinkSync(`../blobs/${i}`, join(snapshot, name));
+    }
+    assert.deepEqual(await mapped(describeModel(snapshot)), await mapped(model));
+  });
+
+  it('is what a base of many parameters is, and one of few is not', async () => {
+    const [small, large] = [
+      { ...model, parameters: 1e6 },
+      { ...model, parameters: 5e8 },
+    ];
+    assert.deepEqual([isLarge(small), isLarge(large)], [false, true]);
+    assert.equal((await openBase(small, 'd')).base.kind, 'fed');
+    assert.deepEqual(await openBase(large, 'd'), {
+      base: { kind: 'mapped', locations: locateWeights(model.stored) },
+      digest: 'd',
+    });
+  });
+});
+
+describe('the digest of a model', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'digest-'));
+    writeSmallModel(folder);
+  });
+  after(() => rmSync(folder, { recursive: true }));
+  const hash = (...files: string[]): string => {
+    const sha = createHash('sha256');
+    for (const name of files) sha.update(readFileSync(join(folder, name)));
+    return sha.digest('hex');
+  };
+
+  it('is that of config.json and the weight files', async () => {
+    assert.equal(await digestModel(folder), hash('config.json', 'model.safetensors'));
+  });
+
+  it('is remembered for large files until one is replaced', async () => {
+    const options = { cache: join(folder, 'cache'), cachedFrom: 1 };
+    const first = await digestModel(folder, options);
+    const [entry] = readdirSync(options.cache);
+    const forged = 'f'.repeat(64);
+    writeFileSync(join(options.cache, entry!), forged);
+    assert.equal(await digestModel(folder, options), forged);
+    const path = join(folder, 'model.safetensors');
+    writeFileSync(`${path}.new`, readFileSync(path));
+    renameSync(`${path}.new`, path);
+    assert.equal(await digestModel(folder, options), first);
+  });
+});
+
+describe('threads', () => {
+  const [small, large] = [{ parameters: 1e6 }, { parameters: 5e8 }];
+  let before: string | undefined;
+  beforeEach(() => {
+    before = process.env.GAUNTLET_THREADS;
+    process.env.GAUNTLET_THREADS = '6';
+  });
+  afterEach(() => {
+    if (before === undefined) delete process.env.GAUNTLET_THREADS;
+    else process.env.GAUNTLET_THREADS = before;
+  });
+
+  it('are workers of one each for a small model, one worker of all for a large one', () => {
+    assert.deepEqual(planThreads(small), { workers: 6, threads: 1 });
+    assert.deepEqual(planThreads(large), { workers: 1, threads: 6 });
+    assert.deepEqual(planThreads(large, { workers: 2 }), { workers: 2, threads: 3 });
+    assert.deepEqual(planThreads(large, { workers: 9 }), { workers: 9, threads: 1 });
+    assert.deepEqual(planThreads(small, { workers: 2, threads: 4 }), { workers: 2, threads: 4 });
+  });
+
+  it('generate chunks of like size, as many for every worker', () => {
+    const plan = { workers: 6, threads: 1 };
+    assert.deepEqual(
+      [0, 1, 17, 192, 193].map((count) => chunkSize(count, plan)),
+      [1, 1, 3, 32, 17],
+    );
+    assert.equal(chunkSize(8, { workers: 1, threads: 6 }), 8);
+    assert.equal(concurrentSequences(plan), 192);
+  });
+
+  it('generate few rows together where no cache keeps the weights, which every worker would read', () => {
+    const plan = { workers: 6, threads: 1 };
+    const outgrown = { parameters: 3e6 };
+    assert.deepEqual(
+      [0, 1, 32, 33, 192].map((count) => decodePlan(outgrown, count, plan)),
+      [
+        { size: 1, threads: 6 },
+        { size: 1, threads: 6 },
+        { size: 32, threads: 6 },
+        { size: 6, threads: 1 },
+        { size: 32, threads: 1 },
+      ],
+    );
+    assert.deepEqual(decodePlan(small, 16, plan), { size: 3, threads: 1 });
+    assert.deepEqual(decodePlan(large, 16, { workers: 2, threads: 3 }), { size: 8, threads: 3 });
+  });
+
+  it('help with the jobs there are where these are fewer', () => {
+    const plan = { workers: 6, threads: 1 };
+    assert.deepEqual(
+      [0, 1, 2, 3, 4, 6, 100].map((jobs) => threadsOf(jobs, plan)),
+      [6, 6, 3, 2, 1, 1, 1],
+    );
+    assert.equal(threadsOf(9, { workers: 1, threads: 6 }), 6);
+  });
+
+  it('that are no positive number are refused by name', () => {
+    assert.throws(() => planThreads(small, { threads: 0 }), /threads must be a positive integer, is 0/);
+    process.env.GAUNTLET_THREADS = 'many';
+    assert.throws(() => planThreads(small), { code: 'BAD_CONFIG', message: /GAUNTLET_THREADS must be .*, is NaN/ });
+  });
+});

@@ -1,0 +1,76 @@
+// The memory that is foreseen, against the peak that the operating system saw of a process that did it.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { availableMemory, checkMemory, estimateMemory, type MemoryUse } from '../../../ml/engine/memory.js';
+import type { ModelFiles } from '../../../ml/hf/model.js';
+import { writeSmallModel } from '../../support/smallModel.js';
+
+const script = fileURLToPath(new URL('../../../bench/memory.js', import.meta.url));
+
+describe('memory that is foreseen', () => {
+  let folder: string;
+  let large: ModelFiles;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'memory-'));
+    const small = writeSmallModel(folder);
+    // the sizes of a published model; no weight is read
+    large = {
+      ...small,
+      parameters: 5e8,
+      config: { ...small.config, hidden: 896, layers: 24, ffn: 4864, vocab: 151936 },
+    };
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  for (const options of [
+    ['--task', 'train'],
+    ['--task', 'train', '--quantize', '4'],
+    ['--task', 'decode', '--quantize', '4'],
+  ])
+    it(`is what ${options.join(' ').replaceAll('--', '')} takes, between 25 % less and 50 % more`, async function () {
+      if (process.platform !== 'linux') this.skip(); // the peak is read from /proc
+      const shape = ['--shape', '0.5B', '--layers', '2', '--vocab', '4000', '--length', '64', '--keep'];
+      const { stdout } = await promisify(execFile)(process.execPath, [script, ...shape, ...options], {
+        env: { ...process.env, GAUNTLET_CACHE: folder, NODE_V8_COVERAGE: '' },
+      });
+      const { gib } = JSON.parse(stdout) as { gib: { peak: number; estimate: number } };
+      assert.ok(gib.estimate > 0.75 * gib.peak && gib.estimate < 1.5 * gib.peak, stdout);
+    });
+
+  it('grows with rows, length and rank, and shrinks with few bits and with recomputed layers', () => {
+    const use: MemoryUse = {
+      task: 'train',
+      sequences: 1,
+      length: 512,
+      rank: 16,
+      quantization: { bits: 4, groupSize: 32 },
+    };
+    const of = (change: Partial<MemoryUse>): number => estimateMemory(large, { ...use, ...change });
+    const base = of({});
+    assert.ok(of({ length: 8192 }) > base);
+    assert.ok(of({ rank: 64 }) > base);
+    assert.ok(of({ checkpointing: false }) > of({ checkpointing: true }));
+    assert.equal(of({ checkpointing: true }), base); // where keeping layers takes much memory
+    assert.equal(of({ checkpointing: false, length: 32 }), of({ length: 32 })); // and where it does not
+    assert.equal(of({ sequences: 64 }), base); // one by one
+    assert.ok(of({ task: 'decode', sequences: 64 }) > of({ task: 'decode', sequences: 2 }));
+    assert.ok(of({ quantization: { bits: 8, groupSize: 32 } }) > base);
+  });
+
+  it('and is not there is refused with both numbers and two ways out, unless it is forced', () => {
+    const needs = { available: 2.04e9 };
+    assert.throws(() => checkMemory('/models/x', 5.96e9, needs), {
+      code: 'OUT_OF_MEMORY',
+      message: '/models/x: needs 6.0 GB, 2.0 GB are free; --quantize int4 needs less, --force opens it anyway',
+    });
+    checkMemory('/models/x', 5.96e9, { ...needs, force: true });
+    checkMemory('/models/x', 2e9, needs);
+    assert.throws(() => checkMemory('/models/x', 1e15, {}), { code: 'OUT_OF_MEMORY' });
+    assert.ok(availableMemory() > process.memoryUsage.rss() / 2);
+  });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { GauntletError } from '../../../core/errors.js';
+import { WorkerPool } from '../../../ml/pool/pool.js';
+
+const coded = (code: string, pattern: RegExp) => (error: unknown) =>
+  error instanceof GauntletError && error.code === code && pattern.test(error.message);
+
+describe('worker pool', () => {
+  let pool: WorkerPool;
+  beforeEach(() => {
+    pool = new WorkerPool(new URL('./faultyWorker.js', import.meta.url), {}, 2);
+  });
+  afterEach(() => pool.close());
+
+  it('results come in the order of the jobs, with progress on the way', async () => {
+    let progress = 0;
+    const jobs = Array.from({ length: 7 }, (_, value) => ({ act: 'echo', value }));
+    const results = await pool.runAll<number>(jobs, { onProgress: (n) => (progress += n) });
+    assert.deepEqual(results, [0, 1, 2, 3, 4, 5, 6]);
+    assert.equal(progress, 14);
+  });
+
+  it('a worker that dies fails its job with ENGINE_FAULT and is replaced', async () => {
+    await assert.rejects(pool.run({ act: 'throw' }), coded('ENGINE_FAULT', /died: boom/));
+    await assert.rejects(pool.run({ act: 'exit' }), coded('ENGINE_FAULT', /died: exit status 3/));
+    assert.deepEqual(await pool.runAll([1, 2, 3].map((value) => ({ act: 'echo', value }))), [1, 2, 3]);
+  });
+
+  it('a coded error of a job keeps its code, an unknown one becomes ENGINE_FAULT', async () => {
+    await assert.rejects(pool.run({ act: 'fail', value: 'BAD_ADAPTER' }), coded('BAD_ADAPTER', /said so/));
+    await assert.rejects(pool.run({ act: 'fail', value: 'odd' }), coded('ENGINE_FAULT', /said so/));
+  });
+
+  it('an abort rejects at once with its reason, frees the worker and drops what is queued', async () => {
+    const controller = new AbortController();
+    const runs = Array.from({ length: 3 }, () => pool.run({ act: 'wait' }, { signal: controller.signal }));
+    controller.abort(new Error('enough'));
+    for (const run of runs) await assert.rejects(run, /enough/);
+    assert.equal(await pool.run({ act: 'echo', value: 5 }), 5);
+    await assert.rejects(pool.run({ act: 'echo' }, { signal: controller.signal }), /enough/);
+  });
+
+  it('one failure stops the other jobs of its request', async () => {
+    await assert.rejects(
+      pool.runAll([{ act: 'wait' }, { act: 'fail', value: 'BAD_INPUT' }]),
+      coded('BAD_INPUT', /said so/),
+    );
+    assert.equal(await pool.run({ act: 'echo', value: 6 }), 6);
+  });
+
+  it('closing fails what runs and refuses what comes', async () => {
+    const running = pool.run({ act: 'wait' });
+    const closing = pool.close();
+    await assert.rejects(running, coded('ENGINE_FAULT', /was closed/));
+    await closing;
+    await assert.rejects(pool.run({ act: 'echo' }), coded('ENGINE_FAULT', /is closed/));
+  });
+});

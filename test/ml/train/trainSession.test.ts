@@ -1,0 +1,150 @@
+// What a training session promises beyond its numbers (parity.test.ts): padding and neighbours do not show, runs repeat
+// bit for bit, and bad rows are refused.
+import assert from 'node:assert/strict';
+import { deriveKey, uniformAt } from '../../../core/random.js';
+import type { Adapter } from '../../../ml/engine/engine.js';
+import type { DecoderConfig } from '../../../ml/nn/config.js';
+import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
+import { TrainSession } from '../../../ml/train/trainSession.js';
+import { relativeError } from '../recorded.js';
+
+const CONFIG: DecoderConfig = {
+  hidden: 16,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 4,
+  ffn: 24,
+  vocab: 23,
+  normEps: 1e-6,
+  ropeTheta: 1e4,
+  biases: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+  qkNorm: false,
+  tied: true,
+};
+const LOSS = { clip: 0.2, temperature: 0.9 };
+
+function uniforms(size: number, name: string): Float32Array {
+  const key = deriveKey(name);
+  return Float32Array.from({ length: size }, (_, k) => 0.6 * (uniformAt(key, k) - 0.5));
+}
+const parameters = uniforms(layoutSize(parameterLayout(CONFIG)), 'parameters');
+const weights = viewsOf(parameterLayout(CONFIG), parameters);
+const adapterOf = (rank: number): Adapter => ({
+  rank,
+  alpha: 2 * rank,
+  values: uniforms(layoutSize(loraLayout(CONFIG, rank)), 'adapter'),
+});
+const rowOf = (length: number, name: string) => {
+  const key = deriveKey(name);
+  const tokens = Array.from({ length }, (_, t) => Math.floor(uniformAt(key, t) * CONFIG.vocab));
+  return {
+    tokens,
+    mask: tokens.map((_, t): number => (t > length / 2 ? 1 : 0)),
+    oldLogprobs: tokens.map((_, t) => (t === 0 ? 0 : -3)),
+    advantage: uniformAt(key, length) - 0.5,
+  };
+};
+
+describe('a training session', () => {
+  let session: TrainSession;
+  before(() => {
+    session = new TrainSession({ config: CONFIG, weights });
+  });
+  after(() => session.close());
+  const rows = [rowOf(30, 'a'), rowOf(11, 'b'), rowOf(25, 'c')];
+
+  it('scores a row alone as among others, bit for bit', async () => {
+    const adapter = adapterOf(2);
+    const together = await session.score(rows, adapter, 1);
+    for (const [k, row] of rows.entries()) assert.deepEqual((await session.score([row], adapter, 1))[0], together[k]);
+  });
+
+  it('scores do not depend on padding, bit for bit', async () => {
+    const wide = new TrainSession({ config: CONFIG, weights }, { lengthStep: 96 });
+    assert.deepEqual(await wide.score(rows, undefined, 1), await session.score(rows, undefined, 1));
+    await wide.close();
+  });
+
+  it('an adapter whose B is zero scores like the base, any other does not', async () => {
+    const adapter = adapterOf(2);
+    const base = (await session.score(rows, undefined, 1)).flat();
+    assert.ok(relativeError((await session.score(rows, adapter, 1)).flat(), base) > 1e-3);
+    for (const [name, view] of viewsOf(loraLayout(CONFIG, 2), adapter.values))
+      if (name.includes('lora_B')) view.data.fill(0);
+    assert.ok(relativeError((await session.score(rows, adapter, 1)).flat(), base) < 1e-6);
+  });
+
+  it('gradients repeat bit for bit, in this session and in a fresh one with another number of threads', async () => {
+    const adapter = adapterOf(2);
+    const first = await session.ppo(rows, adapter, LOSS);
+    assert.deepEqual(await session.ppo(rows, adapter, LOSS), first);
+    const other = new TrainSession({ config: CONFIG, weights }).use(2);
+    assert.deepEqual(await other.ppo(rows, adapter, LOSS), first);
+    await other.close();
+  });
+
+  it('with old log-probs from its own scoring the first ratio is 1', async () => {
+    const adapter = adapterOf(2);
+    const scored = await session.score(rows, adapter, LOSS.temperature);
+    const sums = await session.ppo(
+      rows.map((row, k) => ({ ...row, oldLogprobs: scored[k]! })),
+      adapter,
+      LOSS,
+    );
+    assert.equal(sums.ratio, sums.tokens);
+    assert.equal(sums.approxKl, 0);
+    assert.equal(
+      sums.tokens,
+      rows.flatMap((row) => row.mask).reduce((a, b) => a + b),
+    );
+  });
+
+  it('a step against the gradient lowers the loss', async () => {
+    const { gradients, lossSum, tokens } = await session.sft(parameters, rows);
+    const moved = parameters.map((p, k) => p - 0.001 * gradients[k]!);
+    const after = await session.sft(moved, rows);
+    assert.ok(after.lossSum < lossSum, `${after.lossSum} is not below ${lossSum}`);
+    assert.equal(tokens, 14 + 5 + 12);
+  });
+
+  it('the default supervised mask is every token but the first', async () => {
+    const { tokens } = await session.sft(
+      parameters,
+      rows.map((row) => ({ tokens: row.tokens })),
+    );
+    assert.equal(tokens, 29 + 10 + 24);
+  });
+
+  it('no rows give no log-probs and zero gradients', async () => {
+    const adapter = adapterOf(2);
+    assert.deepEqual(await session.score([], adapter, 1), []);
+    const sums = await session.ppo([], adapter, LOSS);
+    assert.deepEqual(
+      [sums.tokens, sums.gradients.length, sums.gradients.some((x) => x !== 0)],
+      [0, adapter.values.length, false],
+    );
+    assert.equal((await session.sft(parameters, [])).gradients.length, parameters.length);
+  });
+
+  it('keeps a bounded number of compiled graphs and still answers', async () => {
+    const small = new TrainSession({ config: CONFIG, weights }, { maxSessions: 1, lengthStep: 16 });
+    const first = await small.score([rows[1]!], undefined, 1);
+    await small.score([rows[0]!], undefined, 1);
+    assert.deepEqual(await small.score([rows[1]!], undefined, 1), first);
+    await small.close();
+  });
+
+  it('refuses empty rows, foreign tokens and an adapter of another size in one line', async () => {
+    const adapter = adapterOf(2);
+    await assert.rejects(session.score([{ tokens: [] }], undefined, 1), { code: 'BAD_INPUT' });
+    await assert.rejects(session.score([{ tokens: [1, 23] }], undefined, 1), {
+      code: 'BAD_INPUT',
+      message: /outside 0\.\.22/,
+    });
+    await assert.rejects(session.ppo(rows, { ...adapter, rank: 3 }, LOSS), {
+      code: 'BAD_ADAPTER',
+      message: /rank 3 of this model needs/,
+    });
+  });
+});
