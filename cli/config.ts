@@ -32,8 +32,8 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   const { model, problems, discriminator } = resolveConfig(input);
   const presetModel = PRESETS[input.preset as PresetName]?.model;
   if (model !== 'tiny' && model === presetModel && !existsSync(model)) {
-    const way = `download ${model} and add --model <folder>`;
-    throw new GauntletError('BAD_MODEL', `preset '${input.preset}' comes without its model: ${way} (docs/models.md)`);
+    const way = `download ${model} and add --model <folder> (docs/how-to/use-another-model.md)`;
+    throw new GauntletError('BAD_MODEL', `preset '${input.preset}' comes without its model: ${way}`);
   }
   if (model !== 'tiny') input.model = resolve(model);
   if (problems !== 'tiny') input.problems = resolve(problems);

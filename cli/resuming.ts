@@ -1,6 +1,6 @@
 // What `gauntlet resume` does with a run in each state. Finished work is never lost: it is in the store.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto, { type temporal } from '@temporalio/proto';
 import type { Decision } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
@@ -125,7 +125,7 @@ async function resumeClosed(client: Client, id: string, runId: string): Promise<
     namespace: client.options.namespace,
     workflowExecution: { workflowId: id, runId },
     workflowTaskFinishEventId: point,
-    resetReapplyType: temporal.api.enums.v1.ResetReapplyType.RESET_REAPPLY_TYPE_ALL_ELIGIBLE, // accepted requests
+    resetReapplyType: proto.temporal.api.enums.v1.ResetReapplyType.RESET_REAPPLY_TYPE_ALL_ELIGIBLE, // accepted requests
     reason: 'gauntlet resume',
     identity: client.options.identity,
     requestId: `gauntlet-resume-${runId}`, // a second command at the same time resets nothing

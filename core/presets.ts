@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { GauntletError } from './errors.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
 
-/** Trains the embedded model in minutes on a CPU. docs/experiments.md has the measurements behind every value. */
+/** Trains the embedded model in minutes on a CPU. docs/notebook.md has the measurements behind every value. */
 const TINY: RunConfigInput = {
   model: 'tiny',
   problems: 'tiny',
@@ -23,7 +23,7 @@ const TINY: RunConfigInput = {
     weightDecay: 0,
     maxGradNorm: 1,
   },
-  credit: 'suffix', // docs/experiments.md compares it with 'stage'
+  credit: 'suffix', // docs/notebook.md compares it with 'stage'
   reward: { scheme: 'shifted', diversityCredit: true },
 };
 

@@ -14,12 +14,12 @@ import * as workflows from '../../workflows/index.js';
 import { commandReference } from './reference.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
-const PAGES = [
-  'README.md',
-  ...readdirSync('docs')
+const pagesIn = (folder: string): string[] =>
+  readdirSync(folder)
     .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
+    .map((name) => join(folder, name));
+const INDEXED = ['docs', 'docs/how-to'].flatMap(pagesIn);
+const PAGES = [...pagesIn('.'), ...INDEXED, ...pagesIn('docs/adr')];
 const read = (page: string): string => readFileSync(page, 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
@@ -166,7 +166,7 @@ describe('README and docs', () => {
   });
 
   it('show a problem that loads, with a test in every form', async () => {
-    const example = /```json\n(\{\s*"id"[\s\S]*?)```/.exec(read('README.md'))![1]!;
+    const example = /```json\n(\{\s*"id"[\s\S]*?)```/.exec(read('docs/tutorial.md'))![1]!;
     const folder = await temporaryFolder({ 'problem.json': example });
     const set = await loadProblems(join(folder, 'problem.json'));
     const [problem] = [...set.train, ...set.validation, ...set.test];
@@ -182,14 +182,43 @@ describe('README and docs', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(problem)), problem, 'it can be stored');
   });
 
-  it('link to files that exist', () => {
+  it('show a problem file with a problem for each split', async () => {
+    const file = /problems\.jsonl <<'END'\n([\s\S]*?)END\n/.exec(read('docs/tutorial.md'))![1]!;
+    const folder = await temporaryFolder({ 'problems.jsonl': file });
+    const { train, validation, test } = await loadProblems(join(folder, 'problems.jsonl'));
+    for (const split of [train, validation, test]) assert.ok(split.length > 0);
+  });
+
+  it('link to files and headings that exist', () => {
+    const slugs = (page: string): string[] =>
+      [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+        heading!
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N} _-]/gu, '')
+          .replaceAll(' ', '-'),
+      );
+    let checked = 0;
     for (const page of PAGES) {
       const text = read(page).replace(/```[\s\S]*?```/g, '');
-      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map((match) =>
-        join(dirname(page), match[1]!),
-      );
-      const named = [...text.matchAll(/`((?:docs|data|infra|core|bench)\/[\w./-]+\.\w+)`/g)].map((match) => match[1]!);
-      for (const path of [...links, ...named]) assert.ok(existsSync(path), `${page} names ${path}`);
+      for (const [, file, heading] of text.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)) {
+        const target = file === '' ? page : join(dirname(page), file!);
+        assert.ok(existsSync(target), `${page} links to ${target}`);
+        if (heading) assert.ok(slugs(target).includes(heading), `${page}: ${target} has no heading #${heading}`);
+        checked++;
+      }
     }
+    assert.ok(checked > 50, `${checked} links`);
+  });
+
+  it('name files that exist', () => {
+    const pattern = /`((?:docs|data|infra|core|bench|ml|workflows|sandbox|test)\/[\w./-]+\.\w+)`/g;
+    for (const page of PAGES.filter((one) => one !== 'docs/notebook.md')) // its entries are not updated
+      for (const [, path] of read(page).matchAll(pattern)) assert.ok(existsSync(path!), `${page} names ${path}`);
+  });
+
+  it('are all listed in the index', () => {
+    const index = read('docs/README.md');
+    for (const page of INDEXED.filter((one) => one !== 'docs/README.md'))
+      assert.ok(index.includes(`](${page.slice('docs/'.length)})`), page);
   });
 });

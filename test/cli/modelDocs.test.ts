@@ -1,5 +1,5 @@
-// docs/how-to/use-the-engine-alone.md runs as it stands, on the shipped model: its shell lines in order, then its loop. And its table of
-// fields is that of the schema.
+// Runs the shell lines of docs/how-to/use-the-engine-alone.md in order, then its loop, on the shipped model. Compares its
+// table of fields with the schema.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises';

@@ -88,7 +88,7 @@ describe('a run that is only in the store', function () {
     }
     await assert.rejects(resume(), {
       code: 'NOT_FOUND',
-      message: new RegExp(`^run '${f.id}' was never prepared.*: npx gauntlet train --id ${f.id}$`),
+      message: new RegExp(`^run '${f.id}' was never prepared.*: npx gauntlet train ${f.id}$`),
     });
     f.next();
     await assert.rejects(resume(), {

@@ -1,4 +1,4 @@
-// Schedules by Temporal's own command: the very lines of docs/operations.md, run one after the other by a shell.
+// Runs the `temporal schedule` commands of docs/how-to/schedule.md in a shell, one after the other.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
@@ -25,10 +25,10 @@ const RUN: RunConfigInput = {
 
 /** The commands of the block that begins with `temporal schedule create`, a line each as a shell sees them. */
 async function documented(): Promise<Map<string, string>> {
-  const page = await readFile(join(packageRoot(), 'docs', 'operations.md'), 'utf8');
+  const page = await readFile(join(packageRoot(), 'docs', 'how-to', 'schedule.md'), 'utf8');
   const blocks = [...page.matchAll(/```bash\n([\s\S]*?)```/g)].map(([, block]) => block!);
   const block = blocks.find((text) => text.startsWith('temporal schedule create'));
-  assert.ok(block, 'docs/operations.md creates a schedule by hand');
+  assert.ok(block, 'docs/how-to/schedule.md creates a schedule by hand');
   const commands = block.split(/\n(?=temporal )/).map((command) => command.trim());
   return new Map(commands.map((command) => [/^temporal schedule (\w+( .*--(un)?pause)?)/.exec(command)![1]!, command]));
 }
