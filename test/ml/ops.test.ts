@@ -76,7 +76,7 @@ describe('ONNX Runtime agrees with the reference interpreter', () => {
       await assertAgrees(build(), { x: fill([B, 6]), past: fill([B, 2, P, 3]) });
   });
 
-  it('the same constant may leave under two names', async () => {
+  it('one constant can be two outputs', async () => {
     const g = new Graph();
     const x = g.input('x', 'float32', [2]);
     g.output('first', x);
