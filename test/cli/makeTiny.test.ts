@@ -138,7 +138,7 @@ describe('make-tiny', () => {
     await writeFile(join(folder, 'file'), '');
     await assert.rejects(run('--out', join(folder, 'file', 'where')), /file is no folder/);
     await mkdir(join(folder, 'precious', 'photographs'), { recursive: true });
-    await assert.rejects(run('--out', join(folder, 'precious')), /no model folder, so it is left alone/);
+    await assert.rejects(run('--out', join(folder, 'precious')), /no model folder/);
   });
 
   it('takes a folder that is not there, an empty one, or one of its kind where that may be replaced', async () => {
