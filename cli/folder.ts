@@ -21,7 +21,7 @@ export function checkTarget(folder: string, { marker, kind, replace }: Target): 
   if (!existsSync(folder)) return;
   if (!statSync(folder).isDirectory()) fail('it is a file, a folder is needed');
   if (readdirSync(folder).length === 0) return;
-  if (!existsSync(join(folder, marker))) fail(`it exists and is not a ${kind}`);
+  if (!existsSync(join(folder, marker))) fail(`it exists and is no ${kind}`);
   if (!replace) fail('it exists; choose another folder, or replace it with --overwrite');
 }
 
