@@ -1,4 +1,4 @@
-// Building and verifying graphs, and what the encoder and the interpreter refuse.
+// Building and verifying graphs, and the errors of encoder and interpreter.
 import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';

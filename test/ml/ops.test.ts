@@ -1,4 +1,4 @@
-// ONNX Runtime's kernels, reached through our encoding, against the f64 reference interpreter.
+// Compares ONNX Runtime's kernels, through our encoding, with the f64 reference interpreter.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
 import { GraphSession, type TensorArray, tensor } from '../../ml/device/runtime.js';

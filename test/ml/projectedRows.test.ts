@@ -1,4 +1,4 @@
-// Only rows with a trained token go through the output projection: that they are all of them, and that it does not show.
+// Only rows with a trained token go through the output projection. All of them must, and no result may change.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../core/random.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';

@@ -1,4 +1,4 @@
-// Generation with weights where they lie: in the checkpoint's files or in few bits, the adapter beside them.
+// Generation with mapped or quantized weights and a separate adapter.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // Generation against transformers (recorded by test/ml/parity/record_generate.py) and against itself: a row's tokens
-// must not hang on its neighbours, on padding or on the number of workers.
+// must not depend on the rest of the batch, on padding or on the number of workers.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const noisy = (engine: Engine): Adapter => {
 };
 const sample = { maxNewTokens: 40, temperature: 1, stopTokens: [EOS] };
 
-/** The decode graph itself, over joined weights. */
+/** The decode graph over fused weights. */
 async function openLogits(adapter?: Adapter): Promise<{ config: DecoderConfig; session: GraphSession }> {
   const { config, weights } = loadModel(fixture);
   const graph = buildDecodeGraph(config, (g) => new FusedWeights(g, config), { positions: 256, output: 'logits' });
@@ -47,7 +47,7 @@ async function openLogits(adapter?: Adapter): Promise<{ config: DecoderConfig; s
   };
 }
 
-/** Logits after the first row's last token: every row is read up to it, then all step together. */
+/** Logits after the last token of the first sequence. All sequences are read up to it, then step together. */
 async function logitsAfter(c: DecoderConfig, session: GraphSession, rows: number[][], room = 3): Promise<number[]> {
   const int64 = (list: number[], dims = [list.length]) => tensor(BigInt64Array.from(list, BigInt), dims);
   const last = rows.map((row) => row.length - 1);

@@ -1,4 +1,4 @@
-// The memory that is foreseen, against the peak that the operating system saw of a process that did it.
+// Compares the memory estimate with the measured peak of a process.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

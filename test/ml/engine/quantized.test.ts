@@ -1,4 +1,4 @@
-// A base in few bits: its file, and that training on it is training on the numbers that its codes stand for.
+// A quantized base: its file, and training, which must equal training on the unpacked weights.
 import assert from 'node:assert/strict';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ describe('a quantized base', () => {
       assert.ok(relativeError(actual.scores, expected.scores) < 1e-5);
       assert.ok(relativeError(actual.gradients, expected.gradients) < 1e-5);
       const base = await results(new TrainSession({ config, weights: readWeights(model.stored) }));
-      assert.ok(relativeError(actual.gradients, base.gradients) > 1e-3, 'quantising changes something');
+      assert.ok(relativeError(actual.gradients, base.gradients) > 1e-3, 'quantization has an effect');
       for (const threads of [1, 2])
         assert.deepEqual(
           await results(new TrainSession({ config, locations }, { checkpointing: true }).use(threads)),
@@ -121,7 +121,7 @@ describe('a quantized base', () => {
   });
 
   it('has a different digest for every format', async () => {
-    assert.equal(isLarge(model), false); // few bits are used where they are asked for, of any size
+    assert.equal(isLarge(model), false); // a model of any size can be quantized
     const digests = await Promise.all([
       openBase(model, 'digest'),
       openBase(model, 'digest', { bits: 4, groupSize: 32 }),
