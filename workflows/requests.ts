@@ -14,10 +14,10 @@ export async function applyRequests(context: RunContext, before: RunState): Prom
   let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // throws its failure
   let isResting = false;
   while (state.stopped === undefined) {
-    const [record, ...later] = state.recordedRequests;
-    const isDue = record !== undefined && isRecordedAt(record, state);
-    const request = isDue ? undefined : requests?.take();
-    if (isDue) {
+    const record = state.recordedRequests.find((each) => isRecordedAt(each, state));
+    const request = record === undefined ? requests?.take() : undefined;
+    if (record !== undefined) {
+      const later = state.recordedRequests.filter((each) => each !== record);
       state = await applyAction(context, { ...state, recordedRequests: later }, record);
     } else if (request !== undefined) {
       const { kind, at, ...fields } = request;

@@ -28,7 +28,6 @@ export const promptRowSchema = z
       .optional(),
   })
   .refine((row) => (row.tokens === undefined) !== (row.messages === undefined), 'needs either tokens or messages');
-export type PromptRow = z.infer<typeof promptRowSchema>;
 
 /** `gauntlet model update`. Lengths are checked after the model is opened. */
 export const updateRowSchema = z.object({
@@ -40,7 +39,6 @@ export const updateRowSchema = z.object({
   oldValues: perToken.optional(), // of the value head; required with valueClip
   returns: perToken.optional(), // targets of the value head; required with valueCoefficient
 });
-export type UpdateRow = z.infer<typeof updateRowSchema>;
 
 const coefficient = z.number().nonnegative();
 const beta = z.number().min(0).lt(1);

@@ -41,14 +41,6 @@ export const runProgressSchema = z.strictObject({
 });
 export type RunProgress = z.infer<typeof runProgressSchema>;
 
-/** Of the signal by which a stage tells its run: no more than what the run would stumble over, for earlier stages told less. */
-export const progressSignalSchema = z.looseObject({
-  ...runProgressSchema.pick({ state: true, stage: true, phase: true, step: true, reward: true }).partial().shape,
-  failure: z.looseObject({ activity: z.string(), code: z.string().max(500), message: z.string() }).optional(),
-  best: z.looseObject({ name: z.string(), score: z.number() }).optional(),
-  validation: z.looseObject({ passRate: z.number().optional() }).optional(),
-});
-
 /** The result of trainFullPipeline and the last line of `gauntlet train --json`. Rates on the test split. */
 export const runResultSchema = z.strictObject({
   runId: z.string(),
