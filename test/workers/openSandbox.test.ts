@@ -13,7 +13,7 @@ const refused =
   (error: unknown) =>
     error instanceof GauntletError && error.code === code && message.test(error.message);
 
-describe('the choice of a sandbox', function () {
+describe('openSandbox', function () {
   this.timeout(60_000);
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-s-'));
   const socket = path.join(folder, 'd.sock');
@@ -34,7 +34,7 @@ describe('the choice of a sandbox', function () {
     assert.ok(fs.existsSync(socket));
   };
 
-  it('auto takes WebAssembly where no daemon answers, and says so', async () => {
+  it('auto uses WebAssembly if no daemon answers, and says so', async () => {
     const lines: string[] = [];
     const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1, daemonTimeoutMs: 60_000 });
     try {
@@ -45,11 +45,11 @@ describe('the choice of a sandbox', function () {
     }
   });
 
-  it('docker without a daemon is unavailable, in one line and at once, whatever the patience', async () => {
+  it('docker without a daemon fails at once with one line, whatever the timeout', async () => {
     await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 60_000 }), refused('SANDBOX_UNAVAILABLE'));
   });
 
-  it('a daemon that was killed is waited for, and found when it is back', async () => {
+  it('waits for a daemon that was killed, until it is back', async () => {
     killed();
     const answers: Record<string, object> = { version: { Version: '28' }, info: { CgroupVersion: '2' } };
     const daemon = http.createServer(({ url }, response) =>
@@ -72,7 +72,7 @@ describe('the choice of a sandbox', function () {
     }
   });
 
-  it('one that stays away is a fault that is retried for a worker, and unavailable for who does not wait', async () => {
+  it('reports a daemon that stays away as a retryable fault to workers, and as unavailable to others', async () => {
     killed();
     await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 700 }), refused('SANDBOX_FAULT'));
     await assert.rejects(openSandbox('docker'), refused('SANDBOX_UNAVAILABLE'));

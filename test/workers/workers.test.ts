@@ -22,7 +22,7 @@ import { claiming, ModelTurns, ownQueue } from '../../workers/modelTurns.js';
 import { startWorkers } from '../../workers/start.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
-describe('heartbeats on a timer', () => {
+describe('TimedHeartbeat', () => {
   const beat = async (timeout: number | undefined, run: () => Promise<unknown>): Promise<unknown[]> => {
     const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: timeout });
     const details: unknown[] = [];
@@ -37,7 +37,7 @@ describe('heartbeats on a timer', () => {
     while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
   };
 
-  it('go on while an activity is silent, with the last details it gave', async () => {
+  it('sends the latest details again while an activity is silent', async () => {
     const details: unknown[] = [];
     const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 600 });
     environment.on('heartbeat', (detail: unknown) => details.push(detail));
@@ -52,7 +52,7 @@ describe('heartbeats on a timer', () => {
     assert.deepEqual(details.at(-1), { done: 3 });
   });
 
-  it('end with the activity, also with one that fails', async () => {
+  it('stops when the activity completes or fails', async () => {
     let details: unknown[] = [];
     await assert.rejects(
       beat(300, async () => {
@@ -67,13 +67,13 @@ describe('heartbeats on a timer', () => {
     assert.equal(details.length, count);
   });
 
-  it('are left out where no heartbeat timeout asks for them', async () => {
+  it('sends nothing if the activity has no heartbeat timeout', async () => {
     assert.deepEqual(await beat(undefined, async () => 1), []);
   });
 });
 
-describe('the log of a worker', () => {
-  it('is JSON lines from its level on, in a file whose folder is made', async () => {
+describe('createLogger', () => {
+  it('writes JSON lines of its level and above, and creates the folder of its file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-log-'));
     try {
       const file = join(folder, 'store', 'worker.log');
@@ -94,7 +94,7 @@ describe('the log of a worker', () => {
     }
   });
 
-  it('has a level that there is, or says which there are', () => {
+  it('refuses an unknown level and names the known ones', () => {
     for (const level of ['trace', 'warn', 'silent']) assert.equal(createLogger(level).level, level);
     assert.throws(() => createLogger('loud'), {
       code: 'BAD_CONFIG',
@@ -103,8 +103,8 @@ describe('the log of a worker', () => {
   });
 });
 
-describe('an error in the log of a worker', () => {
-  it('is told with its message and its cause, as the SDK hands it over', async () => {
+describe('an error in createLogger', () => {
+  it('has its message and its cause', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-log-'));
     const file = join(folder, 'worker.log');
     const cause = new Error('the socket was closed');
@@ -156,7 +156,7 @@ describe('a worker process', () => {
     });
   }
 
-  it('ends non-zero with one line where no server answers', function () {
+  it('exits non-zero with one line if no server answers', function () {
     this.timeout(30_000);
     const main = join(packageRoot(), 'dist', 'workers', 'main.js');
     const env = { ...process.env, TEMPORAL_ADDRESS: '127.0.0.1:1' };
@@ -165,7 +165,7 @@ describe('a worker process', () => {
     assert.match(stderr.trim(), /^no Temporal server answers at 127\.0\.0\.1:1$/);
   });
 
-  it('says at its start that a device is absent, if models are its role', async function () {
+  it('reports a missing device at its start, if it serves models', async function () {
     if (listProviders().includes('cuda')) this.skip(); // this machine has one
     const start = (role: 'gpu' | 'cpu') =>
       startWorkers({
@@ -179,7 +179,7 @@ describe('a worker process', () => {
     await assert.rejects(start('cpu'), { code: 'SERVER_UNAVAILABLE' });
   });
 
-  it('startWorkers says the same as a coded error', async () => {
+  it('startWorkers throws a coded error if no server answers', async () => {
     const start = startWorkers({
       connection: { address: '127.0.0.1:1' },
       namespace: 'default',
@@ -190,8 +190,8 @@ describe('a worker process', () => {
   });
 });
 
-describe('the models of a worker', () => {
-  it('are called by one activity at a time, in the order of their coming, also after one that failed', async () => {
+describe('ModelTurns', () => {
+  it('runs one activity at a time, in order of arrival, also after a failure', async () => {
     const turns = new ModelTurns();
     const seen: string[] = [];
     const work = (name: string, fails = false) =>
@@ -213,7 +213,7 @@ describe('the models of a worker', () => {
     assert.equal(turns.busy, false);
   });
 
-  it('are offered to a run by the worker’s own queue; one at work lets others go first, for a while', async () => {
+  it('offers the private queue of the worker; a busy worker first lets others answer', async () => {
     const claim = { queue: ownQueue(), buildId: 'one' };
     assert.match(claim.queue, new RegExp(`^gauntlet-gpu/.+/${process.pid}-`));
     assert.notEqual(ownQueue(), claim.queue);
@@ -226,8 +226,8 @@ describe('the models of a worker', () => {
   });
 });
 
-describe('what a worker’s activities run on', () => {
-  it('is opened once for each model, closed with the worker, and tried again where it failed', async function () {
+describe('the dependencies of a worker', () => {
+  it('opens an engine once per model, tries again after a failure, and closes it with the worker', async function () {
     this.timeout(30_000);
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
     const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
@@ -244,7 +244,7 @@ describe('what a worker’s activities run on', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is a base opened as the run asks, but for the device and the threads that the worker was given', () => {
+  it('takes device and threads from the worker, and all other engine options from the run', () => {
     const asked = resolveConfig({
       engine: {
         device: 'cuda',
@@ -270,7 +270,7 @@ describe('what a worker’s activities run on', () => {
     assert.deepEqual(quantization, { bits: 8, groupSize: 32 });
   });
 
-  it('includes workflow code bundled once', async function () {
+  it('bundles the workflow code once', async function () {
     this.timeout(60_000);
     const path = await workflowBundle();
     assert.ok(existsSync(path));

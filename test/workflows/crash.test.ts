@@ -20,7 +20,7 @@ const SHORT_RUN: RunConfigInput = {
 };
 const SEED = 452; // five kills of it strike five victims, two of them within a write
 
-describe('kill -9 in the middle of a run', function () {
+describe('kill -9 during a run', function () {
   this.timeout(450_000); // workers start again and again, each with a model or an interpreter; a busy machine is slow at that
   let folder = '';
   before(async function () {
@@ -30,7 +30,7 @@ describe('kill -9 in the middle of a run', function () {
   });
   after(() => folder && rm(folder, { recursive: true, force: true }));
 
-  it('of every worker and of the server, the run ends with the bytes of an undisturbed one', async () => {
+  it('of all workers and the server does not change the bytes of the result', async () => {
     const options = { kills: 5, seed: SEED, sandbox: 'wasm', disk: false } as const;
     const lines: string[] = [];
     const figures = await chaos({

@@ -34,7 +34,7 @@ const SHORT: RunConfigInput = { ...RUN, schedule: { ...RUN.schedule, discriminat
 
 type Told = Swept & { open: { run: string; why: string }[]; asked: boolean; dryRun: boolean };
 
-describe('gauntlet gc beside a server', function () {
+describe('gauntlet store gc with a server', function () {
   this.timeout(120_000);
   let host: TestServer;
   let world: Doubles;
@@ -102,7 +102,7 @@ describe('gauntlet gc beside a server', function () {
     return bytes;
   }
 
-  it('frees what ended runs leave and touches nothing of runs that wait, rest or go on, of schedules and checkpoints', async () => {
+  it('removes what ended runs left, and nothing of open runs, schedules and checkpoints', async () => {
     const { client } = host;
     const acts = createActivities(world.deps);
     const nights = ['night-1', 'night-2'];
@@ -182,7 +182,7 @@ describe('gauntlet gc beside a server', function () {
     assert.match((await readRun(world.deps.store, 'night-3')).origin?.run ?? '', /^night-[12]$/);
   });
 
-  it('is harmless to a run that starts while it works, over and over, and leaves what was used within the hour', async () => {
+  it('does not harm a run that starts during a sweep, and keeps what was used within the last hour', async () => {
     await runPipeline(createActivities(world.deps), 'earlier', RUN);
     const expected = await undisturbed(RUN);
     assert.deepEqual((await gc('--older-than', '0')).paths, [], 'all of it is young');
@@ -202,7 +202,7 @@ describe('gauntlet gc beside a server', function () {
     assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
   });
 
-  it('keeps the checkpoints that forks which no worker has prepared, and schedules, are to begin at', async () => {
+  it('keeps the checkpoints that schedules and unprepared forks start from', async () => {
     const { client } = host;
     const { store } = world.deps;
     const many = { ...RUN, schedule: { ...RUN.schedule, alternatingSteps: 4 } };
@@ -239,7 +239,7 @@ describe('gauntlet gc beside a server', function () {
     assert.equal((await readRun(store, 'fork')).origin?.checkpoint, first);
   });
 
-  it('keeps what a fork has just been made of, also where no server tells of it', async () => {
+  it('keeps the checkpoint of a new fork, also without a server', async () => {
     await runPipeline(createActivities(world.deps), 'ended', RUN);
     await age(60);
     const { metadata } = await loadCheckpoint(world.deps.store, 'ended', 'latest');
@@ -251,7 +251,7 @@ describe('gauntlet gc beside a server', function () {
     await noneGoesOn();
   });
 
-  it('removes no checkpoint where it cannot read what a run is to begin at', async () => {
+  it('removes no checkpoint if it cannot read where a run starts', async () => {
     await runPipeline(createActivities(world.deps), 'ended', RUN);
     await age(60);
     const keys = join(world.folder, 'keys');
@@ -273,7 +273,7 @@ describe('gauntlet gc beside a server', function () {
     await noneGoesOn();
   });
 
-  it('keeps what a run needs that this server does not know, until none would know it any more', async () => {
+  it('keeps what a run needs that this server does not know, until the retention time is over', async () => {
     await runPipeline(createActivities(world.deps), 'elsewhere', RUN);
     await world.deps.store.removeRunFile('elsewhere', 'result.json');
     await world.deps.store.removeRunFile('elsewhere', 'digests/result.json');

@@ -65,7 +65,7 @@ async function forwarderTo(target: string): Promise<Forwarder> {
   };
 }
 
-describe('a watch whose server goes away', function () {
+describe('--watch during an outage of the server', function () {
   this.timeout(180_000);
   let host: TestServer;
   let world: Doubles;
@@ -85,7 +85,7 @@ describe('a watch whose server goes away', function () {
     if (world) await rm(world.folder, { recursive: true, force: true });
   });
 
-  it('says so in one line, tries on, says when it answers again, and ends with the result', async () => {
+  it('reports the outage and its end in one line each, and ends with the result', async () => {
     const { applyUpdate } = world.engine;
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {

@@ -41,7 +41,7 @@ describe('a schedule', function () {
     if (world) await rm(world.folder, { recursive: true, force: true });
   });
 
-  it('fires twice in a row, and the second run trains on from the best checkpoint of the first', async () => {
+  it('starts two runs, and the second continues from the best checkpoint of the first', async () => {
     const first = await createSchedule(
       host.client,
       { ...TIMING, id: 'often', cron: '*/2 * * * * * *' },
@@ -72,7 +72,7 @@ describe('a schedule', function () {
     assert.notEqual(await adapter(two, 'latest'), await adapter(one, 'latest'));
   });
 
-  it('is made without a word of workers where one serves, and says how to start one where none does', async () => {
+  it('says how to start a worker if none is running, and nothing about workers otherwise', async () => {
     const nightly = (id: string) => ['schedule', 'create', id, '--store', world.folder];
     const served = await gauntlet(nightly('served'), { TEMPORAL_ADDRESS: host.server.address });
     assert.match(served.out, /^schedule 'served': next run at \d{4}-\S+T02:00:00.000Z\n$/);
@@ -82,12 +82,12 @@ describe('a schedule', function () {
     for (const id of ['served', 'alone']) await host.client.schedule.getHandle(id).delete();
   });
 
-  it('says why it is paused, in the server’s words or a person’s', () => {
+  it('shows why it is paused', () => {
     const notes = ['', 'new disk', 'paused due to workflow failure: nightly'];
     assert.deepEqual(notes.map(pausedText), ['paused', 'paused: new disk', 'paused due to workflow failure: nightly']);
   });
 
-  it('is refused where its time makes no sense, and where there is one of its name', async () => {
+  it('is refused if its time is invalid or its name is taken', async () => {
     const make = (id: string, cron: string, timeZone = 'UTC') =>
       createSchedule(host.client, { ...TIMING, id, cron, timeZone }, scheduledInput(id, RUN, true));
     await assert.rejects(make('bad', 'at noon'), { code: 'BAD_INPUT', message: /^--cron or --time-zone: / });

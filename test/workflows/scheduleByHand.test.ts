@@ -33,7 +33,7 @@ async function documented(): Promise<Map<string, string>> {
   return new Map(commands.map((command) => [/^temporal schedule (\w+( .*--(un)?pause)?)/.exec(command)![1]!, command]));
 }
 
-describe('a schedule made by hand', function () {
+describe('a schedule created with the Temporal CLI', function () {
   this.timeout(120_000);
   let host: TestServer;
   let world: Doubles;
@@ -66,7 +66,7 @@ describe('a schedule made by hand', function () {
   const schedule = () => host.client.schedule.getHandle('nightly');
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100));
 
-  it('as documented is the one that gauntlet makes, fires when triggered, makes up for the past, rests and goes', async () => {
+  it('equals the one that gauntlet creates, and can be triggered, backfilled, paused and deleted as documented', async () => {
     const commands = await documented();
     assert.deepEqual(
       [...commands.keys()].map((name) => name.replace(/ .* /, ' ')),

@@ -16,7 +16,7 @@ const SILENT = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: 
 const QUEUE = 'versions';
 const { WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
-describe('changing a workflow that has executions under way', function () {
+describe('changing a workflow with running executions', function () {
   this.timeout(120_000);
   let host: TestServer;
   let connection: NativeConnection;
@@ -61,7 +61,7 @@ describe('changing a workflow that has executions under way', function () {
       return handle;
     });
 
-  it('with `patched` an execution of the old version completes as it began, and a new one by the new code', async () => {
+  it('with `patched`, an old execution completes with the old code path and a new one with the new', async () => {
     const old = await started('patched-old');
     await served('patched', async () => {
       await old.signal('go');
@@ -72,7 +72,7 @@ describe('changing a workflow that has executions under way', function () {
     });
   });
 
-  it('without it the execution’s task fails for its determinism, until code that can replay it is back', async () => {
+  it('without `patched`, the workflow task fails until code that can replay the history is back', async () => {
     const old = await started('unpatched-old');
     await served('unpatched', async () => {
       await old.signal('go');
@@ -112,7 +112,7 @@ describe('changing a workflow that has executions under way', function () {
     return new Set(builds);
   }
 
-  it('workers of a build that is not current get no work, and a run under way goes over to the one that is', async () => {
+  it('workers of an old build get no work, and a running execution moves to the current build', async () => {
     const world = await doubles();
     const run = {
       ...SMALL_RUN,
