@@ -4,7 +4,7 @@ import proto, { type temporal } from '@temporalio/proto';
 import type { Decision } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
-import { ask } from './commands/control.js';
+import { sendUpdate } from './commands/control.js';
 import { checkIsRun, describeExecution, heldActivities, isOpen, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
 import { folderOf, storedRun } from './stored.js';
@@ -83,13 +83,13 @@ async function resumeOpen(session: Resuming, id: string, decision: Decision): Pr
   const progress = await queryProgress(handle);
   if (progress?.state === 'waiting') {
     const { activity } = progress.failure!;
-    await ask(handle, { name: 'decide', decision });
+    await sendUpdate(handle, { name: 'decide', decision });
     const done = { retry: `runs ${activity} again`, skip: `skips the step of ${activity}`, abort: 'ends' };
     return { joined, said: done[decision] };
   }
   if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' needs no decision`);
   if (progress?.state === 'paused') {
-    await ask(handle, { name: 'resume' });
+    await sendUpdate(handle, { name: 'resume' });
     return { joined, said: 'continues after its pause' };
   }
   const names = [...new Set(paused.map(({ activity }) => activity?.type ?? 'the run'))].join(', ');

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { mock } from 'node:test';
 import { type Client, QueryNotRegisteredError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
-import { ask } from '../../cli/commands/control.js';
+import { sendUpdate } from '../../cli/commands/control.js';
 import { describeExecution, type Held, heldActivities, heldText, isOpen, unpause } from '../../cli/executions.js';
 import { hasPollers, interceptorsUntil, onInterrupt, statusOf } from '../../cli/session.js';
 import { stepsDone, storedRun } from '../../cli/stored.js';
@@ -250,7 +250,7 @@ describe('what is asked of a run', () => {
   it('is heard of when a worker serves it, and that none has answered is said once', async () => {
     const lines = await linesOf(async () => {
       let answer: (said: string) => void = () => {};
-      const asked = ask(handle(new Promise((resolve) => (answer = resolve))), { name: 'pause' });
+      const asked = sendUpdate(handle(new Promise((resolve) => (answer = resolve))), { name: 'pause' });
       mock.timers.tick(60_000);
       answer('rests');
       assert.equal(await asked, 'rests');
@@ -263,8 +263,8 @@ describe('what is asked of a run', () => {
 
   it('is no matter for words where a worker answers, or refuses', async () => {
     const lines = await linesOf(async () => {
-      assert.equal(await ask(handle(Promise.resolve('ends')), { name: 'stop' }), 'ends');
-      await assert.rejects(ask(handle(Promise.reject(new Error('gone'))), { name: 'stop' }), /gone/);
+      assert.equal(await sendUpdate(handle(Promise.resolve('ends')), { name: 'stop' }), 'ends');
+      await assert.rejects(sendUpdate(handle(Promise.reject(new Error('gone'))), { name: 'stop' }), /gone/);
       mock.timers.tick(60_000);
     });
     assert.deepEqual(lines, []);
