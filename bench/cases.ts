@@ -1,16 +1,16 @@
-// The table of what is measured, as data: which work, at which shape, by whom, and the ratio that is asked of it.
+// The benchmark cases as data: the work, the shape, the contenders and the ratios to reach.
 import type { ShapeName } from './shapes.js';
 
 export const CONTENDERS = ['ours', 'torch', 'llama'] as const;
 export type Contender = (typeof CONTENDERS)[number];
 
-/** rows × length in tokens. Decoding is greedy, without an adapter, its prefill included. */
+/** rows × length in tokens. Decoding is greedy, without an adapter, and includes the prefill. */
 export type Work =
   | { kind: 'train'; rows: number; length: number } // one PPO update: forward, backward, AdamW on rank 8 everywhere
   | { kind: 'score'; rows: number; length: number } // log-probs of given tokens, with the adapter
-  | { kind: 'decode'; rows: number; prompt: number; newTokens: number; samples?: number }; // samples: rows of a prompt
+  | { kind: 'decode'; rows: number; prompt: number; newTokens: number; samples?: number }; // samples: rows per prompt
 
-/** Ratios of medians, theirs / ours: what must be reached and what is aimed at. */
+/** Ratios of medians, theirs / ours: the required minimum, and the aim. */
 export interface Goal {
   least?: number;
   aim?: number;
@@ -23,67 +23,42 @@ export interface Case {
   work: Work;
   contenders: readonly Contender[];
   goals?: Partial<Record<Contender, Goal>>;
-  series?: { name: string; at: number }; // of growth
+  series?: { name: string; at: number }; // for growth
   quick?: true; // part of --quick
 }
 
-/** Tokens that a work's speed counts: those generated, else those read. */
+/** The tokens in a case's speed: the generated ones, else the ones read. */
 export function tokensOf(work: Work): number {
   if (work.kind !== 'decode') return work.rows * work.length;
   return work.rows * (work.newTokens === 1 ? work.prompt : work.newTokens);
 }
 
 const BOTH = ['ours', 'torch'] as const;
-const train = (shape: ShapeName, rows: number, length: number, more: Partial<Case> = {}): Case => ({
-  id: `train ${shape} ${rows}x${length}`,
-  group: 'training',
-  shape,
-  work: { kind: 'train', rows, length },
-  contenders: BOTH,
-  ...more,
-});
-const decode = (shape: ShapeName, rows: number, newTokens: number, more: Partial<Case> = {}): Case => ({
-  id: `decode ${shape} batch ${rows}`,
-  group: 'decoding',
-  shape,
-  work: { kind: 'decode', rows, prompt: 32, newTokens },
-  contenders: CONTENDERS,
-  ...more,
-});
-const prefill = (shape: ShapeName, rows: number, prompt: number, more: Partial<Case> = {}): Case => ({
-  id: `prefill ${shape} ${rows}x${prompt}`,
-  group: 'prefill',
-  shape,
-  work: { kind: 'decode', rows, prompt, newTokens: 1 },
-  contenders: CONTENDERS,
-  ...more,
-});
-const score = (shape: ShapeName, rows: number, length: number, more: Partial<Case> = {}): Case => ({
-  id: `score ${shape} ${rows}x${length}`,
-  group: 'scoring',
-  shape,
-  work: { kind: 'score', rows, length },
-  contenders: BOTH,
-  ...more,
-});
-const memory = (of: Case, more: Partial<Case> = {}): Case => ({
-  ...of,
-  id: `memory ${of.id}`,
-  group: 'memory',
-  goals: undefined,
-  quick: undefined,
-  ...more,
-});
-const growth = (of: Case, name: string, at: number, more: Partial<Case> = {}): Case => ({
-  ...of,
-  id: `growth ${name} ${at}`,
-  group: 'growth',
-  series: { name, at },
-  contenders: BOTH,
-  ...more,
-});
+type Extra = Partial<Case>;
+const train = (shape: ShapeName, rows: number, length: number, extra: Extra = {}): Case => {
+  const work = { kind: 'train', rows, length } as const;
+  return { id: `train ${shape} ${rows}x${length}`, group: 'training', shape, work, contenders: BOTH, ...extra };
+};
+const score = (shape: ShapeName, rows: number, length: number): Case => {
+  const work = { kind: 'score', rows, length } as const;
+  return { id: `score ${shape} ${rows}x${length}`, group: 'scoring', shape, work, contenders: BOTH };
+};
+const decode = (shape: ShapeName, rows: number, newTokens: number, extra: Extra = {}): Case => {
+  const work = { kind: 'decode', rows, prompt: 32, newTokens } as const;
+  return { id: `decode ${shape} batch ${rows}`, group: 'decoding', shape, work, contenders: CONTENDERS, ...extra };
+};
+const prefill = (shape: ShapeName, rows: number, prompt: number, extra: Extra = {}): Case => {
+  const work = { kind: 'decode', rows, prompt, newTokens: 1 } as const;
+  return { id: `prefill ${shape} ${rows}x${prompt}`, group: 'prefill', shape, work, contenders: CONTENDERS, ...extra };
+};
+const memory = (timed: Case, extra: Extra = {}): Case => {
+  return { ...timed, id: `memory ${timed.id}`, group: 'memory', goals: undefined, quick: undefined, ...extra };
+};
+const growth = (timed: Case, name: string, at: number, extra: Extra = {}): Case => {
+  return { ...timed, id: `growth ${name} ${at}`, group: 'growth', series: { name, at }, contenders: BOTH, ...extra };
+};
 
-/** Layers of the tiny shape; 4 is its own. */
+/** The tiny shape with another number of layers; it has 4. */
 const layered = (layers: 2 | 4 | 8 | 12): ShapeName => (layers === 4 ? 'tiny' : `tiny-${layers}l`);
 
 export const CASES: readonly Case[] = [
@@ -132,8 +107,8 @@ export const CASES: readonly Case[] = [
 ];
 
 /**
- * Cases of one shape together, so that every model is opened once; memory first within a shape, while nothing is open.
- * @param only parts of ids, any of which may match; none: all
+ * Groups the cases by shape, so that every model is opened once. Memory comes first, while no model is open.
+ * @param only parts of ids, of which one must match; empty: all cases
  */
 export function selectCases(all: readonly Case[], only: readonly string[], quick: boolean): Case[] {
   const wanted = all.filter(

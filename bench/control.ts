@@ -1,4 +1,4 @@
-// Records a finished run without a discriminator as the control that reports show: data/tiny-control.json.
+// Writes data/tiny-control.json: a finished run without a discriminator, which reports show for comparison.
 // node dist/bench/control.js STORE RUN_ID 'the command that made it'
 import { writeFile } from 'node:fs/promises';
 import { openFileStore } from '../store/fileStore.js';

@@ -1,6 +1,5 @@
-// Single random corruptions of the store of a real run, each undone before the next: how many are refused by their
-// reader and how many `store verify` names, by kind of file. Ends with one line of JSON; exit code 1 where one
-// went unseen.
+// Applies single random corruptions to the store of a run and undoes each one. Counts, by kind of file, how many the
+// reader rejects and how many `store verify` names. Prints one line of JSON; exits with 1 if one went undetected.
 // node dist/bench/corruptions.js [--count 1000] [--seed N] [--store DIR]  (without a store: a run over doubles)
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +29,7 @@ try {
   const trials = await corruptAtRandom(root, Number(values.count), Number(values.seed));
   for (const [kind, { files, trials: count, refused, verified }] of Object.entries(trials.byKind))
     console.error(`${kind}: ${files} files, ${count} corruptions, ${refused} refused when read, ${verified} found`);
-  for (const trial of trials.undetected) console.error(`UNSEEN ${JSON.stringify(trial)}`);
+  for (const trial of trials.undetected) console.error(`UNDETECTED ${JSON.stringify(trial)}`);
   const { undetected, ...figures } = trials;
   console.log(
     JSON.stringify({ seed: Number(values.seed), ...figures, undetected: undetected.length, checked, verifySeconds }),
@@ -48,7 +47,7 @@ async function runOverDoubles(): Promise<string> {
   return join(folder, 'store');
 }
 
-/** The store itself is not touched. */
+/** The given store does not change. */
 async function copyOf(store: string): Promise<string> {
   for (const part of ['blobs', 'memo', 'runs'])
     await cp(join(store, part), join(folder, 'store', part), { recursive: true });

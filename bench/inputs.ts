@@ -1,9 +1,9 @@
-// The tokens that every contender is given: new ones in each round, so that nothing kept from an earlier run helps.
+// The inputs of every contender. Each round has new tokens, so that no cache of an earlier run helps.
 import { RandomStream } from '../core/random.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Work } from './cases.js';
 
-/** What a contender is asked to do once. Arrays are row major; training rows are token-aligned, entry 0 unused. */
+/** One run of a contender. Training arrays are aligned with the tokens; entry 0 is unused. */
 export type Job =
   | { kind: 'train'; rows: Trajectory[] }
   | { kind: 'score'; rows: { tokens: number[] }[] }

@@ -1,4 +1,4 @@
-// What the figures were taken on, and how much else it did meanwhile.
+// Describes the machine, and measures the load from other processes.
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
 
@@ -10,7 +10,7 @@ export interface Machine {
   loadAtStart: number; // one-minute average
 }
 
-export const BUSY = 0.5; // cores used by others from which on figures are doubtful
+export const BUSY = 0.5; // cores used by others; above this, results are unreliable
 
 export function describeMachine(): Machine {
   return {
@@ -22,12 +22,12 @@ export function describeMachine(): Machine {
   };
 }
 
-/** Seconds of all cores in which something ran, since the machine's start. */
+/** The busy seconds of all cores since the machine started. */
 export function busySeconds(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000;
 }
 
-/** Seconds in which a core of a virtual machine had work and its host ran something else; undefined where no system tells. */
+/** Seconds in which the host of a virtual machine ran something else; undefined if the system does not report them. */
 export function stolenSeconds(stat: () => string = () => readFileSync('/proc/stat', 'utf8')): number | undefined {
   try {
     const ticks = /^cpu +(?:\d+ +){7}(\d+)/.exec(stat())?.[1];
@@ -37,7 +37,7 @@ export function stolenSeconds(stat: () => string = () => readFileSync('/proc/sta
   }
 }
 
-/** Cores that others kept busy while one process spent `own` CPU seconds in `wall` seconds; never below 0. */
+/** The number of cores that others used while one process spent `own` CPU seconds in `wall` seconds; at least 0. */
 export function foreignCores(busy: number, own: number, wall: number): number {
   return wall > 0 ? Math.max(0, (busy - own) / wall) : 0;
 }

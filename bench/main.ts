@@ -1,7 +1,7 @@
-// `npm run bench`: this engine beside torch + transformers + peft and llama.cpp, on one machine, in one run.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// `npm run bench`: compares this engine with torch + transformers + peft and with llama.cpp on one machine.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../data/paths.js';
 import { CASES, type Contender, selectCases } from './cases.js';
@@ -10,7 +10,7 @@ import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from 
 import { benchOrchestration } from './orchestration/main.js';
 import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
-import { type BenchResults, type CaseResult, markdown, verdict, withResults } from './results.js';
+import { type BenchResults, type CaseResult, markdown, saveJson, verdict, withResults } from './results.js';
 import { Runner } from './runner.js';
 import { benchSandbox } from './sandbox/main.js';
 import { provideShape, type ShapeName } from './shapes.js';
@@ -20,13 +20,14 @@ const cache = join(root, '.cache', 'bench');
 const page = join(root, 'bench', 'BENCHMARKS.md');
 const say = (line: string): void => console.error(`bench: ${line}`);
 
-/** As the table of cases has them. */
+/** In the order of the table of cases. */
 const inOrder = (results: CaseResult[]): CaseResult[] =>
   CASES.flatMap(({ id }) => results.filter((result) => result.id === id));
 
 async function bench(options: BenchOptions): Promise<void> {
   const cases = selectCases(CASES, options.only, options.quick);
-  if (cases.length === 0) throw new BenchError(`no case has ${options.only.join(' or ')} in its name: see --list`, 2);
+  if (cases.length === 0)
+    throw new BenchError(`no case name contains ${options.only.join(' or ')}; --list shows them`, 2);
   if (options.list) {
     for (const { id, contenders } of cases) console.log(`${id} (${contenders.join(', ')})`);
     return;
@@ -36,7 +37,7 @@ async function bench(options: BenchOptions): Promise<void> {
   const threads = options.threads ?? availableParallelism();
   say(`${machine.cpu}, ${machine.cores} cores, load ${machine.loadAtStart}; ${threads} threads on each side`);
   if (machine.loadAtStart > BUSY)
-    say(`WARNING: load ${machine.loadAtStart}: other programs are at work, ratios will be off`);
+    say(`WARNING: load ${machine.loadAtStart}: other programs are running, ratios will be wrong`);
   const started = new Date();
   const { contenders, rounds, seconds } = options;
   const start = (name: Contender) => startPeer(name, python, options);
@@ -52,7 +53,7 @@ async function bench(options: BenchOptions): Promise<void> {
   };
   const keep = (): void => {
     results.seconds = (Date.now() - started.getTime()) / 1000;
-    save(options.out ?? join(cache, 'results.json'), results);
+    saveJson(options.out ?? join(cache, 'results.json'), results);
   };
   const finish = (): void => {
     keep();
@@ -61,7 +62,7 @@ async function bench(options: BenchOptions): Promise<void> {
   };
   const stop = (): never => {
     if (results.cases.length > 0) finish();
-    process.exit(130); // which ends the peers
+    process.exit(130); // ends the peers, too
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   try {
@@ -79,7 +80,7 @@ async function bench(options: BenchOptions): Promise<void> {
   finish();
 }
 
-/** Into the page and the file beside it; cases that were not run now keep their figures. */
+/** Writes the page and bench/results.json. Cases of earlier runs keep their results. */
 function record(results: BenchResults): void {
   const file = join(root, 'bench', 'results.json');
   const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchResults) : { cases: [] };
@@ -87,7 +88,7 @@ function record(results: BenchResults): void {
     ({ id }) => CASES.some((c) => c.id === id) && !results.cases.some((c) => c.id === id),
   );
   const all = { ...earlier, ...results, cases: inOrder([...kept, ...results.cases]) };
-  save(file, all);
+  saveJson(file, all);
   writeFileSync(page, withResults(readFileSync(page, 'utf8'), markdown(all)));
 }
 
@@ -115,7 +116,7 @@ function startPeer(name: Contender, python: string, { threads }: BenchOptions): 
   return Peer.start(name, python, ['-W', 'ignore', join(root, 'bench', 'peers', `${name}_peer.py`), count], env);
 }
 
-/** The shape's folder, with a GGUF of the same weights where a Python is given. */
+/** The shape's folder, with a GGUF file of the same weights if a Python is given. */
 async function provideModel(shape: ShapeName, python: string | undefined): Promise<string> {
   const folder = join(cache, 'models', shape);
   if (!existsSync(folder)) say(`writing random weights of ${shape}`);
@@ -123,17 +124,12 @@ async function provideModel(shape: ShapeName, python: string | undefined): Promi
   const gguf = join(folder, 'model.gguf');
   if (python !== undefined && !existsSync(gguf)) {
     const code = await exitCode(python, [join(root, 'bench', 'peers', 'write_gguf.py'), folder, gguf]);
-    if (code !== 0) say(`no GGUF of ${shape} (exit ${code}): see the lines above`);
+    if (code !== 0) say(`no GGUF file of ${shape} (exit ${code}): see the lines above`);
   }
   return folder;
 }
 
-function save(file: string, results: BenchResults): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
-}
-
-/** One case for the eye. */
+/** One case as a line of text. */
 function line(result: CaseResult): string {
   const unit = (x: number): string =>
     result.group === 'memory' ? `${Math.round(x / 1e6)} MB` : `${(x * 1000).toFixed(1)} ms`;

@@ -1,5 +1,5 @@
-// One full PPO update, or a batch of answers, of a model of published size in a process of its own: peak of resident
-// memory, what was foreseen, and time, as a line of JSON.
+// Runs one PPO update, or generates a batch of answers, with a model of published size in a separate process. Prints the
+// peak of resident memory, the estimate, and times as a line of JSON.
 //   node dist/bench/memory.js --shape 1.5B --quantize 4 [--layers N] [--vocab N] [--length 512] [--rank 16]
 //     [--task train|decode] [--rows 2] [--group 32] [--no-checkpointing] [--keep]
 import { fork } from 'node:child_process';
@@ -26,10 +26,10 @@ const { values: options } = parseArgs({
     group: { type: 'string', default: '32' },
     threads: { type: 'string' },
     'no-checkpointing': { type: 'boolean', default: false },
-    task: { type: 'string', default: 'train' }, // or decode: half of a row is its prompt
-    rows: { type: 'string', default: '2' }, // that decode
-    keep: { type: 'boolean', default: false }, // the folder of the model
-    child: { type: 'string' }, // that folder
+    task: { type: 'string', default: 'train' }, // or decode: half of a sequence is its prompt
+    rows: { type: 'string', default: '2' }, // to decode
+    keep: { type: 'boolean', default: false }, // do not delete the model's folder
+    child: { type: 'string' }, // internal: the model's folder
   },
 });
 

@@ -4,17 +4,17 @@ import { CONTENDERS, type Contender } from './cases.js';
 
 export const USAGE = `npm run bench -- [options]                  models
 npm run bench -- sandbox [options]          executions of programs
-npm run bench -- orchestration [options]    what a run costs beside model, sandbox and store
-  --quick             the cases that matter most, two rounds each
+npm run bench -- orchestration [options]    the overhead of a run besides model, sandbox and store
+  --quick             only the most important cases, two rounds each
   --only PART         cases whose name contains PART (may be repeated)
-  --without NAMES     contenders to leave out: torch, llama (comma-separated)
-  --rounds N          at most N rounds of a case (default 7; growth 3)
-  --seconds N         a case ends after N seconds once it has three rounds (default 60)
-  --threads N         cores each side may use (default: all)
-  --venv DIR          a Python environment that has the peers (or GAUNTLET_BENCH_VENV); absent: made in .cache
-  --out FILE          results as JSON (default .cache/bench/results.json)
-  --record            also into bench/results.json and bench/BENCHMARKS.md
-  --list              the cases, without running them`;
+  --without NAMES     contenders to skip: torch, llama (comma-separated)
+  --rounds N          at most N rounds per case (default 7; growth 3)
+  --seconds N         time limit per case, after three rounds (default 60)
+  --threads N         cores per contender (default: all)
+  --venv DIR          a Python environment with the peers (or GAUNTLET_BENCH_VENV); default: created in .cache
+  --out FILE          file for the results as JSON (default .cache/bench/results.json)
+  --record            also write bench/results.json and bench/BENCHMARKS.md
+  --list              list the cases without running them`;
 
 export interface BenchOptions {
   quick: boolean;
@@ -30,7 +30,7 @@ export interface BenchOptions {
   help: boolean;
 }
 
-/** Ends the program with one line and exit code 2 or 1. */
+/** An error that ends the program with one line and this exit code. */
 export class BenchError extends Error {
   constructor(
     message: string,
@@ -53,7 +53,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
     .map((name) => name.trim())
     .filter((name) => name !== '');
   const unknown = without.find((name) => name === 'ours' || !CONTENDERS.includes(name as Contender));
-  if (unknown !== undefined) throw new BenchError(`--without ${unknown}: torch and llama can be left out`, 2);
+  if (unknown !== undefined) throw new BenchError(`--without ${unknown}: only torch and llama can be left out`, 2);
   return {
     quick: values.quick === true,
     only: values.only ?? [],
@@ -69,7 +69,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
   };
 }
 
-/** What repeats the run elsewhere: without the places of files on this machine. */
+/** The command that repeats the run on another machine, without paths of this one. */
 export function commandLine(options: BenchOptions): string {
   const { quick, only, contenders, threads, record } = options;
   const without = CONTENDERS.filter((name) => !contenders.includes(name));

@@ -1,7 +1,7 @@
-// `npm run parity`: repeats live what the tests hold against recordings. Makes a Python environment with the pinned torch,
-// transformers and peft (or takes GAUNTLET_PYTHON), computes the references anew, updates on other random shapes than the
-// recorded ones, and runs the same tests on them; then compares bases and adapters of ours as transformers + peft load
-// them. Python serves as the judge only.
+// `npm run parity`: runs the parity tests against new references instead of recordings. Creates a Python environment with
+// the pinned torch, transformers and peft (or uses GAUNTLET_PYTHON), computes the references, uses new random shapes for
+// updates, and runs the tests. Then it loads our bases and adapters with transformers and peft. Python only computes
+// references.
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ python('record_architectures.py', architectures);
 test('architectures.test.js', { GAUNTLET_ARCHITECTURES: architectures });
 
 const seed = process.env.GAUNTLET_SEED ?? String(Date.now() % 1_000_000);
-say(`updates of seed ${seed} (GAUNTLET_SEED repeats them)`);
+say(`updates of seed ${seed} (repeat with GAUNTLET_SEED)`);
 python('record_updates.py', cache, seed);
 test('updateParity.test.js', { GAUNTLET_UPDATES: cache });
 
@@ -55,6 +55,6 @@ const models = [tinyModelPath(), ...folders.map(({ name }) => join(architectures
 for (const model of models.filter((path) => existsSync(join(path, 'config.json')))) {
   const adapter = join(cache, 'adapter');
   rmSync(adapter, { recursive: true, force: true });
-  say(`${model} and an adapter of ours, as transformers and peft load them`);
+  say(`${model} and one of our adapters, loaded by transformers and peft`);
   python('check_transformers.py', model, adapter, 'make');
 }

@@ -1,5 +1,5 @@
-// The Python environment of the peers: made once in .cache, extended when a requirements file changes, never needed by
-// anything but benchmarks and `npm run parity`.
+// The Python environment of the peers, for benchmarks and `npm run parity` only. It is created once in .cache and updated
+// when a requirements file changes.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,19 +8,19 @@ import { packageRoot } from '../data/paths.js';
 import { withLock } from '../infra/lock.mjs';
 import { BenchError } from './options.js';
 
-/** torch, transformers, peft: the judges of parity are the peers of the benchmarks. */
+/** torch, transformers and peft, for parity tests and benchmarks. */
 export const TORCH_REQUIREMENTS = join('test', 'ml', 'parity', 'requirements.txt');
 export const LLAMA_REQUIREMENTS = join('bench', 'requirements-llama.txt');
 
 export interface PythonRequest {
-  requirements: readonly string[]; // files, from the checkout's folder
-  venv?: string; // one that exists and has it all
-  folder?: string; // where the environment is made
+  requirements: readonly string[]; // files, relative to the checkout
+  venv?: string; // an existing environment with all requirements
+  folder?: string; // of the new environment
   root?: string; // the checkout
   say: (line: string) => void;
 }
 
-/** @returns the interpreter. @throws {BenchError} in one line, with the way out */
+/** @returns the interpreter. @throws {BenchError} with one line that says what to do */
 export async function providePython(request: PythonRequest): Promise<string> {
   const { requirements, venv, say, root = packageRoot(), folder = join(root, '.cache', 'python') } = request;
   if (venv !== undefined) {
@@ -60,7 +60,7 @@ async function install(folder: string, root: string, requirements: readonly stri
   return python;
 }
 
-/** Runs a program with its output on standard error. @returns -1 where it does not start */
+/** Runs a program with its output on standard error. @returns its exit code, -1 if it does not start */
 export function exitCode(command: string, args: string[], silent = false): Promise<number> {
   return new Promise((settle) => {
     const child = spawn(command, args, { stdio: ['ignore', silent ? 'ignore' : 2, silent ? 'ignore' : 2] });

@@ -1,22 +1,25 @@
-// Figures of a run and the tables made of them. Ratios are of medians, theirs / ours: above 1, ours is faster or smaller.
+// The results of a run and their tables. Ratios are medians of theirs / ours: above 1, ours is faster or smaller.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { packageRoot } from '../data/paths.js';
 import { type Case, CONTENDERS, type Contender, tokensOf } from './cases.js';
 import type { Machine } from './machine.js';
 
 export interface Measured {
-  seconds: number[]; // of every round, in order; empty for memory
+  seconds: number[]; // of every round; empty for memory
   median: number; // seconds, or bytes for memory
   min: number;
-  cpuSeconds?: number; // median, of all the process's threads
+  cpuSeconds?: number; // median, of all threads
 }
 
 export interface CaseResult extends Pick<Case, 'id' | 'group' | 'shape' | 'work' | 'series' | 'goals'> {
   figures: Partial<Record<Contender, Measured>>;
   ratios: Partial<Record<Contender, number>>;
-  /** Greedy: share of equal tokens. Training and scoring: largest difference of the first loss. */
+  /** Greedy decoding: share of equal tokens. Training and scoring: largest difference of the first loss. */
   agreement: Partial<Record<Contender, number>>;
   failures: Partial<Record<Contender, string>>;
-  at: string; // when it was measured
-  foreignCores: number; // that other processes kept busy, mean over the rounds
+  at: string; // time of the measurement
+  foreignCores: number; // cores used by other processes, mean over the rounds
 }
 
 export interface BenchResults {
@@ -30,7 +33,7 @@ export interface BenchResults {
 }
 
 export function median(values: readonly number[]): number {
-  if (values.length === 0) throw new RangeError('the median of nothing');
+  if (values.length === 0) throw new RangeError('the median of an empty list');
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
@@ -45,7 +48,7 @@ export function summarise(seconds: readonly number[], cpuSeconds: readonly numbe
   };
 }
 
-/** Medians of the others over ours. */
+/** Medians of the others divided by ours. */
 export function ratiosOf(figures: CaseResult['figures']): CaseResult['ratios'] {
   const ours = figures.ours;
   if (!ours) return {};
@@ -55,7 +58,7 @@ export function ratiosOf(figures: CaseResult['figures']): CaseResult['ratios'] {
   return ratios;
 }
 
-/** Goals as 'met', or what is short of what. */
+/** Says which goals are met and which are not. */
 export function verdict({ goals = {}, ratios }: Pick<CaseResult, 'goals' | 'ratios'>): string {
   const lines = Object.entries(goals).flatMap(([name, { least, aim }]) => {
     const ratio = ratios[name as Contender];
@@ -112,7 +115,7 @@ function groupTable(cases: readonly CaseResult[]): string {
   );
 }
 
-/** A table for each series: its points as columns. */
+/** One table per series, with its points as columns. */
 function growthTables(cases: readonly CaseResult[]): string[] {
   return [...new Set(cases.map((c) => c.series!.name))].map((name) => {
     const points = cases.filter((c) => c.series!.name === name);
@@ -164,10 +167,24 @@ const MARKS = {
   ],
 } as const;
 
-/** The page with the results of one part replaced. @throws RangeError where it has no place for them */
+/** Replaces the results of one part of the page. @throws RangeError if the page has no marks for them */
 export function withResults(page: string, text: string, part: keyof typeof MARKS = 'models'): string {
   const [begin, end] = MARKS[part];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new RangeError(`the page lacks the lines ${begin} and ${end}`);
   return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+}
+
+export function saveJson(file: string, value: object): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(value, null, 1)}\n`);
+}
+
+/** Replaces one part of bench/results.json and bench/BENCHMARKS.md. */
+export function recordPart(part: 'sandbox' | 'orchestration', results: object, text: string): void {
+  const file = join(packageRoot(), 'bench', 'results.json');
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object) : {};
+  saveJson(file, { ...earlier, [part]: results });
+  const page = join(packageRoot(), 'bench', 'BENCHMARKS.md');
+  writeFileSync(page, withResults(readFileSync(page, 'utf8'), text, part));
 }

@@ -1,5 +1,5 @@
-// Takes the rounds: ours, torch, llama.cpp, ours, … on the same new tokens, the order turned by one each round, so that
-// whatever the machine does otherwise falls on all alike.
+// Runs the rounds: ours, torch, llama.cpp, ours, … on the same new tokens. The order rotates each round, so that other load
+// on the machine affects all contenders equally.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Case, Contender } from './cases.js';
 import { makeJob } from './inputs.js';
@@ -8,7 +8,7 @@ import type { Peer } from './peers/peer.js';
 import { type CaseResult, type Measured, ratiosOf, summarise } from './results.js';
 import { SHAPES } from './shapes.js';
 
-/** What a contender answers to a job. */
+/** A contender's answer to a job. */
 export interface Outcome {
   seconds: number;
   tokens?: number[][];
@@ -19,10 +19,10 @@ export interface RunnerConfig {
   contenders: readonly Contender[];
   start: (name: Contender) => Peer; // a fresh process
   rounds: number;
-  seconds: number; // of a case, once it has MIN_ROUNDS
-  /** Short work is repeated until every side has run for about so long: caches and just-in-time compilers are warm then. */
+  seconds: number; // time limit of a case after MIN_ROUNDS
+  /** Short work is repeated for this time per contender, to warm up caches and just-in-time compilers. */
   warmMs: number;
-  settleMs: number; // before each run: threads of the last one may spin for a while, in wait of more
+  settleMs: number; // pause before each run, because threads of the last one may still spin
   say: (line: string) => void;
 }
 
@@ -32,7 +32,7 @@ const GROWTH_ROUNDS = 3;
 
 export class Runner {
   private readonly peers = new Map<Contender, Peer>();
-  private readonly opened = new Map<Contender, string>(); // the model that a living peer has
+  private readonly opened = new Map<Contender, string>(); // the open model of each running peer
 
   constructor(private readonly config: RunnerConfig) {}
 
@@ -43,7 +43,7 @@ export class Runner {
     return versions;
   }
 
-  /** A contender that fails is left out of the case, and its result says why. */
+  /** A contender that fails is left out of the case, and the result contains the reason. */
   async run(c: Case, model: string): Promise<CaseResult> {
     const contenders = this.config.contenders.filter((name) => c.contenders.includes(name));
     const result: CaseResult = {
@@ -82,7 +82,7 @@ export class Runner {
       if (round > -WARM_ROUNDS && round < 0 && warm()) continue;
       const job = makeJob(c.work, SHAPES[c.shape].vocab, c.id, round);
       const outcomes = new Map<Contender, Outcome>();
-      for (const name of turned([...alive], turn++)) {
+      for (const name of rotated([...alive], turn++)) {
         await sleep(this.config.settleMs);
         const busy = busySeconds();
         const started = performance.now();
@@ -103,7 +103,7 @@ export class Runner {
     result.foreignCores = foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length);
   }
 
-  /** Each in a fresh process that does the work twice; nothing else is open meanwhile. */
+  /** Each contender does the work twice in a new process, while no other process is open. */
   private async memory(c: Case, model: string, names: readonly Contender[], result: CaseResult): Promise<void> {
     await this.close();
     for (const name of names) {
@@ -144,9 +144,9 @@ export class Runner {
   }
 }
 
-const turned = <T>(items: readonly T[], by: number): T[] => items.map((_, i) => items[(i + by) % items.length]!);
+const rotated = <T>(items: readonly T[], by: number): T[] => items.map((_, i) => items[(i + by) % items.length]!);
 
-/** Keeps the worst agreement of each peer with ours so far. */
+/** Records the worst agreement of each peer with ours. */
 export function compare(outcomes: ReadonlyMap<Contender, Outcome>, agreement: CaseResult['agreement']): void {
   const ours = outcomes.get('ours');
   for (const [name, theirs] of outcomes) {
@@ -159,7 +159,7 @@ export function compare(outcomes: ReadonlyMap<Contender, Outcome>, agreement: Ca
   }
 }
 
-/** Of tokens at the same place of the same row. */
+/** The share of equal tokens at the same position of the same row. */
 export function equalShare(a: readonly (readonly number[])[], b: readonly (readonly number[])[]): number {
   let [equal, all] = [0, 0];
   for (let row = 0; row < Math.max(a.length, b.length); row++) {

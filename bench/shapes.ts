@@ -1,6 +1,5 @@
-// The models that are measured: folders in Hugging Face layout with the exact sizes of published models (some with
-// fewer layers) and seeded random weights, each with an adapter whose A and B are both random. Speed and memory do not
-// depend on what the weights are.
+// The models of the benchmarks: folders in Hugging Face layout with the sizes of published models, some with fewer layers.
+// Weights and adapters are random with a seed, because speed and memory do not depend on them.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseModelConfig } from '../ml/hf/config.js';
@@ -20,7 +19,7 @@ export interface Shape {
 
 const TINY: Shape = { hidden: 256, layers: 4, heads: 4, kvHeads: 2, ffn: 704, vocab: 2048, context: 2048 };
 
-/** Qwen2.5-Coder, from the config.json that Qwen publishes. */
+/** Qwen2.5-Coder, from Qwen's config.json. */
 export const PUBLISHED = {
   '0.5B': { hidden: 896, layers: 24, heads: 14, kvHeads: 2, ffn: 4864, vocab: 151936, context: 32768 },
   '1.5B': { hidden: 1536, layers: 28, heads: 12, kvHeads: 2, ffn: 8960, vocab: 151936, context: 32768 },
@@ -40,7 +39,7 @@ export type ShapeName = keyof typeof SHAPES;
 export const RANK = 8;
 export const ALPHA = 16;
 
-/** config.json of a Qwen2 model of this shape. @param more fields that differ from what is usual here */
+/** The config.json of a Qwen2 model of this shape. @param more fields that replace the defaults */
 export function shapeConfig(shape: Shape, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     architectures: ['Qwen2ForCausalLM'],
@@ -66,7 +65,7 @@ export function shapeConfig(shape: Shape, more: Record<string, unknown> = {}): R
   };
 }
 
-/** Writes the model and its adapter (folder `adapter` inside) unless they are there whole. @returns the model's folder */
+/** Writes the model and its adapter (in the folder `adapter`) unless they exist. @returns the model's folder */
 export function provideShape(name: ShapeName, cache: string): string {
   const folder = join(cache, name);
   if (existsSync(folder)) return folder;

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// The `gauntlet` command inside a checkout: runs the built program, and says what to do where there is none.
+// The `gauntlet` command of a checkout: runs the built program, or says how to build it.
 import { existsSync } from 'node:fs';
 
-const LINGER_MS = 3000; // whatever is still open then holds nothing that matters
+const LINGER_MS = 3000; // then the process ends, whatever handles are still open
 
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(built)) {

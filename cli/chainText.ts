@@ -1,4 +1,4 @@
-// A chain in full, for a terminal.
+// A whole chain as text.
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import { paint } from './output.js';

@@ -1,17 +1,16 @@
-// A folder written whole: under another name first, then swapped in, so that no reader sees half of it and a crash
-// leaves the old one or the new one.
+// Writes a folder atomically: under another name first, then renamed. A crash leaves the old folder or the new one.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 
 export interface Target {
-  marker: string; // file that tells a folder of this kind, which may be replaced, from any other
+  marker: string; // file that identifies a folder of this kind, which may be replaced
   kind: string; // 'model folder', in messages
-  replace: boolean; // false: one that is there is refused
+  replace: boolean; // false: an existing folder is refused
 }
 
-/** Fails early where a folder could not be written or holds something else. @throws {GauntletError} BAD_INPUT */
+/** Fails early if a folder cannot be written or holds something else. @throws {GauntletError} BAD_INPUT */
 export function checkTarget(folder: string, { marker, kind, replace }: Target): void {
   const fail = (what: string): never => {
     throw new GauntletError('BAD_INPUT', `--out ${folder}: ${what}`);
@@ -22,11 +21,11 @@ export function checkTarget(folder: string, { marker, kind, replace }: Target): 
   if (!existsSync(folder)) return;
   if (!statSync(folder).isDirectory()) fail('it is a file, a folder is needed');
   if (readdirSync(folder).length === 0) return;
-  if (!existsSync(join(folder, marker))) fail(`it exists and is no ${kind}, so it is left alone`);
-  if (!replace) fail('it exists; choose another one, or replace it with --overwrite');
+  if (!existsSync(join(folder, marker))) fail(`it exists and is no ${kind}`);
+  if (!replace) fail('it exists; choose another folder, or replace it with --overwrite');
 }
 
-/** Writes every file into a fresh folder beside `folder`, to the disk, and swaps the two. */
+/** Writes and syncs all files in a new folder beside `folder`, then swaps the two. */
 export async function writeFolder(folder: string, files: ReadonlyMap<string, string | Uint8Array>): Promise<void> {
   const target = resolve(folder);
   const fresh = `${target}.new-${process.pid}`;

@@ -20,7 +20,7 @@ export function number({ above, from, to }: { above?: number; from?: number; to?
     const bounds = [
       ...(above === undefined ? [] : [`above ${above}`]),
       ...(from === undefined ? [] : [`of at least ${from}`]),
-      ...(to === undefined ? [] : [`of at most ${to}`]),
+      ...(to === undefined ? [] : [`at most ${to}`]),
     ];
     throw new InvalidArgumentError(`It is not a number ${bounds.join(' and ')}.`);
   };

@@ -1,6 +1,6 @@
-// Work on a stream of rows, many at a time, results in the order of the rows; no more rows are read than are in work.
+// Works on several rows at a time and yields results in row order. Reads no more rows than are at work.
 
-/** @param window rows in work at most; a slow one holds the results behind it back, not their work, within the window */
+/** @param window most rows at work; a slow row delays later results, but not their work within the window */
 export async function* inOrder<T, R>(
   rows: AsyncIterable<T>,
   window: number,
@@ -10,12 +10,12 @@ export async function* inOrder<T, R>(
   try {
     for await (const row of rows) {
       const result = work(row);
-      result.catch(() => undefined); // one that fails before its turn is heard of then, and must not end the process
+      result.catch(() => undefined); // avoids an unhandled rejection; awaited below
       running.push(result);
       if (running.length >= window) yield await running.shift()!;
     }
     while (running.length > 0) yield await running.shift()!;
   } finally {
-    void Promise.allSettled(running); // whoever stopped listening has seen a fault already
+    void Promise.allSettled(running); // the consumer stopped; later failures do not matter
   }
 }

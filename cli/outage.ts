@@ -1,39 +1,39 @@
-// Whether the server of a run that is watched still answers, asked beside everything else: the client tries a call again
-// for twenty seconds before it says that it failed, and waits up to a minute for an answer on a line that is dead.
+// Polls the server of a watched run, beside all other calls: the client retries a call for twenty seconds before it
+// fails, and waits up to a minute on a dead connection.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
 import { isUnanswered } from './output.js';
 
 const PACE = { everyMs: 1500, answerMs: 3000 };
-const SAID_AFTER = 2; // askings in vain, nine seconds at most
-const GIVEN_UP_AFTER = 27; // two minutes at most
+const NOTED_AFTER = 2; // failed polls, nine seconds at most
+const GIVEN_UP_AFTER = 27; // failed polls, two minutes at most
 
 export interface ServerWatch {
-  /** Rejects, or never settles, where the server does not answer. */
+  /** Rejects or never settles if the server does not answer. */
   ask(): Promise<unknown>;
   address: string;
   note(line: string): void;
-  signal: AbortSignal; // ends it
+  signal: AbortSignal; // ends the polling
   pace?: typeof PACE;
 }
 
 /**
- * Says when the server has stopped to answer, and when it answers again. Counts askings, not seconds: a machine that slept
- * has missed none.
- * @throws GauntletError SERVER_UNAVAILABLE when it has been gone for too long; the signal's reason when it aborts
+ * Notes when the server stops answering and when it answers again. Counts polls, not seconds, so that sleep of the machine
+ * does not count.
+ * @throws GauntletError SERVER_UNAVAILABLE if it does not answer for two minutes; the signal's reason after an abort
  */
 export async function watchServer({ ask, address, note, signal, pace = PACE }: ServerWatch): Promise<never> {
   for (let silent = 0; ; ) {
     await sleep(pace.everyMs, undefined, { signal });
     if (await answers(ask, pace.answerMs)) {
-      if (silent >= SAID_AFTER) note(`the Temporal server at ${address} answers again`);
+      if (silent >= NOTED_AFTER) note(`the Temporal server at ${address} answers again`);
       silent = 0;
       continue;
     }
     silent++;
     signal.throwIfAborted();
-    if (silent === SAID_AFTER) note(`the Temporal server at ${address} does not answer: trying on for two minutes`);
+    if (silent === NOTED_AFTER) note(`the Temporal server at ${address} does not answer: trying for two minutes`);
     if (silent < GIVEN_UP_AFTER) continue;
     const lost = `the Temporal server at ${address} has not answered for two minutes`;
     throw new GauntletError('SERVER_UNAVAILABLE', `${lost}: npx gauntlet up, then the same command again`);
@@ -50,13 +50,13 @@ async function answers(ask: () => Promise<unknown>, withinMs: number): Promise<b
   return Promise.race([answered, limit]).finally(() => late.abort());
 }
 
-/** The cheapest question; the client's own retries of it end with the time for an answer. */
+/** A cheap call; the deadline also ends the client's retries. */
 export const asker =
   ({ connection, workflowService }: Client) =>
   (): Promise<unknown> =>
     connection.withDeadline(Date.now() + PACE.answerMs, () => workflowService.getSystemInfo({}));
 
-/** A call that waits for long, made again where the server was gone meanwhile: as long as `watchServer` bears with it. */
+/** Repeats a long-polling call that an outage ended, for as long as `watchServer` tolerates the outage. */
 export async function throughOutages<T>(call: () => Promise<T>): Promise<T> {
   for (let left = 6; ; left--) {
     try {

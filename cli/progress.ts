@@ -17,17 +17,9 @@ export function attentionOf({ runId, state, failure }: RunProgress): string | un
 
 /** The full line, for logs. */
 export function progressLine(progress: RunProgress): string {
-  const { stage, phase, state, reward, passRate, validity, tokensPerSecond, validation } = progress;
-  const parts = [
-    state === 'training' && stage !== undefined ? `stage ${stage} ${phase ?? ''}`.trim() : state,
-    `step ${progress.step}/${progress.totalSteps}`,
-    ...(reward === undefined ? [] : [`reward ${reward.toFixed(3)}`]),
-    ...(passRate === undefined ? [] : [`pass ${percent(passRate)}`]),
-    ...(validity === undefined ? [] : [`valid tests ${percent(validity)}`]),
-    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} tokens/s`]),
-    ...(validation?.passRate === undefined ? [] : [`validation ${percent(validation.passRate)}`]),
-  ];
-  return parts.join(' · ');
+  const { validation } = progress;
+  const rate = validation?.passRate === undefined ? '' : ` · validation ${percent(validation.passRate)}`;
+  return `step ${figures(progress, undefined, true)}${rate}`;
 }
 
 /** A bar and figures in at most `columns - 1` columns: in full if they fit, else shortened, else cut. */

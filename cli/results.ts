@@ -1,4 +1,4 @@
-// The before/after table of a run, for a terminal.
+// The before/after table of a run.
 import type { RunResult } from '../core/schema/run.js';
 import { duration, percent, tableText } from './output.js';
 

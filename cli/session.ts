@@ -1,4 +1,5 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
+import { setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -22,7 +23,7 @@ import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import { EXIT } from './exitCodes.js';
-import type { Output } from './output.js';
+import { note, type Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
@@ -37,6 +38,7 @@ export interface ConnectionOptions {
 }
 
 export interface Session {
+  store: string;
   client: Client;
   server: TemporalServer;
   workers?: RunningWorkers;
@@ -71,6 +73,12 @@ export function withStore(command: Command, use: StoreUse = 'creates'): Command 
 /** A run or a server creates these. */
 const isStore = (folder: string): boolean =>
   ['runs', 'blobs', 'memo', 'temporal.db'].some((name) => existsSync(join(folder, name)));
+
+/** A command line for people, with --store if this store is not the default. */
+export function commandLine(words: string, store: string): string {
+  const isDefault = store === storeFolder(process.env.GAUNTLET_STORE || DEFAULT_STORE);
+  return `npx gauntlet ${words}${isDefault ? '' : ` --store ${store}`}`;
+}
 
 /** True if a server is configured, or the embedded server of this store runs. */
 export const hasServer = (store: string): boolean =>
@@ -137,7 +145,7 @@ export async function openSession(
       });
     }
     const lost = lossOf(server, running, () => closing);
-    return { client, server, workers: running, lost, close };
+    return { store: options.store, client, server, workers: running, lost, close };
   } catch (error) {
     await close();
     throw error;
@@ -230,6 +238,26 @@ export function onInterrupt(stop: () => void): () => void {
     process.off('SIGINT', handler);
     process.off('SIGTERM', handler);
   };
+}
+
+/** Runs `work`, which Ctrl-C ends by aborting `stop`; the exit code is then 130. */
+export async function interruptible(work: (stop: AbortController) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  let interrupted = false;
+  setMaxListeners(0, stop.signal); // one per row at work
+  const release = onInterrupt(() => {
+    interrupted = true;
+    stop.abort();
+  });
+  try {
+    await work(stop);
+  } catch (error) {
+    if (!interrupted) throw error;
+    note('stopped before the end');
+    process.exitCode = EXIT.interrupted;
+  } finally {
+    release();
+  }
 }
 
 /** Serves until Ctrl-C, or until the server or a worker ends. */

@@ -1,4 +1,4 @@
-// A run as the store alone knows it: the server forgets what ended longer ago than it keeps histories, the store does not.
+// A run as recorded in the store, which outlives the retention of the server.
 import { fileURLToPath } from 'node:url';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunResult } from '../core/schema/run.js';
@@ -6,18 +6,18 @@ import { bestCheckpoint, listCheckpoints } from '../store/checkpoints.js';
 import { readInput, readMetrics, readResult } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 
-/** As people know it: the folder that they named, not its URL. */
+/** The folder of the store's URL. */
 export const folderOf = (store: Store): string => fileURLToPath(store.url);
 
 export interface StoredRun {
   id: string;
   steps: number; // policy updates on record
   best?: string; // checkpoint
-  result?: RunResult; // of one that has finished
+  result?: RunResult; // of a finished run
   input?: RunConfig; // runs of earlier versions did not record it
 }
 
-/** Undefined where the store has no such run. @throws GauntletError CORRUPT_ARTIFACT */
+/** Undefined if the store has no such run. @throws GauntletError CORRUPT_ARTIFACT */
 export async function storedRun(store: Store, id: string): Promise<StoredRun | undefined> {
   if (!(await store.listRuns()).includes(id)) return undefined;
   const { result } = await readResult(store, id);
@@ -27,7 +27,7 @@ export async function storedRun(store: Store, id: string): Promise<StoredRun | u
   return { id, steps, ...(best && { best }), ...(result && { result }), ...(input && { input }) };
 }
 
-/** Policy updates of a run that are on record. */
+/** Policy updates on record. */
 export async function stepsDone(store: Store, id: string): Promise<number> {
   const metrics = await readMetrics<{ kind: string; step: number }>(store, id);
   return metrics.reduce((most, { kind, step }) => (kind === 'step' ? Math.max(most, step) : most), 0);

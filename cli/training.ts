@@ -19,7 +19,7 @@ import { EXIT } from './exitCodes.js';
 import { asker, watchServer } from './outage.js';
 import { isErrorCode, type Output } from './output.js';
 import { resultTable } from './results.js';
-import { hasPollers, onInterrupt, type Session, statusOf } from './session.js';
+import { commandLine, hasPollers, onInterrupt, type Session, statusOf } from './session.js';
 import { type WatchOptions, watchRun } from './watch.js';
 
 export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
@@ -148,16 +148,16 @@ export async function conclude(
     return output.result(watch ? result : { runId, how, result }, () => resultTable(result));
   }
   if (watch) {
-    const result = await follow(session, handle, output, `npx gauntlet resume ${runId} --watch`);
+    const result = await follow(session, handle, output, commandLine(`resume ${runId} --watch`, session.store));
     if (result !== undefined) output.result(result, () => resultTable(result));
     return;
   }
   const served = await hasPollers(session.client);
-  const next = served ? `npx gauntlet status ${runId} --watch` : `npx gauntlet resume ${runId} --watch`;
+  const next = commandLine(`${served ? 'status' : 'resume'} ${runId} --watch`, session.store);
   output.result({ runId, how, served, next }, () =>
     served
       ? `follow it with: ${next}`
-      : `no worker serves run '${runId}', so it waits. Serve and follow it here: ${next}\nServe all runs of this store: npx gauntlet up`,
+      : `no worker serves run '${runId}', so it waits. Serve and follow it here: ${next}\nServe all runs of this store: ${commandLine('up', session.store)}`,
   );
 }
 
@@ -166,12 +166,12 @@ export async function concludeEnding(session: Session, joined: Joined, output: O
   const { handle, how } = joined;
   const runId = handle.workflowId;
   if (watch) {
-    const again = `npx gauntlet status ${runId}`;
+    const again = commandLine(`status ${runId}`, session.store);
     const result = await follow(session, handle, output, again, { quiet: true }).catch(unlessEnded);
     if (result === undefined) return; // Ctrl-C
     if (result !== 'ended') return output.result(result, () => resultTable(result)); // it had finished before
   }
-  const way = `npx gauntlet resume ${runId} --watch`;
+  const way = commandLine(`resume ${runId} --watch`, session.store);
   output.result({ runId, how }, () => `its finished work stays in the store; continue after all with: ${way}`);
 }
 

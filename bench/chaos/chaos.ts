@@ -1,5 +1,5 @@
-// One chaos run: an undisturbed run in this process, the same run under strikes at seeded random moments, and the
-// comparison of everything that both left.
+// One chaos run: an undisturbed run in this process, the same run with kills at seeded random moments, and a comparison
+// of everything that both wrote.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,8 +19,8 @@ import { planStrikes, type Victim } from './plan.js';
 import { World } from './world.js';
 
 export interface ChaosOptions {
-  folder: string; // of everything, this run's own
-  store: string; // of the disturbed run; on a file system that can be filled, with `disk`
+  folder: string; // for all files of this chaos run
+  store: string; // of the disturbed run; with `disk`, on a file system that can be filled
   disk: boolean;
   sandbox: 'wasm' | 'docker';
   storeFaults: number; // share of the store's writes that fail
@@ -33,7 +33,7 @@ export interface ChaosOptions {
 
 export const RUN = 'run';
 export const calmStore = (folder: string): string => join(folder, 'undisturbed');
-const STANDSTILL_MS = 300_000; // without a result: the run is lost
+const STANDSTILL_MS = 300_000; // without a new result for so long, the run is lost
 
 export async function chaos(options: ChaosOptions): Promise<ChaosFigures> {
   const { folder, sandbox, log } = options;
@@ -46,7 +46,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosFigures> {
     options.signal?.throwIfAborted();
     return await disturbed(world, options, calm);
   } finally {
-    await world.close().catch((error: Error) => log(`not all could be ended: ${error.message}`));
+    await world.close().catch((error: Error) => log(`cannot end everything: ${error.message}`));
   }
 }
 
@@ -72,7 +72,7 @@ async function disturbed(world: World, options: ChaosOptions, calm: Calm): Promi
     await Promise.race([run.ended, sleep(strike.delay)]);
     if (run.over) break;
     const at = await world.strike(strike);
-    if (at === undefined || run.over) continue; // nothing to strike, or nothing that it could have harmed
+    if (at === undefined || run.over) continue; // no victim, or the run has ended
     struck.push({ victim: strike.victim, at });
     log(`${struck.length}/${asked} ${strike.victim} after ${resultsIn(store)} of ${calm.results} results`);
   }
@@ -137,7 +137,7 @@ async function undisturbed(store: string, { config, sandbox }: ChaosOptions, doc
   return { seconds: (performance.now() - started) / 1000, tokens, results: resultsIn(store) };
 }
 
-/** The run's way to its end. */
+/** The progress of the run. */
 class Run {
   over = false;
   readonly ended: Promise<void>;
@@ -150,10 +150,10 @@ class Run {
     this.ended = this.result().finally(() => {
       this.over = true;
     });
-    this.ended.catch(() => undefined); // `until` tells
+    this.ended.catch(() => undefined); // avoids an unhandled rejection; `until` awaits it
   }
 
-  /** Returns when the run has so many results, or has ended. @throws what it ended with, or that it stands still */
+  /** Returns when the run has `results` results, or has completed. @throws if the run fails or makes no progress */
   async until(results: number): Promise<void> {
     let seen = -1;
     for (let since = Date.now(); !this.over; await Promise.race([this.ended, sleep(20)])) {
@@ -163,12 +163,12 @@ class Run {
       if (now !== seen) since = Date.now();
       seen = now;
       if (Date.now() - since > STANDSTILL_MS)
-        throw new Error(`lost: the run has given nothing for ${STANDSTILL_MS / 1000} s`);
+        throw new Error(`lost: the run has no new result for ${STANDSTILL_MS / 1000} s`);
     }
     await this.ended;
   }
 
-  /** However often the server goes away meanwhile. */
+  /** Tries again whenever the server is gone. */
   private async result(): Promise<void> {
     for (;;) {
       try {
@@ -182,7 +182,7 @@ class Run {
   }
 }
 
-/** Activities that have ended leave one each. */
+/** The number of completed activities. */
 function resultsIn(store: string): number {
   try {
     return readdirSync(join(store, 'memo')).filter((key) => kindOfRow(key).kind === 'result').length;

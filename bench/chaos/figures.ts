@@ -1,4 +1,4 @@
-// The figures of a chaos run, and what they must be. docs/chaos.md explains every field.
+// The figures of a chaos run and their limits. docs/chaos.md explains every field.
 import type { Victim } from './plan.js';
 
 export interface ChaosFigures {
@@ -34,20 +34,20 @@ export interface Spread {
   max: number;
 }
 
-/** Nearest ranks; zeros of nothing. */
+/** Nearest ranks; zeros without values. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   const rank = (q: number): number => sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? 0;
   return { median: rank(0.5), p90: rank(0.9), max: rank(1) };
 }
 
-/** Why a chaos run has not shown what it should; nothing where it has. */
+/** The failed conditions of a chaos run. */
 export function complaints({ asked, killed, compared, differences, damaged, orphans }: ChaosFigures): string[] {
   const some = (list: string[], what: string): string[] =>
     list.length === 0 ? [] : [`${list.length} ${what}: ${list.slice(0, 10).join(', ')}`];
   return [
-    ...(killed < asked ? [`only ${killed} of ${asked} kills were struck before the run ended`] : []),
-    ...(compared === 0 ? ['nothing was there to compare'] : []),
+    ...(killed < asked ? [`only ${killed} of ${asked} kills took place before the run ended`] : []),
+    ...(compared === 0 ? ['there was nothing to compare'] : []),
     ...some(differences, `of ${compared} digests and figures differ`),
     ...some(damaged, 'artifacts are damaged or missing'),
     ...some(orphans.processes, 'processes are left'),
@@ -55,7 +55,7 @@ export function complaints({ asked, killed, compared, differences, damaged, orph
   ];
 }
 
-/** For people. */
+/** Lines of text for people. */
 export function described(figures: ChaosFigures): string[] {
   const { killed, compared, recovery, repeated, undisturbedSeconds, disturbedSeconds } = figures;
   const list = (counts: object): string =>
@@ -66,13 +66,11 @@ export function described(figures: ChaosFigures): string[] {
   return [
     `${killed} kills (${figures.atWrite} within a write): ${list(figures.kills)}; ${figures.storeFaults} writes failed`,
     `${compared} digests and figures compared`,
-    `whole again: median ${recovery.median.toFixed(1)} s, 90 % ${recovery.p90.toFixed(1)} s, longest ${recovery.max.toFixed(1)} s`,
-    `tried again: ${repeated.attempts} attempts for ${repeated.activities} activities (${list(repeated.byActivity)}), ${repeated.seconds.toFixed(0)} s`,
+    `recovery: median ${recovery.median.toFixed(1)} s, 90 % ${recovery.p90.toFixed(1)} s, longest ${recovery.max.toFixed(1)} s`,
+    `retries: ${repeated.attempts} attempts for ${repeated.activities} activities (${list(repeated.byActivity)}), ${repeated.seconds.toFixed(0)} s`,
     `tokens sampled: ${tokens.undisturbed} undisturbed, ${tokens.disturbed} with kills`,
     `${undisturbedSeconds.toFixed(0)} s undisturbed, ${disturbedSeconds.toFixed(0)} s with kills, ${figures.workersStarted} worker processes`,
-    ...(figures.forgotten > 0
-      ? [`containers that a killed daemon forgot, ended as it started again: ${figures.forgotten}`]
-      : []),
+    ...(figures.forgotten > 0 ? [`containers orphaned by a killed daemon and ended later: ${figures.forgotten}`] : []),
     ...complaints(figures).map((line) => `FAILED: ${line}`),
   ];
 }

@@ -1,5 +1,5 @@
-// What activities run on in a chaos run: the real things, with an ear to what they do, writes to the store that fail at
-// random, and a death in the middle of one.
+// The dependencies of activities in a chaos run: the real ones, with reports of what they do, random write failures, and
+// a death in the middle of a write.
 import type { ActivityDeps } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import { RandomStream } from '../../core/random.js';
@@ -8,10 +8,10 @@ import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { Store } from '../../store/store.js';
 import type { DeathAtWrite } from './plan.js';
 
-/** What a worker tells the harness. */
+/** A message from a worker to the harness. */
 export type Notice =
-  | { kind: 'tokens'; amount: number } // sampled since the last one
-  | { kind: 'sandbox'; busy: boolean } // programs run from now on, or no more
+  | { kind: 'tokens'; amount: number } // sampled since the last message
+  | { kind: 'sandbox'; busy: boolean } // whether programs are running
   | { kind: 'fault' }; // a write failed
 
 const WRITES = ['putBlob', 'putJson', 'putMemo', 'writeRunFile', 'createRunFile'] as const;
@@ -20,7 +20,7 @@ export interface Faults {
   /** Share of writes that fail. */
   share: number;
   seed: string;
-  /** The death that this process has been sentenced to; asked at every write. */
+  /** The planned death of this process; checked at every write. */
   death?: () => DeathAtWrite | undefined;
   die?: () => void;
 }
@@ -66,7 +66,7 @@ function watched(sandbox: Sandbox, tell: (notice: Notice) => void): Sandbox {
   return overriding(sandbox, { run });
 }
 
-/** Before the write or after it: a caller cannot tell, and must not need to. */
+/** Fails before or after the write: the caller cannot distinguish them. */
 export function failing(store: Store, { share, seed, death, die }: Faults, tell: (notice: Notice) => void): Store {
   const random = new RandomStream('chaos', seed);
   const write = async (name: (typeof WRITES)[number], given: unknown[]): Promise<unknown> => {
@@ -93,7 +93,7 @@ async function dying({ moment }: DeathAtWrite, write: () => Promise<unknown>, di
   return write();
 }
 
-/** `real` but for some methods; the others are called on it, not on what is given back. */
+/** `real` with some methods replaced. The other methods run on `real` itself. */
 function overriding<T extends object>(real: T, own: Partial<T>): T {
   return new Proxy(real, {
     get: (target, name) => {

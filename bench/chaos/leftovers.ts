@@ -1,33 +1,33 @@
-// What a chaos run must not leave: processes of its sessions or that name its folder (by command line, environment, or
-// the root file system of a container), and containers of workers that are gone.
+// Finds what a chaos run must not leave: processes of its sessions or that name its folder (in the command line, the
+// environment or a container's root file system), and containers of dead workers.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { listContainers } from '../../sandbox/docker/daemon.js';
 import { OWNER } from '../../sandbox/docker/reaper.js';
 
-/** `sessions`: process ids of workers that began a session each; whatever they start stays in it. */
+/** `sessions`: pids of workers that started a session each; their children stay in it. */
 export function leftProcesses(folder: string, sessions: ReadonlySet<number>): string[] {
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid > 0 && pid !== process.pid)
     .filter((pid) => {
       const stat = read(pid, 'stat');
-      if (stat === '' || /\) [ZX] /.test(stat)) return false; // ended, and nobody has asked how
+      if (stat === '' || /\) [ZX] /.test(stat)) return false; // a zombie
       const session = Number(stat.replace(/^.*\) /s, '').split(' ')[3]);
       return sessions.has(session) || names(pid, folder);
     })
     .map((pid) => `${pid} ${read(pid, 'cmdline').replaceAll('\0', ' ').trim().slice(0, 120)}`);
 }
 
-/** Containers of these workers, in whatever state. */
+/** Containers of these workers, in any state. */
 export async function leftContainers(docker: Docker, workers: ReadonlySet<number>): Promise<string[]> {
   return (await listContainers(docker, OWNER))
     .filter(({ Labels }) => workers.has(ownerOf(Labels[OWNER])))
     .map(({ Id, State, Names }) => `${Id.slice(0, 12)} ${State} ${Names.join(' ')}`);
 }
 
-/** What is still there after a while: an end takes its time. */
+/** What is still there after `ms`: ending takes time. */
 export async function settled(look: () => string[] | Promise<string[]>, withinMs: number): Promise<string[]> {
   const deadline = Date.now() + withinMs;
   for (;;) {
@@ -47,7 +47,7 @@ function ownerOf(label: string | undefined): number {
 
 function names(pid: number, folder: string): boolean {
   if (read(pid, 'cmdline').includes(folder) || read(pid, 'environ').includes(folder)) return true;
-  const root = read(pid, 'mountinfo').match(/^\d+ \d+ \S+ \S+ \/ .*$/m); // of a container: an overlay of the daemon's
+  const root = read(pid, 'mountinfo').match(/^\d+ \d+ \S+ \S+ \/ .*$/m); // in a container: an overlay of the daemon
   return root?.[0].includes(folder) ?? false;
 }
 
@@ -55,6 +55,6 @@ function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch {
-    return ''; // it ended meanwhile
+    return ''; // the process has exited
   }
 }

@@ -1,6 +1,6 @@
 // npm run chaos -- --kills 50 --seed 1 [--sandbox docker] [--disk] [--store-faults 0.005] [--keep] [--json]
-// Kills workers, server, guests of the sandbox and more at seeded random moments of a real run, and compares what it ends
-// with to an undisturbed run, byte for byte (docs/chaos.md). Exits non-zero on any difference, orphan, or kill too few.
+// Kills workers, the server, sandbox guests and more at seeded random moments of a real run, and compares its results with
+// an undisturbed run, byte for byte (docs/chaos.md). Exits with 1 on any difference, orphan or missing kill.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ export async function main(args: string[], { run, print, note, signal }: Means):
       seed: { type: 'string', default: '1' },
       sandbox: { type: 'string', default: 'wasm' },
       'store-faults': { type: 'string', default: '0.005' },
-      disk: { type: 'boolean', default: false }, // a store on a small tmpfs that fills up; needs root
+      disk: { type: 'boolean', default: false }, // puts the store on a small tmpfs and fills it; needs root
       json: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
     },

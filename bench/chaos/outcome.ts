@@ -1,4 +1,4 @@
-// What a run came to, apart from how long anything took: two runs are the same when these are.
+// The outcome of a run without its times: two runs are equal if their outcomes are.
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { kindOfRow } from '../../store/memo.js';
@@ -12,7 +12,7 @@ const timeless = (record: object): Record<string, unknown> =>
 
 /**
  * Name → value: every artifact digest of checkpoints, every metric with the digests it names, the result, and the digest
- * of what each activity gave.
+ * of each activity's result.
  */
 export async function outcomeOf(folder: string, runId: string): Promise<Map<string, string>> {
   const store = await openFileStore(folder);
@@ -33,13 +33,13 @@ export async function outcomeOf(folder: string, runId: string): Promise<Map<stri
   return outcome;
 }
 
-/** Names of what differs or is on one side only. */
+/** Names of values that differ or exist on one side only. */
 export function differences(expected: Map<string, string>, actual: Map<string, string>): string[] {
   const names = new Set([...expected.keys(), ...actual.keys()]);
   return [...names].filter((name) => expected.get(name) !== actual.get(name)).sort();
 }
 
-/** Every byte of the store is read: what is damaged, or named and not there. */
+/** Reads every byte of the store. @returns damaged and missing artifacts */
 export async function damageOf(folder: string): Promise<string[]> {
   const { findings } = await verifyStore(await openFileStore(folder));
   return findings.map(({ kind, name, problem }) => `${kind} ${name}: ${problem}`);

@@ -1,5 +1,5 @@
-// A Docker daemon of the chaos run's own, which can be killed without harm to any other: its socket and its state lie in
-// the run's folder, and the sandbox's image comes from the usual daemon where that has it. Needs root.
+// A Docker daemon for one chaos run, which can be killed without harm to others. Its socket and state are in the run's
+// folder. The sandbox image comes from the usual daemon if it has one. Needs root.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export class OwnDocker {
   readonly socket: string;
   readonly docker: Docker;
   private pid = 0;
-  forgotten = 0; // containers that a daemon forgot when it was killed, ended as the next one started
+  forgotten = 0; // orphaned containers of killed daemons, ended at the next start
 
   constructor(folder: string) {
     this.socket = join(folder, 'd.sock');
@@ -35,7 +35,7 @@ export class OwnDocker {
       .getImage(IMAGES.none)
       .get()
       .catch(() => undefined);
-    if (image === undefined) return; // the sandbox makes it
+    if (image === undefined) return; // the sandbox builds it
     await new Promise((resolve, reject) => {
       this.docker.loadImage(image, (error, stream) =>
         error || !stream ? reject(error) : this.docker.modem.followProgress(stream, resolve),
@@ -61,13 +61,13 @@ export class OwnDocker {
     return (await this.docker.listContainers()).map(({ Id }) => Id);
   }
 
-  /** The first process of a container, as this machine counts; 0 where it has ended. */
+  /** The host pid of a container's first process; 0 if it has exited. */
   async processOf(container: string): Promise<number> {
     const { State } = await this.docker.getContainer(container).inspect();
     return State.Pid;
   }
 
-  /** Ends the daemon and unmounts what is left of it; its folder is then an ordinary one. */
+  /** Ends the daemon and removes its mounts. */
   async close(): Promise<void> {
     if (this.pid > 0 && existsSync(`/proc/${this.pid}`)) await this.end('SIGTERM');
     const places = readFileSync('/proc/mounts', 'utf8')

@@ -1,38 +1,38 @@
-// Who is struck when: a pure function of the seed. Strikes come by the progress of the run (after so many results, and
-// a moment later), so that all of them fall into it, however fast the machine is and however long a recovery takes.
+// Plans the strikes of a chaos run as a pure function of the seed. Their times depend on the progress of the run, so that
+// all of them fall into it, whatever the speed of the machine.
 import { WORKER_ROLES } from '../../core/queues.js';
 import { RandomStream } from '../../core/random.js';
 
 export const VICTIMS = [...WORKER_ROLES, 'server', 'everything', 'guest', 'container', 'daemon', 'disk'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** Of a worker that dies in the middle of a write to the store: which one from now, and where in it. */
+/** The death of a worker during a write to the store: the number of the write from now, and the moment. */
 export interface DeathAtWrite {
-  write: number; // 0: the next one
+  write: number; // 0: the next write
   moment: (typeof MOMENTS)[number];
 }
 const MOMENTS = ['before', 'during', 'after'] as const;
 
 export interface Strike {
   victim: Victim;
-  after: number; // results in the store
-  delay: number; // ms from then
-  atWrite?: DeathAtWrite; // absent: at once
+  after: number; // number of results in the store
+  delay: number; // ms after that
+  atWrite?: DeathAtWrite; // absent: dies immediately
   draw: number; // in (0, 1): which guest, how long an outage
 }
 
 export interface PlanOptions {
   kills: number;
   seed: number;
-  results: number; // that the undisturbed run left
+  results: number; // of the undisturbed run
   sandbox: 'wasm' | 'docker';
   disk: boolean;
 }
 
-const LAST = 0.95; // of the results: the end of the run stays free, so that the last strike still finds it going on
+const LAST = 0.95; // share of the results after which nothing strikes: the run must still be active
 const DELAY_MS = 1000;
 
-/** In the order in which they come. Every victim has its share; workers, which differ by role, have two each. */
+/** In order of time. Every victim gets one share of the strikes; each worker role gets two. */
 export function planStrikes({ kills, seed, results, sandbox, disk }: PlanOptions): Strike[] {
   const random = new RandomStream('chaos', seed, 'plan');
   const deck: Victim[] = [

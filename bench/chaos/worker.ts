@@ -1,5 +1,5 @@
-// A worker process of one role for the chaos run: the one that users start, over instrumented dependencies. Tells its
-// parent what it does, and dies where the parent says. GAUNTLET_CHAOS_FAULTS: share of failing writes, GAUNTLET_CHAOS_SEED.
+// A worker process for one role of a chaos run: the usual worker over instrumented dependencies. Reports to its parent
+// and dies on command. GAUNTLET_CHAOS_FAULTS: share of failing writes, GAUNTLET_CHAOS_SEED.
 import { openDeps } from '../../workers/deps.js';
 import { createLogger } from '../../workers/logger.js';
 import { optionsFrom } from '../../workers/main.js';
@@ -35,4 +35,4 @@ const workers = await startWorkers({
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void workers.shutdown());
 await workers.run;
 process.off('disconnect', orphaned);
-process.disconnect(); // or the channel would keep this process
+process.disconnect(); // the open channel would keep this process alive

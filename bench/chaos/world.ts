@@ -1,5 +1,5 @@
-// The world of a chaos run: a Temporal server and one worker process per role, each started again when it dies, as a
-// service manager would, with Docker a daemon of its own, and all that can happen to them.
+// The components of a chaos run: a Temporal server, one worker process per role, and for Docker a daemon. Restarts each one
+// when it dies, as a service manager would, and carries out the strikes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -17,13 +17,13 @@ import type { OwnDocker } from './ownDocker.js';
 import type { DeathAtWrite, Strike } from './plan.js';
 
 const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url));
-const RESTART_MS = 200; // a service manager waits so long
-const DEATH_MS = 5000; // one who never comes to the write dies by then all the same
-const GUEST_MS = 60_000; // until programs run
+const RESTART_MS = 200; // delay of a service manager
+const DEATH_MS = 5000; // a worker that does not reach the write is killed then
+const GUEST_MS = 60_000; // to wait for running programs
 const STOP_MS = 30_000;
-const SILENT_MS = 1000 * (SILENCE_SECONDS + 15); // a guest whose host is gone has ended by then
-const EXPECTED = /no Temporal server answers|Docker does not answer/; // it was struck; the next start may find it
-const UNHEARD = { ref: false }; // a clock that nobody waits for any more does not keep this process
+const SILENT_MS = 1000 * (SILENCE_SECONDS + 15); // a guest without its host exits by then
+const EXPECTED = /no Temporal server answers|Docker does not answer/; // after a strike; a later start succeeds
+const UNREF = { ref: false }; // the timer does not keep this process alive
 const CHUNK = Buffer.alloc(2 ** 20);
 
 export interface Left {
@@ -32,8 +32,8 @@ export interface Left {
 }
 
 export interface WorldOptions {
-  folder: string; // of everything, this run's own
-  store: string; // on a file system that can be filled, where `disk` is among the victims
+  folder: string; // for all files of this chaos run
+  store: string; // with the victim `disk`, on a file system that can be filled
   sandbox: 'wasm' | 'docker';
   docker?: OwnDocker;
   storeFaults: number; // share of the store's writes that fail
@@ -43,16 +43,16 @@ export interface WorldOptions {
 
 export class World {
   private readonly workers = new Map<WorkerRole, ChildProcess>();
-  private readonly sessions = new Set<number>(); // of all workers that ever were
+  private readonly sessions = new Set<number>(); // pids of all workers, also of dead ones
   private server!: TemporalServer;
   private connection: Connection | undefined;
   private ending = false;
   private programsRun = false;
-  private readonly waiting: (() => void)[] = []; // for programs to run
+  private readonly waiting: (() => void)[] = []; // callbacks for the next running program
   private closed: Promise<Left> | undefined;
   tokens = 0; // sampled by all workers
-  faults = 0; // of the store
-  atWrite = 0; // workers that died within a write
+  faults = 0; // failed writes to the store
+  atWrite = 0; // workers that died during a write
 
   constructor(readonly options: WorldOptions) {}
 
@@ -66,7 +66,7 @@ export class World {
     for (const role of WORKER_ROLES) this.startWorker(role);
   }
 
-  /** Of a server that comes back at its port: the channel connects again by itself. */
+  /** The server restarts at the same port, and the channel reconnects by itself. */
   async client(): Promise<Client> {
     const interceptors = interceptorsUntil(() => this.ending);
     this.connection ??= await Connection.connect({ ...this.server.connection, interceptors });
@@ -91,7 +91,7 @@ export class World {
       GAUNTLET_CHAOS_SEED: String(seed),
       GAUNTLET_CHAOS_FAULTS: String(storeFaults),
     };
-    // a session each: whatever a worker starts can be told by it, also when the worker is gone
+    // A session per worker identifies its children, also after its death.
     const child = spawn(process.execPath, [WORKER], {
       env,
       detached: true,
@@ -115,7 +115,7 @@ export class World {
     else if (notice.kind === 'fault') this.faults++;
     else {
       this.programsRun = notice.busy;
-      if (notice.busy) for (const told of this.waiting.splice(0)) told();
+      if (notice.busy) for (const notify of this.waiting.splice(0)) notify();
     }
   }
 
@@ -123,7 +123,7 @@ export class World {
     return new Promise((resolve) => (this.programsRun ? resolve() : this.waiting.push(resolve)));
   }
 
-  /** The moment, ms since 1970, from which the world may recover; undefined where there was nothing to strike. */
+  /** @returns the time, ms since 1970, from which the run can recover; undefined without a victim */
   async strike({ victim, draw, atWrite }: Strike): Promise<number | undefined> {
     if (victim === 'server') return this.killServer();
     if (victim === 'everything') return this.killEverything(draw);
@@ -140,7 +140,7 @@ export class World {
     const exited = new Promise<boolean>((resolve) => worker.once('exit', () => resolve(true)));
     if (atWrite) {
       worker.send(atWrite, () => undefined);
-      if (await Promise.race([exited, sleep(DEATH_MS, false, UNHEARD)])) {
+      if (await Promise.race([exited, sleep(DEATH_MS, false, UNREF)])) {
         this.atWrite++;
         return Date.now();
       }
@@ -167,11 +167,11 @@ export class World {
     return at;
   }
 
-  /** While programs run: the process that runs them, or its container by the daemon's own command. */
+  /** Kills a process that runs programs, or stops its container through the daemon. */
   private async killGuest(victim: 'guest' | 'container', draw: number): Promise<number | undefined> {
     const { docker } = this.options;
     const deadline = Date.now() + GUEST_MS;
-    await Promise.race([this.untilProgramsRun(), sleep(GUEST_MS, undefined, UNHEARD)]);
+    await Promise.race([this.untilProgramsRun(), sleep(GUEST_MS, undefined, UNREF)]);
     for (; Date.now() < deadline && !this.ending; await sleep(5)) {
       const some = await (docker ? docker.running().catch(() => []) : descendants(this.workers.get('sandbox')?.pid));
       const one = some[Math.floor(draw * some.length)];
@@ -182,7 +182,7 @@ export class World {
         else process.kill(await processOf(docker!, one), 'SIGKILL');
         return Date.now();
       } catch {
-        // it ended by itself meanwhile: another one
+        // it has exited: try another one
       }
     }
     return undefined;
@@ -196,14 +196,14 @@ export class World {
     return at;
   }
 
-  /** No byte more fits on the store's disk for a while; the world may recover once there is room again. */
+  /** Fills the store's disk for a while. The run can recover once there is space again. */
   private async fillDisk(ms: number): Promise<number> {
     const path = join(this.options.store, '..', 'ballast');
     const deadline = Date.now() + ms;
     const file = await open(path, 'w');
     try {
       do {
-        // what is freed meanwhile is taken too
+        // also takes space that is freed later
         for (let size = CHUNK.length; size >= 1; ) {
           const written = await file.write(CHUNK, 0, size).catch(() => ({ bytesWritten: 0 }));
           if (written.bytesWritten < size) size >>= 1;
@@ -221,7 +221,7 @@ export class World {
     return this.options.docker?.forgotten ?? 0;
   }
 
-  /** Ends everything, once, and tells what is left of it. */
+  /** Ends everything once. @returns what is left */
   close(): Promise<Left> {
     this.ending = true;
     this.closed ??= this.end();
@@ -250,14 +250,14 @@ async function stop(worker: ChildProcess): Promise<void> {
 
 async function processOf(docker: OwnDocker, container: string): Promise<number> {
   const pid = await docker.processOf(container);
-  if (pid <= 0) throw new Error(`container ${container} has ended`); // 0 would be the group of this process
+  if (pid <= 0) throw new Error(`container ${container} has exited`); // kill(0) would hit this process group
   return pid;
 }
 
 const isAlive = (child: ChildProcess | undefined): boolean =>
   child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
-/** The last of each line of children: interpreters, not what started them. */
+/** The leaves of the process tree: interpreters, not their parents. */
 function descendants(pid: number | undefined): number[] {
   const children = pid === undefined ? [] : childrenOf(pid);
   return children.flatMap((child) => {

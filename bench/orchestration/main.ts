@@ -1,23 +1,23 @@
-// `npm run bench -- orchestration`: the share of a run in which no model, sandbox or store works, and its events a step.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `npm run bench -- orchestration`: the share of a run's time without work of model, sandbox or store, and its events per step.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { packageRoot } from '../../data/paths.js';
 import { BUSY, busySeconds, describeMachine } from '../machine.js';
 import { BenchError } from '../options.js';
-import { withResults } from '../results.js';
+import { recordPart, saveJson } from '../results.js';
 import { measureOrchestration, type OrchestrationFigures } from './measure.js';
 import { type OrchestrationResults, orchestrationMarkdown } from './table.js';
 
 export const ORCHESTRATION_USAGE = `npm run bench -- orchestration [options]
-  --stages N      stages of the tiny preset that are trained, the first N (default 5: the whole preset)
-  --runs N        runs, each on a fresh server and store (default 1)
+  --stages N      train the first N stages of the tiny preset (default 5: all)
+  --runs N        number of runs, each with a new server and store (default 1)
   --sandbox KIND  auto | docker | wasm (default auto)
-  --out FILE      results as JSON (default .cache/bench/orchestration.json)
-  --record        also into bench/results.json and bench/BENCHMARKS.md`;
+  --out FILE      write results as JSON (default .cache/bench/orchestration.json)
+  --record        also update bench/results.json and bench/BENCHMARKS.md`;
 
 export interface OrchestrationOptions {
   stages: number;
@@ -70,7 +70,7 @@ export async function benchOrchestration(args: string[]): Promise<void> {
   const options = parseOrchestrationOptions(args);
   if (options.help) return console.log(ORCHESTRATION_USAGE);
   const machine = describeMachine();
-  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are at work`);
+  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
   const [busy, paused] = [busySeconds(), performance.now()];
   await sleep(500);
   const foreignCores = (busySeconds() - busy) / ((performance.now() - paused) / 1000);
@@ -99,9 +99,10 @@ export async function benchOrchestration(args: string[]): Promise<void> {
     seconds: (Date.now() - started.getTime()) / 1000,
     ...{ machine, foreignCores, sandbox, runs },
   };
-  save(options.out ?? join(root, '.cache', 'bench', 'orchestration.json'), results);
-  if (options.record) record(results);
-  console.log(orchestrationMarkdown(results));
+  saveJson(options.out ?? join(root, '.cache', 'bench', 'orchestration.json'), results);
+  const text = orchestrationMarkdown(results);
+  if (options.record) recordPart('orchestration', results, text);
+  console.log(text);
 }
 
 const configOf = (stages: number): RunConfigInput => ({
@@ -117,18 +118,4 @@ function commandLine({ stages, runs, sandbox, record }: OrchestrationOptions): s
     ...(sandbox === 'auto' ? [] : [`--sandbox ${sandbox}`]),
     ...(record ? ['--record'] : []),
   ].join(' ');
-}
-
-/** Into the page and the file beside it, where all other figures stay as they are. */
-function record(results: OrchestrationResults): void {
-  const file = join(root, 'bench', 'results.json');
-  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object) : {};
-  save(file, { ...earlier, orchestration: results });
-  const page = join(root, 'bench', 'BENCHMARKS.md');
-  writeFileSync(page, withResults(readFileSync(page, 'utf8'), orchestrationMarkdown(results), 'orchestration'));
-}
-
-function save(file: string, results: object): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
 }

@@ -1,5 +1,5 @@
-// One run of the tiny preset on a server and workers of its own, as `gauntlet train` has them, and where its time went:
-// calls of model, sandbox and store are timed where activities make them, all else is read from the histories.
+// Runs the tiny preset with its own server and workers, like `gauntlet train`, and measures where the time goes: calls of
+// model, sandbox and store are timed inside activities, everything else comes from the histories.
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
@@ -14,22 +14,22 @@ import { startWorkers } from '../../workers/start.js';
 import { type HistoryEvent, historiesOf, timeOf } from './histories.js';
 import { attribute, type Span, Stopwatch, WORK, type Work, watchedDeps } from './spans.js';
 
-/** Where an instant of a run can be, first match first. */
+/** The parts of a run's time; the first match counts. */
 export const PARTS = [
   ...WORK,
   'activity code', // parsing, rewards, JSON: in an activity, outside model, sandbox and store
-  'workflow code', // a worker has a workflow task
+  'workflow code', // a worker processes a workflow task
   'activity dispatch', // from the server's queue to a worker
-  'activity transport', // its input and result on their way, and the server's record of them
+  'activity transport', // transfer and recording of input and result
   'workflow dispatch', // a workflow task from the server to a worker
   'other', // the server starts the run, or its next execution
 ] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface OrchestrationFigures {
-  wallSeconds: number; // from the start of the run to its end, as the server has them
+  wallSeconds: number; // from the first to the last event
   seconds: Record<Part, number>;
-  overhead: number; // share of the wall time in which no model, sandbox or store works
+  overhead: number; // share of the wall time without work of model, sandbox or store
   steps: number;
   activities: number;
   events: number; // of all histories of the run

@@ -1,4 +1,4 @@
-// Where the time of a run went: spans of what was at work, and the share of each kind of them in a stretch of time.
+// Spans of time in which components work, and the share of each kind in a period.
 import type { ActivityDeps } from '../../activities/index.js';
 
 /** Milliseconds since 1970, with fractions. */
@@ -8,8 +8,8 @@ export const WORK = ['model', 'sandbox', 'store'] as const;
 export type Work = (typeof WORK)[number];
 
 /**
- * Milliseconds of [from, to] in each layer: an instant belongs to the first layer that has a span over it. The last
- * figure is of the instants in none.
+ * Milliseconds of [from, to] in each layer. An instant belongs to the first layer with a span that covers it. The last
+ * figure counts instants in no layer.
  */
 export function attribute([from, to]: Span, layers: readonly (readonly Span[])[]): number[] {
   const edges = layers.flatMap((spans, layer) =>
@@ -42,7 +42,7 @@ export function attribute([from, to]: Span, layers: readonly (readonly Span[])[]
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Spans of calls, by what was called. */
+/** Spans of calls, by kind. */
 export class Stopwatch<K extends string> {
   readonly spans: Record<K, Span[]>;
 
@@ -50,7 +50,7 @@ export class Stopwatch<K extends string> {
     this.spans = Object.fromEntries(kinds.map((kind) => [kind, [] as Span[]])) as Record<K, Span[]>;
   }
 
-  /** Of a promise until it settles; of anything else, the call. */
+  /** Times a call; a promise counts until it settles. */
   time<T>(kind: K, work: () => T): T {
     const began = now();
     const ended = (): void => void this.spans[kind].push([began, now()]);
@@ -66,7 +66,7 @@ export class Stopwatch<K extends string> {
     return result;
   }
 
-  /** The same object, every call of which is timed. */
+  /** The same object with timed methods. */
   watch<T extends object>(kind: K, target: T): T {
     return new Proxy(target, {
       get: (_, name) => {
@@ -78,7 +78,7 @@ export class Stopwatch<K extends string> {
   }
 }
 
-/** What activities run on, with the time in which any of it works; opening a model or a sandbox is its work too. */
+/** Dependencies of activities with timed calls. Opening a model or a sandbox counts as its work. */
 export function watchedDeps(deps: ActivityDeps, watch: Stopwatch<Work>): ActivityDeps {
   return {
     ...deps,

@@ -1,4 +1,4 @@
-"""llama.cpp as a contender, through its own batches: one llama_decode call steps all sequences."""
+"""llama.cpp as a contender. One llama_decode call steps all sequences."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ import numpy as np
 from protocol import serve
 
 THREADS = int(sys.argv[1])
-QUIET = ll.llama_log_callback(lambda *_: None)  # kept: the library holds only a pointer to it
+QUIET = ll.llama_log_callback(lambda *_: None)  # must stay alive: the library only holds a pointer
 
 
 class State:
@@ -42,7 +42,7 @@ def open_model(request):
 
 
 def context(sequences, positions, unified):
-    """All else as is llama.cpp's default: keys and values in f16."""
+    """Other parameters are llama.cpp's defaults: keys and values in f16."""
     if State.made != (sequences, positions, unified):
         close_context()
         params = ll.llama_context_default_params()
@@ -68,7 +68,7 @@ def put(batch, index, token, position, sequence, wanted):
 
 
 def greedy(ctx, batch, rows):
-    """Steps the batch; the likeliest next token after each of these rows of it."""
+    """Steps the batch and returns the most likely next token of each of these rows."""
     if ll.llama_decode(ctx, batch) != 0:
         raise RuntimeError("llama_decode failed")
     shape = (State.vocab,)
@@ -76,7 +76,7 @@ def greedy(ctx, batch, rows):
 
 
 def decode(job):
-    """With the faster of the two layouts of its cache: one for all sequences, or one each."""
+    """Uses the faster cache layout: one for all sequences, or one per sequence."""
     prompts, new = job["prompts"], job["newTokens"]
     size = (len(prompts), len(prompts[0]) + new)
     if size not in State.unified:

@@ -1,4 +1,4 @@
-// This project's engine as a contender: the public port, in a process of its own that answers JSON lines.
+// This project's engine as a contender: its public port, in a process that answers JSON lines.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { openEngine } from '../../ml/engine/ortEngine.js';
 import type { Job } from '../inputs.js';
 import { serve } from './serve.js';
 
-/** A rate so small that every round trains the same weights: an update costs the same, and losses can be compared. */
+/** The learning rate is tiny, so every round trains the same weights and losses can be compared. */
 const ADAMW = { learningRate: 1e-9, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
 
 let engine: Engine | undefined;
@@ -66,7 +66,7 @@ async function run(job: Job): Promise<unknown> {
   }
 }
 
-/** The largest resident set this process ever had. */
+/** The peak of this process's resident memory. */
 function peakBytes(): number {
   try {
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) * 1024;

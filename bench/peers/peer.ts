@@ -1,5 +1,5 @@
-// A contender as a child process that answers JSON lines (peers/protocol.py says how). Long-lived, so that its runs can
-// be interleaved with the others'; whatever goes wrong in it becomes one line.
+// A contender as a long-lived child process that answers JSON lines (see protocol.py), so that the runs of contenders can
+// alternate. Every failure becomes a one-line error.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { BenchError } from '../options.js';
@@ -18,20 +18,20 @@ interface Answer {
 
 export interface Timed<T> {
   result: T;
-  cpuSeconds: number; // that the process spent on this request
+  cpuSeconds: number; // of the process for this request
 }
 
 const alive = new Set<ChildProcess>();
 process.on('exit', () => {
-  for (const child of alive) child.kill('SIGKILL'); // one in the middle of its work would go on with it
+  for (const child of alive) child.kill('SIGKILL'); // a busy one would continue
 });
 
 export class Peer {
   private readonly pending = new Map<number, Pending>();
   private nextId = 1;
   private cpu = 0;
-  private lastWords = ''; // the end of standard error
-  ended: string | undefined; // how, once it has
+  private stderrTail = '';
+  ended: string | undefined; // the reason, after the process ended
   private readonly gone: Promise<void>;
 
   private constructor(
@@ -40,14 +40,14 @@ export class Peer {
   ) {
     alive.add(child);
     child.stderr!.on('data', (chunk: Buffer) => {
-      this.lastWords = (this.lastWords + chunk.toString()).slice(-2000);
+      this.stderrTail = (this.stderrTail + chunk.toString()).slice(-2000);
     });
-    child.stdin!.on('error', () => {}); // told by 'close'
+    child.stdin!.on('error', () => {}); // reported by 'close'
     createInterface({ input: child.stdout! }).on('line', (line) => this.answer(line));
     this.gone = new Promise((settle) => {
       const end = (why: string): void => {
         alive.delete(child);
-        const lines = this.lastWords.trim().split('\n');
+        const lines = this.stderrTail.trim().split('\n');
         const line = lines.findLast((text) => /error/i.test(text)) ?? lines.at(-1);
         this.ended ??= `${name} ended (${why})${line ? `: ${line}` : ''}`;
         for (const { reject, timer } of this.pending.values()) {
@@ -67,7 +67,7 @@ export class Peer {
     return new Peer(name, spawn(command, args, options));
   }
 
-  /** @throws {BenchError} what the peer said, or how it ended, or that it took too long (it is then ended) */
+  /** @throws {BenchError} the peer's error, how it ended, or a timeout, which ends it */
   async request<T>(op: string, body: object = {}, limitSeconds = 900): Promise<Timed<T>> {
     if (this.ended !== undefined) throw new BenchError(this.ended);
     const id = this.nextId++;
@@ -102,7 +102,7 @@ export class Peer {
     try {
       answer = JSON.parse(line) as Answer;
     } catch {
-      return; // a library's print
+      return; // output of a library
     }
     const pending = this.pending.get(answer.id);
     if (!pending) return;

@@ -1,4 +1,4 @@
-"""One process a peer: JSON lines in, JSON lines out, one answer for each request.
+"""Each peer is a process that reads and writes JSON lines, one answer per request.
 
 Request {"id": 1, "op": "run", ...} -> {"id": 1, "result": ..., "cpu": s} or {"id": 1, "error": "one line"}.
 """
@@ -11,7 +11,7 @@ import time
 
 
 def peak_bytes():
-    """The largest resident set this process ever had."""
+    """The peak of this process's resident memory."""
     try:
         with open("/proc/self/status") as status:
             for line in status:
@@ -24,9 +24,9 @@ def peak_bytes():
 
 
 def serve(handlers):
-    """Answers until standard input ends. handlers: op -> function of the request, returning what JSON can carry."""
+    """Answers until standard input ends. handlers: op -> function of the request that returns a JSON value."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints must not look like an answer
+    os.dup2(2, 1)  # the output of libraries must not look like an answer
     handlers = {"memory": lambda _: {"bytes": peak_bytes()}, **handlers}
     for line in sys.stdin:
         answer = {}

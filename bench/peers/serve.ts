@@ -1,7 +1,7 @@
-// One request a line on standard input, one answer a line on standard output, until the input ends.
+// Reads one request per line from standard input and writes one answer per line to standard output.
 import { createInterface } from 'node:readline';
 
-/** Answers carry the CPU seconds that this process has used so far; a failure is its first line. */
+/** An answer contains the CPU seconds of this process so far, or the first line of an error. */
 export async function serve<R extends { id: number; op: string }>(
   handlers: Record<string, (request: R) => unknown>,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-"""torch, transformers and peft as a contender: the same work on the same tokens, timed here."""
+"""torch, transformers and peft as a contender: the same work on the same tokens."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ transformers.utils.logging.disable_progress_bar()
 
 class State:
     folder = None
-    kind = None  # "base" or "adapter": what `model` is
+    kind = None  # of `model`: "base" or "adapter"
     model = None
     optimizer = None
 
@@ -28,7 +28,7 @@ def open_model(request):
 
 
 def model(kind):
-    """The base, or the base with its adapter; only one of them is in memory."""
+    """The base, or the base with its adapter. Only one of them is in memory."""
     if State.kind != kind:
         State.model = State.optimizer = None
         base = transformers.AutoModelForCausalLM.from_pretrained(State.folder, dtype=torch.float32)
@@ -42,7 +42,7 @@ def model(kind):
 
 
 def token_logprobs(net, ids):
-    """By cross_entropy, whose fused forward and backward are the fastest that torch has for this."""
+    """Uses cross_entropy, whose fused forward and backward pass is the fastest in torch."""
     logits = net(input_ids=ids, use_cache=False).logits[:, :-1]
     targets = ids[:, 1:]
     losses = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
@@ -53,7 +53,7 @@ def train(job):
     net = model("adapter")
     weights = [p for p in net.parameters() if p.requires_grad]
     if State.optimizer is None:
-        # a rate so small that every round trains the same weights
+        # a tiny learning rate, so that every round trains the same weights
         State.optimizer = torch.optim.AdamW(weights, lr=1e-9, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
     ids = torch.tensor([row["tokens"] for row in job["rows"]])
     old, mask, advantages = (

@@ -1,9 +1,9 @@
-// What the containers of one process have held at most, as their cgroups counted it.
+// Peak memory of the containers of one process, from their cgroups.
 import Docker from 'dockerode';
 
 interface MemoryStats {
   max_usage?: number; // cgroup v1: the peak
-  usage?: number; // cgroup v2: of this moment
+  usage?: number; // cgroup v2: current
 }
 
 export async function containerBytes(pid: number): Promise<number> {

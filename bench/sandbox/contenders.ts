@@ -1,4 +1,4 @@
-// Who executes programs: this sandbox in its backends and modes, and the schemes one would write oneself.
+// The contenders: this sandbox with its backends and modes, and simple schemes for comparison.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../data/paths.js';
@@ -21,14 +21,14 @@ export const CONTENDERS = {
 } as const satisfies Record<string, Ours | Theirs>;
 export type Contender = keyof typeof CONTENDERS;
 
-/** What the default is held to, at one in flight. */
+/** How many times as fast the default must be, with one execution in flight. */
 export const GOALS: Partial<Record<Contender, number>> = {
   'python3 -c': 5,
   multiprocessing: 5,
   'pytest subprocess': 5,
 };
 
-/** @param python an interpreter that has pytest */
+/** @param python an interpreter with pytest */
 export function startContender(name: Contender, python: string): Peer {
   const contender: Ours | Theirs = CONTENDERS[name];
   if ('scheme' in contender)

@@ -1,17 +1,17 @@
-// What every side executes: a program with five tests, the tests written in each side's own form. One in three programs
-// is wrong, so that a side which finds everything good is seen.
+// The executed programs, each with five tests in the form of every contender. One in three programs is wrong, to detect a
+// contender that accepts everything.
 import type { ProgramRow } from '../../sandbox/programRows.js';
 
-type Plain = number | string | Plain[]; // JSON and a Python literal alike
+type Plain = number | string | Plain[]; // valid JSON and a valid Python literal
 
 export interface Execution {
   id: string;
   code: string;
   entry: string;
   tests: [args: Plain[], expected: Plain][];
-  asserts: string; // the same, as bare asserts
-  pytest: string; // the same, as test functions
-  good: boolean; // passes all
+  asserts: string; // as bare asserts
+  pytest: string; // as test functions
+  good: boolean; // passes all tests
 }
 
 interface Program {
@@ -146,7 +146,7 @@ export const EXECUTIONS: readonly Execution[] = PROGRAMS.flatMap((program, p) =>
   }),
 );
 
-/** `count` of them, round and round from the `first` on. */
+/** `count` executions from number `first` on; starts again after the last one. */
 export const executionsFrom = (first: number, count: number): Execution[] =>
   Array.from({ length: count }, (_, i) => EXECUTIONS[(first + i) % EXECUTIONS.length]!);
 

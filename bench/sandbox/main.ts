@@ -1,11 +1,10 @@
-// `npm run bench -- sandbox`: executions per second of this sandbox and of the schemes one would write oneself.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+// `npm run bench -- sandbox`: executions per second of this sandbox and of simple schemes.
+import { join } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
 import { BUSY, describeMachine } from '../machine.js';
 import { BenchError } from '../options.js';
 import { providePython } from '../python.js';
-import { withResults } from '../results.js';
+import { recordPart, saveJson } from '../results.js';
 import { CONTENDERS, type Contender, startContender } from './contenders.js';
 import { measure } from './measure.js';
 import { parseSandboxOptions, SANDBOX_USAGE } from './options.js';
@@ -26,7 +25,7 @@ export async function benchSandbox(args: string[]): Promise<void> {
       })
     : '';
   const machine = describeMachine();
-  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are at work`);
+  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
   const started = new Date();
   const start = (name: Contender) => startContender(name, python);
   const { contenders, levels, rounds, roundSeconds } = options;
@@ -40,9 +39,10 @@ export async function benchSandbox(args: string[]): Promise<void> {
     versions,
     ...figures,
   };
-  save(options.out ?? join(root, '.cache', 'bench', 'sandbox.json'), results);
-  if (options.record) record(results);
-  console.log(sandboxMarkdown(results));
+  saveJson(options.out ?? join(root, '.cache', 'bench', 'sandbox.json'), results);
+  const text = sandboxMarkdown(results);
+  if (options.record) recordPart('sandbox', results, text);
+  console.log(text);
   if (figures.figures.length === 0) throw new BenchError('nothing could be measured: see the lines above');
 }
 
@@ -57,18 +57,4 @@ async function versionsOf(
     await peer.close();
   }
   return versions;
-}
-
-/** Into the page and the file beside it, where the models' figures stay as they are. */
-function record(results: SandboxResults): void {
-  const file = join(root, 'bench', 'results.json');
-  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object) : {};
-  save(file, { ...earlier, sandbox: results });
-  const page = join(root, 'bench', 'BENCHMARKS.md');
-  writeFileSync(page, withResults(readFileSync(page, 'utf8'), sandboxMarkdown(results), 'sandbox'));
-}
-
-function save(file: string, results: object): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
 }

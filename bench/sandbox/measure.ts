@@ -1,4 +1,4 @@
-// Rounds of executions: every contender in turn on the same programs, the order turned by one each round.
+// Measures rounds of executions: every contender runs the same programs; the order rotates each round.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { busySeconds, stolenSeconds } from '../machine.js';
 import type { Peer } from '../peers/peer.js';
@@ -15,13 +15,13 @@ export interface Figure {
   rounds: number[]; // executions per second of each
   p50: number; // seconds, of all executions
   p95: number;
-  bytes: number; // peak so far, of the process and what it started
+  bytes: number; // peak of the process and its children so far
 }
 export interface SandboxFigures {
   figures: Figure[];
   failures: Partial<Record<Contender, string>>;
-  foreignCores: number; // that other processes kept busy in the pauses between runs, mean
-  stolenCores?: number | undefined; // that the host of a virtual machine kept from it, mean
+  foreignCores: number; // used by other processes between runs, mean
+  stolenCores?: number | undefined; // taken by the host of a virtual machine, mean
 }
 
 export interface MeasureConfig {
@@ -29,12 +29,12 @@ export interface MeasureConfig {
   start: (name: Contender) => Peer;
   levels: readonly number[]; // in flight
   rounds: number;
-  roundSeconds: number; // that a contender runs in a round, about
+  roundSeconds: number; // approximate time of a contender per round
   settleMs: number;
   say: (line: string) => void;
 }
 
-const WARM = 12; // executions before the first round, twice: the second time their pace is taken
+const WARM = 12; // executions before the first round, run twice; the second run gives the speed
 const MOST = 1000;
 
 export async function measure(config: MeasureConfig): Promise<SandboxFigures> {
@@ -98,7 +98,7 @@ export async function measure(config: MeasureConfig): Promise<SandboxFigures> {
   };
 }
 
-/** @throws Error where a verdict is not the one that the program deserves */
+/** @throws Error on a wrong verdict */
 async function execute(peer: Peer, first: number, count: number, inFlight: number): Promise<Ran> {
   const executions = executionsFrom(first, count);
   const { result } = await peer.request<Ran>('run', { executions, inFlight });

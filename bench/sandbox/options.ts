@@ -6,13 +6,13 @@ import { CONTENDERS, type Contender } from './contenders.js';
 const NAMES = Object.keys(CONTENDERS) as Contender[];
 
 export const SANDBOX_USAGE = `npm run bench -- sandbox [options]
-  --only PART         contenders whose name contains PART (may be repeated): ${NAMES.join(' | ')}
-  --in-flight LIST    executions at a time (default 1,2,4)
-  --rounds N          rounds (default 5)
-  --round-seconds N   that a contender runs in a round, about (default 0.8)
-  --venv DIR          a Python environment that has pytest (or GAUNTLET_BENCH_VENV); absent: made in .cache
-  --out FILE          results as JSON (default .cache/bench/sandbox.json)
-  --record            also into bench/results.json and bench/BENCHMARKS.md`;
+  --only PART         only contenders whose name contains PART (repeatable): ${NAMES.join(' | ')}
+  --in-flight LIST    concurrent executions (default 1,2,4)
+  --rounds N          number of rounds (default 5)
+  --round-seconds N   approximate time of a contender per round (default 0.8)
+  --venv DIR          a Python environment with pytest (or GAUNTLET_BENCH_VENV; default: created in .cache)
+  --out FILE          write results as JSON (default .cache/bench/sandbox.json)
+  --record            also update bench/results.json and bench/BENCHMARKS.md`;
 
 export interface SandboxOptions {
   contenders: Contender[];
@@ -23,7 +23,7 @@ export interface SandboxOptions {
   out?: string;
   record: boolean;
   help: boolean;
-  command: string; // that repeats it elsewhere
+  command: string; // to repeat the benchmark elsewhere
 }
 
 /** @throws {BenchError} naming the flag */

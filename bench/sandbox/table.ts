@@ -1,4 +1,4 @@
-// The figures of the sandbox as a page: speed and latency of each contender, and how many times the default is faster.
+// The sandbox figures as Markdown: speed and latency of each contender, and its ratio to the default.
 import type { Machine } from '../machine.js';
 import { table } from '../results.js';
 import { CONTENDERS, type Contender, GOALS } from './contenders.js';
@@ -12,7 +12,7 @@ export interface SandboxResults extends SandboxFigures {
   versions: Record<string, string>;
 }
 
-const REFERENCE: Contender = 'docker'; // what runs by default
+const REFERENCE: Contender = 'docker'; // the default backend
 
 export function sandboxMarkdown(results: SandboxResults): string {
   const { machine, versions, figures, failures, foreignCores, stolenCores } = results;
@@ -38,7 +38,7 @@ export function sandboxMarkdown(results: SandboxResults): string {
   return [head, ...failed, speed, ratios].join('\n\n');
 }
 
-/** How many times as fast the default is; undefined where one of the two was not measured. */
+/** How many times as fast the default is; undefined if one of the two was not measured. */
 export function ratio(figures: readonly Figure[], name: Contender, level: number): number | undefined {
   const [ours, theirs] = [REFERENCE, name].map((who) =>
     figures.find(({ contender, inFlight }) => contender === who && inFlight === level),

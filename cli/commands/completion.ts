@@ -53,21 +53,17 @@ complete -o default -F _gauntlet gauntlet
 }
 
 function fishScript(program: Command): string {
-  const quoted = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
   const lines = pathsOf(program).flatMap(({ path, command }) => {
-    const names = command.commands.map((child) => child.name()).join(' ');
+    const below = command.commands.map((child) => child.name());
     const here = path.map((word) => `__fish_seen_subcommand_from ${word}`);
-    const when = [...here, ...(names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`])].join('; and ');
-    const add = `complete -c gauntlet -n ${quoted(when)}`;
-    const choices = command.registeredArguments[0]?.argChoices ?? [];
-    return [
-      ...command.commands.map((child) => `${add} -f -a ${child.name()} -d ${quoted(child.description())}`),
-      ...choices.map((choice) => `${add} -f -a ${choice}`),
-      ...command.options.map(({ long, short, description, argChoices, flags }) => {
-        const value = argChoices ? ` -x -a ${quoted(argChoices.join(' '))}` : /[<[]/.test(flags) ? ' -r' : '';
-        return `${add} -l ${long!.slice(2)}${short ? ` -s ${short.slice(1)}` : ''}${value} -d ${quoted(description)}`;
-      }),
-    ];
+    const when = [...here, ...(below.length > 0 ? [`not __fish_seen_subcommand_from ${below.join(' ')}`] : [])];
+    const add = `complete -c gauntlet -n '${when.join('; and ') || 'true'}'`;
+    const options = command.options.map(({ long, argChoices, required }) => {
+      const value = argChoices ? ` -x -a '${argChoices.join(' ')}'` : required ? ' -r' : '';
+      return `${add} -l ${long!.slice(2)}${value}`;
+    });
+    const words = choicesOf(command);
+    return [...(words.length > 0 ? [`${add} -f -a '${words.join(' ')}'`] : []), ...options];
   });
   return `${lines.join('\n')}\n`;
 }

@@ -9,6 +9,7 @@ import { applyConfigPatch } from '../../core/liveConfig.js';
 import { resolveConfig } from '../../core/presets.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { parseAssignments } from '../config.js';
+import { jsonOption } from '../options.js';
 import { createOutput, note, type Output } from '../output.js';
 import { type ConnectionOptions, hasPollers, openSession, type Session, statusOf, withStore } from '../session.js';
 
@@ -89,21 +90,17 @@ async function tell(id: string, asked: Ask, flags: Flags, output: Output = creat
 export function addControl(program: Command): void {
   const command = (name: string, description: string): Command =>
     withStore(
-      program
-        .command(name)
-        .description(description)
-        .argument('<id>', 'run id')
-        .option('--json', 'one line of JSON on standard output'),
+      program.command(name).description(description).argument('<run>', 'run id').addOption(jsonOption()),
       'server',
     );
-  command('pause', 'let a run rest after the step it is doing, until resume').action((id: string, flags: Flags) =>
+  command('pause', 'pause a run after its current step').action((id: string, flags: Flags) =>
     tell(id, { name: 'pause' }, flags),
   );
-  command('stop', 'end a run after the step it is doing: checkpoint, evaluation and report as at its end').action(
+  command('stop', 'end a run after its current step, with checkpoint, evaluation and report').action(
     (id: string, flags: Flags) => tell(id, { name: 'stop' }, flags),
   );
-  command('set', 'change fields of a run from its next step on, e.g. ppo.learningRate=0.001 or budget.tokens=1e6')
-    .argument('<field=value...>', 'what may change is listed in docs/configuration.md')
+  command('set', 'change configuration fields of a run from its next step on')
+    .argument('<field=value...>', 'docs/configuration.md lists the fields that can change')
     .action((id: string, assignments: string[], flags: Flags) => {
       const fields = parseAssignments(assignments, '');
       applyConfigPatch(resolveConfig(), fields); // reports a bad field even if no worker is running

@@ -1,24 +1,19 @@
 // `gauntlet store gc`: frees the space of artifacts that no checkpoint and no open run refers to.
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import { dataConverter } from '../../infra/payloadCodec.js';
 import { RETENTION_MS } from '../../infra/temporalNamespace.js';
-import { runningAddress } from '../../infra/temporalServer.js';
-import { type TemporalTarget, temporalTarget } from '../../infra/temporalTarget.js';
 import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { listFolder } from '../../store/inventory.js';
 import { MANIFEST, RESULT } from '../../store/runs.js';
 import { type Swept, sweep } from '../../store/sweep.js';
 import { integer, jsonOption, number } from '../options.js';
-import { createOutput, megabytes } from '../output.js';
-import { statusOf, withStore } from '../session.js';
+import { createOutput, failureOf, megabytes, type Output } from '../output.js';
+import { hasServer, statusOf, withSession, withStore } from '../session.js';
 import { startCheckpoints } from '../startCheckpoints.js';
 
 const HOUR = 3_600_000;
 /** Files used within the last hour always stay: clocks differ, and activities start before they write. */
 const GRACE = HOUR;
-const CONNECT_MS = 3_000;
 
 interface Flags {
   store: string;
@@ -29,19 +24,6 @@ interface Flags {
   json?: boolean;
 }
 
-type Target = Pick<TemporalTarget, 'connection' | 'namespace'>;
-
-/** The server of this store's runs, if it is known. Starts nothing. */
-function serverOf(store: string): Target | undefined {
-  const address = runningAddress(store);
-  const embedded =
-    address === undefined
-      ? undefined
-      : { connection: { address }, namespace: process.env.TEMPORAL_NAMESPACE || 'default' };
-  return temporalTarget(process.env) ?? embedded;
-}
-
-const STAGE = /\/stage-\d$/;
 const UNKNOWN = 'has no result, and no server knows its status';
 
 export interface OpenRun {
@@ -64,7 +46,9 @@ export function addGc(group: Command): void {
     const store = await openFileStore(flags.store);
     const now = Date.now();
     const limit = now - Math.max(flags.olderThan * 24 * HOUR, GRACE);
-    const { starts, ...known } = await openRuns(store, limit, serverOf(flags.store), flags.keep !== undefined);
+    const { starts, ...known } = await withServer(flags, output, (client) =>
+      openRuns(store, limit, client, flags.keep !== undefined),
+    );
     const keepFrom = Math.min(limit, ...known.open.map(({ since }) => since - GRACE));
     const swept = await sweep(store, {
       keepFrom,
@@ -82,6 +66,15 @@ export function addGc(group: Command): void {
   });
 }
 
+/** Calls `work` with a client if a server answers. Starts no server. */
+async function withServer<T>(flags: Flags, output: Output, work: (client?: Client) => Promise<T>): Promise<T> {
+  if (!hasServer(flags.store)) return work();
+  return withSession(flags, output, 'none', ({ client }) => work(client)).catch((error: unknown) => {
+    if (failureOf(error).code === 'SERVER_UNAVAILABLE') return work();
+    throw error;
+  });
+}
+
 /**
  * Runs whose artifacts must stay, and since when: runs that are open on the server; runs without a result that were used
  * since `limit` (a failed run may be resumed); runs without a result whose status no server knows. These may be open on
@@ -90,18 +83,12 @@ export function addGc(group: Command): void {
 export async function openRuns(
   store: FileStore,
   limit: number,
-  target: Target | undefined,
+  client: Client | undefined, // of the server, if one answers
   withStarts = false,
 ): Promise<{ asked: boolean; open: OpenRun[]; starts: ReadonlySet<string> }> {
   const runs = await Promise.all((await store.listRuns()).map((run) => usageOf(store, run)));
-  const server =
-    target === undefined
-      ? undefined
-      : await openOn(
-          target,
-          runs.map(({ run }) => run),
-          withStarts,
-        );
+  const ids = runs.map(({ run }) => run);
+  const server = client && (await openOn(client, ids, withStarts));
   const open = runs.flatMap(({ run, since, lastUse, ended }): OpenRun[] => {
     const standing = server?.runs.get(run);
     if (standing === 'is open') return [{ run, why: standing, since }];
@@ -134,37 +121,22 @@ interface ServerView {
   starts: Set<string>; // checkpoints at which an open run or a schedule will start
 }
 
-/** Undefined if no server answers. */
-async function openOn(target: Target, ids: readonly string[], withStarts: boolean): Promise<ServerView | undefined> {
-  const connection = await Connection.connect({ ...target.connection, connectTimeout: CONNECT_MS }).catch(
-    () => undefined,
-  );
-  if (connection === undefined) return undefined;
-  try {
-    const client = new Client({ connection, namespace: target.namespace, dataConverter: dataConverter(process.env) });
-    const runs = new Map<string, 'is open' | 'is closed'>();
-    for (const id of ids) {
-      const status = await statusOf(client, id);
-      const open = status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW';
-      if (status !== undefined) runs.set(id, open ? 'is open' : 'is closed');
-    }
-    const others = new Map<string, number>();
-    const unprepared: string[] = [];
-    for await (const { workflowId, type, startTime } of client.workflow.list({
-      query: `ExecutionStatus = 'Running'`,
-    })) {
-      if (runs.get(workflowId.replace(STAGE, '')) === 'is open') continue;
-      others.set(workflowId, startTime.getTime());
-      if (type === 'trainFullPipeline') unprepared.push(workflowId);
-    }
-    const starts = withStarts ? await startCheckpoints(client, unprepared) : new Set<string>();
-    return { runs, others, starts };
-  } catch (error) {
-    if (error instanceof GauntletError) throw error;
-    return undefined; // the server went away, or has no such namespace
-  } finally {
-    await connection.close();
+async function openOn(client: Client, ids: readonly string[], withStarts: boolean): Promise<ServerView> {
+  const runs = new Map<string, 'is open' | 'is closed'>();
+  for (const id of ids) {
+    const status = await statusOf(client, id);
+    const open = status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW';
+    if (status !== undefined) runs.set(id, open ? 'is open' : 'is closed');
   }
+  const others = new Map<string, number>();
+  const unprepared: string[] = [];
+  for await (const { workflowId, type, startTime } of client.workflow.list({ query: `ExecutionStatus = 'Running'` })) {
+    if (runs.get(workflowId) === 'is open') continue;
+    others.set(workflowId, startTime.getTime());
+    if (type === 'trainFullPipeline') unprepared.push(workflowId);
+  }
+  const starts = withStarts ? await startCheckpoints(client, unprepared) : new Set<string>();
+  return { runs, others, starts };
 }
 
 export function sweptText(swept: Swept, open: readonly OpenRun[], keepFrom: number, dryRun: boolean): string {

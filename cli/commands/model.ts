@@ -1,4 +1,4 @@
-// `gauntlet model …`: the engine without the pipeline, for people who bring their own loop.
+// `gauntlet model …`: the engine without the pipeline, for custom training loops.
 import type { Command } from 'commander';
 import { addGenerate } from './model/generate.js';
 import { addInitAdapter } from './model/initAdapter.js';
@@ -7,6 +7,6 @@ import { addLogprobs } from './model/logprobs.js';
 import { addUpdate } from './model/update.js';
 
 export function addModel(program: Command): void {
-  const group = program.command('model').description('use a model without the pipeline: JSON lines in and out');
+  const group = program.command('model').description('sample, score and train with a model, JSON lines in and out');
   for (const add of [addInspect, addInitAdapter, addLogprobs, addGenerate, addUpdate]) add(group);
 }

@@ -1,5 +1,4 @@
 // `gauntlet problems check | import`: runs every reference against its own tests; import writes the healthy problems.
-import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
 import type { Limits } from '../../core/schema/execution.js';
 import { FORMATS, type FormatName } from '../../data/formats/format.js';
@@ -8,14 +7,13 @@ import { type DraftEntry, openDrafts, readReferences } from '../../data/problemD
 import { examineProblem, type Health } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { EXIT } from '../exitCodes.js';
 import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
 import { openResults, type Results } from '../model/results.js';
 import { jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { createOutput, type Output } from '../output.js';
 import { openRowBar } from '../rowBar.js';
-import { onInterrupt } from '../session.js';
+import { interruptible } from '../session.js';
 
 interface Flags extends LimitFlags {
   format: FormatName | 'auto';
@@ -65,46 +63,37 @@ async function run(file: string, flags: Flags): Promise<void> {
   const references = flags.references === undefined ? undefined : await readReferences(flags.references);
   const drafts = await openDrafts(file, flags.format, references);
   output.note(`${file}: ${drafts.count} problems, format ${drafts.format}`);
-  const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // one per problem at work
-  const release = onInterrupt(() => stop.abort());
-  const files = flags.out === undefined ? undefined : await openFiles(flags.out);
-  let sandbox: Sandbox | undefined;
-  const bar = openRowBar(drafts.count, 'problems');
-  try {
-    sandbox = await openSandbox(flags.sandbox ?? 'auto', {
-      log: (line) => output.note(line),
-      packages: flags.packages,
-    });
-    const limits = { ...LIMITS, ...limitsOf(flags) };
-    const quarantined: Quarantined[] = [];
-    let total = 0;
-    const examine = (entry: DraftEntry) => examineEntry(entry, sandbox!, limits, stop.signal);
-    for await (const { id, health } of inOrder(drafts.entries(), WINDOW, examine)) {
-      total++;
-      if ('reason' in health) {
-        quarantined.push({ id, reason: health.reason });
-        await files?.quarantine.write({ id, reason: health.reason });
-        if (!output.json) output.note(`${id}: ${health.reason}`);
-      } else await files?.problems.write(toRecord(health.problem));
-      bar.update(total, `${quarantined.length} quarantined`);
+  await interruptible(async (stop) => {
+    const files = flags.out === undefined ? undefined : await openFiles(flags.out);
+    let sandbox: Sandbox | undefined;
+    const bar = openRowBar(drafts.count, 'problems');
+    try {
+      sandbox = await openSandbox(flags.sandbox ?? 'auto', { log: output.note, packages: flags.packages });
+      const limits = { ...LIMITS, ...limitsOf(flags) };
+      const quarantined: Quarantined[] = [];
+      let total = 0;
+      const examine = (entry: DraftEntry) => examineEntry(entry, sandbox!, limits, stop.signal);
+      for await (const { id, health } of inOrder(drafts.entries(), WINDOW, examine)) {
+        total++;
+        if ('reason' in health) {
+          quarantined.push({ id, reason: health.reason });
+          await files?.quarantine.write({ id, reason: health.reason });
+          if (!output.json) output.note(`${id}: ${health.reason}`);
+        } else await files?.problems.write(toRecord(health.problem));
+        bar.update(total, `${quarantined.length} quarantined`);
+      }
+      await files?.quarantine.commit();
+      await files?.problems.commit();
+      bar.stop();
+      conclude(output, { total, healthy: total - quarantined.length, quarantined }, flags.out);
+    } finally {
+      bar.stop();
+      stop.abort(); // ends what still runs after a fault
+      await files?.problems.close();
+      await files?.quarantine.close();
+      await sandbox?.close();
     }
-    await files?.quarantine.commit();
-    await files?.problems.commit();
-    bar.stop();
-    conclude(output, { total, healthy: total - quarantined.length, quarantined }, flags.out);
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    output.note('stopped before the end: nothing was written');
-    process.exitCode = EXIT.interrupted;
-  } finally {
-    bar.stop();
-    stop.abort(); // ends what still runs after a fault
-    release();
-    await files?.problems.close();
-    await files?.quarantine.close();
-    await sandbox?.close();
-  }
+  });
 }
 
 async function examineEntry(

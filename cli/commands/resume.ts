@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Decision } from '../../core/control.js';
 import { openFileStore } from '../../store/fileStore.js';
+import { jsonOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
 import { type ConnectionOptions, openSession, withStore } from '../session.js';
@@ -17,12 +18,12 @@ interface Flags extends ConnectionOptions {
 export function addResume(program: Command): void {
   const command = program
     .command('resume')
-    .description('go on with a run that was paused or left, waits for a decision, failed, was terminated or timed out')
-    .argument('<id>', 'run id')
-    .addOption(new Option('--skip', 'leave out the step whose activity failed, instead of trying it again'))
+    .description('continue a run that was paused or left, waits for a decision, failed, was terminated or timed out')
+    .argument('<run>', 'run id')
+    .addOption(new Option('--skip', 'skip the step whose activity failed instead of retrying it'))
     .addOption(new Option('--abort', 'end a run that waits for a decision').conflicts('skip'))
-    .option('--watch', 'follow the run to its end; serves it from this process where no worker does')
-    .option('--json', 'end with one line of JSON on standard output');
+    .addOption(watchOption())
+    .addOption(jsonOption());
   withStore(command, 'server').action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');

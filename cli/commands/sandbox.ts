@@ -1,5 +1,4 @@
 // `gauntlet sandbox run`: judges programs by tests, without a model. A failed test is a result, so the exit code is 0.
-import { setMaxListeners } from 'node:events';
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
 import { GauntletError } from '../../core/errors.js';
@@ -21,16 +20,15 @@ import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { EXIT } from '../exitCodes.js';
 import { limitsOf, withLimits } from '../limitFlags.js';
 import { inputOption, outputOption } from '../model/flags.js';
 import { openRows } from '../model/jsonLines.js';
-import { openResults } from '../model/results.js';
+import { openResults, type Results } from '../model/results.js';
 import { integer, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { createOutput } from '../output.js';
 import { openRowBar } from '../rowBar.js';
-import { onInterrupt } from '../session.js';
+import { interruptible } from '../session.js';
 
 interface Flags extends Partial<Limits> {
   input: string;
@@ -86,49 +84,33 @@ export function addSandbox(program: Command): void {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const {
-    input,
-    output: path,
-    sandbox: kind = 'auto',
-    mode,
-    isolation,
-    packages,
-    language,
-    runtime,
-    parallel,
-    types,
-    json,
-  } = flags;
-  const output = createOutput(json);
-  const limits = limitsOf(flags);
+  const { input, output: path, sandbox: kind = 'auto', mode, isolation, packages, language, runtime, types } = flags;
+  const output = createOutput(flags.json);
   if (language === 'javascript' && mode !== 'values')
-    throw new GauntletError('BAD_INPUT', `--mode ${mode} runs Python tests: JavaScript goes with --mode values`);
-  const judge = judgeOf(mode, limits);
+    throw new GauntletError('BAD_INPUT', `--mode ${mode} runs Python tests: JavaScript needs --mode values`);
+  const judge = judgeOf(mode, limitsOf(flags));
   const rows = await openRows(input, judge.parse);
-  const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // one per row at work
-  const release = onInterrupt(() => stop.abort());
-  let sandbox: Sandbox | undefined;
-  try {
-    const log = (line: string): void => output.note(line);
-    sandbox = await openSandbox(kind, { log, size: parallel, isolation, packages, language, runtime });
-    if (types) await sandbox.checkTypes([]); // fails here if the sandbox cannot
-    const results = await openResults(path);
+  await interruptible(async (stop) => {
+    let sandbox: Sandbox | undefined;
+    let results: Results | undefined;
     const bar = openRowBar(rows.count, 'programs');
     try {
+      const docker = { isolation, packages, language, runtime };
+      sandbox = await openSandbox(kind, { log: output.note, size: flags.parallel, ...docker });
+      if (types) await sandbox.checkTypes([]); // fails here if the sandbox cannot
+      results = await openResults(path);
       const counts = new Map<Verdict, number>();
       const typed = new Map<TypeVerdict, number>();
       let done = 0;
-      const { signal } = stop;
       const judged = inOrder(each(rows.batches()), WINDOW, async (row): Promise<Outcome> => {
         const [outcome, report] = await Promise.all([
-          judge.run(row, sandbox!, { signal }),
-          types ? typesOf(row as TypeJob, sandbox!, { signal }) : undefined,
+          judge.run(row, sandbox!, { signal: stop.signal }),
+          types ? typesOf(row as TypeJob, sandbox!, { signal: stop.signal }) : undefined,
         ]);
         return report ? { ...outcome, types: report } : outcome;
       });
       for await (const outcome of judged) {
-        if (path !== undefined || json) await results.write(outcome);
+        if (path !== undefined || flags.json) await results.write(outcome);
         else output.result(outcome, () => line(outcome));
         count(counts, outcome.outcome);
         if (outcome.types) count(typed, outcome.types.verdict);
@@ -140,18 +122,12 @@ async function run(flags: Flags): Promise<void> {
       if (types) output.note(`types: ${tally(typed, typeVerdictSchema.options)}`);
     } finally {
       bar.stop();
-      await results.close();
+      stop.abort(); // ends what still runs after a fault
+      await results?.close();
+      await sandbox?.close();
+      await rows.close();
     }
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    output.note('stopped before the end');
-    process.exitCode = EXIT.interrupted;
-  } finally {
-    stop.abort(); // ends what still runs after a fault
-    release();
-    await sandbox?.close();
-    await rows.close();
-  }
+  });
 }
 
 type Outcome = ProgramOutcome & { types?: Omit<TypeReport, 'id'> };

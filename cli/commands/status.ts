@@ -14,6 +14,7 @@ import { attentionOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
 import {
   type ConnectionOptions,
+  commandLine,
   hasPollers,
   hasServer,
   type Session,
@@ -57,7 +58,7 @@ export function addStatus(program: Command): void {
       if (status) output.result(status, () => statusText(status));
     };
     if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
-    output.note('no Temporal server runs for this store; npx gauntlet up starts it. The store alone knows:');
+    output.note(`no Temporal server runs for this store; start it with: ${commandLine('up', flags.store)}`);
     await show();
   });
 }
@@ -119,8 +120,10 @@ async function statusOfRun(
   const { client } = session;
   const handle = client.workflow.getHandle<typeof trainFullPipeline>(id);
   if (watch && found.status.name === 'RUNNING') {
-    if (!(await hasPollers(client))) watch.note('no worker serves the run: npx gauntlet up');
-    if ((await follow(session, handle, watch, `npx gauntlet status ${id} --watch`)) === undefined) return undefined;
+    if (!(await hasPollers(client)))
+      watch.note(`no worker serves the run: ${commandLine(`resume ${id} --watch`, session.store)}`);
+    if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`, session.store))) === undefined)
+      return undefined;
   }
   return currentStatus(client, handle, (await statusOf(client, id)) ?? found.status.name);
 }

@@ -1,5 +1,4 @@
-// An adapter on disk: PEFT's folder, and beside its two files the state of the optimizer, so that one update after the
-// other goes on as AdamW would.
+// An adapter on disk: the two files of PEFT, and the optimizer state, so that AdamW continues over several updates.
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,8 +31,8 @@ export async function readAdapterFolder(engine: Engine, folder: string): Promise
 }
 
 /**
- * The moments that belong to the adapter; fresh ones where the folder has none.
- * @throws {GauntletError} BAD_ADAPTER where they do not fit it
+ * The optimizer state of the adapter; a new one if the folder has none.
+ * @throws {GauntletError} BAD_ADAPTER if it does not fit the adapter
  */
 export async function readOptimizer(engine: Engine, adapter: Adapter, folder: string): Promise<OptimizerState> {
   const path = join(folder, OPTIMIZER);
@@ -49,12 +48,12 @@ export async function readOptimizer(engine: Engine, adapter: Adapter, folder: st
   return { step: vector('step', 1)[0]!, m: vector('m', size), v: vector('v', size) };
 }
 
-/** Refuses what may not be written over, before any work. @throws {GauntletError} BAD_INPUT */
+/** Fails early if the folder must not be overwritten. @throws {GauntletError} BAD_INPUT */
 export function checkAdapterTarget(folder: string, overwrite: boolean | undefined): void {
   checkTarget(folder, { marker: CONFIG, kind: 'adapter folder', replace: overwrite === true });
 }
 
-/** m and v are flat, in the engine's order of the adapter's tensors; step counts applied updates. */
+/** m and v are flat, in the engine's order of the adapter tensors; step counts applied updates. */
 export async function writeAdapterFolder(
   engine: Engine,
   folder: string,

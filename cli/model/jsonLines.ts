@@ -1,6 +1,5 @@
-// Rows in as JSON lines. Every row is read and checked before the first one is used, so that a bad line leaves nothing
-// half done; then rows come in batches, so that a large input is never in memory as a whole. What can be read once only
-// (standard input, a pipe) lies in a temporary file meanwhile.
+// Reads JSON lines twice: first to check every row, so that a bad row fails before any work; then in batches, so that a
+// large input is never in memory as a whole. Standard input and pipes are copied to a temporary file.
 import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +11,7 @@ import { isTooDeep } from '../../core/nesting.js';
 
 export interface Rows<T> {
   count: number;
-  /** In the order of the input. */
+  /** In input order. */
   batches(size?: number): AsyncGenerator<T[]>;
   close(): Promise<void>;
 }
@@ -21,7 +20,7 @@ const BATCH_ROWS = 256;
 
 /**
  * @param path a file, or - for standard input
- * @param parse throws what is wrong with a row; file and line are added here
+ * @param parse throws if a row is bad; file and line are added to the message
  * @throws {GauntletError} BAD_INPUT
  */
 export async function openRows<T>(path: string, parse: (row: unknown) => T): Promise<Rows<T>> {
@@ -30,7 +29,7 @@ export async function openRows<T>(path: string, parse: (row: unknown) => T): Pro
   try {
     let count = 0;
     for await (const _ of read()) count++;
-    if (count === 0) throw new GauntletError('BAD_INPUT', `${name}: there is no row in it`);
+    if (count === 0) throw new GauntletError('BAD_INPUT', `${name}: has no rows`);
     return { count, close, batches: (size = BATCH_ROWS) => inBatches(read(), size) };
   } catch (error) {
     await close();
@@ -65,7 +64,7 @@ async function* inBatches<T>(rows: AsyncGenerator<T>, size: number): AsyncGenera
   if (batch.length > 0) yield batch;
 }
 
-/** The input as a file that can be read twice. */
+/** A file with the input that can be read twice. */
 async function rereadable(path: string): Promise<{ name: string; file: string; close(): Promise<void> }> {
   const standard = path === '-';
   const name = standard ? 'standard input' : path;
@@ -98,10 +97,10 @@ function parseJson(line: string): unknown {
   }
 }
 
-const MARK = '\u2209'; // key of an object that stands for a bare word
+const MARK = '\u2209'; // key of an object that replaces a bare word
 const STRING_OR_WORD = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
-/** Python writes NaN and Infinity as bare words, which JSON does not have. @returns undefined where that is not it */
+/** Python writes NaN and Infinity as bare words, which JSON does not have. @returns undefined if the line has none */
 function bareWord(line: string): string | undefined {
   const find = (value: unknown, path: string): string | undefined => {
     if (typeof value !== 'object' || value === null) return undefined;

@@ -1,5 +1,5 @@
-// What `logprobs` and `generate` have in common: rows in, as many results out, in order, batch by batch.
-import { createOutput } from '../output.js';
+// What `logprobs` and `generate` share: one result per row, in order, in batches.
+import { note } from '../output.js';
 import { openRows } from './jsonLines.js';
 import { openResults } from './results.js';
 
@@ -9,8 +9,8 @@ export interface RowFlags {
 }
 
 /**
- * @param parse throws what is wrong with a row
- * @param work results of a batch, the first row of which is row number `from` (from 0) of the input
+ * @param parse throws if a row is bad
+ * @param work computes the results of a batch; `from` is the index of its first row in the input
  */
 export async function mapRows<T>(
   { input, output }: RowFlags,
@@ -25,7 +25,7 @@ export async function mapRows<T>(
       for await (const batch of rows.batches()) {
         for (const result of await work(batch, done)) await results.write(result);
         done += batch.length;
-        if (rows.count > batch.length) createOutput(true).note(`${done} of ${rows.count} rows`);
+        if (rows.count > batch.length) note(`${done} of ${rows.count} rows`);
       }
       await results.commit();
     } finally {

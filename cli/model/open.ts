@@ -1,8 +1,7 @@
-// A model, and an adapter where one is named, open for as long as a command works with them.
+// A model, with its adapter if one is given, open while a command uses it.
 import type { Adapter, Engine } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
-import { createOutput } from '../output.js';
-import { onInterrupt } from '../session.js';
+import { interruptible } from '../session.js';
 import { readAdapterFolder } from './adapterFolder.js';
 import { type EngineFlags, engineOptions } from './flags.js';
 
@@ -12,27 +11,18 @@ export interface OpenModel {
   signal: AbortSignal; // Ctrl-C
 }
 
-/**
- * Closes the engine whatever happens. Ctrl-C ends the work, and the command with 130.
- * @throws {GauntletError} BAD_MODEL | BAD_ADAPTER | DEVICE_UNAVAILABLE | OUT_OF_MEMORY
- */
+/** @throws {GauntletError} BAD_MODEL | BAD_ADAPTER | DEVICE_UNAVAILABLE | OUT_OF_MEMORY */
 export async function withModel(
   flags: EngineFlags & { adapter?: string },
   work: (model: OpenModel) => Promise<void>,
 ): Promise<void> {
-  const options = engineOptions(flags);
-  const engine = await openEngine(flags.model, options);
-  const stop = new AbortController();
-  const release = onInterrupt(() => stop.abort());
-  try {
-    const adapter = flags.adapter === undefined ? undefined : await readAdapterFolder(engine, flags.adapter);
-    await work({ engine, signal: stop.signal, ...(adapter && { adapter }) });
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    createOutput(true).note('stopped before the end');
-    process.exitCode = 130;
-  } finally {
-    release();
-    await engine.close();
-  }
+  const engine = await openEngine(flags.model, engineOptions(flags));
+  await interruptible(async ({ signal }) => {
+    try {
+      const adapter = flags.adapter === undefined ? undefined : await readAdapterFolder(engine, flags.adapter);
+      await work({ engine, signal, ...(adapter && { adapter }) });
+    } finally {
+      await engine.close();
+    }
+  });
 }

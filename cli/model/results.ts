@@ -1,4 +1,4 @@
-// Where result lines go: standard output as they come, or a file that is there whole or not at all.
+// Writes result lines to standard output, or atomically to a file.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
@@ -7,19 +7,19 @@ import { GauntletError } from '../../core/errors.js';
 
 export interface Results {
   write(row: unknown): Promise<void>;
-  /** Puts the file in its place. */
+  /** Renames the temporary file to its final name. */
   commit(): Promise<void>;
-  /** Leaves nothing behind; after commit it does nothing. */
+  /** Removes the temporary file; after `commit` it does nothing. */
   close(): Promise<void>;
 }
 
-/** @param path absent: standard output. @param flag that named it. @throws {GauntletError} BAD_INPUT where the file could not be written */
+/** @param path absent: standard output. @param flag option that named it. @throws {GauntletError} BAD_INPUT if the file cannot be written */
 export async function openResults(path: string | undefined, flag = '--output'): Promise<Results> {
   return path === undefined ? standardOutput() : intoFile(path, flag);
 }
 
 function standardOutput(): Results {
-  let broken: Error | undefined; // whoever reads has gone
+  let broken: Error | undefined; // the reader closed the pipe
   const onError = (error: Error): void => {
     broken = error;
   };

@@ -1,17 +1,17 @@
-// Batches of the corpus: a few are drawn at once and sorted by length, so that little is padded, then shuffled.
+// Batches of the corpus. A few are drawn at once and sorted by length to reduce padding, then shuffled.
 import { RandomStream } from '../../core/random.js';
 import { corpusExample, encodeExample } from '../../data/tiny/corpus.js';
 import type { TinyProblem } from '../../data/tiny/family.js';
 import type { TinyVocabulary } from '../../data/tiny/tokenizer.js';
 import type { Recipe, TrainingPhase } from './recipe.js';
 
-/** One sequence with its loss mask, aligned: 1 on the tokens that are trained. */
+/** A sequence and its loss mask: 1 on trained tokens. */
 export interface TrainingRow {
   tokens: number[];
   mask: number[];
 }
 
-/** Shares of the corpus as it was drawn, for the model card. */
+/** Counts of the drawn corpus, for the model card. */
 export interface CorpusCount {
   examples: number;
   chains: number;
@@ -30,7 +30,7 @@ export const emptyCount = (): CorpusCount => ({
   trainedTokens: 0,
 });
 
-/** Batches of one phase, without end; `count` is added to as examples are drawn. */
+/** Endless batches of one phase; drawn examples are added to `count`. */
 export function* corpusBatches(
   problems: readonly TinyProblem[],
   vocabulary: TinyVocabulary,
@@ -51,7 +51,7 @@ export function* corpusBatches(
       count.flawedTests += example.flawedTests;
       for (const bit of row.mask) count.trainedTokens += bit;
     }
-    rows.sort((a, b) => a.tokens.length - b.tokens.length); // stable: draws of equal length keep their order
+    rows.sort((a, b) => a.tokens.length - b.tokens.length); // stable: rows of equal length keep their order
     const batches = Array.from({ length: recipe.pool }, (_, i) => rows.slice(i * recipe.batch, (i + 1) * recipe.batch));
     yield* new RandomStream('tiny-batches', recipe.seed, phase.name, pool).shuffle(batches);
   }

@@ -1,4 +1,4 @@
-// The model card of the embedded model: what it is, how it was made, what it was measured to do.
+// The model card of the shipped model: what it is, how it was trained, how it performs.
 import type { BaseRates } from './evaluateBase.js';
 import type { Recipe } from './recipe.js';
 import type { TrainingResult } from './train.js';
@@ -11,7 +11,7 @@ export interface CardFacts {
   digest: string; // sha256 of model.safetensors
   machine: string;
   temperature: number;
-  rates: Record<'validation' | 'test', BaseRates> | undefined; // undefined: the evaluation was left out
+  rates: Record<'validation' | 'test', BaseRates> | undefined; // undefined: not evaluated
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

@@ -1,5 +1,5 @@
-// Pass rates of a base model before any reinforcement: whole chains and test turns of its own, judged by hidden tests
-// in the sandbox. For the model card.
+// Pass rates of a base model before reinforcement learning, for the model card: its chains and test turns, judged by
+// hidden tests in the sandbox.
 import { judge } from '../../core/compare.js';
 import { extractCode } from '../../core/parse/code.js';
 import { salvageTests } from '../../core/parse/salvage.js';
@@ -19,7 +19,7 @@ export interface BaseRates {
   problems: number;
   passRate: number; // sampled: passes every hidden test
   greedyPassRate: number;
-  testValidity: number; // of the tests asked for
+  testValidity: number; // share of the requested tests
   bugCatchRate: number; // of the sampled programs that fail a hidden test, the share that a valid test of the turn fails
 }
 
@@ -46,7 +46,7 @@ async function answers(
   }));
 }
 
-/** Five stage texts a problem. */
+/** Five stage texts per problem. */
 async function chains(engine: Engine, problems: Problem[], temperature: number): Promise<string[][]> {
   const sequences: number[][] = problems.map(() => []);
   const texts: string[][] = problems.map(() => []);
@@ -84,7 +84,7 @@ async function run(sandbox: Sandbox, programs: { code: string; tests: TestCase[]
 
 const mean = (flags: boolean[]): number => flags.filter(Boolean).length / Math.max(1, flags.length);
 
-/** Rates on `problems`, one sample a problem at `temperature`, and greedy chains beside. */
+/** Rates on `problems`: one sample per problem at `temperature`, and one greedy chain. */
 export async function evaluateBase(
   engine: Engine,
   sandbox: Sandbox,
@@ -113,7 +113,7 @@ export async function evaluateBase(
   };
 }
 
-/** One test turn a chain, at a drawn stage: the number of valid tests, and which chains a valid one fails. */
+/** One test turn per chain, at a random stage: the number of valid tests, and which chains fail a valid one. */
 async function judgeTests(
   engine: Engine,
   sandbox: Sandbox,

@@ -1,4 +1,4 @@
-// The random start of the embedded model: every tensor is a function of the seed and its own name.
+// Random initial weights of the shipped model: every tensor is a function of the seed and its name.
 import { RandomStream } from '../../core/random.js';
 import type { ModelConfig } from '../../ml/hf/config.js';
 import type { TensorData } from '../../ml/nn/layout.js';

@@ -1,4 +1,4 @@
-// How the embedded model is trained: the recipe as data. Everything that decides its weights is here or in data/tiny.
+// The training recipe of the shipped model. Only this file and data/tiny determine its weights.
 import type { CorpusPhase } from '../../data/tiny/corpus.js';
 
 export interface TrainingPhase extends CorpusPhase {
@@ -9,7 +9,7 @@ export interface TrainingPhase extends CorpusPhase {
 export interface Recipe {
   seed: number;
   batch: number; // sequences
-  pool: number; // batches that are drawn at once, sorted by length and shuffled
+  pool: number; // batches drawn at once, sorted by length and shuffled
   warmupSteps: number; // of each phase
   finalRate: number; // share of the peak left at the end of a phase (linear)
   betas: readonly [number, number];
@@ -19,7 +19,7 @@ export interface Recipe {
   phases: readonly TrainingPhase[];
 }
 
-/** 9.5 M tokens; `scale` shortens both phases, for a trial. */
+/** 9.5 M tokens; a `scale` below 1 shortens both phases. */
 export function tinyRecipe(seed: number, scale = 1): Recipe {
   return {
     seed,
@@ -46,7 +46,7 @@ export function tinyRecipe(seed: number, scale = 1): Recipe {
 
 export const totalTokens = (recipe: Recipe): number => recipe.phases.reduce((sum, phase) => sum + phase.tokens, 0);
 
-/** Rate of step `step` (from 0) when `seen` of the phase's tokens are behind: warm-up, then linear decay. */
+/** Learning rate of `step` (from 0) after `seen` tokens of the phase: warm-up, then linear decay. */
 export function learningRateAt(recipe: Recipe, phase: TrainingPhase, step: number, seen: number): number {
   const warm = Math.min(1, (step + 1) / recipe.warmupSteps);
   const left = 1 - (1 - recipe.finalRate) * Math.min(1, seen / phase.tokens);

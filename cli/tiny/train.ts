@@ -1,4 +1,4 @@
-// Full-parameter training of the embedded model with this project's engine: cross entropy on answers, AdamW.
+// Full-parameter training of the shipped model with this project's engine: cross entropy on answers, AdamW.
 import type { TinyProblem } from '../../data/tiny/family.js';
 import type { TinyVocabulary } from '../../data/tiny/tokenizer.js';
 import type { ModelConfig } from '../../ml/hf/config.js';
@@ -27,21 +27,17 @@ export interface TrainingResult {
 
 export interface TrainingHooks {
   onStep?: (progress: TrainingProgress) => void;
-  /** A look at the weights on the way, every `snapshotSteps` steps. */
-  onSnapshot?: (weights: ReadonlyMap<string, TensorData>) => void;
-  snapshotSteps?: number;
 }
 
-/** What is being trained, beside the recipe. */
 export interface TinyStart {
   config: ModelConfig;
   weights: ReadonlyMap<string, TensorData>;
   problems: readonly TinyProblem[]; // the train split
   vocabulary: TinyVocabulary;
-  workers?: number; // changes the time only, never the result
+  workers?: number; // does not change the result
 }
 
-/** Trains by the recipe; every phase starts with fresh optimizer moments. The same recipe gives the same bytes. */
+/** Trains by the recipe; each phase starts with new optimizer moments. The same recipe gives the same bytes. */
 export async function trainTiny(start: TinyStart, recipe: Recipe, hooks: TrainingHooks = {}): Promise<TrainingResult> {
   const { config, problems, vocabulary, workers } = start;
   const started = performance.now();
@@ -69,7 +65,6 @@ export async function trainTiny(start: TinyStart, recipe: Recipe, hooks: Trainin
         total.loss = Number.isNaN(total.loss) ? loss : 0.98 * total.loss + 0.02 * loss;
         const progress = { step: total.steps, tokens: total.tokens, loss: total.loss, learningRate };
         hooks.onStep?.({ phase: phase.name, ...progress, seconds: elapsed() });
-        if (hooks.onSnapshot && total.steps % (hooks.snapshotSteps ?? 200) === 0) hooks.onSnapshot(trainer.weights());
         if (seen >= phase.tokens) break;
       }
       return trainer.weights();

@@ -19,8 +19,6 @@ export interface Node {
   items: Node[];
 }
 
-const NONE: Node[] = [];
-
 export class Forest {
   private readonly ids = new Map<string, number>();
   constructor(private readonly options: ForestOptions) {}
@@ -31,7 +29,7 @@ export class Forest {
     const { mode, unordered } = this.options;
     if (isNumber(v)) {
       const id = this.intern(`${mode === 'strict' ? v.type : ''}#${numberKey(v)}`);
-      return { id, type: 'number', tag: '#', loose: this.options.loose && isLoose(v), number: v, items: NONE };
+      return { id, type: 'number', tag: '#', loose: this.options.loose && isLoose(v), number: v, items: [] };
     }
     switch (v.type) {
       case 'none':
@@ -75,7 +73,7 @@ export class Forest {
   }
 
   private atom(key: string): Node {
-    return { id: this.intern(key), type: 'atom', tag: '', loose: false, items: NONE };
+    return { id: this.intern(key), type: 'atom', tag: '', loose: false, items: [] };
   }
 
   private intern(key: string): number {

@@ -215,5 +215,3 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     lazily(needs, [() => dy, undefined, () => g.gatherElements(dy, node.inputs[1]!, node.attrs.axis)]),
   ScatterND: ({ g, node, dy, needs }) => lazily(needs, [() => dy, undefined, () => g.gatherND(dy, node.inputs[1]!)]),
 };
-
-export const isDifferentiable = (op: Op): boolean => VJP_RULES[op] !== 'nondifferentiable';

@@ -60,7 +60,7 @@ describe('all features of PPO at once', function () {
     }
   }
 
-  it('trains, with figures that make sense, to the same bytes again and on another number of workers', async () => {
+  it('trains to the same bytes on another number of workers, with plausible statistics', async () => {
     const one = await train(1);
     const two = await train(2);
     assert.deepEqual(two.files, one.files);
@@ -82,7 +82,7 @@ describe('all features of PPO at once', function () {
     });
   });
 
-  it('also with one adapter for both roles, and with two bases', async () => {
+  it('trains with one adapter for both roles, and with two bases', async () => {
     const unified = await train(2, { mode: 'unified' });
     assert.equal(unified.result.digests.generator, unified.result.digests.discriminator);
     assert.ok(unified.steps.every(({ update }) => update.gradNorm > 0));

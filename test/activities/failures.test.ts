@@ -1,4 +1,4 @@
-// Memory that runs out is the machine's fault, not the program's: what Temporal may retry, told apart from what it may not.
+// Running out of memory is a machine fault, so it is retryable. Other RangeErrors are program defects.
 import assert from 'node:assert/strict';
 import type { ApplicationFailure } from '@temporalio/common';
 import { LOGIC_FAULT, toFailure } from '../../activities/failures.js';
@@ -12,18 +12,18 @@ function thrownBy(work: () => unknown): unknown {
   return undefined;
 }
 
-describe('memory that runs out', () => {
+describe('out-of-memory errors', () => {
   for (const [what, allocate] of Object.entries({
     'an array': () => new ArrayBuffer(2 ** 45),
     'a shared array': () => new SharedArrayBuffer(2 ** 45),
   })) {
-    it(`is retried (${what} that cannot be had)`, () => {
+    it(`are retryable (${what})`, () => {
       const failure = toFailure(thrownBy(allocate)) as ApplicationFailure;
       assert.deepEqual([failure.nonRetryable, failure.type], [false, 'RangeError']);
     });
   }
 
-  it('is not what any other RangeError says', () => {
+  it('are not other RangeErrors', () => {
     for (const work of [() => new Float32Array(-1), () => [].length.toFixed(-1)]) {
       const failure = toFailure(thrownBy(work)) as ApplicationFailure;
       assert.deepEqual([failure.nonRetryable, failure.type], [true, LOGIC_FAULT]);

@@ -19,7 +19,7 @@ import { type Doubles, memoryDoubles as doubles, FakeEngine, SMALL_RUN } from '.
 const POSITION = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
 const GAE = { estimator: 'gae', gamma: 0.9, lambda: 0.5, valueCoefficient: 0.3 } as const;
 
-describe('features of a run', () => {
+describe('optional features', () => {
   let world: Doubles;
   let acts: Activities;
   let leaf: LeafActivities;
@@ -46,7 +46,7 @@ describe('features of a run', () => {
     return world.deps.store.getJson<Trajectory[]>(out.trajectories);
   }
 
-  it('the KL penalty compares with the base, whose log-probs are taken for trained tokens', async () => {
+  it('computes log-probs of the base for the KL penalty', async () => {
     const adapters: unknown[] = [];
     const logprobs = world.engine.logprobs.bind(world.engine);
     world.engine.logprobs = (rows, options) => {
@@ -65,7 +65,7 @@ describe('features of a run', () => {
     assert.equal((await scored({}, 'without'))[0]!.referenceLogprobs, undefined);
   });
 
-  it('GAE takes values, and gives every trained token a return and a whitened advantage', async () => {
+  it('gives every trained token a return and a normalised advantage with GAE', async () => {
     world.engine.values = async (rows) => rows.map(({ tokens }) => tokens.map((_, t) => t / 10));
     const [one, two] = await scored({ advantage: { ...GAE, stdOffset: 0 } });
     assert.deepEqual(one!.oldValues, [0, 0.1, 0.2]);
@@ -85,7 +85,7 @@ describe('features of a run', () => {
     near(two!.advantages!, [0, whitened[2]!, 0, whitened[3]!]);
   });
 
-  it('a run with GAE trains, keeps the value head in its checkpoints, and is solved with', async () => {
+  it('trains with GAE, stores the value head in checkpoints, and solves with them', async () => {
     const input = { ...SMALL_RUN, advantage: GAE, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } };
     const result = await runPipeline(acts, 'run', input);
     assert.ok(result.after.passRate > result.before.passRate, `${result.after.passRate} > ${result.before.passRate}`);
@@ -104,7 +104,7 @@ describe('features of a run', () => {
     await rm(other.folder, { recursive: true, force: true });
   });
 
-  it('an update with a value head that was killed goes on from what it saved, and ends with the same bytes', async () => {
+  it('resumes an interrupted update with a value head and ends with the same bytes', async () => {
     const input = { ...SMALL_RUN, advantage: GAE, ppo: { ...SMALL_RUN.ppo, epochs: 4, minibatch: 1 } };
     const { run, state } = await acts.prepareRun({ runId: 'run', input });
     const rows = [1, -1].map((reward) => {
@@ -135,7 +135,7 @@ describe('features of a run', () => {
     assert.equal(calls, 5 + 4); // four of eight minibatches were kept
   });
 
-  it('the loss has what the configuration switches on, and a dropout mask of its own for every minibatch', async () => {
+  it('enables configured loss terms and uses a different dropout mask for every minibatch', async () => {
     const key = [1, 2] as const;
     assert.deepEqual(lossOf(resolveConfig(), key), { clip: 0.2, temperature: 0.8 });
     const all = resolveConfig({
@@ -161,7 +161,7 @@ describe('features of a run', () => {
     assert.equal(new Set(keys).size, keys.length);
   });
 
-  it('statistics that some minibatches lack are means over those that have them', () => {
+  it('averages statistics over the minibatches that have them', () => {
     const plain = { loss: 1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 2, tokens: 10 };
     const mean = meanStats([
       { ...plain, kl: 1, explainedVariance: 0.5 },
@@ -170,7 +170,7 @@ describe('features of a run', () => {
     assert.deepEqual([mean.kl, mean.explainedVariance, mean.valueLoss, mean.tokens], [2.5, 0.5, undefined, 40]);
   });
 
-  it('in unified mode one adapter and one optimizer play both roles', async () => {
+  it('shares one adapter and one optimizer in unified mode', async () => {
     const result = await runPipeline(acts, 'run', { ...SMALL_RUN, mode: 'unified' });
     assert.equal(result.digests.generator, result.digests.discriminator);
     const { files } = await loadCheckpoint(world.deps.store, 'run', 'latest');
@@ -190,7 +190,7 @@ describe('features of a run', () => {
     assert.equal(seen.size, 1);
   });
 
-  it('two bases: each role samples and trains on its own, and a checkpoint names both', async () => {
+  it('samples and trains each role on its own base', async () => {
     const other = new FakeEngine();
     Object.assign(other.info, { digest: `sha256:${'e'.repeat(64)}` });
     const two = createActivities({
@@ -214,7 +214,7 @@ describe('features of a run', () => {
     });
   });
 
-  it('code alone: a chain of one stage, tested and trained there', async () => {
+  it('trains chains with stage 5 only', async () => {
     const result = await runPipeline(acts, 'run', { ...SMALL_RUN, stages: [5], schedule: { generatorSteps: 2 } });
     assert.ok(result.after.passRate > result.before.passRate);
     assert.ok((await steps('run')).every(({ stage }) => stage === 5));
@@ -228,7 +228,7 @@ describe('features of a run', () => {
     );
   });
 
-  it('training draws from the whole distribution; evaluation and solving cut it as they are told', async () => {
+  it('filters the distribution for evaluation and solving, but not for training', async () => {
     const sampling = { ...SMALL_RUN.sampling, topP: 0.9, topK: 20, repetitionPenalty: 1.1 };
     const { run } = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, sampling } });
     const cuts: unknown[] = [];

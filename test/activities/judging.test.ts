@@ -95,7 +95,7 @@ describe('judging', () => {
       assert.equal(out.executions, 4); // the reference and three distinct programs
     });
 
-    it('gives the sandbox programs and inputs, never an expected value', async () => {
+    it('sends programs and inputs to the sandbox, but no expected values', async () => {
       const chains = [chain(0, GOOD)];
       const written = await tests(chains, [['((41,), 42)']]);
       await acts.executeSuite({
@@ -109,7 +109,7 @@ describe('judging', () => {
       assert.ok(world.sandbox.jobs.every((job) => !JSON.stringify(job).includes('42')));
     });
 
-    it('judges hidden tests only where they are asked for, one chain a target', async () => {
+    it('judges one chain per target on hidden tests if requested', async () => {
       const chains = [chain(0, SMALL_ONLY), chain(1, GOOD)];
       const written = await tests(chains, [['((7,), 8)'], ['((7,), 8)']]);
       const out = await acts.executeSuite({ run: prepared.run, per: 'target', suite: 'hidden', tests: written });
@@ -120,7 +120,7 @@ describe('judging', () => {
       );
     });
 
-    it('counts tests that were asked for and not written as lost', async () => {
+    it('counts missing tests as lost', async () => {
       const chains = [chain(0, GOOD)];
       const out = await acts.executeSuite({
         run: prepared.run,
@@ -137,7 +137,7 @@ describe('judging', () => {
   });
 
   describe('computeRewards', () => {
-    it('rewards chains by their pass share, and trains the tokens of the stage only', async () => {
+    it('rewards chains by their pass rate, and trains only tokens of the stage', async () => {
       const chains = await put([chain(0, GOOD), chain(1, WRONG)]);
       const { run, replayBuffer } = prepared;
       const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
@@ -167,7 +167,7 @@ describe('judging', () => {
       assert.deepEqual(row!.oldLogprobs, new Array(15).fill(0));
     });
 
-    it('a group of equal rewards trains nothing', async () => {
+    it('drops a group of equal rewards', async () => {
       const chains = await put([chain(0, GOOD), chain(1, GOOD)]);
       const { run, replayBuffer } = prepared;
       const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
@@ -205,7 +205,7 @@ describe('judging', () => {
       assert.equal(await rows('entropy', { entropyBonus: 0.1 }), 3);
     });
 
-    it('rewards valid tests, most those that catch the bug, and keeps them in the pool', async () => {
+    it('rewards valid and catching tests, and adds valid tests to the pool', async () => {
       const written = await tests(
         [chain(0, SMALL_ONLY)],
         [['((7,), 8)\n((4,), 5)', '((2,), 3)\n((0,), 1)', '((2,), 9)\n((1,), 9)', 'nothing']],
@@ -241,7 +241,7 @@ describe('judging', () => {
   describe('selectChains', () => {
     const position: Position = { ...POSITION, stage: 3, phase: 'discriminator', role: 'discriminator' };
 
-    it('takes a chain that fails a known test, and archives it', async () => {
+    it('selects and archives a chain that fails a known test', async () => {
       const chains = await put([chain(0, GOOD), chain(1, WRONG), chain(2, GOOD)]);
       const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer: prepared.replayBuffer, position });
       assert.deepEqual(await get(out.targets), [{ problemId: 'add-1', chain: { chains, index: 1 }, stage: 3 }]);
@@ -250,7 +250,7 @@ describe('judging', () => {
       ]);
     });
 
-    it('with credit to the suffix draws the tested stage from the trained one on', async () => {
+    it('selects the trained or a later stage with credit suffix', async () => {
       const chains = await put(Array.from({ length: 12 }, (_, i) => chain(0, WRONG, `add-${i + 1}`)));
       const { run, replayBuffer } = await acts.prepareRun({
         runId: 'suffix',
@@ -261,14 +261,14 @@ describe('judging', () => {
       assert.deepEqual([...stages].sort(), [3, 4, 5]);
     });
 
-    it('knows the pool’s tests as well', async () => {
+    it('uses the tests of the pool', async () => {
       const replayBuffer = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]] }, archive: { entries: [] } });
       const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
       const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer, position });
       assert.equal((await get<TestTarget[]>(out.targets))[0]!.chain.index, 1);
     });
 
-    it('replays the archive where no chain is faulty, and passes over truncated chains', async () => {
+    it('replays archived chains if no chain is faulty, and avoids truncated chains', async () => {
       const old = { problemId: 'add-2', chain: { chains: await put([chain(0, WRONG, 'add-2')]), index: 0 } };
       const replayBuffer = await put({ pool: {}, archive: { entries: [old] } });
       const ids = Array.from({ length: 12 }, (_, i) => `add-${i + 1}`);
@@ -283,7 +283,7 @@ describe('judging', () => {
   });
 
   describe('summariseEvaluation', () => {
-    it('counts problems that pass every hidden test, valid tests, and bugs that a valid test fails', async () => {
+    it('computes pass rate, test validity and bug-catch rate', async () => {
       const { run } = prepared;
       const chains = [chain(0, SMALL_ONLY), chain(0, 'def solve(x):\n    return x + 2', 'add-2')];
       const sampled = await acts.executeSuite({ run, per: 'problem', suite: 'hidden', chains: await put(chains) });

@@ -18,7 +18,7 @@ const RUN: RunConfigInput = {
   schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 2 },
 };
 
-describe('a run that begins at a checkpoint', () => {
+describe('a run that starts from a checkpoint', () => {
   let world: Doubles;
   let acts: Activities;
 
@@ -34,7 +34,7 @@ describe('a run that begins at a checkpoint', () => {
     (await readMetrics<RunMetrics>(world.deps.store, run)).filter((record) => record.kind === 'step');
 
   for (const where of ['stage_1_epoch_2', 'stage_1_epoch_4', 'stage_5_epoch_1', 'stage_0_epoch_0']) {
-    it(`forked at ${where} without a change ends with the bytes of its origin`, async () => {
+    it(`forked at ${where} without a change ends with the same bytes`, async () => {
       await runPipeline(acts, 'run', RUN);
       const { input, name } = await forkInput(world.deps.store, { runId: 'run', name: `checkpoint_${where}` }, {});
       await runPipeline(acts, 'fork', input);
@@ -47,7 +47,7 @@ describe('a run that begins at a checkpoint', () => {
     });
   }
 
-  it('of two attempts at once that find another best each, both begin where the first one did', async () => {
+  it('uses the same checkpoint in two concurrent attempts', async () => {
     await runPipeline(acts, 'night-1', RUN);
     const { store } = world.deps;
     const input = { ...RUN, seed: 3, start: { run: 'night-*', checkpoint: 'best' } };
@@ -66,7 +66,7 @@ describe('a run that begins at a checkpoint', () => {
     assert.deepEqual([second.state, second.replayBuffer], [first.state, first.replayBuffer]);
   });
 
-  it('by a pattern passes over what does not fit or is damaged, and says so where nothing else is there', async () => {
+  it('skips damaged and incompatible checkpoints of a pattern, and fails if there is no other', async () => {
     const { store } = world.deps;
     const input = (seed: number) => ({ ...RUN, seed, start: { run: 'night-*', checkpoint: 'best' } });
     const prepared = (runId: string, seed: number) => acts.prepareRun({ runId, input: input(seed) });
@@ -85,7 +85,7 @@ describe('a run that begins at a checkpoint', () => {
     assert.equal((await readRun(store, 'second')).origin?.run, 'night-1');
   });
 
-  it('forked with a change differs from there on', async () => {
+  it('differs from the original after a changed fork', async () => {
     await runPipeline(acts, 'run', RUN);
     const { input } = await forkInput(
       world.deps.store,
@@ -109,7 +109,7 @@ describe('a run that begins at a checkpoint', () => {
     assert.notEqual(await adapterOf('fork', 'latest'), await adapterOf('run', 'latest'));
   });
 
-  it('with the whole schedule before it trains all of it, from those adapters', async () => {
+  it('trains the whole schedule from the given adapters', async () => {
     await runPipeline(acts, 'run', RUN);
     await runPipeline(acts, 'again', { ...RUN, start: { run: 'run' } });
     assert.equal(await adapterOf('again', 'checkpoint_stage_0_epoch_0'), await adapterOf('run', 'best'));
@@ -119,7 +119,7 @@ describe('a run that begins at a checkpoint', () => {
     assert.equal(first!.score, best.metadata.score, 'it is measured as it was');
   });
 
-  it('by a pattern takes the best run so far, keeps to it, and begins afresh where there is none', async () => {
+  it('starts from the best matching run, keeps it, and uses new adapters without a match', async () => {
     const config = scheduledInput('nightly', RUN, false);
     await runPipeline(acts, 'other-1', { ...RUN, seed: 5 });
     await runPipeline(acts, 'nightly-1', config);
@@ -140,7 +140,7 @@ describe('a run that begins at a checkpoint', () => {
     );
   });
 
-  it('runs of a schedule draw anew, each by its id', () => {
+  it('derives different seeds for the runs of a schedule', () => {
     const config = resolveConfig(scheduledInput('nightly', { seed: 4 }, true));
     const seeds = ['nightly-1', 'nightly-2', 'nightly-1'].map((id) => seeded(config, id).seed);
     assert.equal(seeds[0], seeds[2]);
@@ -148,7 +148,7 @@ describe('a run that begins at a checkpoint', () => {
     assert.equal(seeded(resolveConfig({ seed: 4 }), 'nightly-1').seed, 4);
   });
 
-  it('is refused where the adapters do not fit, or there is no such checkpoint', async () => {
+  it('fails if the adapters do not fit or the checkpoint does not exist', async () => {
     await runPipeline(acts, 'run', RUN);
     const start = { run: 'run' };
     const refused = (input: object, expected: object) => assert.rejects(runPipeline(acts, 'x', input), expected);

@@ -33,7 +33,7 @@ describe('the pipeline in process', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  it('trains both roles, and the rates on the test split rise', async () => {
+  it('improves the rates on the test split', async () => {
     const result = await runPipeline(acts, 'run', {
       ...SMALL_RUN,
       schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 },
@@ -69,7 +69,7 @@ describe('the pipeline in process', () => {
     assert.ok(steps.some((s) => s.rows > 0 && s.update.tokens > 0));
   });
 
-  it('commits a checkpoint after every epoch, and answers with the best of them', async () => {
+  it('commits a checkpoint after every epoch and returns the best', async () => {
     const result = await runPipeline(acts, 'run', SMALL_RUN);
     const { store } = world.deps;
     const checkpoints = await listCheckpoints(store, 'run');
@@ -82,7 +82,7 @@ describe('the pipeline in process', () => {
     assert.equal(best.metadata.score, Math.max(...checkpoints.map((checkpoint) => checkpoint.score)));
   });
 
-  it('goes on with the next step while an evaluation is judged, ends with its checkpoint, and the bytes are the same', async () => {
+  it('overlaps judging with the next step without changing the result', async () => {
     const expected = await runPipeline(acts, 'run', SMALL_RUN);
     const other = await doubles();
     const whole = createActivities(other.deps);
@@ -117,7 +117,7 @@ describe('the pipeline in process', () => {
     await rm(other.folder, { recursive: true, force: true });
   });
 
-  it('an evaluation that fails ends the run at the end of the step beside it', async () => {
+  it('ends the run after the current step if an evaluation fails', async () => {
     let steps = 0;
     let fail = (): void => undefined;
     const failing: Activities = {
@@ -135,7 +135,7 @@ describe('the pipeline in process', () => {
     assert.equal(steps, 2);
   });
 
-  it('gives the same bytes in another store', async () => {
+  it('produces the same bytes in another store', async () => {
     const first = await runPipeline(acts, 'run', SMALL_RUN);
     const other = await doubles();
     const second = await runPipeline(createActivities(other.deps), 'other', SMALL_RUN);
@@ -147,13 +147,13 @@ describe('the pipeline in process', () => {
     await rm(other.folder, { recursive: true, force: true });
   });
 
-  it('gives other bytes for another seed', async () => {
+  it('produces different bytes for another seed', async () => {
     const first = await runPipeline(acts, 'run', SMALL_RUN);
     const second = await runPipeline(acts, 'other', { ...SMALL_RUN, seed: 4 });
     assert.notDeepEqual(second.digests, first.digests);
   });
 
-  it('cut off at any call and run again, ends with the same bytes', async () => {
+  it('ends with the same bytes if it is interrupted at any call and restarted', async () => {
     const undisturbed = await runPipeline(acts, 'run', SMALL_RUN);
     const other = await doubles();
     const whole = createActivities(other.deps);
@@ -177,7 +177,7 @@ describe('the pipeline in process', () => {
     await rm(other.folder, { recursive: true, force: true });
   });
 
-  it('a second run of the same configuration computes nothing again', async () => {
+  it('reuses all results in a second run of the same configuration', async () => {
     await runPipeline(acts, 'run', SMALL_RUN);
     const before = world.engine.calls.length;
     const jobs = world.sandbox.jobs.length;
@@ -187,7 +187,7 @@ describe('the pipeline in process', () => {
     assert.ok(again.trainingSeconds > 0); // the time it took when it was computed
   });
 
-  it('without a discriminator only the generator is trained, on baseline tests alone', async () => {
+  it('trains only the generator on baseline tests without a discriminator', async () => {
     const result = await runPipeline(acts, 'run', { ...SMALL_RUN, discriminator: { enabled: false } });
     const steps = (await readMetrics<RunMetrics>(world.deps.store, 'run')).filter((record) => record.kind === 'step');
     assert.ok(
@@ -196,7 +196,7 @@ describe('the pipeline in process', () => {
     assert.equal(result.digests.discriminator.length, 71);
   });
 
-  it('no input of a training step holds a hidden test', async () => {
+  it('uses no hidden test in a training step', async () => {
     const hidden = 7;
     const seen: unknown[] = [];
     const run = world.sandbox.run.bind(world.sandbox);
@@ -213,7 +213,7 @@ describe('the pipeline in process', () => {
     assert.ok(!seen.includes(hidden));
   });
 
-  it('refuses the id of a run with another configuration', async () => {
+  it('rejects an existing run id with another configuration', async () => {
     await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
     await assert.rejects(acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, seed: 9 } }), {
       type: 'RUN_EXISTS',
@@ -221,7 +221,7 @@ describe('the pipeline in process', () => {
     });
   });
 
-  it('refuses a bad configuration with one line that no retry would help', async () => {
+  it('rejects an invalid configuration with one line and without retry', async () => {
     const bad = acts.prepareRun({ runId: 'run', input: { preset: 'huge' } });
     await assert.rejects(bad, { type: 'BAD_CONFIG', nonRetryable: true, message: /unknown 'huge'/ });
   });

@@ -22,7 +22,7 @@ const CONFIG = {
   ppo: { epochs: 2, minibatch: 2, warmupSteps: 0 },
 };
 
-describe('activities over the engine', function () {
+describe('activities that use the engine', function () {
   this.timeout(60_000);
   let model: string;
   let engine: Engine;
@@ -49,7 +49,7 @@ describe('activities over the engine', function () {
     (await openRole(openScope(world.deps, ''), prepared.run, 'generator')).adapter(weights);
   const chainsOf = (digest: string) => world.deps.store.getJson<ChainList>(digest);
 
-  it('generateReasoning appends one turn to every chain and keeps the tokens as sampled', async () => {
+  it('generateReasoning appends one turn to every chain and stores the sampled tokens', async () => {
     const { run, state } = prepared;
     const { adapter } = state.generator;
     const one = await acts.generateReasoning({ run, batch: BATCH, stage: 1, adapter });
@@ -70,7 +70,7 @@ describe('activities over the engine', function () {
     assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // samples of one problem draw differently
   });
 
-  it('generateReasoning tells the engine which tokens of a chain it had sampled', async () => {
+  it('generateReasoning passes the ranges of sampled tokens to the engine', async () => {
     const { run } = prepared;
     const asked: GenerateRequest[][] = [];
     const listening = Object.create(engine, {
@@ -90,7 +90,7 @@ describe('activities over the engine', function () {
     assert.deepEqual(asked[1]!.map(sampled), answers);
   });
 
-  it('generateReasoning ends a chain that leaves no room in the context as truncated', async () => {
+  it('generateReasoning truncates a chain that fills the context', async () => {
     const { run } = prepared;
     const [first] = await chainsOf((await acts.generateReasoning({ run, batch: BATCH, stage: 1 })).chains);
     const turn = { ...first!.turns[0]!, answerTokens: new Array<number>(96).fill(20) };
@@ -100,7 +100,7 @@ describe('activities over the engine', function () {
     assert.ok(out[1]!.turns[1]!.answerTokens.length > 0);
   });
 
-  it('generateTests writes one turn a target and sample, each from its own stage alone', async () => {
+  it('generateTests samples one turn per target and sample, from the tested stage only', async () => {
     const { run } = prepared;
     let chains: string | undefined;
     for (const stage of [1, 2, 3, 4, 5] as const) {
@@ -126,7 +126,7 @@ describe('activities over the engine', function () {
     }
   });
 
-  it('scoreOldPolicy gives trained tokens the log-probs of the tempered policy, and others nothing', async () => {
+  it('scoreOldPolicy computes log-probs of the tempered policy for trained tokens only', async () => {
     const { run, state, config } = prepared;
     const rows = trajectories();
     const adapter = await adapterOf(state.generator.adapter);
@@ -146,7 +146,7 @@ describe('activities over the engine', function () {
     assert.ok(got.some((row) => row.oldLogprobs.some((logprob) => logprob < 0)));
   });
 
-  it('updatePolicy makes rewarded tokens likelier and punished ones less likely', async () => {
+  it('updatePolicy increases the probability of tokens with a positive advantage', async () => {
     const input = await updateInput();
     const out = await acts.updatePolicy(input);
     const score = async (digest: string): Promise<number[]> => {
@@ -164,7 +164,7 @@ describe('activities over the engine', function () {
     );
   });
 
-  it('updatePolicy that was killed goes on from what it saved, and ends with the same bytes', async () => {
+  it('updatePolicy resumes from saved progress and ends with the same bytes', async () => {
     const input = await updateInput();
     const whole = await updatePolicy(openScope(world.deps, 'whole'), input);
     let calls = 0;
@@ -186,7 +186,7 @@ describe('activities over the engine', function () {
     assert.deepEqual(again, whole);
   });
 
-  it('seconds of an update that was killed and went on are those of all its attempts, as far as they were saved', async () => {
+  it('updatePolicy reports the seconds of all attempts, as far as they were saved', async () => {
     const input = await updateInput();
     const { now } = performance;
     let clock = 0;
@@ -212,13 +212,13 @@ describe('activities over the engine', function () {
     }
   });
 
-  it('updatePolicy without a row changes nothing', async () => {
+  it('updatePolicy changes nothing without trajectories', async () => {
     const input = { ...(await updateInput()), trajectories: await world.deps.store.putJson([]) };
     const out = await acts.updatePolicy(input);
     assert.deepEqual([out.state, out.stats.tokens, out.stats.ratio], [input.state, 0, 1]);
   });
 
-  it('a worker whose model is not the one the run began with is refused', async () => {
+  it('rejects a worker with a different model', async () => {
     const { bases } = prepared.run;
     const generator = { ...bases.generator, modelDigest: `sha256:${'0'.repeat(64)}` };
     const run = { ...prepared.run, bases: { ...bases, generator } };

@@ -9,7 +9,7 @@ import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_R
 const wrong = (n: number): Problem => ({ ...addProblem(n), referenceSolution: 'def solve(x):\n    return x + 99' });
 const IN_FILE = { ...SMALL_RUN, problems: 'own.jsonl' };
 
-describe('the health gate of a run', () => {
+describe('the health gate', () => {
   let world: Doubles;
   let set: ProblemSet;
   beforeEach(async () => {
@@ -23,7 +23,7 @@ describe('the health gate of a run', () => {
   const record = async (): Promise<unknown> =>
     JSON.parse(Buffer.from((await world.deps.store.readRunFile('run', 'quarantine.json'))!).toString());
 
-  it('leaves out what its reference fails, split by split, and the record says why', async () => {
+  it('removes problems whose reference fails, in every split, and records the reason', async () => {
     const acts = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
     const out = await acts.quarantineProblems({ run });
@@ -52,7 +52,7 @@ describe('the health gate of a run', () => {
     assert.deepEqual(quarantined[0], { id: addProblem(1).id, reason });
   });
 
-  it('decides once: a later attempt takes the record, whatever the sandbox says by then', async () => {
+  it('runs once: a later attempt reuses the record', async () => {
     const acts = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
     const first = await acts.quarantineProblems({ run });
@@ -62,7 +62,7 @@ describe('the health gate of a run', () => {
     await assert.rejects(acts.quarantineProblems({ run }), /quarantine\.json of run run is damaged/);
   });
 
-  it('refuses a set of which a split has nothing left', async () => {
+  it('fails if a split has no healthy problem', async () => {
     set.validation = [wrong(52)];
     const acts = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
@@ -72,7 +72,7 @@ describe('the health gate of a run', () => {
     );
   });
 
-  it('stands before training on a file, and not before the shipped problems', async () => {
+  it('checks problem files, but not the shipped problems', async () => {
     const acts = createActivities(world.deps);
     await runPipeline(acts, 'run', IN_FILE);
     assert.equal(((await record()) as { total: number }).total, 24);

@@ -5,7 +5,7 @@ import { executedSuites, recordedSteps, replayStep } from '../../activities/repl
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
-describe('replaying the rewards of a run', () => {
+describe('replay of rewards', () => {
   let world: Doubles;
   before(async () => {
     world = await doubles();
@@ -14,7 +14,7 @@ describe('replaying the rewards of a run', () => {
   });
   after(() => rm(world.folder, { recursive: true, force: true }));
 
-  it('gives every step of both roles its recorded rewards, from artifacts alone', async () => {
+  it('recomputes the recorded rewards of every step from artifacts', async () => {
     const steps = await recordedSteps(world.deps, 'run');
     assert.equal(steps.length, 6);
     const jobs = world.sandbox.jobs.length;
@@ -25,7 +25,7 @@ describe('replaying the rewards of a run', () => {
     assert.equal(world.sandbox.jobs.length, jobs, 'nothing was executed');
   });
 
-  it('runs the programs of every step again where that is asked for, on the tests of then', async () => {
+  it('also executes the programs again with their recorded tests', async () => {
     const executed = await executedSuites(world.deps.store);
     for (const step of await recordedSteps(world.deps, 'run')) {
       const jobs = world.sandbox.jobs.length;
@@ -35,16 +35,16 @@ describe('replaying the rewards of a run', () => {
     }
   });
 
-  it('says where the tests of then are no longer on record', async () => {
+  it('fails if the record of the tests is missing', async () => {
     const [, step] = await recordedSteps(world.deps, 'run');
     assert.equal(step!.role, 'generator');
     await assert.rejects(replayStep(world.deps, 'run', step!, new Map()), {
       code: 'NOT_FOUND',
-      message: /^step 2 of run run: the record of the tests .* is gone .*; replay it without --execute$/,
+      message: /^step 2 of run run: the record of its tests is missing .*; replay it without --execute$/,
     });
   });
 
-  it('says what differs', async () => {
+  it('names the differences', async () => {
     const [, step] = await recordedSteps(world.deps, 'run');
     const other = { ...step!, reward: step!.reward + 1, artifacts: { ...step!.artifacts!, trajectories: 'sha256:0' } };
     const replay = await replayStep(world.deps, 'run', other);

@@ -15,7 +15,7 @@ describe('solving problems', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  it('answers with programs and how many tests they pass', async () => {
+  it('returns programs and the number of tests they pass', async () => {
     const result = await solve(acts, { preset: 'tiny', limit: 3, samples: 2, temperature: 0.8 });
     const solutions = await world.deps.store.getJson<Solution[]>(result.solutions);
     assert.deepEqual(
@@ -30,7 +30,7 @@ describe('solving problems', () => {
     assert.deepEqual([result.solved, result.problems], [solved.size, 3]);
   });
 
-  it('lets the discriminator write tests for every stage where they are asked for', async () => {
+  it('writes tests for every stage if requested', async () => {
     const result = await solve(acts, { limit: 2, tests: true });
     const batch = await world.deps.store.getJson<TestBatch>(result.tests!);
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe('solving problems', () => {
     );
   });
 
-  it('takes adapters and settings from a checkpoint', async () => {
+  it('uses the adapters and settings of a checkpoint', async () => {
     await runPipeline(acts, 'teacher', { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } });
     const input = { samples: 8, temperature: 0.8 };
     const share = async (digest: string): Promise<number> => {
@@ -57,7 +57,7 @@ describe('solving problems', () => {
     });
   });
 
-  it('takes a problem file whole, and refuses an empty one', async () => {
+  it('uses all problems of a file, and rejects an empty file', async () => {
     const all = addProblems(1, 3);
     world.deps.loadProblems = async () => ({ train: all.slice(0, 1), validation: all.slice(1, 2), test: all.slice(2) });
     const { chains } = await solve(acts, { source: 'mine.json' });
@@ -70,7 +70,7 @@ describe('solving problems', () => {
     });
   });
 
-  it('refuses an input that is none, naming the field', async () => {
+  it('rejects invalid input and names the field', async () => {
     for (const [input, line] of [
       [{ split: 'dev' }, /^split: /],
       [{ samples: 0 }, /^samples: /],
@@ -81,7 +81,7 @@ describe('solving problems', () => {
     }
   });
 
-  it('training refuses a problem set in which a split is empty', async () => {
+  it('rejects training with an empty split', async () => {
     world.deps.loadProblems = async () => ({ train: addProblems(1, 2), validation: [], test: [] });
     await assert.rejects(acts.prepareRun({ runId: 'small', input: SMALL_RUN }), {
       type: 'BAD_INPUT',
@@ -89,7 +89,7 @@ describe('solving problems', () => {
     });
   });
 
-  it('a lost memo record is computed again, whatever time that takes', async () => {
+  it('replaces a lost memo record, even of a slow activity', async () => {
     const { store } = world.deps;
     const records = new Set<string>();
     const putMemo = store.putMemo.bind(store);

@@ -23,7 +23,7 @@ const chain = (sample: number, code: string): Chain => ({
   turns: [{ stage: 5, promptTokens: [1], answerTokens: [2, 0], text: code, truncated: false }],
 });
 
-describe('the type check of a run', () => {
+describe('type checking', () => {
   let world: Doubles;
   let acts: LeafActivities;
   beforeEach(async () => {
@@ -59,7 +59,7 @@ describe('the type check of a run', () => {
     assert.equal((await readRun(world.deps.store, 'run')).config.typeCheck.enabled, false);
   });
 
-  it('checks every distinct program once, and a missing one is not parsed', async () => {
+  it('checks every distinct program once, and reports a missing one as unparsed', async () => {
     const { run } = await prepared({ enabled: true });
     const { cells } = await judge(run);
     assert.deepEqual(cells[0]!.types, TYPES);
@@ -71,7 +71,7 @@ describe('the type check of a run', () => {
     assert.equal(world.sandbox.typeJobs.length, 4, 'the result is kept with the activity');
   });
 
-  it('does not check again the chains that tests were written for', async () => {
+  it('does not check the chains of targets again', async () => {
     const { run } = await prepared({ enabled: true });
     const target = { problemId: 'add-1', chain: { chains: await chains(), index: 0 }, stage: 5 } as const;
     const turn = { problemId: 'add-1', chainSample: 0, stage: 5, sample: 0, promptTokens: [7], answerTokens: [8, 0] };
@@ -82,7 +82,7 @@ describe('the type check of a run', () => {
     assert.deepEqual(world.sandbox.typeJobs, []);
   });
 
-  it('is a metric of steps and evaluations, and with weight 0 changes no reward', async () => {
+  it('is only a metric with weight 0', async () => {
     const off = await prepared();
     const before = await judge(off.run);
     const { replayBuffer } = off;
@@ -112,7 +112,7 @@ describe('the type check of a run', () => {
     assert.equal((await acts.summariseEvaluation({ run: on.run, sampled: after.verdicts })).typeCheckRate, 0.5);
   });
 
-  it('takes its weight off the reward of a program that does not check, and adds nothing to one that does', async () => {
+  it('subtracts its weight from the reward of a program with type errors', async () => {
     const { run, replayBuffer } = await prepared({ enabled: true, weight: 0.2 });
     const { verdicts, chains } = await judge(run);
     const { metrics } = await acts.computeRewards({
@@ -127,7 +127,7 @@ describe('the type check of a run', () => {
     assert.ok(Math.abs(metrics.reward - rewards.reduce((a, b) => a + b) / 6) < 1e-12, String(metrics.reward));
   });
 
-  it('is refused before any program is run where there is no checker, in one line', async () => {
+  it('fails before any execution if there is no type checker', async () => {
     const refusal = new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs --sandbox docker');
     const sandbox = Object.assign(new FakeSandbox(), { checkTypes: () => Promise.reject(refusal) });
     acts = createLeafActivities({ ...world.deps, sandbox: async () => sandbox });
@@ -137,7 +137,7 @@ describe('the type check of a run', () => {
     assert.deepEqual(sandbox.jobs, []);
   });
 
-  it('a weight without a check is refused with the field', async () => {
+  it('rejects a weight if it is disabled', async () => {
     await assert.rejects(prepared({ weight: 0.2 }), /typeCheck\.weight/);
   });
 });

@@ -289,8 +289,8 @@ describe('chaos figures', () => {
     ['damage', { damaged: ['blob x: missing'] }, /^1 artifacts are damaged or missing: blob x/],
     ['a process', { orphans: { processes: ['12 sleep'], containers: [] } }, /^1 processes are left: 12 sleep$/],
     ['a container', { orphans: { processes: [], containers: ['c0ffee'] } }, /^1 containers are left: c0ffee$/],
-    ['a kill too few', { killed: 1 }, /^only 1 of 2 kills were struck before the run ended$/],
-    ['nothing to compare', { compared: 0 }, /^nothing was there to compare$/],
+    ['a kill too few', { killed: 1 }, /^only 1 of 2 kills took place before the run ended$/],
+    ['nothing to compare', { compared: 0 }, /^there was nothing to compare$/],
   ];
   const run = async (args: string[], figures: Partial<ChaosFigures>) => {
     const printed: string[] = [];

@@ -41,7 +41,7 @@ describe('the command of the benchmarks', function () {
   });
 
   for (const [args, line] of [
-    [['--only', 'nonsense'], 'bench: no case has nonsense in its name: see --list\n'],
+    [['--only', 'nonsense'], 'bench: no case name contains nonsense; --list shows them\n'],
     [['--rounds', 'x'], 'bench: --rounds must be a positive integer, is x\n'],
   ] as const) {
     it(`ends with one line and exit code 2 at ${args.join(' ')}`, async () => {

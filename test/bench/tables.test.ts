@@ -52,7 +52,7 @@ describe('the command line of the benchmarks', () => {
   for (const [args, named] of [
     [['--rounds', '0'], /--rounds must be a positive integer, is 0/],
     [['--threads', 'two'], /--threads must be a positive integer, is two/],
-    [['--without', 'ours'], /--without ours: torch and llama can be left out/],
+    [['--without', 'ours'], /--without ours: only torch and llama can be left out/],
     [['--fast'], /--fast/],
   ] as const) {
     it(`refuses ${args.join(' ')} in one line`, () => {

@@ -12,7 +12,7 @@ import { limitsOf, withLimits } from '../../cli/limitFlags.js';
 import { integer, number } from '../../cli/options.js';
 import { differingFields } from '../../cli/training.js';
 import { tinyModelPath } from '../../data/paths.js';
-import { gauntlet, inProcess, madeRun, removeFolders, temporaryFolder } from './support.js';
+import { inProcess, madeRun, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 /** The command fails with this one line. */
 async function refuses(argv: string[], line: RegExp, exitCode: number = EXIT.usage): Promise<void> {
@@ -182,7 +182,7 @@ describe('a machine that lacks something', function () {
 
   it('an unreachable TEMPORAL_ADDRESS', async () => {
     const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', GAUNTLET_STORE: await temporaryFolder() };
-    const { code, out, err } = await gauntlet(['train', '--watch', '--json'], env);
+    const { code, out, err } = await withEnvironment(env, 'train', '--watch', '--json');
     const { error } = JSON.parse(err) as { error: { code: string; message: string } };
     assert.equal(error.code, 'SERVER_UNAVAILABLE');
     assert.match(error.message, /^no Temporal server answers at 127\.0\.0\.1:1 \(TEMPORAL_ADDRESS\): /);
@@ -193,7 +193,10 @@ describe('a machine that lacks something', function () {
     const taken: Server = createServer();
     await new Promise<void>((settle) => taken.listen(0, '127.0.0.1', settle));
     const { port } = taken.address() as { port: number };
-    const { code, err } = await gauntlet(['up', '--port', String(port)], { GAUNTLET_STORE: await temporaryFolder() });
+    const { code, err } = await withEnvironment(
+      { GAUNTLET_STORE: await temporaryFolder(), TEMPORAL_ADDRESS: undefined },
+      ...['up', '--port', String(port)],
+    );
     taken.close();
     assert.equal(err.trim(), `error: port ${port} is taken by another program: choose another one [PORT_TAKEN]`);
     assert.equal(code, EXIT.unavailable);
@@ -203,9 +206,9 @@ describe('a machine that lacks something', function () {
     const folder = await temporaryFolder({
       'a.jsonl': '{"id":"a","code":"def f(): return 1","entry":"f","tests":[[[],1]]}',
     });
-    const { code, out, err } = await gauntlet(
-      ['sandbox', 'run', '--sandbox', 'docker', '--input', join(folder, 'a.jsonl')],
+    const { code, out, err } = await withEnvironment(
       { DOCKER_HOST: `unix://${folder}/none.sock` },
+      ...['sandbox', 'run', '--sandbox', 'docker', '--input', join(folder, 'a.jsonl')],
     );
     assert.match(err.trim(), /^error: Docker does not answer at unix:\S+ \(.*\) \[SANDBOX_UNAVAILABLE\]$/);
     assert.deepEqual([code, out], [EXIT.unavailable, '']);
@@ -224,7 +227,9 @@ describe('option values', () => {
 
   it('only the given limits are passed on, and each bad one is named', () => {
     const read = (...argv: string[]) => {
-      const command = withLimits(new Command().exitOverride(), { wallSeconds: 30 });
+      const command = withLimits(new Command().exitOverride().configureOutput({ writeErr: () => undefined }), {
+        wallSeconds: 30,
+      });
       assert.match(
         command.helpInformation(),
         /--wall-seconds <n> +wall-clock time of a program, in seconds\s+\(default: 30\)/,
@@ -286,7 +291,7 @@ describe('option values', () => {
     const share = number({ above: 0, to: 1 });
     assert.equal(share('0.5'), 0.5);
     for (const bad of ['0', '2', '', 'warm', 'Infinity'])
-      assert.throws(() => share(bad), /not a number above 0 and of at most 1/);
+      assert.throws(() => share(bad), /not a number above 0 and at most 1/);
   });
 
   it('--role removes duplicates and sorts the roles; all means every role', () => {

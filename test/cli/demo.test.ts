@@ -59,8 +59,8 @@ describe('the demo, shortened', function () {
     const ended = await gauntlet(['demo', '--json', ...SHORT], env);
     assert.equal(ended.code, 0, ended.err);
     assert.match(ended.err, /joined run 'demo-seed-0'/);
-    assert.match(ended.err, /stage 1 generator · step [12]\/3 · reward/);
-    assert.match(ended.err, /completed · step 3\/3/);
+    assert.match(ended.err, /step [12]\/3 · stage 1 generator · reward/);
+    assert.match(ended.err, /step 3\/3 · completed/);
     assert.equal(ended.out.trim().split('\n').length, 1);
     const result = runResultSchema.parse(JSON.parse(ended.out));
     assert.deepEqual([result.runId, result.seed], ['demo-seed-0', 0]);
@@ -85,17 +85,17 @@ describe('the demo, shortened', function () {
     const known = await here('status', '--json');
     const stored = { id: 'demo-seed-0', status: 'ONLY IN THE STORE', finished: true };
     assert.deepEqual(JSON.parse(known.out), [stored]);
-    assert.match(known.err, /no Temporal server runs for this store; npx gauntlet up starts it/);
+    assert.match(known.err, /no Temporal server runs for this store; start it with: npx gauntlet up --store /);
     assert.deepEqual(processesOf(folder), [], 'status starts no server');
     const refused = await here('train', 'demo-seed-0', '--set', 'ppo.clip=0.1');
     assert.match(refused.err, /run demo-seed-0 exists with other .*ppo.*: choose another run id \[RUN_EXISTS\]/);
     assert.equal(refused.code, EXIT.usage);
     const queued = await here('train', 'other', '--set', 'ppo.clip=0.1', '--json');
-    const next = 'npx gauntlet resume other --watch';
+    const next = `npx gauntlet resume other --watch --store ${folder}`;
     assert.deepEqual(JSON.parse(queued.out), { runId: 'other', how: 'started', served: false, next });
     assert.match(
       (await here('train', 'other', '--set', 'ppo.clip=0.1')).out,
-      /^no worker serves run 'other'.*: npx .*\n.*up$/m,
+      /^no worker serves run 'other'.*: npx .*\n.*up --store .*$/m,
     );
     const unknown = await here('resume', 'nobody');
     assert.match(unknown.err.trim(), /^error: no run 'nobody' on this server, nor in .*; .*\[NOT_FOUND\]$/);

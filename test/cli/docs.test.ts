@@ -87,7 +87,7 @@ describe('the help', () => {
   });
 
   it('of the program names its commands in groups, and its version', async () => {
-    const [help, version] = await Promise.all([gauntlet(['--help']), gauntlet(['--version'])]);
+    const [help, version] = [await inProcess('--help'), await gauntlet(['--version'])];
     assert.equal(help.code, EXIT.ok);
     for (const one of createProgram().commands) assert.ok(help.out.includes(`\n  ${one.name()} `), one.name());
     for (const heading of ['Train:', 'Use the results:', 'Server and store:', 'Tools:'])

@@ -92,7 +92,7 @@ describe('make-tiny', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('learns: the loss falls within a few steps, and the bytes do not hang on the number of workers', async function () {
+  it('reduces the loss within a few steps, with the same bytes for any number of workers', async function () {
     this.timeout(120_000);
     const full = tinyRecipe(5);
     const phases = [{ ...full.phases[0]!, tokens: 6000 }];
@@ -100,13 +100,7 @@ describe('make-tiny', () => {
     const run = async (workers: number) => {
       const losses: number[] = [];
       const start = { config, weights: initialWeights(config, 5), problems, vocabulary, workers };
-      let snapshots = 0;
-      const result = await trainTiny(start, recipe, {
-        onStep: (progress) => losses.push(progress.loss),
-        onSnapshot: () => snapshots++,
-        snapshotSteps: 2,
-      });
-      assert.equal(snapshots, Math.floor(result.steps / 2));
+      const result = await trainTiny(start, recipe, { onStep: (progress) => losses.push(progress.loss) });
       return { losses, result };
     };
     const one = await run(1);
@@ -134,17 +128,23 @@ describe('make-tiny', () => {
 
   it('refuses a bad number, sandbox or folder in one line, before any work', async () => {
     const run = (...argv: string[]): Promise<unknown> => {
-      const program = new Command().exitOverride();
+      const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
       addMakeTiny(program);
       return program.parseAsync(['make-tiny', ...argv], { from: 'user' });
     };
-    await assert.rejects(run('--tokens', 'many'), /--tokens many: a whole number of at least 1000/);
-    await assert.rejects(run('--seed', '-1'), /--seed -1/);
-    await assert.rejects(run('--sandbox', 'none'), /--sandbox none: one of auto, docker, wasm/);
+    await assert.rejects(
+      run('--tokens', 'many'),
+      /'--tokens <n>' argument 'many' is invalid\. It is not a whole number of at least 1000/,
+    );
+    await assert.rejects(run('--seed', '-1'), /'--seed <n>' argument '-1' is invalid/);
+    await assert.rejects(
+      run('--sandbox', 'none'),
+      /'--sandbox <kind>' argument 'none' is invalid\. Allowed choices are auto, docker, wasm/,
+    );
     await writeFile(join(folder, 'file'), '');
     await assert.rejects(run('--out', join(folder, 'file', 'where')), /file is no folder/);
     await mkdir(join(folder, 'precious', 'photographs'), { recursive: true });
-    await assert.rejects(run('--out', join(folder, 'precious')), /no model folder, so it is left alone/);
+    await assert.rejects(run('--out', join(folder, 'precious')), /no model folder/);
   });
 
   it('takes a folder that is not there, an empty one, or one of its kind where that may be replaced', async () => {

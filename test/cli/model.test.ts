@@ -189,7 +189,7 @@ describe('gauntlet model', function () {
       const { code, err } = await inProcess(
         ...['model', 'logprobs', '--model', MODEL, '--input', at('rows.jsonl'), '--adapter', ADAPTER, '--values'],
       );
-      assert.equal(code, 1);
+      assert.equal(code, 2);
       assert.match(err, /--values: needs an --adapter with a value head \[BAD_ADAPTER\]/);
     });
 

@@ -1,8 +1,9 @@
-// What `gauntlet model` refuses: one clear line, a non-zero exit, nothing on standard output and nothing on the disk.
+// Bad input to `gauntlet model` gives one clear line and exit code 2, nothing on standard output and nothing on disk.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { EXIT } from '../../cli/exitCodes.js';
 import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { writeGiant } from '../support/giantModel.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
@@ -26,11 +27,11 @@ describe('bad input to gauntlet model', function () {
   });
   after(removeFolders);
 
-  async function refuses(argv: string[], line: RegExp): Promise<void> {
+  async function refuses(argv: string[], line: RegExp, exitCode: number = EXIT.usage): Promise<void> {
     const { code, out, err } = await inProcess('model', ...argv);
     assert.equal(err.trim().split('\n').length, 1, err);
     assert.match(err, line);
-    assert.deepEqual([code, out], [2, '']);
+    assert.deepEqual([code, out], [exitCode, '']);
   }
 
   /** A copy of the model, with one thing done to it. */
@@ -82,23 +83,23 @@ describe('bad input to gauntlet model', function () {
       await refusesModel(whole, /tensor \S+ has dtype I32; F32, F16 or BF16 is needed \[BAD_MODEL\]/);
     });
 
-    it('weights that are not finite, once they show', async () => {
+    it('weights that are not finite, as soon as they are used', async () => {
       const broken = await spoilt('broken-weights', async (copy) => {
         const path = join(copy, 'model.safetensors');
         const tensors = parseSafetensors(await readFile(path), path);
         tensors.get('model.norm.weight')!.data[0] = Number.NaN;
         await writeFile(path, writeSafetensors(tensors));
       });
-      await refusesModel(broken, /log-probs that are not finite come out of the model: .* \[BAD_MODEL\]/);
+      await refusesModel(broken, /the log-probabilities are not finite: .* \[BAD_MODEL\]/);
     });
 
     it('one that needs more memory than is free, with both numbers, before a weight is read', async () => {
       await writeGiant(at('giant'));
       const line = /giant: needs \d{3,}\.\d GB, [\d.]+ GB are free; .*--force.* \[OUT_OF_MEMORY\]/;
-      await refusesModel(at('giant'), line);
-      await refuses(['generate', '--model', at('giant'), '--input', at('rows.jsonl')], line);
+      await refuses(['logprobs', '--model', at('giant'), '--input', at('rows.jsonl')], line, EXIT.unavailable);
+      await refuses(['generate', '--model', at('giant'), '--input', at('rows.jsonl')], line, EXIT.unavailable);
       const update = ['update', '--adapter', ADAPTER, '--batch', at('batch.jsonl'), '--config', at('config.json')];
-      await refuses([...update, '--model', at('giant'), '--out', at('out')], line);
+      await refuses([...update, '--model', at('giant'), '--out', at('out')], line, EXIT.unavailable);
     });
 
     it('an architecture that is not supported', async () => {
@@ -150,8 +151,8 @@ describe('bad input to gauntlet model', function () {
 
   describe('rows', () => {
     const cases: [what: string, text: string, line: RegExp][] = [
-      ['an empty file', '', /bad: there is no row in it \[BAD_INPUT\]/],
-      ['a file of blank lines', '\n \n', /there is no row in it/],
+      ['an empty file', '', /bad: has no rows \[BAD_INPUT\]/],
+      ['a file of blank lines', '\n \n', /has no rows/],
       ['a line that is not JSON', '{"tokens":[1]}\n\n{"tokens":[1\n', /bad: line 3: not JSON: .* \[BAD_INPUT\]/],
       ['a row that is no object', '[1,2]', /line 1: .*expected object/],
       ['no tokens', '{"text":"x"}', /line 1: tokens: .*received undefined/],
@@ -246,7 +247,7 @@ describe('bad input to gauntlet model', function () {
       ['a missing array', { ...ROW, mask: undefined }, /line 1: mask: .*received undefined/],
       ['a mask that is neither 0 nor 1', { ...ROW, mask: [0, 0.5, 1] }, /line 1: mask\[1\]: must be 0 or 1/],
       ['a mask of zeros', { ...ROW, mask: [1, 0, 0] }, /bad: mask is 0 everywhere, so there is nothing to train on/],
-      ['an empty batch', '', /bad: there is no row in it/],
+      ['an empty batch', '', /bad: has no rows/],
       ['a token beyond the vocabulary', { ...ROW, tokens: [5, 99, 7] }, /line 1: token 99 is outside 0\.\.66/],
     ];
     for (const [what, row, line] of rows)
@@ -283,40 +284,52 @@ describe('bad input to gauntlet model', function () {
       await refusesUpdate(/the gradient is not finite: are oldLogprobs those of this policy\? \[BAD_INPUT\]/);
     });
 
-    it('no folder under --out that could be made', async () => {
+    it('an --out below a file', async () => {
       await given(ROW);
       const { code, err } = await inProcess(
         ...['model', 'update', '--model', MODEL, '--adapter', ADAPTER, '--batch', at('bad')],
         ...['--config', at('bad.json'), '--out', join(at('bad'), 'out')],
       );
-      assert.equal(code, 1);
+      assert.equal(code, EXIT.usage);
       assert.match(err, /--out .*bad is no folder/);
     });
   });
 
-  describe('flags', () => {
+  describe('options', () => {
     const cases: [string[], RegExp][] = [
-      [['--temperature', '0'], /--temperature: '0' is not a number above 0/],
+      [['--temperature', '0'], /'--temperature <t>' argument '0' is invalid\. It is not a number above 0/],
       [['--device', 'tpu'], /'tpu' is invalid\. Allowed choices are cpu, cuda, webgpu, auto/],
       [['--quantize', 'int2'], /'int2' is invalid\. Allowed choices are int4, int8/],
-      [['--group-size', '32'], /--group-size goes with --quantize/],
-      [['--quantize', 'int4', '--group-size', '24'], /--group-size: 24 is not a power of two/],
-      [['--threads', '0'], /--threads: '0' is not a whole number from 1 on/],
+      [['--group-size', '32'], /--group-size needs --quantize/],
+      [
+        ['--quantize', 'int4', '--group-size', '24'],
+        /'--group-size <n>' argument '24' is invalid\. It is not a power of two/,
+      ],
+      [['--threads', '0'], /'--threads <n>' argument '0' is invalid\. It is not a whole number of at least 1/],
     ];
     for (const [flags, line] of cases)
       it(flags.join(' '), () => refuses(['logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...flags], line));
 
-    it('those of generate', async () => {
+    it('sampling options of generate', async () => {
       const generate = ['generate', '--model', MODEL, '--input', at('rows.jsonl')];
-      await refuses([...generate, '--top-p', '1.5'], /--top-p: '1\.5' is not a number above 0 and at most 1/);
-      await refuses([...generate, '--max-new-tokens', 'x'], /--max-new-tokens: 'x' is not a whole number from 1 on/);
-      await refuses([...generate, '--stop-token', 'eos'], /--stop-token: 'eos' is not a whole number/);
+      await refuses(
+        [...generate, '--top-p', '1.5'],
+        /argument '1\.5' is invalid\. It is not a number above 0 and at most 1/,
+      );
+      await refuses(
+        [...generate, '--max-new-tokens', 'x'],
+        /argument 'x' is invalid\. It is not a whole number of at least 1/,
+      );
+      await refuses(
+        [...generate, '--stop-token', 'eos'],
+        /'--stop-token <id>' argument 'eos' is invalid\. It is not a whole number/,
+      );
     });
 
-    it('those that are missing', () => refuses(['inspect'], /required option '--model <folder>' not specified/));
+    it('a missing option', () => refuses(['inspect'], /required option '-m, --model <folder>' not specified/));
   });
 
-  it('is refused by the program as people start it, with nothing on standard output', async () => {
+  it('is refused by the program in its own process, with nothing on standard output', async () => {
     await writeFile(at('bad'), '{"tokens":[67]}');
     const { code, out, err } = await gauntlet(['model', 'logprobs', '--model', MODEL, '--input', at('bad')]);
     assert.deepEqual([code, out], [2, '']);

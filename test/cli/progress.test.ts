@@ -58,11 +58,11 @@ describe('progress of a run', () => {
 
   it('names the state where no stage is in training', () => {
     const line = progressLine({ runId: 'r', state: 'preparing', step: 0, totalSteps: 0 });
-    assert.equal(line, 'preparing · step 0/0');
+    assert.equal(line, 'step 0/0 · preparing');
     assert.match(progressBar(at(60, 'evaluating'), undefined, 80), /evaluating/);
     assert.equal(
       progressLine(FULL),
-      'stage 3 discriminator · step 42/60 · reward -0.013 · pass 100.0 % · valid tests 100.0 % · 12346 tokens/s · validation 87.5 %',
+      'step 42/60 · stage 3 discriminator · reward -0.013 · pass 100.0 % · valid 100.0 % · 12346 tokens/s · validation 87.5 %',
     );
   });
 });

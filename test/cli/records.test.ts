@@ -21,7 +21,7 @@ import { openFileStore } from '../../store/fileStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';
 import { controlOf, gatherReport, isControlOf } from '../../workers/report.js';
-import { inProcess, madeRun, RESULT, removeFolders, VIEW } from './support.js';
+import { inProcess, madeRun, RESULT, removeFolders, VIEW, withEnvironment } from './support.js';
 
 const rowsOf = (text: string): string[][] =>
   stripVTControlCharacters(text)
@@ -86,7 +86,7 @@ describe('gauntlet checkpoints', () => {
       const damaged = await verify(...argv);
       assert.equal(damaged.code, 1);
       const line =
-        /^✗ runs\/made\/checkpoints\/checkpoint_stage_0_epoch_0: pool\.json is damaged .*\n {4}go on from another/;
+        /^✗ runs\/made\/checkpoints\/checkpoint_stage_0_epoch_0: pool\.json is damaged .*\n {4}continue from another/;
       assert.match(damaged.out, line);
       assert.match(damaged.out, /\n1 damaged or missing among 1 run,/);
     }
@@ -285,21 +285,10 @@ generator reward -0.10`,
   });
 
   it('NO_COLOR and FORCE_COLOR decide over colours, of errors too', async () => {
-    const { NO_COLOR, FORCE_COLOR } = process.env;
-    const error = async (variable: 'NO_COLOR' | 'FORCE_COLOR'): Promise<string> => {
-      delete process.env.NO_COLOR;
-      delete process.env.FORCE_COLOR;
-      process.env[variable] = '1';
-      return (await inProcess('tain')).err;
-    };
-    try {
-      assert.ok((await error('FORCE_COLOR')).startsWith('\u001b[31merror\u001b[39m: '));
-      assert.match(await error('NO_COLOR'), /^error: /);
-    } finally {
-      Object.assign(process.env, { NO_COLOR, FORCE_COLOR });
-      if (NO_COLOR === undefined) delete process.env.NO_COLOR;
-      if (FORCE_COLOR === undefined) delete process.env.FORCE_COLOR;
-    }
+    const error = async (env: Record<string, string | undefined>): Promise<string> =>
+      (await withEnvironment({ NO_COLOR: undefined, FORCE_COLOR: undefined, ...env }, 'tain')).err;
+    assert.ok((await error({ FORCE_COLOR: '1' })).startsWith('\u001b[31merror\u001b[39m: '));
+    assert.match(await error({ NO_COLOR: '1' }), /^error: /);
   });
 
   it('a lost server is named, with what to do', () => {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { EXIT } from '../../cli/exitCodes.js';
 import { inOrder } from '../../cli/ordered.js';
 import { openRowBar } from '../../cli/rowBar.js';
 import { requireDocker } from '../sandbox/docker.js';
@@ -87,7 +88,7 @@ describe('sandbox run', function () {
   });
 
   for (const [title, args, rows, message] of [
-    ['no row', [], '', /rows\.jsonl: there is no row in it/],
+    ['no row', [], '', /rows\.jsonl: has no rows/],
     ['what is not JSON', [], `${lines(ROWS)}\n{`, /rows\.jsonl: line 6: not JSON/],
     ['a missing field', [], '{"id":"a","entry":"f","tests":[[[1],1]]}', /line 1: code: is missing/],
     ['a field of another type', [], '{"id":"a","code":1,"entry":"f","tests":[[[1],1]]}', /line 1: code: .*string/],
@@ -117,7 +118,12 @@ describe('sandbox run', function () {
       /line 1: files\..*relative path/,
     ],
     ['a limit of the row', [], lines([{ ...ROWS[0], limits: { cpu: 1 } }]), /line 1: limits: .*cpu/],
-    ['a limit of the command', ['--memory-mb', '0'], lines(ROWS), /--memory-mb: '0' is not a whole number from 1 on/],
+    [
+      'a limit of the command',
+      ['--memory-mb', '0'],
+      lines(ROWS),
+      /'--memory-mb <n>' argument '0' is invalid\. It is not a whole number of at least 1/,
+    ],
     ['another mode', ['--mode', 'doctest'], lines(ROWS), /'doctest' is invalid\. Allowed choices are values, assert/],
   ] as const) {
     it(`refuses ${title} in one line, before a sandbox is opened`, async () => {
@@ -130,13 +136,13 @@ describe('sandbox run', function () {
     });
   }
 
-  it('checks types beside the tests where it is asked to, and refuses that where there is no checker', async function () {
+  it('checks types beside the tests with --types, which needs Docker', async function () {
     const untyped = { id: 'untyped', code: 'def f(x: int) -> str:\n    return x + 1', entry: 'f', tests: [[[1], 2]] };
     const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], untyped]) });
     const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--sandbox'];
     const refused = await inProcess(...args, 'wasm');
-    assert.deepEqual([refused.code, refused.out], [1, '']);
-    assert.match(refused.err, /^error: type checks need Docker: .* \[SANDBOX_UNAVAILABLE\]$/m);
+    assert.deepEqual([refused.code, refused.out], [EXIT.unavailable, '']);
+    assert.match(refused.err, /^\{"error":\{"code":"SANDBOX_UNAVAILABLE","message":"type checks need Docker: /m);
     await requireDocker(this);
     const { code, out, err } = await inProcess(...args, 'docker');
     assert.equal(code, 0, err);

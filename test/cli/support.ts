@@ -18,7 +18,7 @@ export interface Ended {
   err: string;
 }
 
-/** In this process: `main` with both outputs kept. Not for commands that start workers. */
+/** Runs `main` in this process and captures both outputs. Not for commands that start workers. */
 export async function inProcess(...argv: string[]): Promise<Ended> {
   const kept = { out: '', err: '' };
   const { write: out } = process.stdout;
@@ -39,9 +39,25 @@ export async function inProcess(...argv: string[]): Promise<Ended> {
   }
 }
 
+/** Like `inProcess`, with other environment variables. */
+export async function withEnvironment(env: Environment, ...argv: string[]): Promise<Ended> {
+  const before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+  const set = (variables: Environment): void => {
+    for (const [name, value] of Object.entries(variables))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  };
+  set(env);
+  try {
+    return await inProcess(...argv);
+  } finally {
+    set(before);
+  }
+}
+
 export type Environment = Record<string, string | undefined>;
 
-/** The real program, in a process of its own. */
+/** Runs the program in its own process. */
 export function gauntlet(
   argv: string[],
   env: Environment = {},
@@ -120,7 +136,7 @@ export const VIEW: ChainView = {
   rewards: { generator: -0.1, discriminator: [0.25, 0.5] },
 };
 
-/** A store with one finished run of two checkpoints, the second the better one. */
+/** A store with one finished run of two checkpoints; the second is better. */
 export async function madeRun(
   runId = 'made',
   preset: keyof typeof PRESETS = 'tiny',

@@ -6,40 +6,35 @@ import { join } from 'node:path';
 import { isSupportedNode } from '../../cli/commands/doctor.js';
 import { EXIT } from '../../cli/exitCodes.js';
 import { isPolling, mayLive } from '../../cli/session.js';
-import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
+import { gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 describe('commands about this machine', function () {
   this.timeout(120_000);
   after(removeFolders);
 
-  it('doctor finds all that is required here, and says what Docker lacks', async () => {
-    const { DOCKER_HOST } = process.env;
-    process.env.DOCKER_HOST = 'unix:///nowhere.sock';
-    try {
-      const { code, out } = await inProcess('doctor', '--json', '--store', await temporaryFolder());
-      const { healthy, findings } = JSON.parse(out) as {
-        healthy: boolean;
-        findings: { name: string; ok: boolean; required: boolean; detail: string }[];
-      };
-      const of = (name: string) => findings.find((finding) => finding.name === name)!;
-      assert.ok(healthy && code === 0, out);
-      assert.ok(findings.filter(({ required }) => required).every(({ ok }) => ok));
-      assert.match(of('tiny model').detail, /^Qwen2ForCausalLM, 0\.\d+ M parameters$/);
-      assert.match(of('onnx runtime').detail, /^providers installed: cpu/);
-      for (const device of ['cuda', 'webgpu']) {
-        const { required, ok, detail } = of(`device ${device}`);
-        assert.equal(required, false);
-        assert.match(detail, ok ? /works$/ : /(is not installed|does not start).*use cpu.*DEVICE_UNAVAILABLE/);
-      }
-      assert.deepEqual([of('sandbox docker').ok, of('sandbox docker').required], [false, false]);
-      assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);
-    } finally {
-      if (DOCKER_HOST === undefined) delete process.env.DOCKER_HOST;
-      else process.env.DOCKER_HOST = DOCKER_HOST;
+  it('doctor finds everything required here, and names why Docker is missing', async () => {
+    const store = await temporaryFolder();
+    const env = { DOCKER_HOST: 'unix:///nowhere.sock' };
+    const { code, out } = await withEnvironment(env, 'doctor', '--json', '--store', store);
+    const { healthy, findings } = JSON.parse(out) as {
+      healthy: boolean;
+      findings: { name: string; ok: boolean; required: boolean; detail: string }[];
+    };
+    const of = (name: string) => findings.find((finding) => finding.name === name)!;
+    assert.ok(healthy && code === 0, out);
+    assert.ok(findings.filter(({ required }) => required).every(({ ok }) => ok));
+    assert.match(of('tiny model').detail, /^Qwen2ForCausalLM, 0\.\d+ M parameters$/);
+    assert.match(of('onnx runtime').detail, /^providers installed: cpu/);
+    for (const device of ['cuda', 'webgpu']) {
+      const { required, ok, detail } = of(`device ${device}`);
+      assert.equal(required, false);
+      assert.match(detail, ok ? /works$/ : /(is not installed|does not start).*use cpu.*DEVICE_UNAVAILABLE/);
     }
+    assert.deepEqual([of('sandbox docker').ok, of('sandbox docker').required], [false, false]);
+    assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);
   });
 
-  it('doctor exits 1 where something required is missing', async () => {
+  it('doctor exits with 1 if something required is missing', async () => {
     const folder = await temporaryFolder({ file: '' });
     const { code, out } = await inProcess('doctor', '--store', join(folder, 'file', 'store'));
     assert.equal(code, 1);
@@ -63,17 +58,14 @@ describe('commands about this machine', function () {
   it('doctor checks the server of a Temporal profile', async () => {
     const folder = await temporaryFolder({ 'temporal.toml': '[profile.mine]\naddress = "127.0.0.1:1"\n' });
     const variables = { TEMPORAL_CONFIG_FILE: join(folder, 'temporal.toml'), TEMPORAL_PROFILE: 'mine' };
-    const { TEMPORAL_ADDRESS } = process.env;
-    delete process.env.TEMPORAL_ADDRESS;
-    Object.assign(process.env, variables);
-    try {
-      const { code, out } = await inProcess('doctor', '--store', folder);
-      assert.equal(code, EXIT.failed);
-      assert.match(out, /✗ temporal server .*127\.0\.0\.1:1 \(profile mine.*SERVER_UNAVAILABLE/);
-    } finally {
-      for (const name of Object.keys(variables)) delete process.env[name];
-      if (TEMPORAL_ADDRESS !== undefined) process.env.TEMPORAL_ADDRESS = TEMPORAL_ADDRESS;
-    }
+    const { code, out } = await withEnvironment(
+      { ...variables, TEMPORAL_ADDRESS: undefined },
+      'doctor',
+      '--store',
+      folder,
+    );
+    assert.equal(code, EXIT.failed);
+    assert.match(out, /✗ temporal server .*127\.0\.0\.1:1 \(profile mine.*SERVER_UNAVAILABLE/);
   });
 
   it('sandbox run judges programs: JSON lines out, the sandbox named on standard error', async () => {

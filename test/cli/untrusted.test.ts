@@ -198,7 +198,7 @@ describe('what comes from others', function () {
       const path = join(folderOf(), 'runs', 'theirs', within('pool.json'));
       await store.removeRunFile('theirs', within('pool.json'));
       execFileSync('mkfifo', [path]);
-      await refusesToRead(/pool\.json: is no regular file/);
+      await refusesToRead(/pool\.json: is not a regular file/);
     });
 
     it('and that has a file larger than any', async () => {

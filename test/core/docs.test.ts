@@ -34,7 +34,7 @@ function leaves(value: unknown, path = ''): [string, string][] {
 }
 
 describe('docs', () => {
-  it('errors.md is the table of error codes', () => {
+  it('errors.md lists all error codes', () => {
     const documented = table(page('errors.md'));
     const defined = Object.entries(ERROR_CODES).map(([code, { retryable, help }]) => [
       code,
@@ -60,12 +60,12 @@ describe('docs', () => {
     }
   });
 
-  it('the example of configuration.md is a configuration', () => {
+  it('the example in configuration.md is valid', () => {
     const example = /```json\n([\s\S]*?)```/.exec(page('configuration.md'))![1]!;
     assert.equal(resolveConfig(JSON.parse(example)).ppo.learningRate, 0.0005);
   });
 
-  it('method.md names every reward scheme and every reason for rejecting a test', () => {
+  it('method.md lists every reward scheme and every rejection reason', () => {
     const text = page('method.md');
     assert.deepEqual(
       table(text, '## Tests').map(([reason]) => reason),
@@ -79,7 +79,7 @@ describe('docs', () => {
 });
 
 describe('GauntletError', () => {
-  it('knows from its code whether it may be retried', () => {
+  it('derives retryable from its code', () => {
     for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
       const error = new GauntletError(code, 'line');
       assert.deepEqual(
@@ -91,7 +91,7 @@ describe('GauntletError', () => {
     assert.equal(new GauntletError('BAD_INPUT', 'x').retryable, false);
   });
 
-  it('assertNever names the value that was not handled', () => {
+  it('assertNever names the unhandled value', () => {
     assert.throws(() => assertNever('odd' as never), /unhandled case: "odd"/);
   });
 });

@@ -47,7 +47,7 @@ describe('generalizedAdvantages', () => {
     );
   });
 
-  it('λ = 1 and γ = 1 give what comes minus the estimate, λ = 0 one temporal difference', () => {
+  it('is the future reward minus the value for λ = γ = 1, and one temporal difference for λ = 0', () => {
     const [rewards, values] = [
       [0, 0, 1],
       [0.2, 0.5, 0.4],
@@ -59,7 +59,7 @@ describe('generalizedAdvantages', () => {
 });
 
 describe('whitenAdvantages', () => {
-  it('has mean 0 and deviation 1 over the trained tokens of all rows, and leaves others at 0', () => {
+  it('gives mean 0 and deviation 1 over all trained tokens, and 0 elsewhere', () => {
     const rows = [
       { mask: [0, 1, 1], advantages: [9, 1, 2] },
       { mask: [1, 0, 1], advantages: [4, 9, 5] },

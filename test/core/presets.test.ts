@@ -16,7 +16,7 @@ function refusal(input: unknown): string {
 }
 
 describe('presets', () => {
-  it('no input at all is the tiny preset, as it was measured', () => {
+  it('uses the tiny preset without input', () => {
     const config = resolveConfig();
     assert.deepEqual(config, resolveConfig({ preset: 'tiny' }));
     assert.deepEqual(config, resolveConfig(null));
@@ -72,14 +72,14 @@ describe('presets', () => {
     assert.deepEqual(config.reward.archive, { enabled: true, size: 400, replay: 0.7 });
   });
 
-  it('the control without a discriminator differs in that alone', () => {
+  it('tiny-no-discriminator differs only in the discriminator', () => {
     const { preset, discriminator, ...rest } = resolveConfig({ preset: 'tiny-no-discriminator' });
     const { preset: _preset, discriminator: with_, ...same } = resolveConfig({ preset: 'tiny' });
     assert.deepEqual(rest, same);
     assert.deepEqual([discriminator.enabled, with_.enabled, preset], [false, true, 'tiny-no-discriminator']);
   });
 
-  it('qwen-1.5b has the defaults of the method', () => {
+  it('qwen-1.5b has the default values', () => {
     const config = resolveConfig({ preset: 'qwen-1.5b' });
     assert.deepEqual(
       [config.schedule.discriminatorSteps, config.schedule.generatorSteps, config.schedule.alternatingSteps],
@@ -96,7 +96,7 @@ describe('presets', () => {
     );
   });
 
-  it('fields override a preset one by one, and lists as a whole', () => {
+  it('merges fields into the preset and replaces lists', () => {
     const config = resolveConfig({ preset: 'tiny', seed: 3, ppo: { learningRate: 0.5 }, schedule: { stages: [5] } });
     assert.equal(config.seed, 3);
     assert.deepEqual([config.ppo.learningRate, config.ppo.minibatch], [0.5, 32]);
@@ -104,7 +104,7 @@ describe('presets', () => {
     assert.equal(resolveConfig({ seed: 3, model: undefined }).model, 'tiny');
   });
 
-  it('all stages of a chain are trained unless the schedule names some', () => {
+  it('trains all stages of a chain by default', () => {
     const stages = (input: object) => resolveConfig(input).schedule.stages;
     assert.deepEqual(stages({}), [1, 2, 3, 4, 5]);
     assert.deepEqual(stages({ stages: [5] }), [5]);
@@ -112,7 +112,7 @@ describe('presets', () => {
     assert.deepEqual(stages({ stages: [1, 3, 5], schedule: { stages: [3] } }), [3]);
   });
 
-  it('the worker’s business is no part of what a run is', () => {
+  it('excludes worker settings from the identity of a run', () => {
     const config = resolveConfig();
     const here = { device: 'cuda', threads: 7, checkpointing: true, kvCacheMegabytes: 5 };
     assert.deepEqual(runIdentity(resolveConfig({ engine: here })), runIdentity(config));
@@ -121,7 +121,7 @@ describe('presets', () => {
     assert.notDeepEqual(runIdentity(four), runIdentity(config));
   });
 
-  it('one adapter plays both roles in unified mode; a discriminator may have a base of its own', () => {
+  it('uses one adapter in unified mode, and allows a separate base for the discriminator', () => {
     const [two, one] = [resolveConfig(), resolveConfig({ mode: 'unified' })];
     assert.deepEqual(
       [adapterRole(two, 'discriminator'), adapterRole(one, 'discriminator')],
@@ -132,14 +132,14 @@ describe('presets', () => {
     assert.equal(modelOf(two, 'discriminator'), 'tiny');
   });
 
-  it('a resolved configuration resolves to itself', () => {
+  it('resolves a resolved configuration to itself', () => {
     for (const input of [...PRESET_NAMES, 'custom'].map((preset) => ({ preset, stages: [2, 5] }))) {
       const config = resolveConfig(input);
       assert.deepEqual(resolveConfig(JSON.parse(JSON.stringify(config))), config);
     }
   });
 
-  it('bad input is refused with a line that names the field and the way out', () => {
+  it('rejects invalid input with one line that names the field and the allowed values', () => {
     const cases: [unknown, RegExp][] = [
       [{ preset: 'huge' }, /^preset: unknown 'huge'; known: tiny, tiny-no-discriminator, qwen-1\.5b, custom$/],
       [{ preset: 'toString' }, /^preset: unknown/],
@@ -172,7 +172,7 @@ describe('presets', () => {
     for (const [input, line] of cases) assert.match(refusal(input), line);
   });
 
-  it('a key named __proto__ changes nothing', () => {
+  it('ignores a key named __proto__', () => {
     const input = JSON.parse('{"__proto__": {"seed": 9}, "ppo": {"__proto__": {"clip": 9}}}');
     assert.equal(resolveConfig(input).seed, 0);
     assert.equal(resolveConfig(input).ppo.clip, 0.2);

@@ -15,7 +15,7 @@ const problem = problemSchema.parse({
 });
 
 describe('stages', () => {
-  it('are five, numbered in order, each with its own name, instruction and focus', () => {
+  it('are numbered in order and have different titles, instructions and focuses', () => {
     assert.deepEqual(
       STAGES.map((stage) => STAGE_SPECS[stage].number),
       [1, 2, 3, 4, 5],
@@ -27,7 +27,7 @@ describe('stages', () => {
 });
 
 describe('instruct prompts', () => {
-  it('the generator sees problem and signature, and is asked for one stage at a time', () => {
+  it('show the generator problem, signature and one stage at a time', () => {
     const opening = generatorOpening('instruct', problem);
     assert.deepEqual(
       opening.map((message) => message.role),
@@ -41,7 +41,7 @@ describe('instruct prompts', () => {
     assert.ok(generatorOpening('instruct', problem, 5)[1]!.content.includes(STAGE_SPECS[5].instruction));
   });
 
-  it('no generator prompt holds a test or the reference', () => {
+  it('never show the generator a test or the reference', () => {
     const prompts = [
       ...generatorOpening('instruct', problem).map((message) => message.content),
       ...STAGES.map((stage) => generatorContinuation('instruct', problem, stage)),
@@ -50,7 +50,7 @@ describe('instruct prompts', () => {
     for (const secret of ['11', '22', '33', '44', 'sum(nums)', 'assert']) assert.ok(!prompts.includes(secret), secret);
   });
 
-  it('the discriminator sees problem, signature and that stage only, and is told count, focus and format', () => {
+  it('show the discriminator problem, signature, one stage, count, focus and format', () => {
     for (const stage of STAGES) {
       const [system, user] = discriminatorPrompt('instruct', problem, stage, 'THE OUTPUT', 3);
       assert.equal(system!.role, 'system');
@@ -72,7 +72,7 @@ describe('instruct prompts', () => {
 });
 
 describe('tiny prompts', () => {
-  it('are the markers that the embedded model was made with', () => {
+  it('are the markers that the embedded model was trained with', () => {
     const head = 'Return the sum of the numbers in nums.\ndef solve(nums):';
     assert.deepEqual(generatorOpening('tiny', problem), [{ role: 'user', content: `<gen>${head}<s1>` }]);
     assert.equal(generatorContinuation('tiny', problem, 4), '<s4>');

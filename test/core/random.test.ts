@@ -29,7 +29,7 @@ describe('philox', () => {
 });
 
 describe('keys and draws', () => {
-  it('a key is a function of its path, and every part counts', () => {
+  it('keys are functions of all parts of their path', () => {
     assert.deepEqual(deriveKey(1, 'a', 2), deriveKey(1, 'a', 2));
     const keys = [
       deriveKey(1, 'a', 2),
@@ -43,7 +43,7 @@ describe('keys and draws', () => {
     assert.equal(new Set(keys.map(String)).size, keys.length);
   });
 
-  it('a key can be derived in parts', () => {
+  it('keys can be derived in parts', () => {
     const path = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.integer()), { maxLength: 4 });
     fc.assert(
       fc.property(path, path, (a, b) => {
@@ -52,7 +52,7 @@ describe('keys and draws', () => {
     );
   });
 
-  it('draws lie strictly between 0 and 1, and far indices differ from near ones', () => {
+  it('draws are strictly between 0 and 1, and distant indices differ', () => {
     const key = deriveKey('range');
     fc.assert(
       fc.property(fc.maxSafeInteger().map(Math.abs), (index) => uniformAt(key, index) > 0 && uniformAt(key, index) < 1),
@@ -60,7 +60,7 @@ describe('keys and draws', () => {
     assert.notEqual(uniformAt(key, 0), uniformAt(key, 2 ** 32));
   });
 
-  it('draws are uniform: 64 equal cells hold what chance allows', () => {
+  it('draws are uniform', () => {
     const cells = new Array<number>(64).fill(0);
     const key = deriveKey(7, 'uniform');
     for (let i = 0; i < 64_000; i++) cells[Math.floor(uniformAt(key, i) * 64)]!++;
@@ -86,7 +86,7 @@ describe('keys and draws', () => {
 });
 
 describe('RandomStream', () => {
-  it('repeats itself and differs from another path', () => {
+  it('repeats its draws and differs for another path', () => {
     const draws = (...path: (string | number)[]): number[] => {
       const stream = new RandomStream(...path);
       return Array.from({ length: 5 }, () => stream.uniform());
@@ -96,13 +96,13 @@ describe('RandomStream', () => {
     assert.equal(new Set(draws(1, 'x')).size, 5);
   });
 
-  it('int reaches both ends and nothing else', () => {
+  it('int returns integers of the whole range only', () => {
     const stream = new RandomStream('int');
     const seen = new Set(Array.from({ length: 200 }, () => stream.int(3, 6)));
     assert.deepEqual([...seen].sort(), [3, 4, 5, 6]);
   });
 
-  it('shuffle keeps the items, leaves its input alone, and favours no order', () => {
+  it('shuffle is an unbiased permutation and does not change its argument', () => {
     const stream = new RandomStream('shuffle');
     const items = [1, 2, 3];
     const counts: Record<string, number> = {};
@@ -115,7 +115,7 @@ describe('RandomStream', () => {
     for (const count of Object.values(counts)) assert.ok(Math.abs(count - 1000) < 150, JSON.stringify(counts));
   });
 
-  it('sample takes distinct items, choice one of them, and an empty list is an error', () => {
+  it('sample returns distinct items, choice one item, and an empty list is an error', () => {
     const stream = new RandomStream('sample');
     assert.equal(new Set(stream.sample([1, 2, 3, 4, 5], 3)).size, 3);
     assert.ok([1, 2].includes(stream.choice([1, 2])));

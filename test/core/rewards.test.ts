@@ -25,15 +25,15 @@ const shared = { diversityCredit: true, weights };
 describe('shifted', () => {
   const { generator, discriminator } = REWARD_RULES.shifted;
 
-  it('pays the generator its pass rate less a half', () => {
+  it('gives the generator its pass rate − 0.5', () => {
     assert.equal(generator(['pass', 'pass', 'fail', 'pass']), 0.25);
     assert.equal(generator(['pass']), 0.5);
     assert.equal(generator(['error', 'timeout', 'memory', 'output']), -0.5);
   });
 
-  it('pays nothing where there is no test', () => assert.equal(generator([]), 0));
+  it('gives 0 without tests', () => assert.equal(generator([]), 0));
 
-  it('pays the discriminator 0.4 valid − 0.6 invalid + 0.6 caught, as fractions of all its tests', () => {
+  it('gives the discriminator 0.4 valid − 0.6 invalid + 0.6 caught, as fractions of all its tests', () => {
     close(discriminator([turn('vv')], plain), [0.4]);
     close(discriminator([turn('cc')], plain), [1]);
     close(discriminator([turn('ii')], plain), [-0.6]);
@@ -41,16 +41,16 @@ describe('shifted', () => {
     close(discriminator([turn('cv', 2)], plain), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
   });
 
-  it('weighs them as it is told', () => {
+  it('uses the configured weights', () => {
     const own = { ...plain, weights: { valid: 0.1, invalid: 0.2, caught: 0.3 } };
     close(discriminator([turn('cvii')], own), [0.1 * 0.5 - 0.2 * 0.5 + 0.3 * 0.25]);
   });
 
-  it('gives least of all for no test at all', () => {
+  it('gives −1 without a readable test', () => {
     close(discriminator([turn(''), turn('', 2), turn('ii')], plain), [-1, -1, -0.6]);
   });
 
-  it('divides the validity of a test by how many in the group use its inputs', () => {
+  it('divides the credit of a valid test by the number of tests with its inputs', () => {
     // 'a' is used three times, once by an invalid test; 'b' once; 'c' twice in one sample
     const group = [turn('vv', 0, ['a', 'b']), turn('vi', 0, ['a', 'a']), turn('cc', 0, ['c', 'c'])];
     close(discriminator(group, shared), [
@@ -61,7 +61,7 @@ describe('shifted', () => {
     close(discriminator(group, plain), [0.4, 0.4 * 0.5 - 0.6 * 0.5, 1]);
   });
 
-  it('a sample that repeats what all others test earns less than one that does not', () => {
+  it('rewards a sample with unique inputs more than one with repeated inputs', () => {
     const rewards = discriminator([turn('v', 0, ['[]']), turn('v', 0, ['[]']), turn('v', 0, ['[1]'])], shared);
     assert.ok(rewards[2]! > rewards[0]!);
     assert.equal(rewards[0], rewards[1]);
@@ -71,20 +71,20 @@ describe('shifted', () => {
 describe('zero-sum', () => {
   const { generator, discriminator } = REWARD_RULES['zero-sum'];
 
-  it('pays the generator its pass rate, nothing after a timeout, a half without tests', () => {
+  it('gives the generator its pass rate, 0 after a timeout, 0.5 without tests', () => {
     assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
     assert.equal(generator(['pass', 'timeout', 'pass', 'pass']), 0);
     assert.equal(generator(['error']), 0);
     assert.equal(generator([]), 0.5);
   });
 
-  it('pays the discriminator (1 − pass rate) · validity', () => {
+  it('gives the discriminator (1 − pass rate) · validity', () => {
     // of 4 tests 3 are valid, of which the program passes 2
     close(discriminator([turn('cvvi')], plain), [(1 - 2 / 3) * (3 / 4)]);
     close(discriminator([turn('c', 1), turn('vv'), turn('ii'), turn('')], plain), [0.5, 0, 0, 0]);
   });
 
-  it('shares validity between equal inputs too, where asked', () => {
+  it('supports diversity credit', () => {
     close(discriminator([turn('c', 0, ['a']), turn('c', 0, ['a'])], shared), [0.5, 0.5]);
   });
 });
@@ -106,7 +106,7 @@ describe('every scheme', () => {
     { maxLength: 6 },
   );
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
-    it(`${scheme}: rewards are in −1..1, one more pass never pays less, credit sharing never pays more`, () => {
+    it(`${scheme}: rewards are in −1..1, one more pass never lowers and diversity credit never raises a reward`, () => {
       const rule = REWARD_RULES[scheme];
       fc.assert(
         fc.property(verdicts, group, (list, turns) => {

@@ -30,13 +30,13 @@ describe('groupAdvantages', () => {
     });
   });
 
-  it('equal rewards give zero, also without an offset and with rounding', () => {
+  it('is 0 for equal rewards, also without an offset and with rounding errors', () => {
     assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], { stdOffset: 0 }), [0, 0, 0]);
     assert.deepEqual(groupAdvantages([0.7], { stdOffset: 0.05 }), [0]);
     assert.deepEqual(groupAdvantages([], { stdOffset: 0.05 }), []);
   });
 
-  it('sums to zero, keeps the order of rewards, and ignores a shift of all', () => {
+  it('sums to zero, keeps the order of rewards, and ignores a constant shift', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -8, max: 8 }), { minLength: 2, maxLength: 8 }), (eighths) => {
         const rewards = eighths.map((n) => n / 8);
@@ -62,7 +62,7 @@ describe('sequenceAdvantages', () => {
     [1, 1],
     [0, 0, -2],
   ];
-  it('are relative to the group, or to the whole batch, and wait for values with GAE', () => {
+  it('are relative to the group or the batch, and undefined for GAE', () => {
     const stdOffset = 0.5;
     assert.deepEqual(sequenceAdvantages(rewards_P_G, { estimator: 'group', stdOffset }), [
       [0, 0],
@@ -89,7 +89,7 @@ describe('creditMask', () => {
     assert.deepEqual(creditMask(turns, 2, 'suffix'), [0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1]);
   });
 
-  it('is empty where no trained token exists', () => {
+  it('is empty without a trained token', () => {
     assert.deepEqual(creditMask(turns, 5, 'stage'), []);
     assert.deepEqual(creditMask([], 1, 'suffix'), []);
     assert.deepEqual(creditMask([{ stage: 1, promptTokens: [1], answerTokens: [] }], 1, 'stage'), []);
@@ -99,7 +99,7 @@ describe('creditMask', () => {
     assert.deepEqual(creditMask([{ stage: 1, promptTokens: [], answerTokens: [5, 6] }], 1, 'stage'), [0, 1]);
   });
 
-  it('its length is that of the sequence up to the last trained token, and it marks sampled tokens only', () => {
+  it('ends at the last trained token and marks sampled tokens only', () => {
     const chain = fc.array(
       fc.tuple(fc.array(fc.nat(9), { minLength: 1, maxLength: 4 }), fc.array(fc.nat(9), { maxLength: 6 })),
       { minLength: 1, maxLength: 5 },
@@ -139,7 +139,7 @@ describe('toTrajectories', () => {
     regularised: false,
   };
 
-  it('makes rows of tokens, mask and advantage, cut to the same length', () => {
+  it('returns rows with tokens, mask and advantage of the same length', () => {
     const rows = toTrajectories(
       [
         [
@@ -167,7 +167,7 @@ describe('toTrajectories', () => {
     for (const row of rows) assert.ok(trajectorySchema.safeParse(row).success);
   });
 
-  it('drops groups without a difference, samples at the mean, and samples without a trained token', () => {
+  it('drops groups of equal rewards, samples at the mean, and samples without a trained token', () => {
     assert.deepEqual(
       toTrajectories(
         [
@@ -201,7 +201,7 @@ describe('toTrajectories', () => {
     assert.equal(zeros({ regularised: true, estimator: 'batch' }).length, 6); // each differs from the batch's mean
   });
 
-  it('keeps samples without an advantage where it is told to, but none without a trained token', () => {
+  it('keeps samples without an advantage if dropZeroVariance is false, but not without a trained token', () => {
     const kept = toTrajectories(
       [
         [
@@ -218,7 +218,7 @@ describe('toTrajectories', () => {
     );
   });
 
-  it('for GAE keeps every sample with a trained token, and its reward', () => {
+  it('keeps every sample with a trained token and its reward for GAE', () => {
     const groups = [
       [
         { turns, reward: 0.5 },
@@ -239,7 +239,7 @@ describe('toTrajectories', () => {
 });
 
 describe('sampledRanges', () => {
-  it('are the answers in the sequence of a chain, empty ones left out', () => {
+  it('are the ranges of non-empty answers', () => {
     const list: TokenTurn[] = [...turns.slice(0, 2), { stage: 3, promptTokens: [13], answerTokens: [] }, turns[2]!];
     const sequence = sequenceOf(list);
     const ranges = sampledRanges(list);
@@ -257,7 +257,7 @@ describe('sampledRanges', () => {
 
 describe('planMinibatches', () => {
   const rows = Array.from({ length: 10 }, (_, i) => i);
-  it('shows every row once an epoch, in an order of its own, in pieces of the wanted size', () => {
+  it('contains every row once per epoch, in a different order, in minibatches of the given size', () => {
     const plan = planMinibatches(rows, 2, 4, [1, 'x']);
     assert.deepEqual(
       plan.map((batch) => batch.length),
@@ -276,13 +276,13 @@ describe('planMinibatches', () => {
 });
 
 describe('learningRateFactor', () => {
-  it('rises over the warm-up and stays', () => {
+  it('is constant after the warm-up', () => {
     const constant = { schedule: 'constant', warmupSteps: 3, finalFactor: 0 } as const;
     const factors = [1, 2, 3, 4, 60].map((step) => learningRateFactor(step, 60, constant));
     assert.deepEqual(factors, [1 / 3, 2 / 3, 1, 1, 1]);
     assert.equal(learningRateFactor(1, 60, { ...constant, warmupSteps: 0 }), 1);
   });
-  it('falls in a line or along a cosine, to the final factor after the last update', () => {
+  it('decays linearly or by a cosine to the final factor', () => {
     const at = (schedule: 'linear' | 'cosine', finalFactor: number) =>
       [1, 6, 10, 11, 12].map((step) => learningRateFactor(step, 10, { schedule, warmupSteps: 0, finalFactor }));
     const quarter = learningRateFactor(6, 20, { schedule: 'cosine', warmupSteps: 0, finalFactor: 0 });
@@ -301,12 +301,12 @@ describe('learningRateFactor', () => {
 });
 
 describe('scores', () => {
-  it('the best checkpoint weighs the generator 0.7 and the tests 0.3', () => {
+  it('weighs the generator 0.7 and the tests 0.3', () => {
     assert.ok(Math.abs(checkpointScore(0.5, 0.8) - 0.59) < 1e-12);
     assert.equal(checkpointScore(1, undefined), 0.7);
   });
 
-  it('pass@k is the share of k-subsets with a pass', () => {
+  it('pass@k is the fraction of k-subsets with a pass', () => {
     // counted over all subsets of n samples, of which the first c pass
     for (let n = 1; n <= 7; n++) {
       for (let c = 0; c <= n; c++) {
@@ -326,7 +326,7 @@ describe('scores', () => {
     assert.ok(passAtK(10_000, 1, 5_000) > 0.49);
   });
 
-  it('pass@k refuses what has no meaning', () => {
+  it('pass@k rejects invalid arguments', () => {
     for (const [n, c, k] of [
       [3, 4, 1],
       [3, -1, 1],

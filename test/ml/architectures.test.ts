@@ -42,7 +42,7 @@ function worst(ours: number[][], theirs: readonly number[][]): number {
 const checkpoints = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 
 describe('architectures', () => {
-  it('all three are recorded, with tied and untied embeddings, in three dtypes, whole and in shards', () => {
+  it('have recordings with tied and untied embeddings, in three dtypes, whole and in shards', () => {
     assert.equal(checkpoints.length, 6);
   });
 
@@ -57,7 +57,7 @@ describe('architectures', () => {
       });
       after(() => engine.close());
 
-      it('log-probs are those of transformers, with weights in memory and with weights mapped from their files', async () => {
+      it('log-probs equal those of transformers, with weights in memory and mapped', async () => {
         const { config, stored } = describeModel(join(FOLDER, name));
         const mapped = new TrainSession({ config, locations: locateWeights(stored) });
         const theirs = rows.map((row) => row.logprobs);
@@ -69,7 +69,7 @@ describe('architectures', () => {
         assert.ok(Math.max(...gaps) < TOLERANCE, `${gaps}`);
       });
 
-      it('greedy tokens are those of transformers', async () => {
+      it('greedy tokens equal those of transformers', async () => {
         const ours = await engine.generate(
           rows.map(({ prompt }) => ({ prompt, key: [0, 0] })),
           { maxNewTokens: NEW_TOKENS, temperature: 0, stopTokens: [] },
@@ -95,7 +95,7 @@ describe('architectures', () => {
     });
   }
 
-  it('rotary tables are those of transformers, plain and by the rule of Llama 3, at positions up to 4095', () => {
+  it('rotary tables equal those of transformers, plain and with Llama 3 scaling, up to position 4095', () => {
     for (const { headDim, parameters, positions, cos, sin } of read('rope.json') as Rope[]) {
       const { factor, low_freq_factor: lowFreqFactor, high_freq_factor: highFreqFactor, ...rest } = parameters;
       const originalContext = rest.original_max_position_embeddings;

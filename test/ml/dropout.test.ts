@@ -96,14 +96,14 @@ describe('dropout masks', () => {
     }
   });
 
-  it('are another for another key and the same for the same', async () => {
+  it('depend on the key', async () => {
     const [a, b, c] = [await masks(0.5), await masks(0.5), await masks(0.5, 'other')];
     assert.deepEqual(a, b);
     const equal = a[0]!.filter((m, k) => m === c[0]![k]).length / a[0]!.length;
     assert.ok(Math.abs(equal - 0.5) < 0.01, `${equal} are equal`);
   });
 
-  it('are those of the formula: (a + column + site)·(b + column + site) modulo 2³² against a threshold', async () => {
+  it('follow the formula: (a + column + site)·(b + column + site) modulo 2³² against a threshold', async () => {
     const rate = 0.3;
     const [mask] = await masks(rate);
     const key = deriveKey('key');
@@ -192,7 +192,7 @@ describe('a decoder with dropout', () => {
     }
   });
 
-  it('keeps what a LoRA adds on average: one layer’s projection over many masks', () => {
+  it('keeps the mean of the LoRA output over many masks', () => {
     const g = new Graph();
     const x = g.input('x', 'float32', [1, 6]);
     const dropout = new LoraDropout(g, 1, 0.25);
@@ -213,7 +213,7 @@ describe('a decoder with dropout', () => {
     });
   });
 
-  it('scales what is left by 1 / (1 − rate): with a rate too small to drop anything it is the plain decoder', () => {
+  it('scales the LoRA output by 1 / (1 − rate), and equals the plain decoder at a tiny rate', () => {
     const near = interpret(build(1e-9).g, feeds('a')).hidden!;
     const plain = interpret(build().g, feeds('a')).hidden!;
     assert.ok(relativeError(near.data, plain.data) < 1e-6);
@@ -221,7 +221,7 @@ describe('a decoder with dropout', () => {
     assert.ok(relativeError(dropped.data, plain.data) > 1e-2);
   });
 
-  it('rate 0 is the plain graph', () => {
+  it('builds the plain graph for rate 0', () => {
     assert.deepEqual(encodeModel(build(0).g), encodeModel(build().g));
   });
 });
@@ -247,7 +247,7 @@ describe('training with dropout', () => {
   });
   after(() => session.close());
 
-  it('the mask of a row goes by its place in the minibatch: shards and padding do not show', async () => {
+  it('the mask depends on the index in the minibatch, not on shards or padding', async () => {
     const whole = await session.ppo(rows, adapter, { ...LOSS, dropout });
     const parts = [
       await session.ppo([rows[2]!, rows[0]!], adapter, { ...LOSS, dropout }, [2, 0]),
@@ -266,7 +266,7 @@ describe('training with dropout', () => {
     assert.ok(relativeError(elsewhere.gradients, whole.gradients) > 1e-2);
   });
 
-  it('recomputing layers in the backward pass draws the same mask, bit for bit', async () => {
+  it('recomputed layers have the same mask, bit for bit', async () => {
     const recomputing = new TrainSession(
       { config: CONFIG, weights: viewsOf(parameterLayout(CONFIG), parameters) },
       { checkpointing: true },
@@ -276,7 +276,7 @@ describe('training with dropout', () => {
     assert.deepEqual(again, await session.ppo(rows, adapter, { ...LOSS, dropout }));
   });
 
-  it('another key drops others, the same key the same; scores know no dropout', async () => {
+  it('the mask depends on the key, and scores have no dropout', async () => {
     const first = await session.ppo(rows, adapter, { ...LOSS, dropout });
     assert.deepEqual(await session.ppo(rows, adapter, { ...LOSS, dropout }), first);
     const other = await session.ppo(rows, adapter, { ...LOSS, dropout: { ...dropout, key: deriveKey('next') } });

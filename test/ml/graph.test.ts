@@ -1,4 +1,4 @@
-// Building and verifying graphs, and what the encoder and the interpreter refuse.
+// Building and verifying graphs, and the errors of encoder and interpreter.
 import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';
@@ -106,7 +106,7 @@ describe('a graph', () => {
     return { g, x, y };
   };
 
-  it('that was built verifies', () => verify(small().g));
+  it('is valid after it is built', () => verify(small().g));
 
   it('shares equal constants', () => {
     const g = new Graph();
@@ -125,7 +125,7 @@ describe('a graph', () => {
     assert.throws(() => g.output('y', y), /two outputs y/);
   });
 
-  it('verification finds a shape that was tampered with', () => {
+  it('verification finds a changed shape', () => {
     const { g } = small();
     const node = g.nodes[0]!;
     g.nodes[0] = { ...node, outputs: [{ ...node.outputs[0]!, shape: [3, 2] }] } as Node;
@@ -154,7 +154,7 @@ describe('a graph', () => {
     assert.throws(() => verify(g), /the constant v has 12 bytes/);
   });
 
-  it('encodes constants in a file as a reference, and no bytes', () => {
+  it('encodes constants in a file as references without bytes', () => {
     const g = new Graph();
     g.output('y', g.cast(g.external('w', 'bfloat16', [2, 3], 'model.safetensors', 100, 12), 'float32'));
     const { graph, irVersion, opsetImport } = decoded(encodeModel(g));
@@ -175,7 +175,7 @@ describe('a graph', () => {
     ]);
   });
 
-  it('with two unknown sizes in a Reshape is not encoded', () => {
+  it('is not encoded with two unknown sizes in a Reshape', () => {
     const g = new Graph();
     g.output('y', g.reshape(g.input('x', 'float32', ['B', 2, 'P']), ['P', 2, 'B']));
     assert.throws(() => encodeModel(g), /two unknown sizes/);
@@ -184,7 +184,7 @@ describe('a graph', () => {
 });
 
 describe('the interpreter', () => {
-  it('takes a symbolic size and what was put behind it apart again', () => {
+  it('slices a symbolic size and the part appended to it', () => {
     const g = new Graph();
     const joined = g.concat([g.input('x', 'float32', [2, 'S']), g.input('y', 'float32', [2, 1])], 1);
     const [front, back] = [g.slice(joined, 1, 0, -1), g.slice(joined, 1, -1, END)];
@@ -204,7 +204,7 @@ describe('the interpreter', () => {
     assert.throws(() => g.slice(joined, 1, 0, -2), /is not inside S\+1/);
   });
 
-  it('refuses feeds that are missing or misshapen, and constants that it cannot read', () => {
+  it('refuses feeds that are missing or of the wrong shape, and constants in files', () => {
     const g = new Graph();
     g.output('y', g.exp(g.input('x', 'float32', ['B', 2])));
     assert.throws(() => interpret(g, {}), /no feed for the input x/);

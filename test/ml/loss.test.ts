@@ -49,7 +49,7 @@ describe('token log-probs', () => {
     g.input('e', 'float32', [ROWS, 1]),
   ];
 
-  it('are log softmax of the tempered logits at the target, beside the entropy of that softmax', () => {
+  it('are the log softmax of the tempered logits at the target, with the entropy of that softmax', () => {
     const g = new Graph();
     const [hidden, head, target] = inputs(g);
     const scored = scoreTokens(g, hidden, head, target, { temperature: 0.5, entropy: true });
@@ -73,7 +73,7 @@ describe('token log-probs', () => {
   });
 
   for (const entropy of [false, true]) {
-    it(`have the gradient that differentiation derives, ${entropy ? 'with' : 'without'} an entropy`, () => {
+    it(`have the gradient of automatic differentiation, ${entropy ? 'with' : 'without'} entropy`, () => {
       const g = new Graph();
       const [hidden, head, target, d, e] = inputs(g);
       const scored = scoreTokens(g, hidden, head, target, { temperature: 0.5, entropy });
@@ -92,7 +92,7 @@ describe('token log-probs', () => {
     });
   }
 
-  it('have an entropy whose gradient is that of finite differences', () => {
+  it('have an entropy whose gradient equals finite differences', () => {
     const build = (): { g: Graph; entropy: Value; gradient: Value } => {
       const g = new Graph();
       const [hidden, head, target, d, e] = inputs(g);
@@ -115,7 +115,7 @@ describe('token log-probs', () => {
 });
 
 describe('chunks of rows', () => {
-  it('cover all rows in order, with at least 256 rows and, beyond that, about a million logits each', () => {
+  it('cover all rows in order, with at least 256 rows or about a million logits each', () => {
     for (const [rows, vocab, sizes] of [
       [100, 2048, [100]],
       [1280, 2048, [512, 512, 256]],
@@ -133,7 +133,7 @@ describe('chunks of rows', () => {
     }
   });
 
-  it('rows of a part are a slice, and of the whole nothing new', () => {
+  it('the rows of a part are a slice, the rows of the whole are the value itself', () => {
     const g = new Graph();
     const x = g.input('x', 'float32', [4, 2]);
     assert.equal(rowsOf(g, x, { start: 0, end: 4 }), x);
@@ -206,7 +206,7 @@ describe('objectives', () => {
     assert.equal(expected.clipped, 5);
   });
 
-  it('PPO passes no gradient where clipping makes the token worse off, nor where the mask is 0', () => {
+  it('PPO has no gradient for clipped tokens and masked tokens', () => {
     const { dLogprob } = run(PLAIN, false);
     for (let t = 0; t < N; t++) {
       const r = Math.exp(logprob[t]! - old[t]!);
@@ -238,7 +238,7 @@ describe('objectives', () => {
     ['the plain surrogate', PLAIN, false],
     ['all terms, weighted', FULL, true],
   ] as const)
-    it(`the gradient of ${what} is that of finite differences`, () => {
+    it(`the gradient of ${what} equals finite differences`, () => {
       const { dLogprob, dEntropy } = run(options, weighted);
       const loss = (name: string) => (data: number[]) =>
         run(options, weighted, { ...feeds, [name]: column(data) }).loss;

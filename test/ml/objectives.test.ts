@@ -63,7 +63,7 @@ describe('terms of the loss', () => {
     }));
 
   for (const [name, loss] of Object.entries(CASES))
-    it(`${name}: loss, statistics and the gradient of every tensor are those of torch`, async () => {
+    it(`${name}: loss, statistics and the gradient of every tensor equal those of torch`, async () => {
       const sums = await train.ppo(trajectories(), adapter, loss);
       const stats = policyStats(sums, 0);
       const [total, explained, policyLoss, exactEntropy, kl, valueLoss, moved, clipped] = recorded.get(
@@ -93,13 +93,13 @@ describe('terms of the loss', () => {
       }
     });
 
-  it('values are those of torch, aligned as log-probs are', async () => {
+  it('values equal those of torch and are aligned like log-probs', async () => {
     const values = await train.values(trajectories(), adapter);
     assert.ok(values.every((v) => v.length === T && v[0] === 0));
     assert.ok(relativeError(values.flat(), recorded.get('all.values')) < VALUE_TOLERANCE);
   });
 
-  it('shards add up to the whole, for an average over sequences too', async () => {
+  it('the sums of shards equal the whole, also for an average over sequences', async () => {
     const rows = trajectories();
     const whole = await train.ppo(rows, adapter, CASES.all!);
     const parts = [
@@ -114,7 +114,7 @@ describe('terms of the loss', () => {
     }
   });
 
-  it('a term that is off leaves no trace: the plain sums and the same bits', async () => {
+  it('a disabled term changes no sum and no bit', async () => {
     const lora = { rank, alpha, values: adapter.values.subarray(0, layoutSize(loraLayout(RECORDED_CONFIG, rank))) };
     const rows = trajectories().map(({ tokens, mask, oldLogprobs, advantages }) => ({
       tokens,
@@ -141,7 +141,7 @@ describe('terms of the loss', () => {
     ]);
   });
 
-  it('a row without what a term needs is refused by the name of the array', async () => {
+  it('refuses a row without an array that a term needs, naming the array', async () => {
     const rows = trajectories();
     const without = (name: string) => rows.map((r) => ({ ...r, [name]: undefined }));
     for (const [name, loss] of [

@@ -1,5 +1,5 @@
-// One or more calls of every operation: the input of the gradient check and of the comparison of ONNX Runtime with the
-// reference interpreter. A total table, so that an operation without a case does not compile.
+// Calls of every operation, for the gradient check and the comparison of ONNX Runtime with the reference interpreter. The
+// table is total: an operation without a case does not compile.
 import { RandomStream } from '../../core/random.js';
 import { Graph } from '../../ml/ir/graph.js';
 import type { DType, Op, OpAttributes } from '../../ml/ir/op.js';

@@ -1,4 +1,4 @@
-// ONNX Runtime's kernels, reached through our encoding, against the f64 reference interpreter.
+// Compares ONNX Runtime's kernels, through our encoding, with the f64 reference interpreter.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
 import { GraphSession, type TensorArray, tensor } from '../../ml/device/runtime.js';
@@ -76,7 +76,7 @@ describe('ONNX Runtime agrees with the reference interpreter', () => {
       await assertAgrees(build(), { x: fill([B, 6]), past: fill([B, 2, P, 3]) });
   });
 
-  it('the same constant may leave under two names', async () => {
+  it('one constant can be two outputs', async () => {
     const g = new Graph();
     const x = g.input('x', 'float32', [2]);
     g.output('first', x);

@@ -6,7 +6,7 @@ const CONFIG = { learningRate: 0.1, betas: [0.9, 0.999] as const, eps: 1e-8, wei
 const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
 
 describe('AdamW', () => {
-  it('first moves every parameter by the learning rate against its gradient, after decaying it', () => {
+  it('the first step decays every parameter and moves it by the learning rate against its gradient', () => {
     const { parameters, gradNorm, state } = adamwStep(
       Float32Array.of(1, -2),
       newOptimizerState(2),
@@ -21,7 +21,7 @@ describe('AdamW', () => {
     near(state.v[1]!, 0.001 * 0.64);
   });
 
-  it('decays only what it is told to', () => {
+  it('decays only the selected elements', () => {
     const config = { ...CONFIG, learningRate: 1, maxGradNorm: Number.POSITIVE_INFINITY };
     const { parameters } = adamwStep(
       Float32Array.of(1, 1),
@@ -33,7 +33,7 @@ describe('AdamW', () => {
     assert.deepEqual([...parameters], [1, 0.5]);
   });
 
-  it('changes nothing that it was given, and repeats itself bit for bit', () => {
+  it('changes no argument and is deterministic', () => {
     const [p, g, s] = [Float32Array.of(1, -2), Float32Array.of(3, -4), newOptimizerState(2)];
     const [first, second] = [adamwStep(p, s, g, CONFIG), adamwStep(p, s, g, CONFIG)];
     assert.deepEqual([[...p], [...g], s], [[1, -2], [3, -4], newOptimizerState(2)]);
@@ -47,7 +47,7 @@ describe('AdamW', () => {
     assert.throws(() => adamwStep(p, s, Float32Array.of(1, Number.NaN), CONFIG), /not finite/);
   });
 
-  it('clips by the global norm and leaves short gradients alone', () => {
+  it('clips by the global norm and keeps short gradients', () => {
     assert.equal(globalNorm(Float32Array.of(3, 4)), 5);
     near(clipFactor(5, 1), 0.2);
     assert.equal(clipFactor(0.5, 1), 1);

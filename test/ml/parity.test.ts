@@ -48,7 +48,7 @@ describe('parity with torch, transformers and peft', () => {
     return out;
   };
 
-  it('logits of the base are those of transformers', async () => {
+  it('logits of the base equal those of transformers', async () => {
     const g = new Graph();
     const net = decoderForward(g, RECORDED_CONFIG, { sequences: B, length: T });
     g.output('logits', g.gemm(net.hidden, net.head, { transB: true }));
@@ -76,7 +76,7 @@ describe('parity with torch, transformers and peft', () => {
     await session.close();
   });
 
-  it('tempered log-probs under a random LoRA are those of peft', async () => {
+  it('tempered log-probs under a random LoRA equal those of peft', async () => {
     const scored = await train.score(
       tokens().map((t) => ({ tokens: t })),
       adapter,
@@ -90,7 +90,7 @@ describe('parity with torch, transformers and peft', () => {
     assert.ok(error < VALUE_TOLERANCE, `relative error ${error}`);
   });
 
-  it('the PPO sums are those of torch', async () => {
+  it('the PPO sums equal those of torch', async () => {
     const sums = await train.ppo(trajectories(), adapter, { clip, temperature });
     const actual = [sums.loss, sums.ratio, sums.approxKl, sums.clipped, sums.entropy, sums.tokens];
     recorded.get('ppo.sums').forEach((expected, i) => {
@@ -101,7 +101,7 @@ describe('parity with torch, transformers and peft', () => {
     });
   });
 
-  it('the PPO gradient of every LoRA tensor is that of peft', async () => {
+  it('the PPO gradient of every LoRA tensor equals that of peft', async () => {
     const { gradients } = await train.ppo(trajectories(), adapter, { clip, temperature });
     const views = viewsOf(loraLayout(RECORDED_CONFIG, rank), gradients);
     const expected = recorded.all('ppo.grad.');
@@ -126,7 +126,7 @@ describe('parity with torch, transformers and peft', () => {
   });
 
   for (const tied of [true, false]) {
-    it(`the cross-entropy gradient of every parameter is that of torch, embeddings ${tied ? 'tied' : 'untied'}`, async () => {
+    it(`the cross-entropy gradient of every parameter equals that of torch, embeddings ${tied ? 'tied' : 'untied'}`, async () => {
       const config: DecoderConfig = { ...RECORDED_CONFIG, tied };
       const layout = parameterLayout(config);
       const base = recorded.all('base.');
@@ -151,7 +151,7 @@ describe('parity with torch, transformers and peft', () => {
     });
   }
 
-  it('two AdamW steps with clipping are those of torch', () => {
+  it('two AdamW steps with clipping equal those of torch', () => {
     const layout = loraLayout(RECORDED_CONFIG, rank);
     const trained = recorded.get('ppo.sums')[5]!;
     const gradients = flat('ppo.grad.', layout).map((x) => x / trained);

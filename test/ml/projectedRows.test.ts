@@ -1,4 +1,4 @@
-// Only rows with a trained token go through the output projection: that they are all of them, and that it does not show.
+// Only rows with a trained token go through the output projection. All of them must, and no result may change.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../core/random.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';
@@ -48,7 +48,7 @@ const rows = [90, 70, 81, 64].map((length, i) => {
 });
 
 describe('rows of the output projection', () => {
-  it('are chunks, or quarters of a small one, as many as the trained rows need, never none and never more', () => {
+  it('are whole chunks, or quarters of a small chunk, enough for the trained rows', () => {
     assert.equal(projectedRows(1, 2048, 151936), 64);
     assert.equal(projectedRows(257, 2048, 151936), 320);
     assert.equal(projectedRows(0, 2048, 151936), 64);
@@ -57,7 +57,7 @@ describe('rows of the output projection', () => {
     assert.equal(projectedRows(10, 2048, 394), 2048); // one chunk takes them all
   });
 
-  it('hold every trained position once, in order, then others', () => {
+  it('contain every trained position once, in order, then others', () => {
     const batch = new Batch(rows, 32);
     const positions = trainedPositions(batch, rows, () => 120)!;
     const list = Array.from(positions.data as BigInt64Array, Number);
@@ -71,7 +71,7 @@ describe('rows of the output projection', () => {
     );
   });
 
-  it('leave out what is not trained without a trace: the gradients are the same to the bit', async () => {
+  it('give the same bits of gradients as projecting all rows', async () => {
     const config = {
       clip: 0.2,
       temperature: 0.9,

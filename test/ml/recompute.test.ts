@@ -43,7 +43,7 @@ function differentiate(keep?: (c: ReturnType<typeof chain>) => Set<Value>): {
 describe('a backward pass', () => {
   const feeds = { x: ndarray([2, 2], [0.1, -0.4, 0.7, 0.2]) };
 
-  it('that keeps the steps’ inputs alone reads nothing else of the forward pass, and gives the same gradient', () => {
+  it('with checkpoints reads only them from the forward pass, and gives the same gradient', () => {
     const plain = differentiate();
     const sparse = differentiate(({ entering }) => new Set(entering));
     assert.ok(plain.read.size > STEPS);
@@ -61,7 +61,7 @@ describe('a backward pass', () => {
     for (const op of ['Sigmoid', 'Cast']) assert.equal(count(op), 2 * STEPS - 1, op); // no output needs the last step of the forward pass
   });
 
-  it('never keeps what follows from constants alone', () => {
+  it('never keeps values that depend on constants only', () => {
     const { g, c } = differentiate();
     g.output('y', c.y);
     const { g: whole, y } = chain();
@@ -70,7 +70,7 @@ describe('a backward pass', () => {
     assert.equal(g.nodes.filter((node) => node.op === 'Cast').length, 2 * casts);
   });
 
-  it('pruning drops what no output needs and nothing else', () => {
+  it('pruning removes exactly the nodes that no output needs', () => {
     const { g, y, x } = chain();
     g.output('y', y);
     const needed = g.nodes.length;

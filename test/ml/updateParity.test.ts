@@ -107,7 +107,7 @@ describe('an update on random shapes', () => {
     rmSync(root, { recursive: true });
   });
 
-  it('is recorded for at least 24 shapes, eight of each architecture', () => {
+  it('is recorded for at least 24 shapes, eight per architecture', () => {
     const types = cases.map(({ config }) => config.model_type);
     for (const type of ['qwen2', 'qwen3', 'llama']) assert.ok(types.filter((t) => t === type).length >= 8, type);
   });

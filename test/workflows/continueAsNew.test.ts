@@ -31,7 +31,7 @@ describe('a run that continues as new', function () {
     assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, trainingSeconds: 0, runId: f.id });
     assert.deepEqual(await bytesOf(f.world.deps.store, f.id), expected.bytes);
     const histories = await historiesOf(f.host.client, f.id);
-    assert.equal(histories.length, 7, 'one execution prepares the run, and each step has one');
+    assert.equal(histories.length, 9, 'the preparation, six steps, and the ends of two stages');
     const progress = await f.progressOf(handle);
     assert.deepEqual([progress.state, progress.step, progress.totalSteps, progress.stage], ['completed', 6, 6, 5]);
     const { searchAttributes } = await handle.describe();

@@ -75,7 +75,7 @@ describe('a run that is only in the store', function () {
     assert.deepEqual([report.code, report.out.endsWith(`runs/${f.id}/report.html\n`)], [0, true], report.err);
     const replay = await command('replay', f.id);
     assert.equal(replay.code, 0, replay.err);
-    const fork = await command('fork', f.id, '--at', 'stage-5/epoch-1', '--id', `${f.id}-fork`);
+    const fork = await command('fork', `${f.id}/checkpoint_stage_5_epoch_1`, `${f.id}-fork`);
     assert.equal(fork.code, 0, fork.err);
     await f.run(`${f.id}-fork`).result();
     assert.equal(Object.keys(await bytesOf(f.world.deps.store, `${f.id}-fork`)).length, 2);

@@ -281,7 +281,7 @@ describe('gauntlet gc beside a server', function () {
     const kept = await gc();
     assert.deepEqual(
       [kept.paths, kept.open.map(({ run, why }) => [run, why])],
-      [[], [['elsewhere', 'has no result, and no server says how it stands']]],
+      [[], [['elsewhere', 'has no result, and no server knows its status']]],
     );
     await age(120);
     assert.ok((await gc()).paths.length > 20);

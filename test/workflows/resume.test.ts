@@ -164,10 +164,11 @@ describe('gauntlet resume', function () {
     ] as const) {
       it(`continues a run that was ${how}, with all requests that it had accepted`, async () => {
         /** Starts a run that applied one change and has another one pending in its third step. Undefined: it timed out. */
-        async function startRun(seconds: number) {
+        async function startRun(seconds: number, seed: number) {
+          const config = { ...RUN, seed };
           const [second, third] = [f.holdUpdate(2), f.holdUpdate(3)];
           const handle = await f.host.client.workflow.start('trainFullPipeline', {
-            ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: f.id, args: [{ ...RUN, seed: seconds }] },
+            ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: f.id, args: [config] },
             ...(how === timedOut && { workflowExecutionTimeout: `${seconds}s` }),
           });
           const closed = handle.result().then(
@@ -180,7 +181,7 @@ describe('gauntlet resume', function () {
             second.release();
             if ((await Promise.race([third.reached, closed])) === 'closed') return undefined;
             await f.update('change', { budget: { tokens: 1e9 } });
-            return { handle, third, config: { ...RUN, seed: seconds } };
+            return { handle, third, config };
           } catch (error) {
             if ((await statusOf()) === 'TIMED_OUT') return undefined;
             throw error;
@@ -189,9 +190,9 @@ describe('gauntlet resume', function () {
           }
         }
         let started: Awaited<ReturnType<typeof startRun>>;
-        for (let seconds = 4; started === undefined; seconds *= 3) {
+        for (let [seconds, seed] = [4, RUN.seed as number]; started === undefined; seconds *= 3, seed++) {
           f.next(); // a slow machine needs more time
-          started = await startRun(seconds);
+          started = await startRun(seconds, seed);
         }
         const { handle, third, config } = started;
         await end(handle);

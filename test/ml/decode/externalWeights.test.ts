@@ -1,4 +1,4 @@
-// Generation with weights where they lie: in the checkpoint's files or in few bits, the adapter beside them.
+// Generation with mapped or quantized weights and a separate adapter.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ describe('generation with mapped weights', () => {
     );
   });
 
-  it('an adapter beside the weights says what a merged one says; others of its shape take its place', async () => {
+  it('a separate adapter equals a merged one, and another adapter of its shape can replace it', async () => {
     const joined = new DecodeSession(loadModel(fixture), config.contextLength);
     for (const adapter of [noisy(4, 'first'), noisy(4, 'second'), noisy(2, 'third')]) {
       mapped.use(adapter);
@@ -58,7 +58,7 @@ describe('generation with mapped weights', () => {
     await joined.close();
   });
 
-  it('a row gives the same tokens and keys alone, in pairs and among all', async () => {
+  it('a sequence gets the same tokens and keys alone, in pairs and in the whole batch', async () => {
     mapped.use(noisy(4, 'first'));
     const whole = await mapped.generate(rows, sample, {}, true);
     for (const size of [1, 2]) {
@@ -76,7 +76,7 @@ describe('generation with mapped weights', () => {
 });
 
 describe('threads of a session', () => {
-  it('never show in a token or a key, with mapped weights nor with joined ones', async () => {
+  it('do not change tokens or keys, with mapped or fused weights', async () => {
     const locations = locateWeights(describeModel(fixture).stored);
     const joined = loadModel(fixture);
     for (const model of [{ config, locations }, joined]) {
@@ -91,9 +91,9 @@ describe('threads of a session', () => {
   });
 });
 
-describe('generation with weights in few bits', () => {
+describe('generation with quantized weights', () => {
   for (const bits of [4, 8] as const)
-    it(`a row gives the same tokens alone and among others, on any number of workers: ${bits} bits`, async () => {
+    it(`a sequence gets the same tokens in any batch and on any number of workers: ${bits} bits`, async () => {
       const quantization = { bits, groupSize: 16 };
       const [one, two] = [1, 2].map((workers) => openEngine(fixture, { workers, quantization }));
       const [single, pair] = [await one!, await two!];

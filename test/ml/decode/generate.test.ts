@@ -1,5 +1,5 @@
 // Generation against transformers (recorded by test/ml/parity/record_generate.py) and against itself: a row's tokens
-// must not hang on its neighbours, on padding or on the number of workers.
+// must not depend on the rest of the batch, on padding or on the number of workers.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const noisy = (engine: Engine): Adapter => {
 };
 const sample = { maxNewTokens: 40, temperature: 1, stopTokens: [EOS] };
 
-/** The decode graph itself, over joined weights. */
+/** The decode graph over fused weights. */
 async function openLogits(adapter?: Adapter): Promise<{ config: DecoderConfig; session: GraphSession }> {
   const { config, weights } = loadModel(fixture);
   const graph = buildDecodeGraph(config, (g) => new FusedWeights(g, config), { positions: 256, output: 'logits' });
@@ -47,7 +47,7 @@ async function openLogits(adapter?: Adapter): Promise<{ config: DecoderConfig; s
   };
 }
 
-/** Logits after the first row's last token: every row is read up to it, then all step together. */
+/** Logits after the last token of the first sequence. All sequences are read up to it, then step together. */
 async function logitsAfter(c: DecoderConfig, session: GraphSession, rows: number[][], room = 3): Promise<number[]> {
   const int64 = (list: number[], dims = [list.length]) => tensor(BigInt64Array.from(list, BigInt), dims);
   const last = rows.map((row) => row.length - 1);
@@ -111,7 +111,7 @@ describe('generation', () => {
     await session.close();
   });
 
-  it('a row gives the same tokens alone, among others, in another order and on another number of workers', async () => {
+  it('a sequence gets the same tokens in any batch, in any order and on any number of workers', async () => {
     const rows = [1, 30, 33, 60, 61, 90, 90, 120].map((length, i) => randomRow(`r${i}`, length));
     rows.push({ prompt: rows[3]!.prompt, key: deriveKey('other') }, rows[0]!);
     const crowd = Array.from({ length: 60 }, (_, i) => randomRow(`c${i}`, 1 + ((i * 37) % 150)));
@@ -132,7 +132,7 @@ describe('generation', () => {
     assert.deepEqual(base[0], base[9]);
   });
 
-  it('a chunk of any size gives the same bits', async () => {
+  it('chunks of any size give the same bits', async () => {
     const model = loadModel(fixture);
     const session = new DecodeSession(model, model.config.contextLength);
     const rows = Array.from({ length: 13 }, (_, i) => randomRow(`b${i}`, 5 + 9 * i));
@@ -146,7 +146,7 @@ describe('generation', () => {
     await session.close();
   });
 
-  it('queries are scaled in the weights where that is exact, else in the graph', () => {
+  it('queries are scaled in the weights if that is exact, else in the graph', () => {
     const { config, weights } = loadModel(fixture);
     const [q, k] = ['q', 'k'].map((p) => `model.layers.1.self_attn.${p}_proj.weight`) as [string, string];
     const joined = (headDim: number, more: object = {}) => {
@@ -170,7 +170,7 @@ describe('generation', () => {
     assert.deepEqual(joined(16, { qkNorm: true }).of(q), known(q), 'the norm of queries has it');
   });
 
-  it('the bits of a row of logits are the same in every batch, with any room in its cache', async () => {
+  it('logits are the same bits in every batch and with any cache size', async () => {
     const { config, session } = await openLogits();
     const of = (name: string, length: number): number[] => randomRow(name, length).prompt;
     const mine = of('bits', 45);
@@ -184,7 +184,7 @@ describe('generation', () => {
     await session.close();
   });
 
-  it('decoding steps give the log-probs of the scoring graph, with a merged adapter too', async () => {
+  it('decoding steps give the log-probs of the scoring graph, also with a merged adapter', async () => {
     const adapter = noisy(engine);
     const { prompt: tokens } = randomRow('score', 40);
     for (const used of [undefined, adapter]) {
@@ -241,7 +241,7 @@ describe('generation', () => {
     assert.deepEqual(await engine.generate([], sample), []);
   });
 
-  it('rows and options that cannot be are refused by name', async () => {
+  it('refuses invalid rows and options, naming the field', async () => {
     const row = randomRow('x', 3);
     await assert.rejects(engine.generate([{ ...row, prompt: [] }], sample), /row 0: there are no tokens/);
     await assert.rejects(engine.generate([{ ...row, prompt: [VOCAB] }], sample), /token 67 is outside 0\.\.66/);
@@ -256,7 +256,7 @@ describe('generation', () => {
     await assert.rejects(engine.generate([row], { ...sample, adapter }), /adapter has 3 values, rank 4/);
   });
 
-  it('log-probs of what was sampled are told on request: those of the tempered distribution, 0 for greedy', async () => {
+  it('returns log-probs of the sampled tokens on request: those of the tempered distribution, 0 for greedy', async () => {
     const row = randomRow('told', 25);
     const options = { ...sample, temperature: 0.7, logprobs: true };
     const [told] = await engine.generate([row], options);
@@ -272,7 +272,7 @@ describe('generation', () => {
     assert.equal((await engine.generate([row], sample))[0]!.logprobs, undefined);
   });
 
-  it('heads whose size the attention kernel does not take are refused by their field', () => {
+  it('refuses head sizes that the attention kernel does not support', () => {
     const config = { ...loadModel(fixture).config, headDim: 12 };
     const build = () =>
       buildDecodeGraph(config, (g) => new FusedWeights(g, config), { positions: 8, output: 'greedy' });

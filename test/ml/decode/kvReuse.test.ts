@@ -59,7 +59,7 @@ async function withEngine<T>(options: EngineOptions, work: (engine: Engine) => P
   }
 }
 
-describe('keys and values kept between calls', () => {
+describe('the cache of keys and values between calls', () => {
   it('a chain of five stages reads every prompt token once, and feeds no sampled token twice', async () => {
     await withEngine({ workers: 2 }, async (engine) => {
       const chains = await runChains(engine);
@@ -76,7 +76,7 @@ describe('keys and values kept between calls', () => {
     });
   });
 
-  it('without room for them whole histories are computed again, to the same tokens', async () => {
+  it('without a cache, computes whole histories again and gets the same tokens', async () => {
     const kept = await withEngine({ workers: 2 }, (engine) => runChains(engine));
     for (const options of [{ workers: 1, kvCacheBytes: 0 }, { workers: 2, kvCacheBytes: 0 }, { workers: 1 }]) {
       await withEngine(options, async (engine) => {
@@ -87,7 +87,7 @@ describe('keys and values kept between calls', () => {
     }
   });
 
-  it('what was evicted is computed again, to the same tokens; the bound holds', async () => {
+  it('computes evicted entries again, gets the same tokens, and keeps to its limit', async () => {
     const adapter = await withEngine({ workers: 1 }, async (engine) => {
       const zero = engine.initAdapter({ rank: 2, alpha: 4 }, 5);
       return { ...zero, values: zero.values.map((x, i) => x + 0.05 * Math.sin(i)) };
@@ -102,7 +102,7 @@ describe('keys and values kept between calls', () => {
     });
   });
 
-  it('an adapter never sees what another computed', async () => {
+  it('is separate for every adapter', async () => {
     await withEngine({ workers: 1 }, async (engine) => {
       const row = { prompt: prompt(1, 0), key: [3, 4] as const };
       const adapter = engine.initAdapter({ rank: 2, alpha: 4 }, 5);
@@ -115,7 +115,7 @@ describe('keys and values kept between calls', () => {
     });
   });
 
-  it('kept and computed again are the same bits, however rows were batched', async () => {
+  it('cached and recomputed keys and values are the same bits in any batch', async () => {
     const model = loadModel(fixture);
     const session = new DecodeSession(model, model.config.contextLength);
     const bits = ({ length, kv }: CachedPrefix): [number, number[]] => [length, [...kv]];
@@ -136,7 +136,7 @@ describe('keys and values kept between calls', () => {
     await session.close();
   });
 
-  it('a sampled range that cannot be is refused by row', async () => {
+  it('refuses an invalid sampled range, naming the row', async () => {
     await withEngine({ workers: 1 }, async (engine) => {
       const row = { prompt: [5, 6, 7], key: [0, 0] as const };
       await assert.rejects(
@@ -147,8 +147,8 @@ describe('keys and values kept between calls', () => {
   });
 });
 
-describe('segments of a row', () => {
-  it('steps go from a prompt’s last token to an answer’s last but one; the rest is read, in blocks', () => {
+describe('segments of a sequence', () => {
+  it("steps cover a prompt's last token to an answer's last but one; the rest is read in blocks", () => {
     const steps = (from: number, to: number) => ({ from, to, steps: true });
     const read = (from: number, to: number) => ({ from, to, steps: false });
     assert.deepEqual(segmentsOf(1), [steps(0, 1)]);
@@ -169,7 +169,7 @@ describe('segments of a row', () => {
     );
   });
 
-  it('ranges must be inside the prompt, in order, behind at least one token', () => {
+  it('ranges must be inside the prompt, in order, after at least one token', () => {
     assert.equal(
       rangesFault(9, [
         [1, 3],
@@ -191,7 +191,7 @@ describe('segments of a row', () => {
   });
 });
 
-describe('the store of keys and values', () => {
+describe('the KV store', () => {
   const cache = (length: number): CachedPrefix => ({ length, kv: new Float32Array(length * 4) });
   const tokens = Array.from({ length: 60 }, (_, i) => i);
   const filled = (length: number, sampled: [number, number][]) => {
@@ -199,7 +199,7 @@ describe('the store of keys and values', () => {
     return [...all.slice(0, -1), { ...all.at(-1)!, to: length }];
   };
 
-  it('finds the longest beginning that was filled in the same way, never the last token', () => {
+  it('finds the longest prefix with the same segments, without the last token', () => {
     const store = new KvStore(1e6);
     store.add('a', tokens, filled(20, [[10, 21]]), cache(20));
     assert.equal(store.find('a', tokens.slice(0, 30), segmentsOf(30, [[10, 21]]))?.length, 20);
@@ -234,7 +234,7 @@ describe('the store of keys and values', () => {
     );
   });
 
-  it('keeps to its bound: what was not used for longest goes', () => {
+  it('keeps to its limit by evicting the least recently used entry', () => {
     const store = new KvStore(3 * 20 * 16);
     const row = (first: number) => [first, ...tokens.slice(1)];
     const has = (first: number) => store.find('a', row(first).slice(0, 30), segmentsOf(30, [[10, 21]])) !== undefined;

@@ -59,7 +59,7 @@ describe('sampler', () => {
       });
   });
 
-  it('greedy takes what the graph chose; with a penalty the first of the largest', () => {
+  it("greedy takes the graph's choice, or with a penalty the first of the largest logits", () => {
     const sampler = new Sampler(3);
     assert.deepEqual(sampler.sample(BigInt64Array.of(7n, 2n), 1, { temperature: 0 }, 0.9), { token: 2, logprob: 0 });
     const options = { temperature: 0, repetitionPenalty: 2 };
@@ -69,7 +69,7 @@ describe('sampler', () => {
     assert.equal(sampler.sample(Float32Array.of(-1, -1.5, -9), 0, options, 0.9, [0]).token, 1);
   });
 
-  it('top-p keeps the fewest likeliest tokens that reach it, renormalised; ties keep the lower index', () => {
+  it('top-p keeps the fewest most likely tokens that reach it, renormalized; ties keep the lower index', () => {
     const p = softmax(LOGITS, 1);
     const two = counts(LOGITS, { temperature: 1, topP: p[1]! + p[3]! - 1e-9 });
     assert.deepEqual(
@@ -81,7 +81,7 @@ describe('sampler', () => {
     assert.deepEqual(counts(LOGITS, { temperature: 1, topP: 1 }), counts(LOGITS, { temperature: 1 }));
   });
 
-  it('top-k keeps the k likeliest, and 1 is greedy with the lower index of equals', () => {
+  it('top-k keeps the k most likely tokens; 1 is greedy, and ties keep the lower index', () => {
     assert.equal(counts(LOGITS, { temperature: 3, topK: 1 })[1], 10_000);
     assert.deepEqual(
       counts(LOGITS, { temperature: 3, topK: 3 }).map((n) => n > 0),
@@ -89,7 +89,7 @@ describe('sampler', () => {
     );
   });
 
-  it('every combination of cuts and penalty follows the plain definition, log-probs too', () => {
+  it('every combination of top-k, top-p and penalty follows its definition, with log-probs', () => {
     const random = new RandomStream('sampler');
     for (let round = 0; round < 40; round++) {
       const vocab = random.int(2, 900);
@@ -120,7 +120,7 @@ describe('sampler', () => {
     }
   });
 
-  it('the uniforms at both ends stay among the tokens that are left', () => {
+  it('the smallest and largest uniforms select remaining tokens', () => {
     const sampler = new Sampler(LOGITS.length);
     const [first, last] = [2 ** -33, 1 - 2 ** -33];
     const p = told(LOGITS, { temperature: 1 });

@@ -10,14 +10,14 @@ const fails = async (): Promise<string> => 'no adapter';
 describe('devices', function () {
   this.timeout(30_000);
 
-  it('the CPU is there, is the default, and is not tried first', async () => {
+  it('the CPU is always available, is the default, and is not probed', async () => {
     const untouched = async (): Promise<never> => assert.fail('it was probed');
     assert.ok(listProviders().includes('cpu'));
     assert.equal(await resolveDevice(undefined, [], untouched), 'cpu');
     assert.equal(await resolveDevice('cpu', [], untouched), 'cpu');
   });
 
-  it('auto is the best that is installed and starts, else the CPU', async () => {
+  it('auto is the first preferred device that is installed and starts, else the CPU', async () => {
     const only = (name: string) => async (provider: string) => (provider === name ? undefined : 'broken');
     assert.equal(await resolveDevice('auto', ['cpu', 'webgpu', 'cuda'], works), 'cuda');
     assert.equal(await resolveDevice('auto', ['cpu', 'webgpu'], works), 'webgpu');
@@ -26,11 +26,11 @@ describe('devices', function () {
     assert.equal(await resolveDevice('auto', ['cpu'], works), 'cpu');
   });
 
-  it('one that is installed and starts is taken', async () => {
+  it('uses a device that is installed and starts', async () => {
     assert.equal(await resolveDevice('cuda', ['cuda'], works), 'cuda');
   });
 
-  it('one that is absent is refused with the way to install it', async () => {
+  it('refuses a missing device, saying how to install it', async () => {
     const way =
       process.platform === 'linux' && process.arch === 'x64'
         ? /^device cuda is not installed; .*CUDA 12 and cuDNN 9.*install\.js --onnxruntime-node-install=cuda12; or use cpu$/
@@ -42,14 +42,14 @@ describe('devices', function () {
     );
   });
 
-  it('one that does not start is refused with the reason', async () => {
+  it('refuses a device that does not start, with the reason', async () => {
     await assert.rejects(resolveDevice('webgpu', ['webgpu'], fails), {
       code: 'DEVICE_UNAVAILABLE',
       message: 'device webgpu does not start (no adapter): use cpu, or auto',
     });
   });
 
-  it('starts are tried in a process of their own, whose reason is one line', async () => {
+  it('probes in a separate process, which gives the reason in one line', async () => {
     assert.equal(await startsHere('cpu'), undefined);
     for (const provider of ['cuda', 'webgpu'] as const) {
       const reason = await startsHere(provider); // undefined on a machine that has it
@@ -58,7 +58,7 @@ describe('devices', function () {
     assert.match((await startsHere('tpu' as 'cpu')) ?? '', /\S/, 'a provider of no such name does not start');
   });
 
-  it('the reason is what the runtime says, without its source files', () => {
+  it("the reason is the runtime's message without source files", () => {
     const said = '/src/webgpu_context.cc:136 lambda() status == Success was false. Failed to get an adapter:\n none\n';
     assert.equal(reasonOf(said), 'Failed to get an adapter: none');
     assert.equal(reasonOf('[ONNXRuntimeError] : 1 : FAIL : no library'), 'no library');

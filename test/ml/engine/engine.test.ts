@@ -10,7 +10,7 @@ import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { GRADIENT_SEQUENCES, openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestModel } from '../../../ml/hf/digest.js';
 import { loadModel } from '../../../ml/hf/model.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
+import { layoutSize, loraLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { GradientTotal } from '../../../ml/train/statistics.js';
 import { openTrainer } from '../../../ml/train/trainer.js';
@@ -42,7 +42,7 @@ describe('engine', () => {
   });
   after(() => engine.close());
 
-  it('says what it runs', async () => {
+  it('describes its model', async () => {
     const { config } = loadModel(fixture);
     const { architecture, vocabSize, contextLength, eosTokens } = engine.info;
     assert.deepEqual(
@@ -59,7 +59,7 @@ describe('engine', () => {
     assert.ok(listProviders().includes('cpu'));
   });
 
-  it('text goes to tokens and back, and turns of a conversation append', () => {
+  it('encodes and decodes text, and appends the turns of a conversation', () => {
     assert.equal(engine.decode(engine.encode('def solve(nums):')), 'def solve(nums):');
     const opening = engine.openingTokens([{ role: 'user', content: 'solve 3' }]);
     assert.equal(engine.decode(opening), '<|im_start|>user\nsolve 3<|im_end|>\n<|im_start|>assistant\n');
@@ -70,7 +70,7 @@ describe('engine', () => {
     assert.deepEqual(engine.continuationTokens('beta', false).slice(1), engine.continuationTokens('beta', true));
   });
 
-  it('a folder without a tokenizer runs rows of token ids and refuses text', async () => {
+  it('without a tokenizer, accepts token ids and refuses text', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'no-tokenizer-'));
     try {
       for (const file of ['config.json', 'model.safetensors']) cpSync(join(fixture, file), join(folder, file));
@@ -85,7 +85,7 @@ describe('engine', () => {
     }
   });
 
-  it('a new adapter changes nothing: B is zero, A uniform within ±1/√in, drawn from the seed', async () => {
+  it('a new adapter has no effect: B is zero, A is uniform within ±1/√in and depends on the seed', async () => {
     const layout = loraLayout(loadModel(fixture).config, 4);
     assert.equal(adapter.values.length, layoutSize(layout));
     for (const { name, shape, offset } of layout) {
@@ -106,7 +106,7 @@ describe('engine', () => {
     );
   });
 
-  it('log-probs of a row are the same bits alone and among others', async () => {
+  it('log-probs of a row are the same bits alone and in a batch', async () => {
     const rows = [1, 5, 40, 41, 64, 65, 100, 30, 31, 32, 33, 2, 3, 4, 90, 91, 92, 93, 94].map((n) => ({
       tokens: tokensOf(n),
     }));
@@ -118,7 +118,7 @@ describe('engine', () => {
     }
   });
 
-  it('gradients are the same bits on one worker and on two, and add up over shards', async () => {
+  it('gradients are the same bits on one and two workers, and the sum of their shards', async () => {
     const rows = await trajectories(engine, adapter, 2 * GRADIENT_SEQUENCES + 3);
     const two = await engine.gradients(rows, { adapter, loss });
     const single = await openEngine(fixture, { workers: 1 });
@@ -140,7 +140,7 @@ describe('engine', () => {
     assert.ok(Math.abs(sum.loss - two.loss) < 1e-3);
   });
 
-  it('updates raise the log-probs of what was rewarded, and touch nothing that was passed in', async () => {
+  it('updates raise the log-probs of rewarded tokens and change no argument', async () => {
     const rows = (await trajectories(engine, adapter, 6)).map((row) => ({ ...row, advantage: 1 }));
     const value = async (a: Adapter): Promise<number> => {
       const scored = await engine.logprobs(rows, { adapter: a, temperature: loss.temperature });
@@ -162,7 +162,7 @@ describe('engine', () => {
     assert.ok((await value(now)) > (await value(adapter)) + 1);
   });
 
-  it('what cannot be computed is refused by name', async () => {
+  it('refuses invalid inputs, naming the field', async () => {
     const [row] = await trajectories(engine, adapter, 1);
     const wrong = { ...adapter, values: adapter.values.subarray(1) };
     await assert.rejects(engine.gradients([row!], { adapter: wrong, loss }), /adapter has \d+ values, rank 4/);
@@ -183,7 +183,7 @@ describe('engine', () => {
     await assert.rejects(openEngine(fixture, { workers: 0 }), /workers must be a positive integer, is 0/);
   });
 
-  it('an exported adapter comes back as it was, named after the base folder', () => {
+  it('an exported adapter can be imported again, and names the base folder', () => {
     const files = engine.exportAdapter(adapter);
     assert.deepEqual(engine.importAdapter(files), adapter);
     assert.match(new TextDecoder().decode(files.get('adapter_config.json')), /"base_model_name_or_path": "generate"/);
@@ -191,25 +191,23 @@ describe('engine', () => {
 });
 
 describe('merging an adapter', () => {
-  it('adds α/r·B·A to the seven projections and leaves the rest as it is', () => {
+  it('adds α/r·B·A to every element of the seven projections and changes no other tensor', () => {
     const { config, weights } = loadModel(fixture);
     const [rank, alpha] = [3, 6];
     const layout = loraLayout(config, rank);
     const values = Float32Array.from({ length: layoutSize(layout) }, () => stream.uniform() - 0.5);
     const merged = mergeLora(config, weights, { rank, alpha, values });
-    const name = 'model.layers.1.mlp.up_proj';
-    const at = (side: string) => layout.find((e) => e.name === `base_model.model.${name}.lora_${side}.weight`)!.offset;
-    const { shape, data } = merged.get(`${name}.weight`)!;
-    const before = weights.get(`${name}.weight`)!.data;
-    for (const [o, i] of [
-      [0, 0],
-      [3, 7],
-      [79, 47],
-    ] as const) {
-      let sum = 0;
-      for (let r = 0; r < rank; r++) sum += values[at('B') + o * rank + r]! * values[at('A') + r * shape[1]! + i]!;
-      const want = before[o * shape[1]! + i]! + (alpha / rank) * sum;
-      assert.ok(Math.abs(data[o * shape[1]! + i]! - want) < 1e-6);
+    const lora = viewsOf(layout, values);
+    for (const name of [...lora.keys()].filter((key) => key.includes('.lora_A.'))) {
+      const target = name.replace('base_model.model.', '').replace('.lora_A.', '.');
+      const [a, b] = [lora.get(name)!.data, lora.get(name.replace('.lora_A.', '.lora_B.'))!.data];
+      const { data: before, shape } = weights.get(target)!;
+      const into = shape[1]!;
+      merged.get(target)!.data.forEach((actual, k) => {
+        let sum = 0;
+        for (let r = 0; r < rank; r++) sum += b[Math.floor(k / into) * rank + r]! * a[r * into + (k % into)]!;
+        assert.ok(Math.abs(actual - before[k]! - (alpha / rank) * sum) < 1e-6, `${target}[${k}]`);
+      });
     }
     assert.equal(merged.get('model.embed_tokens.weight'), weights.get('model.embed_tokens.weight'));
     assert.equal([...merged].filter(([n, t]) => t !== weights.get(n)).length, 7 * config.layers);
@@ -217,7 +215,7 @@ describe('merging an adapter', () => {
 });
 
 describe('supervised trainer', () => {
-  it('the loss falls, the same on one worker and on two, and only matrices decay', async () => {
+  it('the loss falls equally on one and two workers, and only matrices decay', async () => {
     const { config, weights } = loadModel(fixture);
     type Rows = Parameters<TrainSession['sft']>[1];
     const rows: Rows = Array.from({ length: 10 }, (_, i) => {

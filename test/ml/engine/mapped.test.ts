@@ -47,14 +47,14 @@ describe('a mapped model', () => {
   const mapped = (of: ModelFiles, options?: TrainSessionOptions, threads = 1) =>
     results(new TrainSession({ config: of.config, locations: locateWeights(of.stored) }, options).use(threads), of);
 
-  it('gives the bits of one in memory, in f32 and in bf16', async () => {
+  it('gives the same bits as a model in memory, in f32 and bf16', async () => {
     assert.deepEqual(await mapped(model), await fed(model));
     const half = writeSmallModel(join(folder, 'bf16'), { dtype: 'BF16' });
     assert.deepEqual(await mapped(half), await fed(half));
     assert.notDeepEqual((await mapped(half)).scores, (await mapped(model)).scores);
   });
 
-  it('gives the same bits with its layers recomputed, on one thread and on two', async () => {
+  it('gives the same bits with recomputed layers, on one and two threads', async () => {
     const expected = await fed(model);
     for (const checkpointing of [true, false])
       for (const threads of [1, 2]) {
@@ -63,7 +63,7 @@ describe('a mapped model', () => {
       }
   });
 
-  it('may be links to files elsewhere, as in the cache of the Hub', async () => {
+  it('may consist of symbolic links, as in the cache of the Hub', async () => {
     const snapshot = join(folder, 'snapshot');
     mkdirSync(snapshot);
     mkdirSync(join(folder, 'blobs'));
@@ -74,7 +74,7 @@ describe('a mapped model', () => {
     assert.deepEqual(await mapped(describeModel(snapshot)), await mapped(model));
   });
 
-  it('is what a base of many parameters is, and one of few is not', async () => {
+  it('is used for a large base, not for a small one', async () => {
     const [small, large] = [
       { ...model, parameters: 1e6 },
       { ...model, parameters: 5e8 },
@@ -101,11 +101,11 @@ describe('the digest of a model', () => {
     return sha.digest('hex');
   };
 
-  it('is that of config.json and the weight files', async () => {
+  it('covers config.json and the weight files', async () => {
     assert.equal(await digestModel(folder), hash('config.json', 'model.safetensors'));
   });
 
-  it('is remembered for large files until one is replaced', async () => {
+  it('is cached for large files until one changes', async () => {
     const options = { cache: join(folder, 'cache'), cachedFrom: 1 };
     const first = await digestModel(folder, options);
     const [entry] = readdirSync(options.cache);
@@ -131,7 +131,7 @@ describe('threads', () => {
     else process.env.GAUNTLET_THREADS = before;
   });
 
-  it('are workers of one each for a small model, one worker of all for a large one', () => {
+  it('a small model has one worker per core, a large model one worker with all cores', () => {
     assert.deepEqual(planThreads(small), { workers: 6, threads: 1 });
     assert.deepEqual(planThreads(large), { workers: 1, threads: 6 });
     assert.deepEqual(planThreads(large, { workers: 2 }), { workers: 2, threads: 3 });
@@ -139,7 +139,7 @@ describe('threads', () => {
     assert.deepEqual(planThreads(small, { workers: 2, threads: 4 }), { workers: 2, threads: 4 });
   });
 
-  it('generate chunks of like size, as many for every worker', () => {
+  it('split requests into chunks of similar size, equally many per worker', () => {
     const plan = { workers: 6, threads: 1 };
     assert.deepEqual(
       [0, 1, 17, 192, 193].map((count) => chunkSize(count, plan)),
@@ -149,7 +149,7 @@ describe('threads', () => {
     assert.equal(concurrentSequences(plan), 192);
   });
 
-  it('generate few rows together where no cache keeps the weights, which every worker would read', () => {
+  it('generate few sequences on one worker if the weights exceed the L2 cache', () => {
     const plan = { workers: 6, threads: 1 };
     const outgrown = { parameters: 3e6 };
     assert.deepEqual(
@@ -166,7 +166,7 @@ describe('threads', () => {
     assert.deepEqual(decodePlan(large, 16, { workers: 2, threads: 3 }), { size: 8, threads: 3 });
   });
 
-  it('help with the jobs there are where these are fewer', () => {
+  it('are shared among fewer jobs than workers', () => {
     const plan = { workers: 6, threads: 1 };
     assert.deepEqual(
       [0, 1, 2, 3, 4, 6, 100].map((jobs) => threadsOf(jobs, plan)),
@@ -175,7 +175,7 @@ describe('threads', () => {
     assert.equal(threadsOf(9, { workers: 1, threads: 6 }), 6);
   });
 
-  it('that are no positive number are refused by name', () => {
+  it('refuse a count that is not a positive integer, naming it', () => {
     assert.throws(() => planThreads(small, { threads: 0 }), /threads must be a positive integer, is 0/);
     process.env.GAUNTLET_THREADS = 'many';
     assert.throws(() => planThreads(small), { code: 'BAD_CONFIG', message: /GAUNTLET_THREADS must be .*, is NaN/ });

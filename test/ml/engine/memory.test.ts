@@ -1,4 +1,4 @@
-// The memory that is foreseen, against the peak that the operating system saw of a process that did it.
+// Compares the memory estimate with the measured peak of a process.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { writeSmallModel } from '../../support/smallModel.js';
 
 const script = fileURLToPath(new URL('../../../bench/memory.js', import.meta.url));
 
-describe('memory that is foreseen', () => {
+describe('the memory estimate', () => {
   let folder: string;
   let large: ModelFiles;
   before(() => {
@@ -32,7 +32,7 @@ describe('memory that is foreseen', () => {
     ['--task', 'train', '--quantize', '4'],
     ['--task', 'decode', '--quantize', '4'],
   ])
-    it(`is what ${options.join(' ').replaceAll('--', '')} takes, between 25 % less and 50 % more`, async function () {
+    it(`is between 75 % and 150 % of the measured peak: ${options.join(' ').replaceAll('--', '')}`, async function () {
       if (process.platform !== 'linux') this.skip(); // the peak is read from /proc
       const shape = ['--shape', '0.5B', '--layers', '2', '--vocab', '4000', '--length', '64', '--keep'];
       const { stdout } = await promisify(execFile)(process.execPath, [script, ...shape, ...options], {
@@ -42,7 +42,7 @@ describe('memory that is foreseen', () => {
       assert.ok(gib.estimate > 0.75 * gib.peak && gib.estimate < 1.5 * gib.peak, stdout);
     });
 
-  it('grows with rows, length and rank, and shrinks with few bits and with recomputed layers', () => {
+  it('grows with sequences, length and rank, and shrinks with quantization and recomputed layers', () => {
     const use: MemoryUse = {
       task: 'train',
       sequences: 1,
@@ -62,7 +62,7 @@ describe('memory that is foreseen', () => {
     assert.ok(of({ quantization: { bits: 8, groupSize: 32 } }) > base);
   });
 
-  it('and is not there is refused with both numbers and two ways out, unless it is forced', () => {
+  it('refuses a model that does not fit, naming both numbers and two alternatives, unless forced', () => {
     const needs = { available: 2.04e9 };
     assert.throws(() => checkMemory('/models/x', 5.96e9, needs), {
       code: 'OUT_OF_MEMORY',

@@ -1,4 +1,4 @@
-// A base in few bits: its file, and that training on it is training on the numbers that its codes stand for.
+// A quantized base: its file, and training, which must equal training on the unpacked weights.
 import assert from 'node:assert/strict';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ import { relativeError } from '../recorded.js';
 const LOSS = { clip: 0.2, temperature: 0.9 };
 const rows = randomRows([21, 30]); // in the order in which an engine takes them
 
-describe('a quantised base', () => {
+describe('a quantized base', () => {
   let folder: string;
   let model: ModelFiles;
   let cache: string | undefined;
@@ -55,7 +55,7 @@ describe('a quantised base', () => {
   }
 
   for (const bits of [4, 8] as const)
-    it(`in ${bits} bits has the log-probs and gradients of the model of its unpacked weights`, async () => {
+    it(`with ${bits} bits, has the log-probs and gradients of its unpacked weights`, async () => {
       const weights = unpacked(model, bits);
       const { config } = model;
       const untied = { ...config, tied: false }; // the output projection has codes of its own
@@ -65,7 +65,7 @@ describe('a quantised base', () => {
       assert.ok(relativeError(actual.scores, expected.scores) < 1e-5);
       assert.ok(relativeError(actual.gradients, expected.gradients) < 1e-5);
       const base = await results(new TrainSession({ config, weights: readWeights(model.stored) }));
-      assert.ok(relativeError(actual.gradients, base.gradients) > 1e-3, 'quantising changes something');
+      assert.ok(relativeError(actual.gradients, base.gradients) > 1e-3, 'quantization has an effect');
       for (const threads of [1, 2])
         assert.deepEqual(
           await results(new TrainSession({ config, locations }, { checkpointing: true }).use(threads)),
@@ -73,7 +73,7 @@ describe('a quantised base', () => {
         );
     });
 
-  it('multiplies the same codes, packed, when it decodes', async () => {
+  it('multiplies the packed codes when it decodes', async () => {
     for (const bits of [4, 8] as const) {
       const name = 'model.layers.1.mlp.down_proj.weight';
       const shape = [SMALL.hidden, SMALL.ffn] as const;
@@ -96,7 +96,7 @@ describe('a quantised base', () => {
     }
   });
 
-  it('is written once, the same bytes each time, and again where it was damaged', async () => {
+  it('is written once, with the same bytes each time, and again after damage', async () => {
     await locationsFor(4, model, 'one');
     await locationsFor(4, model, 'two');
     const [one, two] = ['one', 'two'].map((digest) => `${digest}-int4-g32-v1.safetensors`) as [string, string];
@@ -111,7 +111,7 @@ describe('a quantised base', () => {
     );
   });
 
-  it('is a safetensors file that other tools read', async () => {
+  it('is a valid safetensors file', async () => {
     await locationsFor(8, model, 'one');
     const bytes = read('one-int8-g32-v1.safetensors');
     const start = 8 + Number(bytes.readBigUInt64LE(0));
@@ -120,8 +120,8 @@ describe('a quantised base', () => {
     assert.deepEqual(entries.get('model.layers.0.mlp.down_proj.weight.scales')!.shape, [SMALL.hidden, SMALL.ffn / 32]);
   });
 
-  it('has a digest of its own, and one for every format', async () => {
-    assert.equal(isLarge(model), false); // few bits are used where they are asked for, of any size
+  it('has a different digest for every format', async () => {
+    assert.equal(isLarge(model), false); // a model of any size can be quantized
     const digests = await Promise.all([
       openBase(model, 'digest'),
       openBase(model, 'digest', { bits: 4, groupSize: 32 }),
@@ -131,7 +131,7 @@ describe('a quantised base', () => {
     assert.equal(new Set(digests.map((d) => d.digest)).size, 4);
   });
 
-  it('serves an engine, whose update is AdamW’s and leaves what it was given as it was', async () => {
+  it("works in an engine, whose update is AdamW's and changes no argument", async () => {
     const engine = await openEngine(model.path, { quantization: { bits: 4, groupSize: 32 }, workers: 1 });
     try {
       const adapter = randomAdapter(model);
@@ -155,7 +155,7 @@ describe('a quantised base', () => {
     }
   });
 
-  it('refuses bits and groups that it cannot have, and weights that are not finite', async () => {
+  it('refuses unsupported bits and groups, and weights that are not finite', async () => {
     const open = (bits: number, groupSize: number) => openBase(model, 'd', { bits: bits as 4, groupSize });
     await assert.rejects(open(3, 32), { code: 'BAD_CONFIG', message: /quantization.bits must be 4 or 8, is 3/ });
     await assert.rejects(open(4, 24), { code: 'BAD_CONFIG', message: /groupSize must be 16, .* is 24/ });
@@ -177,7 +177,7 @@ describe('a quantised base', () => {
 });
 
 describe('codes', () => {
-  it('are at most half a step away, and the largest weight of a group is met', () => {
+  it('differ by at most half a step, and represent the largest weight of a group exactly', () => {
     const random = new RandomStream('codes');
     const weights = Float32Array.from({ length: 64 * 32 }, () => random.normal());
     for (const bits of [4, 8] as const) {

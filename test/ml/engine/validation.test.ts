@@ -8,7 +8,7 @@ const limits = { vocabSize: 10, contextLength: 5 };
 const row: Trajectory = { tokens: [1, 2, 3], mask: [0, 1, 1], oldLogprobs: [0, -1, -2], advantage: 0 };
 
 describe('rows', () => {
-  it('of tokens of the vocabulary that fit the context have no fault, and all others one', () => {
+  it('are valid if their tokens are in the vocabulary and fit the context', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -2, max: 12 }), { maxLength: 7 }), (tokens) => {
         const good = tokens.length > 0 && tokens.length <= 5 && tokens.every((id) => id >= 0 && id < 10);
@@ -17,14 +17,14 @@ describe('rows', () => {
     );
   });
 
-  it('name the token and its place', () => {
+  it('name the invalid token and its position', () => {
     assert.equal(tokensFault([1, 10], limits), 'token 10 is outside 0..9, the vocabulary (tokens[1])');
     assert.match(tokensFault([0.5], limits)!, /token 0\.5 is outside/);
     assert.equal(tokensFault([], limits), 'there are no tokens');
     assert.equal(tokensFault([1, 1, 1, 1, 1, 1], limits), "6 tokens are more than the model's context of 5");
   });
 
-  it('of a trajectory need arrays of the length of tokens and finite numbers, but for entry 0', () => {
+  it('of a trajectory need arrays as long as tokens, of finite numbers except for entry 0', () => {
     assert.equal(trajectoryFault(row, limits), undefined);
     assert.equal(trajectoryFault({ ...row, oldLogprobs: [Number.NaN, -1, -2] }, limits), undefined);
     const bad = { ...row, oldLogprobs: [0, -1, Number.NaN] };

@@ -55,14 +55,14 @@ describe('an adapter with a value head', () => {
     });
   }
 
-  it('starts with the LoRA of an adapter without one, and with estimates of zero', async () => {
+  it('starts with the same LoRA as without a head, and with estimates of zero', async () => {
     const plain = engine.initAdapter({ rank: 4, alpha: 8 }, 5);
     assert.deepEqual(adapter.values.subarray(0, plain.values.length), plain.values);
     assert.ok(adapter.values.subarray(plain.values.length).every((v) => v === 0));
     assert.deepEqual((await engine.values([rowOf(5)], { adapter }))[0], [0, 0, 0, 0, 0]);
   });
 
-  it('estimates a row the same alone and among others, bit for bit', async () => {
+  it('gives a row the same bits alone and in a batch', async () => {
     const rows = [rowOf(30), rowOf(11), rowOf(45), rowOf(7)];
     const together = await engine.values(rows, { adapter: drawn() });
     assert.ok(new Set(together.flat()).size > 80);
@@ -70,7 +70,7 @@ describe('an adapter with a value head', () => {
       assert.deepEqual((await engine.values([row], { adapter: drawn() }))[0], together[i]);
   });
 
-  it('does not show in log-probs and answers', async () => {
+  it('does not change log-probs and answers', async () => {
     const [withHead, row] = [drawn(), rowOf(20)];
     const size = engine.initAdapter({ rank: 4, alpha: 8 }, 5).values.length;
     const without: Adapter = { rank: 4, alpha: 8, values: withHead.values.slice(0, size) };
@@ -106,7 +106,7 @@ describe('an adapter with a value head', () => {
     assert.equal(state.adapter.valueHead, true);
   });
 
-  it('gradients with every term and dropout are the same on one worker and on two, bit for bit', async () => {
+  it('gradients with every term and dropout are the same bits on one and two workers', async () => {
     const of = drawn();
     const rows = await trajectories(of, 19);
     const loss = {
@@ -131,7 +131,7 @@ describe('an adapter with a value head', () => {
     }
   });
 
-  it('travels in a file of its own with the names of TRL; the others are those of PEFT alone', () => {
+  it('has a separate file with the names of TRL; the other files are as PEFT writes them', () => {
     const [of, { rank, alpha }] = [drawn(), adapter];
     const files = engine.exportAdapter(of);
     const names = ['adapter_config.json', 'adapter_model.safetensors', 'value_head.safetensors'];
@@ -148,7 +148,7 @@ describe('an adapter with a value head', () => {
     assert.deepEqual(engine.exportAdapter({ rank, alpha, values: without.values }), files);
   });
 
-  it('is refused where it is missing, of another size, or not a head at all', async () => {
+  it('is refused if it is missing, of another size, or not a value head', async () => {
     const plain = engine.initAdapter({ rank: 4, alpha: 8 }, 5);
     await assert.rejects(engine.values([rowOf(4)], { adapter: plain }), {
       code: 'BAD_ADAPTER',

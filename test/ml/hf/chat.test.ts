@@ -18,7 +18,7 @@ const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')
 const EOS = 2;
 
 describe('tokenizer', () => {
-  it('gives the ids that the tokenizers library gives, special and unknown words included', () => {
+  it('gives the same ids as the tokenizers library, also for special and unknown words', () => {
     const tokenizer = loadTokenizer(fixture);
     for (const { text, ids, decoded } of expected.text) {
       assert.deepEqual(tokenizer.encode(text), ids);
@@ -26,7 +26,7 @@ describe('tokenizer', () => {
     }
   });
 
-  it('decoding is lossless for text of the vocabulary, spaces and specials kept', () => {
+  it('decodes text of the vocabulary exactly, with spaces and special tokens', () => {
     const tokenizer = loadTokenizer(fixture);
     for (const text of ['def solve(nums):\n  return 12 + 3', '  alpha \n\n beta<|im_end|>\n', '. , : ( x )'])
       assert.equal(tokenizer.decode(tokenizer.encode(text)), text);
@@ -36,7 +36,7 @@ describe('tokenizer', () => {
     assert.equal(tokenizer.tokenId('nowhere'), undefined);
   });
 
-  it('a folder without a tokenizer, or with a broken one, is named', () => {
+  it('refuses a folder with a missing or broken tokenizer, naming it', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tokenizer-'));
     try {
       assert.throws(() => loadTokenizer(folder), /no tokenizer.json/);
@@ -59,7 +59,7 @@ describe('chat template', () => {
     assert.deepEqual(chat.openingTokens(expected.opening.messages), expected.opening.ids);
   });
 
-  it('opening + answer + continuation is the whole conversation as transformers writes it', () => {
+  it('opening, answer and continuation are the whole conversation of transformers', () => {
     const tokenizer = loadTokenizer(fixture);
     const chat = loadChatFormat(fixture, tokenizer, [EOS]);
     const [system, user, answer, next] = expected.chat.messages;
@@ -71,7 +71,7 @@ describe('chat template', () => {
     assert.deepEqual(finished, expected.chat.ids);
   });
 
-  it('a template that is missing, does not parse, fails or hides answers is named', () => {
+  it('refuses a template that is missing, does not parse, fails or omits answers', () => {
     const tokenizer = loadTokenizer(fixture);
     const none = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, {});
     assert.throws(() => loadChatFormat('/nowhere', none, []), /no chat_template/);
@@ -82,7 +82,7 @@ describe('chat template', () => {
     assert.throws(() => hiding.continuationTokens('x', true), /does not render the assistant/);
   });
 
-  it('named templates are read by their name, special tokens in object form by their content', () => {
+  it('reads named templates, and special tokens in object form', () => {
     const config = {
       eos_token: { content: '<e>' },
       chat_template: [{ name: 'default', template: '{{ eos_token }}a' }],
@@ -96,7 +96,7 @@ describe('chat template', () => {
   });
 });
 
-describe('a template that anybody may have written', function () {
+describe('an untrusted template', function () {
   this.timeout(60_000);
   const MESSAGES = [
     { role: 'system', content: 'rules' },
@@ -106,7 +106,7 @@ describe('a template that anybody may have written', function () {
   const render = (source: string, messages: object[] = MESSAGES): string =>
     new ModelTemplate(source).render({ messages, bos_token: '<s>', add_generation_prompt: true });
 
-  it('is rendered as the library renders it', () => {
+  it('is rendered like by the library', () => {
     for (const source of [
       "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m['content'] | trim }}{% if loop.last %}!{% endif %}{% endfor %}",
       '{% set ns = namespace(n=0) %}{% for i in range(9, 1, -2) %}{% set ns.n = ns.n + i %}{{ i }},{% endfor %}{{ ns.n }}',
@@ -129,11 +129,11 @@ describe('a template that anybody may have written', function () {
     );
   });
 
-  it('has the same date every day: a prompt hangs on its inputs alone', () => {
+  it('has the same date every day, so a prompt depends on its inputs only', () => {
     assert.equal(render('{{ strftime_now("%d %b %Y") }}'), '26 Jul 2024');
   });
 
-  it('that loops for ever ends with one line', () => {
+  it('that loops forever stops with a one-line error', () => {
     const long = 'range(100000)';
     for (const source of [
       `{% for a in ${long} %}{% for b in ${long} %}{% for c in ${long} %}{% endfor %}{% endfor %}{% endfor %}`,
@@ -148,7 +148,7 @@ describe('a template that anybody may have written', function () {
     assert.throws(() => render('{{ range(1, 2, 0) }}'), /range\(\)/);
   });
 
-  it('that makes gigabytes ends with one line, and makes none', () => {
+  it('that would produce gigabytes stops with a one-line error before it does', () => {
     const doubled = (start: string, join: string): string =>
       `{% set ns = namespace(x=${start}) %}{% for i in range(60) %}{% set ns.x = ${join} %}{% endfor %}{{ ns.x }}`;
     const before = process.memoryUsage().rss;
@@ -170,7 +170,7 @@ describe('a template that anybody may have written', function () {
     assert.ok(process.memoryUsage().rss - before < 2 ** 30, 'less than a gigabyte');
   });
 
-  it('may be long, and its conversation too', () => {
+  it('may be long, and may have a long conversation', () => {
     const template = readFileSync(join(fixture, 'tokenizer_config.json'), 'utf8');
     const source = (JSON.parse(template) as { chat_template: string }).chat_template;
     const many = Array.from({ length: 400 }, (_, i) => ({

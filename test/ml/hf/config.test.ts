@@ -69,7 +69,7 @@ describe('config.json', () => {
     });
   });
 
-  it('of Qwen3 has head norms and a head size of its own', () => {
+  it('of Qwen3 has head norms and a separate head size', () => {
     const config = parse({ ...QWEN3, head_dim: 16 });
     assert.deepEqual([config.qkNorm, config.headDim, config.biases], [true, 16, []]);
     assert.equal(parse(QWEN3).headDim, 128);
@@ -77,14 +77,14 @@ describe('config.json', () => {
     assert.deepEqual(parse({ ...QWEN3, attention_bias: true }).biases, attention);
   });
 
-  it('of Llama says itself which projections have a bias', () => {
+  it('of Llama lists the projections with a bias', () => {
     assert.deepEqual(parse(LLAMA).biases, []);
     assert.deepEqual(parse({ ...LLAMA, attention_bias: true }).biases, attention);
     assert.deepEqual(parse({ ...LLAMA, mlp_bias: true }).biases, mlp);
     assert.deepEqual(parse({ ...LLAMA, attention_bias: true, mlp_bias: true }).biases, [...attention, ...mlp]);
   });
 
-  it('Llama 3 frequencies are read from rope_scaling and from rope_parameters', () => {
+  it('may have Llama 3 frequencies in rope_scaling or rope_parameters', () => {
     const ropeScaling = { factor: 8, lowFreqFactor: 1, highFreqFactor: 4, originalContext: 8192 };
     const before5 = parse({ ...LLAMA, rope_theta: 5e5, rope_scaling: LLAMA3 });
     assert.deepEqual([before5.ropeTheta, before5.ropeScaling], [5e5, ropeScaling]);
@@ -95,7 +95,7 @@ describe('config.json', () => {
     assert.equal(context.ropeScaling!.originalContext, 4096);
   });
 
-  it('what it leaves out is what transformers takes', () => {
+  it('has the defaults of transformers', () => {
     const config = parse(LLAMA);
     assert.deepEqual([config.contextLength, config.normEps, config.ropeTheta, config.tied], [2048, 1e-6, 1e4, false]);
     assert.equal(parse({ ...LLAMA, num_key_value_heads: null }).kvHeads, 6);
@@ -103,7 +103,7 @@ describe('config.json', () => {
     assert.equal(parse({ ...LLAMA, architectures: undefined }).architecture, 'LlamaForCausalLM');
   });
 
-  it('what it says wrongly, or says and is not supported, is named', () => {
+  it('with an invalid or unsupported field is refused, naming the field', () => {
     const bad = (json: Record<string, unknown>, pattern: RegExp) =>
       assert.throws(
         () => parse(json),

@@ -10,7 +10,7 @@ import { parameterLayout } from '../../../ml/nn/layout.js';
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
 
 describe('model folders', () => {
-  it('a folder that transformers wrote is read whole', () => {
+  it('reads a folder that transformers wrote', () => {
     const model = loadModel(fixture);
     assert.equal(model.config.heads, 6);
     assert.equal(model.config.headDim, 8);
@@ -24,7 +24,7 @@ describe('model folders', () => {
     assert.deepEqual(model.weights.get('model.layers.2.self_attn.k_proj.weight')!.shape, [16, 48]);
   });
 
-  it('a missing file or tensor is named, and shards are read through their index', () => {
+  it('names a missing file or tensor, and reads shards through their index', () => {
     const folder = mkdtempSync(join(tmpdir(), 'model-'));
     try {
       assert.throws(() => loadModel(join(folder, 'none')), /no such folder/);

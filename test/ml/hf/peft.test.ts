@@ -17,12 +17,12 @@ const configOf = (f: Map<string, Uint8Array>) =>
   JSON.parse(new TextDecoder().decode(f.get('adapter_config.json'))) as Record<string, unknown>;
 
 describe('PEFT adapters', () => {
-  it('what is written is read back, and equal values give equal bytes', () => {
+  it('are read as they were written, and equal values give equal bytes', () => {
     assert.deepEqual(readPeft(config, files()), adapter);
     assert.deepEqual(files(), files());
   });
 
-  it('names, shapes and fields are those of PEFT', () => {
+  it('have the names, shapes and fields of PEFT', () => {
     const tensors = parseSafetensors(files().get('adapter_model.safetensors')!, 'x');
     assert.equal(tensors.size, 2 * 7 * config.layers);
     assert.deepEqual(tensors.get('base_model.model.model.layers.2.self_attn.q_proj.lora_A.weight')!.shape, [4, 48]);
@@ -36,7 +36,7 @@ describe('PEFT adapters', () => {
     assert.deepEqual(fields.target_modules, ['q', 'k', 'v', 'o', 'gate', 'up', 'down'].map((x) => `${x}_proj`).sort());
   });
 
-  it('an adapter that does not fit is refused, naming the file, field or tensor', () => {
+  it('refuses an adapter that does not fit, naming the file, field or tensor', () => {
     const refused = (change: (f: Map<string, Uint8Array>) => void, pattern: RegExp) => {
       const changed = files();
       change(changed);
@@ -82,7 +82,7 @@ describe('PEFT adapters', () => {
     );
   });
 
-  it('an adapter for a model of other sizes is refused, naming the field that differs', () => {
+  it('refuses an adapter for a model of other sizes, naming the field', () => {
     const cases: [Partial<typeof config>, RegExp][] = [
       [{ layers: 2 }, /the adapter is for 3 layers, this model has num_hidden_layers 2/],
       [
@@ -97,7 +97,7 @@ describe('PEFT adapters', () => {
       assert.throws(() => readPeft({ ...config, ...change }, files()), { code: 'BAD_ADAPTER', message: pattern });
   });
 
-  it("what does not change the computation is taken as it is: another base's name, dropout, fields of later versions", () => {
+  it('accepts fields that do not change the computation: another base name, dropout, fields of later versions', () => {
     const changed = files();
     const foreign = {
       base_model_name_or_path: 'org/other',

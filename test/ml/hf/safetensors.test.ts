@@ -26,7 +26,7 @@ const refused = (bytes: Uint8Array, pattern: RegExp) =>
   );
 
 describe('safetensors', () => {
-  it('what is written is read back, and the bytes do not hang on the order of insertion', () => {
+  it('are read as they were written, and the bytes do not depend on the order of insertion', () => {
     const a = { shape: [2, 3], data: Float32Array.of(1, -2, 3.5, 0, 1e-30, -7) };
     const b = { shape: [1], data: Float32Array.of(9) };
     const bytes = writeSafetensors(
@@ -51,7 +51,7 @@ describe('safetensors', () => {
     assert.equal((8 + Number(new DataView(bytes.buffer).getBigUint64(0, true))) % 8, 0);
   });
 
-  it('bfloat16 and float16 become the same numbers in f32', () => {
+  it('bfloat16 and float16 convert to f32 exactly', () => {
     const halves = Uint16Array.of(0x3c00, 0xc000, 0x0001, 0x7c00, 0x3555); // 1, −2, 2^−24, ∞, 0.33325195
     const brain = Uint16Array.of(0x3f80, 0xc040); // 1, −3
     const data = new Uint8Array(14);
@@ -62,7 +62,7 @@ describe('safetensors', () => {
     assert.deepEqual([...read.get('b')!.data], [1, -3]);
   });
 
-  it('a damaged file is refused by name: truncated, overlapping, with gaps, wrong sizes, no header', () => {
+  it('refuses a damaged file: truncated, overlapping, with gaps, with wrong sizes, without header', () => {
     const ok = { a: entry('F32', [2], 0, 8), b: entry('F32', [1], 8, 12) };
     assert.equal(parseSafetensors(file(ok, new Uint8Array(12)), 'x').size, 2);
     refused(new Uint8Array(5), /truncated/);
@@ -83,7 +83,7 @@ describe('safetensors', () => {
     refused(file([], new Uint8Array(0)), /not an object/);
   });
 
-  it('a file on disk names the tensor that is missing or has another shape', () => {
+  it('names a tensor that is missing or has another shape', () => {
     const folder = mkdtempSync(join(tmpdir(), 'safetensors-'));
     try {
       const path = join(folder, 'model.safetensors');
@@ -101,7 +101,7 @@ describe('safetensors', () => {
     }
   });
 
-  it('the writer refuses data that does not fill its shape', () => {
+  it('refuses to write data that does not fill its shape', () => {
     assert.throws(() => writeSafetensors(new Map([['a', { shape: [3], data: Float32Array.of(1) }]])), RangeError);
   });
 });

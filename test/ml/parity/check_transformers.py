@@ -1,4 +1,4 @@
-"""Does a base model and a trained adapter of ours load in transformers + peft, and give the engine's log-probs?
+"""Checks that our base model and adapter load in transformers + peft and give the engine's log-probs.
 
     python test/ml/parity/check_transformers.py MODEL ADAPTER [make]
 

@@ -12,7 +12,7 @@ describe('worker pool', () => {
   });
   afterEach(() => pool.close());
 
-  it('results come in the order of the jobs, with progress on the way', async () => {
+  it('returns results in the order of the jobs and reports progress', async () => {
     let progress = 0;
     const jobs = Array.from({ length: 7 }, (_, value) => ({ act: 'echo', value }));
     const results = await pool.runAll<number>(jobs, { onProgress: (n) => (progress += n) });
@@ -31,7 +31,7 @@ describe('worker pool', () => {
     await assert.rejects(pool.run({ act: 'fail', value: 'odd' }), coded('ENGINE_FAULT', /said so/));
   });
 
-  it('an abort rejects at once with its reason, frees the worker and drops what is queued', async () => {
+  it('an abort rejects at once with its reason, frees the worker and removes queued jobs', async () => {
     const controller = new AbortController();
     const runs = Array.from({ length: 3 }, () => pool.run({ act: 'wait' }, { signal: controller.signal }));
     controller.abort(new Error('enough'));
@@ -48,7 +48,7 @@ describe('worker pool', () => {
     assert.equal(await pool.run({ act: 'echo', value: 6 }), 6);
   });
 
-  it('closing fails what runs and refuses what comes', async () => {
+  it('closing fails running jobs and refuses new ones', async () => {
     const running = pool.run({ act: 'wait' });
     const closing = pool.close();
     await assert.rejects(running, coded('ENGINE_FAULT', /was closed/));

@@ -1,5 +1,5 @@
-// The reference interpreter: every operation written as its definition reads, in f64, with no regard for speed.
-// Tests hold ONNX Runtime's kernels and the gradient rules against it.
+// The reference interpreter: every operation as it is defined, in f64, without optimization. Tests compare ONNX Runtime's
+// kernels and the gradient rules with it.
 import type { Graph } from '../../../ml/ir/graph.js';
 import type { DType, Op, OpAttributes, Shape, Value } from '../../../ml/ir/op.js';
 import { KERNELS } from './kernels.js';
@@ -18,7 +18,7 @@ export function interpret(graph: Graph, feeds: Readonly<Record<string, NdArray>>
   return Object.fromEntries(graph.outputs.map(({ name, value }) => [name, computed.get(value)!]));
 }
 
-/** As `interpret`, but gives every value of the graph. */
+/** Like `interpret`, but returns every value of the graph. */
 export function interpretAll(graph: Graph, feeds: Readonly<Record<string, NdArray>>): Map<Value, NdArray> {
   const values = new Map<Value, NdArray>();
   for (const input of graph.inputs) {

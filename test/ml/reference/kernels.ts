@@ -1,9 +1,9 @@
-// One f64 kernel per operation, as the definitions read. See interpret.ts.
+// One f64 kernel per operation, as it is defined. See interpret.ts.
 
 import type { DType, Op, OpAttributes } from '../../../ml/ir/op.js';
 import type { NdArray } from './ndarray.js';
 
-/** `dtype`: that of the first output. */
+/** @param dtype of the first output */
 type Kernel<K extends Op> = (inputs: readonly NdArray[], attrs: OpAttributes[K], dtype: DType) => NdArray[];
 
 const product = (list: readonly number[]): number => list.reduce((a, b) => a * b, 1);
@@ -89,7 +89,7 @@ function reduceWith(x: NdArray, axes: readonly number[], keepDims: boolean, mean
 }
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
-/** A Reshape target whose symbolic sizes are known by now: at most one that is not a copied size. */
+/** Resolves the symbolic size of a Reshape target; there may be one. */
 function resolve(from: readonly number[], shape: OpAttributes['Reshape']['shape']): number[] {
   const known = product(shape.filter((d) => typeof d === 'number'));
   const symbols = shape.filter((d) => typeof d === 'string');

@@ -54,7 +54,7 @@ describe('a training session', () => {
   after(() => session.close());
   const rows = [rowOf(30, 'a'), rowOf(11, 'b'), rowOf(25, 'c')];
 
-  it('scores a row alone as among others, bit for bit', async () => {
+  it('scores a row with the same bits alone and in a batch', async () => {
     const adapter = adapterOf(2);
     const together = await session.score(rows, adapter, 1);
     for (const [k, row] of rows.entries()) assert.deepEqual((await session.score([row], adapter, 1))[0], together[k]);
@@ -75,7 +75,7 @@ describe('a training session', () => {
     assert.ok(relativeError((await session.score(rows, adapter, 1)).flat(), base) < 1e-6);
   });
 
-  it('gradients repeat bit for bit, in this session and in a fresh one with another number of threads', async () => {
+  it('gradients are the same bits in a repeated run and in a new session with other threads', async () => {
     const adapter = adapterOf(2);
     const first = await session.ppo(rows, adapter, LOSS);
     assert.deepEqual(await session.ppo(rows, adapter, LOSS), first);
@@ -84,7 +84,7 @@ describe('a training session', () => {
     await other.close();
   });
 
-  it('with old log-probs from its own scoring the first ratio is 1', async () => {
+  it('the first ratio is 1 if old log-probs come from its own scoring', async () => {
     const adapter = adapterOf(2);
     const scored = await session.score(rows, adapter, LOSS.temperature);
     const sums = await session.ppo(
@@ -116,7 +116,7 @@ describe('a training session', () => {
     assert.equal(tokens, 29 + 10 + 24);
   });
 
-  it('no rows give no log-probs and zero gradients', async () => {
+  it('an empty batch has no log-probs and zero gradients', async () => {
     const adapter = adapterOf(2);
     assert.deepEqual(await session.score([], adapter, 1), []);
     const sums = await session.ppo([], adapter, LOSS);
@@ -127,7 +127,7 @@ describe('a training session', () => {
     assert.equal((await session.sft(parameters, [])).gradients.length, parameters.length);
   });
 
-  it('keeps a bounded number of compiled graphs and still answers', async () => {
+  it('keeps a limited number of compiled graphs', async () => {
     const small = new TrainSession({ config: CONFIG, weights }, { maxSessions: 1, lengthStep: 16 });
     const first = await small.score([rows[1]!], undefined, 1);
     await small.score([rows[0]!], undefined, 1);
@@ -135,7 +135,7 @@ describe('a training session', () => {
     await small.close();
   });
 
-  it('refuses empty rows, foreign tokens and an adapter of another size in one line', async () => {
+  it('refuses empty rows, unknown tokens and an adapter of another size in one line', async () => {
     const adapter = adapterOf(2);
     await assert.rejects(session.score([{ tokens: [] }], undefined, 1), { code: 'BAD_INPUT' });
     await assert.rejects(session.score([{ tokens: [1, 23] }], undefined, 1), {
