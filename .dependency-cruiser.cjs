@@ -26,7 +26,12 @@ module.exports = {
     layer('ml-sees-core', '^ml/', except('ml', 'core')),
     layer('ml-compiler-is-pure', COMPILER, '^ml/(hf|engine|decode|train|pool|device)/'),
     { name: 'ml-compiler-no-io', severity: 'error', from: { path: COMPILER }, to: { dependencyTypes: ['core'] } },
-    { name: 'ort-only-in-device', severity: 'error', from: { pathNot: '^ml/device/' }, to: { path: 'onnxruntime-node' } },
+    {
+      name: 'ort-only-in-device',
+      severity: 'error',
+      from: { pathNot: '^ml/device/' },
+      to: { path: 'onnxruntime-node' },
+    },
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|activities|workflows|workers|report|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
       pathNot: `^sandbox/($1|guest)/|${SANDBOX_EXTRAS}`,

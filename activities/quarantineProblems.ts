@@ -78,5 +78,8 @@ async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run'])
   if (bytes === undefined) return undefined;
   const { data } = recordSchema.safeParse(parseJson(bytes));
   if (data?.problems === run.problems) return data;
-  throw new GauntletError('CORRUPT_ARTIFACT', `${QUARANTINE} of run ${run.runId} is damaged or belongs to other problems`);
+  throw new GauntletError(
+    'CORRUPT_ARTIFACT',
+    `${QUARANTINE} of run ${run.runId} is damaged or belongs to other problems`,
+  );
 }

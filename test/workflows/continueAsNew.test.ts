@@ -150,7 +150,7 @@ describe('a run that continues as new', function () {
     const skipped = await described(({ info }) => info.numActionsSkippedOverlap === 1);
     assert.deepEqual([recent(skipped), going(skipped)], [[first], [first]]);
     const refused = await trigger();
-    assert.deepEqual([refused.code, refused.err.includes(`npx gauntlet stop ${first} `)], [1, true], refused.err);
+    assert.deepEqual([refused.code, refused.err.includes(`npx gauntlet stop ${first} `)], [2, true], refused.err);
     await listed(({ runs, paused }) => runs.join() === first && !paused);
     hold.release();
     await f.run(first).result();

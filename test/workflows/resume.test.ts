@@ -313,10 +313,10 @@ describe('gauntlet resume', function () {
       await hold.reached;
       const controls = await f.controls();
       await handle.terminate('by hand');
+      hold.release(); // the workers end after their activities
       await f.serve();
       const { said } = await resume();
       assert.match(said, /^was terminated: started again from the store/);
-      hold.release();
       const { at } = controls[0]!;
       assert.deepEqual(
         await f.completed(),
