@@ -37,7 +37,7 @@ export async function sendUpdate(handle: WorkflowHandle, update: Update): Promis
   const timer = setTimeout(note, NO_ANSWER_MS, warning);
   const args = update.name === 'change' ? [update.fields] : update.name === 'decide' ? [update.decision] : [];
   try {
-    return await handle.executeUpdate<string, unknown[]>(update.name, { args });
+    return await handle.executeUpdate<string, [unknown]>(update.name, { args: args as [unknown] });
   } catch (error) {
     if (!(error instanceof WorkflowUpdateFailedError)) throw error;
     const { message } = error.cause instanceof Error ? error.cause : error;
