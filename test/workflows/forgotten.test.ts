@@ -120,7 +120,7 @@ describe('a run with an activity that is paused on the server', function () {
     const status = async () => (await inProcess('status', f.id, '--store', f.world.folder)).out;
     assert.match(
       await status(),
-      /\ntrainPolicy is being retried \(attempt \d+\): STORE_FAULT: writing x: no space left \(ENOSPC\): check free space/,
+      /\ntrainPolicy is being retried \(attempt \d+\): STORE_FAULT: writing x: no space left \(ENOSPC\): check the free space/,
     );
     const [{ activity }] = (await held()) as [Awaited<ReturnType<typeof held>>[0]];
     assert.equal(activity?.type, 'trainPolicy');
