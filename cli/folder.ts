@@ -1,6 +1,6 @@
 // Writes a folder atomically: under another name first, then renamed. A crash leaves the old folder or the new one.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 
@@ -33,7 +33,7 @@ export async function writeFolder(folder: string, files: ReadonlyMap<string, str
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
   try {
-    for (const [name, content] of files) await writeSynced(join(fresh, name), content);
+    for (const [name, content] of files) await writeFile(join(fresh, name), content, { flush: true });
     await syncFolder(fresh);
     if (existsSync(target)) await rename(target, old);
     await rename(fresh, target);
@@ -41,16 +41,6 @@ export async function writeFolder(folder: string, files: ReadonlyMap<string, str
   } finally {
     await rm(fresh, { recursive: true, force: true });
     if (existsSync(target)) await rm(old, { recursive: true, force: true });
-  }
-}
-
-async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
-  const file = await open(path, 'w');
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 

@@ -1,7 +1,7 @@
 // Jobs and results of the sandbox. A job never contains expected values.
 import { z } from 'zod';
-import { callingSchema } from './calling.js';
-import { valueSchema } from './value.js';
+import type { Calling } from './calling.js';
+import { type Value, valueSchema } from './value.js';
 
 const bounds = z.strictObject({
   cpuSeconds: z.number().positive(), // per program, CPU time
@@ -45,15 +45,14 @@ export const containersSchema = z.strictObject({
 export type Containers = z.infer<typeof containersSchema>;
 
 /** One program and the arguments of its calls, in order. */
-export const executionJobSchema = z.strictObject({
-  id: z.string(),
-  code: z.string(),
-  entry: z.string(), // 'solve', 'Solution.solve', or the class of operations
-  calling: callingSchema.optional(),
-  inputs: z.array(z.array(valueSchema)),
-  limits: limitsSchema.optional(),
-});
-export type ExecutionJob = z.infer<typeof executionJobSchema>;
+export interface ExecutionJob {
+  id: string;
+  code: string;
+  entry: string; // 'solve', 'Solution.solve', or the class of operations
+  calling?: Calling | undefined;
+  inputs: Value[][];
+  limits?: Limits | undefined;
+}
 
 /** The value of one call, or the kind of its failure. Rewards do not use `message`. */
 export const callResultSchema = z.discriminatedUnion('kind', [
@@ -63,12 +62,11 @@ export const callResultSchema = z.discriminatedUnion('kind', [
 export type CallResult = z.infer<typeof callResultSchema>;
 
 /** `calls` has exactly one entry per input, even if the program cannot be loaded. */
-export const executionResultSchema = z.strictObject({
-  id: z.string(),
-  calls: z.array(callResultSchema),
-  ms: z.number(),
-});
-export type ExecutionResult = z.infer<typeof executionResultSchema>;
+export interface ExecutionResult {
+  id: string;
+  calls: CallResult[];
+  ms: number;
+}
 
 /** The result of comparing a call with its expected value. */
 export const verdictSchema = z.enum(['pass', 'fail', 'error', 'timeout', 'memory', 'output']);
@@ -78,27 +76,26 @@ export type Verdict = z.infer<typeof verdictSchema>;
  * One program and test source, executed in two processes: tests never share an interpreter with the program. The
  * outcome is only as trustworthy as the author of the tests.
  */
-export const testJobSchema = z.strictObject({
-  id: z.string(),
-  code: z.string(), // the program; tests import it as `solution`, bare asserts can use its public names
-  entry: z.string().optional(), // passed to `check(candidate)`
-  style: z.enum(['assert', 'pytest']),
-  files: z.record(z.string(), z.string()), // of the tests, by relative path; one file in style assert
-  limits: limitsSchema.optional(),
-});
-export type TestJob = z.infer<typeof testJobSchema>;
+export interface TestJob {
+  id: string;
+  code: string; // the program; tests import it as `solution`, bare asserts can use its public names
+  entry?: string | undefined; // passed to `check(candidate)`
+  style: 'assert' | 'pytest';
+  files: Record<string, string>; // of the tests, by relative path; one file in style assert
+  limits?: Limits | undefined;
+}
 
-export const testRunSchema = z.strictObject({
-  id: z.string(),
-  /** One entry per test, in source order. */
-  tests: z.array(z.strictObject({ name: z.string(), outcome: verdictSchema, message: z.string().nullable() })),
-  ms: z.number(),
-});
-export type TestRun = z.infer<typeof testRunSchema>;
+export interface TestRun {
+  id: string;
+  tests: { name: string; outcome: Verdict; message: string | null }[]; // in source order
+  ms: number;
+}
 
 /** One program for the static type checker, which does not execute it. */
-export const typeJobSchema = z.strictObject({ id: z.string(), code: z.string() });
-export type TypeJob = z.infer<typeof typeJobSchema>;
+export interface TypeJob {
+  id: string;
+  code: string;
+}
 
 /** unparsed: not valid Python. unchecked: the checker failed or exceeded a limit. */
 export const typeVerdictSchema = z.enum(['ok', 'errors', 'unparsed', 'unchecked']);
