@@ -2,20 +2,7 @@
 // (or link, if the first writer must win) → fsync of the folder.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  link,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  stat,
-  unlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { GauntletError } from '../core/errors.js';
@@ -170,7 +157,7 @@ export class AtomicFiles {
     await this.ensureFolder(dirname(target));
     if (within !== undefined) await this.checkInside(within, dirname(target));
     try {
-      await writeFile(temporary, bytes, { flag: 'wx', mode: 0o644, flush: true });
+      await writeSynced(temporary, bytes);
       if (mode === 'replace') await rename(temporary, target);
       else await link(temporary, target);
     } catch (error) {
@@ -213,6 +200,16 @@ async function guard<T>(doing: string, path: string, absent: T, work: () => Prom
   } catch (error) {
     if (ABSENT.has(errnoOf(error))) return absent;
     throw faultOf(error, doing, path);
+  }
+}
+
+async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
+  const file = await open(path, 'wx', 0o644);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

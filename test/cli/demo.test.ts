@@ -98,6 +98,6 @@ describe('the demo, shortened', function () {
       /^no worker serves run 'other'.*: npx .*\n.*up --store .*$/m,
     );
     const unknown = await here('resume', 'nobody');
-    assert.match(unknown.err.trim(), /^error: no run 'nobody' on this server, nor in .*; .*\[NOT_FOUND\]$/);
+    assert.match(unknown.err.trim(), /^error: no run 'nobody' on this server or in .*; .*\[NOT_FOUND\]$/);
   });
 });

@@ -229,7 +229,7 @@ describe('a run with an activity that fails for good', function () {
       for (; held === undefined; held = await retried()) await new Promise((resolve) => setTimeout(resolve, 50));
       assert.match(
         heldText(f.id, held),
-        /^\w+ is being retried \(attempt 3\): STORE_FAULT: writing \/.*: no space left \(ENOSPC\): check free space/,
+        /^\w+ is being retried \(attempt 3\): STORE_FAULT: writing \/.*: no space left \(ENOSPC\): check the free space/,
       );
       assert.ok(disk.refused() >= 2);
       const { findings } = await verifyStore(await openFileStore(f.world.folder));

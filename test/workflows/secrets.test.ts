@@ -54,7 +54,7 @@ describe('secrets in the environment', function () {
     };
     const train = ['train', 'sealed', '--config', join(place, 'config.json'), '--watch', '--json'];
     assert.equal(await command(...train), 0, told.join('\n'));
-    assert.equal(await command('pause', 'sealed'), 1);
+    assert.equal(await command('pause', 'sealed'), 2);
     assert.throws(() => dataConverter({ GAUNTLET_CODEC_KEYS: CODEC_KEY }), {
       message: 'GAUNTLET_CODEC_KEYS is a key: put it into a file, and give the path',
     });
