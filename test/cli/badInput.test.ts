@@ -82,8 +82,8 @@ describe('bad input on the command line', () => {
     const { code, err } = await inProcess('solve', join(mixed, 'mixed.json'), '--store', mixed);
     const [skipped, next] = err.trim().split('\n');
     assert.equal(skipped, 'skipped a: problem 2: field `id`: must be one line of at most 200 printable characters');
-    assert.match(next!, /0 runs in .* train one first/);
-    assert.equal(code, 1);
+    assert.match(next!, /no run in .*: start one with npx gauntlet demo/);
+    assert.equal(code, 2);
   });
   it('a problem file that is not there', () =>
     refuses(['solve', file('none.json'), ...store], /none\.json: no such file/));
@@ -91,7 +91,7 @@ describe('bad input on the command line', () => {
     const model = file('model');
     await cp(tinyModelPath(), model, { recursive: true });
     await rm(join(model, 'tokenizer.json'));
-    await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json, .* \[BAD_MODEL\]/);
+    await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json; .* \[BAD_MODEL\]/);
     await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
   });
   it('a preset without its model, and a model folder that does not exist', async () => {
@@ -131,7 +131,7 @@ describe('bad input on the command line', () => {
     );
     await refuses(set('ppo.learningRate=0'), /^error: ppo\.learningRate: .*\[BAD_CONFIG\]$/m);
     await refuses(set('budget.tokens=1e6', 'batch.generator.samples=two'), /batch\.generator\.samples: .*BAD_CONFIG/);
-    await refuses(set('lora.rank=4'), /lora\.rank: cannot change while a run goes on; what can: ppo, /);
+    await refuses(set('lora.rank=4'), /lora\.rank: cannot change during a run; these fields can: ppo, /);
     await refuses(set('=1'), /^error: =1: write field=value/);
     assert.equal(existsSync(join(place, 'temporal.db')), false);
   });

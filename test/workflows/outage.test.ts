@@ -125,7 +125,7 @@ describe('--watch during an outage of the server', function () {
       const said = err.split('\n').filter((line) => line.startsWith('the Temporal server'));
       // on a machine that is too busy to answer it may be said once more
       assert.deepEqual(said.slice(0, 2), [
-        `${server} does not answer: trying on for two minutes`,
+        `${server} does not answer: trying for two minutes`,
         `${server} answers again`,
       ]);
     }

@@ -75,7 +75,7 @@ describe('gauntlet resume', function () {
           env,
         );
         assert.equal(code, 0, err);
-        assert.ok(out.includes(`npx gauntlet resume ${f.id} --watch\n`), out);
+        assert.ok(out.includes(`npx gauntlet resume ${f.id} --watch --store ${f.world.folder}\n`), out);
         assert.match(err, new RegExp(`run '${f.id}' ends$`, 'm'));
         assert.doesNotMatch(err, /follow|no worker/);
         if (watch.length > 0) assert.equal(await statusOf(), 'FAILED');
