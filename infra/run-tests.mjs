@@ -1,4 +1,4 @@
-// `npm test` after set-up: lint, dependency rules, all tests, coverage. The last line has the counts.
+// `npm test` after set-up: lint, dependency rules, all tests; with CI set also coverage. The last line has the counts.
 // Mocha runs every slow test file in its own process, and the quick files of a folder in one: a crash or a hang fails
 // one file, not the run.
 import { fork, spawn } from 'node:child_process';
@@ -40,6 +40,7 @@ rmSync(coverageFolder, { recursive: true, force: true });
 mkdirSync(coverageFolder, { recursive: true });
 
 const whole = positionals.length === 0;
+const measuresCoverage = whole && (Boolean(process.env.CI) || flags['coverage-html'] === true);
 const files = readdirSync(flags.tests, { recursive: true })
   .filter((name) => name.endsWith('.test.js'))
   .map((name) => join(flags.tests, name))
@@ -63,7 +64,7 @@ await Promise.all(
   }),
 );
 await server?.close();
-if (whole) await checkCoverage();
+if (measuresCoverage) await checkCoverage();
 
 for (const title of skipped) console.log(`skipped: ${title}`);
 for (const failure of failures) console.log(`FAILED: ${failure}`);
@@ -117,7 +118,7 @@ async function runTests(files) {
   const began = Date.now();
   const raw = join(flags.out, 'raw', relative(ROOT, files[0]).replaceAll('/', '-'));
   const args = ['--no-color', '--reporter', 'infra/mocha-reporter.cjs', ...files];
-  const child = fork('node_modules/mocha/bin/mocha.js', args, options({ NODE_V8_COVERAGE: raw }, 'ipc'));
+  const child = fork('node_modules/mocha/bin/mocha.js', args, options(measuresCoverage ? { NODE_V8_COVERAGE: raw } : {}, 'ipc'));
   let file = relative(ROOT, files[0]);
   let ended = false;
   let failed = 0;
@@ -150,7 +151,7 @@ async function runTests(files) {
   if (killed) fail(`${file}: ${killed}`);
   else if (!ended) fail(`${file}: ended early (exit ${code})`);
   else if (code !== 0 && failed === 0) fail(`${file}: exit ${code}`);
-  keepOurs(raw, coverageFolder);
+  if (measuresCoverage) keepOurs(raw, coverageFolder);
   report(`${files.length === 1 ? file : dirname(file)} (${((Date.now() - began) / 1000).toFixed(1)} s)`, output);
 }
 
