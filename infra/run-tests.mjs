@@ -118,7 +118,11 @@ async function runTests(files) {
   const began = Date.now();
   const raw = join(flags.out, 'raw', relative(ROOT, files[0]).replaceAll('/', '-'));
   const args = ['--no-color', '--reporter', 'infra/mocha-reporter.cjs', ...files];
-  const child = fork('node_modules/mocha/bin/mocha.js', args, options(measuresCoverage ? { NODE_V8_COVERAGE: raw } : {}, 'ipc'));
+  const child = fork(
+    'node_modules/mocha/bin/mocha.js',
+    args,
+    options(measuresCoverage ? { NODE_V8_COVERAGE: raw } : {}, 'ipc'),
+  );
   let file = relative(ROOT, files[0]);
   let ended = false;
   let failed = 0;

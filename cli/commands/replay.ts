@@ -1,6 +1,6 @@
 // `gauntlet replay`: recomputes the rewards of a run from its recorded artifacts and compares them with the record.
 import type { Command } from 'commander';
-import { executedSuites, recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
+import { recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
 import { GauntletError } from '../../core/errors.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { openSandbox } from '../../workers/openSandbox.js';
@@ -48,10 +48,9 @@ export function addReplay(program: Command): void {
       codeVersion: '', // nothing is written
     };
     try {
-      const executed = flags.execute ? await executedSuites(store) : undefined;
       const replays: StepReplay[] = [];
       for (const step of steps) {
-        const replay = await replayStep(deps, id, step, executed);
+        const replay = await replayStep(deps, id, step, flags.execute);
         replays.push(replay);
         if (flags.json) output.result(replay, () => '');
       }

@@ -29,7 +29,7 @@ describe('a server that is watched', () => {
     );
     return said;
   }
-  const gone = 'the Temporal server at a:1 does not answer: trying on for two minutes';
+  const gone = 'the Temporal server at a:1 does not answer: trying for two minutes';
   const back = 'the Temporal server at a:1 answers again';
 
   it('is said to be gone after two questions in vain, once, and to be back, once', async () => {

@@ -328,11 +328,12 @@ generator reward -0.10`,
     assert.equal(endedFrom(new Error('else'), 'mine'), undefined);
   });
 
-  it('a stage that is taken for a run is refused with the id of its run', () => {
-    const line = "'mine/stage-2' is no training run but a trainStage: npx gauntlet status mine";
-    const stage = { workflowId: 'mine/stage-2', type: 'trainStage' };
-    assert.throws(() => checkIsRun(stage, 'status'), { code: 'BAD_INPUT', message: line });
-    assert.throws(() => checkIsRun({ workflowId: 'x', type: 'other' }, 'status'), { message: /but a other$/ });
+  it('a workflow that is not a training run is refused', () => {
+    const line = "'mine' is not a training run but a solveProblems: npx gauntlet status RUN";
+    assert.throws(() => checkIsRun({ workflowId: 'mine', type: 'solveProblems' }, 'status'), {
+      code: 'BAD_INPUT',
+      message: line,
+    });
     checkIsRun({ workflowId: 'mine', type: 'trainFullPipeline' }, 'status');
   });
 

@@ -234,7 +234,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-describe('what is asked of a run', () => {
+describe('sendUpdate', () => {
   const linesOf = async (work: () => Promise<void>): Promise<string[]> => {
     const lines: string[] = [];
     mock.timers.enable({ apis: ['setTimeout'] });
@@ -247,7 +247,7 @@ describe('what is asked of a run', () => {
   };
   const handle = (answer: Promise<string>) => ({ executeUpdate: () => answer }) as unknown as WorkflowHandle;
 
-  it('is heard of when a worker serves it, and that none has answered is said once', async () => {
+  it('warns once if no worker answers, and returns the answer', async () => {
     const lines = await linesOf(async () => {
       let answer: (said: string) => void = () => {};
       const asked = sendUpdate(handle(new Promise((resolve) => (answer = resolve))), { name: 'pause' });
@@ -256,12 +256,12 @@ describe('what is asked of a run', () => {
       assert.equal(await asked, 'rests');
     });
     assert.deepEqual(
-      lines.map((line) => /^no worker has answered for 10 s: .*gauntlet up\)\n$/.test(line)),
+      lines.map((line) => /^no worker has answered for 10 s; .*gauntlet up\)\n$/.test(line)),
       [true],
     );
   });
 
-  it('is no matter for words where a worker answers, or refuses', async () => {
+  it('prints nothing if a worker answers or refuses', async () => {
     const lines = await linesOf(async () => {
       assert.equal(await sendUpdate(handle(Promise.resolve('ends')), { name: 'stop' }), 'ends');
       await assert.rejects(sendUpdate(handle(Promise.reject(new Error('gone'))), { name: 'stop' }), /gone/);

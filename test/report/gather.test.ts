@@ -59,7 +59,7 @@ describe('report: records in the store', () => {
       const facts = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
       const config = resolveConfig({ preset: 'tiny-no-discriminator', seed: 1 });
       await createRun(store, 'alone', { ...facts, config });
-      await assert.rejects(controlOf(store, 'alone', 'x'), refusal('BAD_INPUT', 'not ended'));
+      await assert.rejects(controlOf(store, 'alone', 'x'), refusal('BAD_INPUT', 'not finished'));
       const point = sample.metrics.find((record) => record.kind === 'evaluation')!;
       await writeMetrics(store, 'alone', `${point.step}-validation`, point);
       await writeResult(store, 'alone', { ...sample.result!, runId: 'alone' });

@@ -39,7 +39,7 @@ describe('openSandbox', function () {
     const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1, daemonTimeoutMs: 60_000 });
     try {
       assert.equal(sandbox.info.kind, 'wasm');
-      assert.match(lines.join('\n'), /^sandbox: Docker does not answer.*; taking WebAssembly\n(.*\n)*.*wasm/);
+      assert.match(lines.join('\n'), /^sandbox: Docker does not answer.*; using WebAssembly\n(.*\n)*.*wasm/);
     } finally {
       await sandbox.close();
     }
@@ -66,7 +66,7 @@ describe('openSandbox', function () {
       const lacks = refused('SANDBOX_UNAVAILABLE', /cannot limit memory/);
       await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 30_000, log }), lacks);
       assert.equal(lines.length, 1);
-      assert.match(lines[0]!, /^sandbox: Docker does not answer at .*; waiting up to 30 s for it$/);
+      assert.match(lines[0]!, /^sandbox: Docker does not answer at .*; waiting up to 30 s$/);
     } finally {
       daemon.close();
     }
@@ -80,6 +80,6 @@ describe('openSandbox', function () {
     const auto = await openSandbox('auto', { daemonTimeoutMs: 700, size: 1, log: (line) => lines.push(line) });
     await auto.close();
     assert.equal(auto.info.kind, 'wasm');
-    assert.match(lines.join('\n'), /waiting up to 0\.7 s for it\n.*taking WebAssembly/);
+    assert.match(lines.join('\n'), /waiting up to 0\.7 s\n.*using WebAssembly/);
   });
 });

@@ -98,7 +98,7 @@ describe('createLogger', () => {
     for (const level of ['trace', 'warn', 'silent']) assert.equal(createLogger(level).level, level);
     assert.throws(() => createLogger('loud'), {
       code: 'BAD_CONFIG',
-      message: /^GAUNTLET_LOG=loud: one of trace, debug, info, warn, error, fatal, silent$/,
+      message: /^GAUNTLET_LOG=loud: expected one of trace, debug, info, warn, error, fatal, silent$/,
     });
   });
 });
