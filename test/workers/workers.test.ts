@@ -103,7 +103,7 @@ describe('createLogger', () => {
   });
 });
 
-describe('an error in createLogger', () => {
+describe('an error in the log', () => {
   it('has its message and its cause', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-log-'));
     const file = join(folder, 'worker.log');
