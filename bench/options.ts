@@ -1,5 +1,5 @@
 // The command line of the benchmarks.
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CONTENDERS, type Contender } from './cases.js';
 
 export const USAGE = `npm run bench -- [options]                  models
@@ -42,12 +42,11 @@ export class BenchError extends Error {
 
 /** @throws {BenchError} naming the flag */
 export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.env): BenchOptions {
-  let values: ReturnType<typeof parse>['values'];
-  try {
-    values = parse(args).values;
-  } catch (error) {
-    throw new BenchError((error as Error).message.split('. ')[0]!, 2);
-  }
+  const values = readFlags(args, {
+    ...{ quick: FLAG, record: FLAG, list: FLAG, help: FLAG },
+    ...{ only: LIST, without: LIST },
+    ...{ rounds: TEXT, seconds: TEXT, threads: TEXT, venv: TEXT, out: TEXT },
+  });
   const without = (values.without ?? [])
     .flatMap((names) => names.split(','))
     .map((name) => name.trim())
@@ -58,9 +57,9 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
     quick: values.quick === true,
     only: values.only ?? [],
     contenders: CONTENDERS.filter((name) => !without.includes(name)),
-    rounds: positive('rounds', values.rounds) ?? (values.quick ? 2 : 7),
-    seconds: positive('seconds', values.seconds) ?? 60,
-    threads: positive('threads', values.threads),
+    rounds: positive('rounds', values.rounds ?? (values.quick ? '2' : '7')),
+    seconds: positive('seconds', values.seconds ?? '60'),
+    threads: values.threads === undefined ? undefined : positive('threads', values.threads),
     venv: values.venv ?? (env.GAUNTLET_BENCH_VENV || undefined),
     out: values.out,
     record: values.record === true,
@@ -87,29 +86,23 @@ export function commandLine(options: BenchOptions): string {
   return ['npm run bench', ...(flags.length > 0 ? ['--', ...flags] : [])].join(' ');
 }
 
-function parse(args: string[]) {
-  return parseArgs({
-    args,
-    options: {
-      quick: { type: 'boolean' },
-      only: { type: 'string', multiple: true },
-      without: { type: 'string', multiple: true },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      threads: { type: 'string' },
-      venv: { type: 'string' },
-      out: { type: 'string' },
-      record: { type: 'boolean' },
-      list: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  });
+export const FLAG = { type: 'boolean' } as const;
+export const TEXT = { type: 'string' } as const;
+export const LIST = { type: 'string', multiple: true } as const;
+
+/** @throws {BenchError} with one line that names the unknown or incomplete flag */
+export function readFlags<const T extends NonNullable<ParseArgsConfig['options']>>(args: string[], options: T) {
+  try {
+    return parseArgs({ args, options }).values;
+  } catch (error) {
+    throw new BenchError((error as Error).message.split('. ')[0]!, 2);
+  }
 }
 
-function positive(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+/** @throws {BenchError} naming the flag */
+export function positive(flag: string, text: string, { whole = true, max = Number.MAX_SAFE_INTEGER } = {}): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new BenchError(`--${flag} must be a positive integer, is ${text}`, 2);
-  return value;
+  if (value > 0 && value <= max && (!whole || Number.isSafeInteger(value))) return value;
+  const limit = max === Number.MAX_SAFE_INTEGER ? '' : ` of at most ${max}`;
+  throw new BenchError(`--${flag} must be a positive ${whole ? 'integer' : 'number'}${limit}, is ${text}`, 2);
 }

@@ -3,11 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { packageRoot } from '../../data/paths.js';
 import { BUSY, busySeconds, describeMachine } from '../machine.js';
-import { BenchError } from '../options.js';
+import { BenchError, FLAG, positive, readFlags, TEXT } from '../options.js';
 import { recordPart, saveJson } from '../results.js';
 import { measureOrchestration, type OrchestrationFigures } from './measure.js';
 import { type OrchestrationResults, orchestrationMarkdown } from './table.js';
@@ -32,35 +31,18 @@ const SANDBOXES = ['auto', 'docker', 'wasm'] as const;
 
 /** @throws {BenchError} naming the flag */
 export function parseOrchestrationOptions(args: string[]): OrchestrationOptions {
-  const values = read(args);
+  const flags = { stages: TEXT, runs: TEXT, sandbox: TEXT, out: TEXT, record: FLAG, help: FLAG };
+  const values = readFlags(args, flags);
   const sandbox = SANDBOXES.find((kind) => kind === (values.sandbox ?? 'auto'));
   if (sandbox === undefined) throw new BenchError(`--sandbox must be one of ${SANDBOXES.join(', ')}`, 2);
   return {
-    stages: count('stages', values.stages ?? '5', 5),
-    runs: count('runs', values.runs ?? '1', 100),
+    stages: positive('stages', values.stages ?? '5', { max: 5 }),
+    runs: positive('runs', values.runs ?? '1', { max: 100 }),
     sandbox,
     ...(values.out && { out: values.out }),
     record: values.record === true,
     help: values.help === true,
   };
-}
-
-function read(args: string[]) {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  try {
-    const options = { stages: text, runs: text, sandbox: text, out: text, record: flag, help: flag };
-    return parseArgs({ args, options }).values;
-  } catch (error) {
-    throw new BenchError((error as Error).message.split('. ')[0]!, 2);
-  }
-}
-
-function count(flag: string, text: string, most: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > most)
-    throw new BenchError(`--${flag} must be a whole number from 1 to ${most}, is ${text}`, 2);
-  return value;
 }
 
 const root = packageRoot();

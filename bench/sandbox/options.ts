@@ -1,6 +1,5 @@
 // The command line of `npm run bench -- sandbox`.
-import { parseArgs } from 'node:util';
-import { BenchError } from '../options.js';
+import { BenchError, FLAG, LIST, positive, readFlags, TEXT } from '../options.js';
 import { CONTENDERS, type Contender } from './contenders.js';
 
 const NAMES = Object.keys(CONTENDERS) as Contender[];
@@ -28,7 +27,10 @@ export interface SandboxOptions {
 
 /** @throws {BenchError} naming the flag */
 export function parseSandboxOptions(args: string[], env: NodeJS.ProcessEnv = process.env): SandboxOptions {
-  const values = read(args);
+  const values = readFlags(args, {
+    ...{ only: LIST, record: FLAG, help: FLAG },
+    ...{ 'in-flight': TEXT, rounds: TEXT, 'round-seconds': TEXT, venv: TEXT, out: TEXT },
+  });
   const only = values.only ?? [];
   const contenders = NAMES.filter((name) => only.length === 0 || only.some((part) => name.includes(part)));
   if (contenders.length === 0) throw new BenchError(`no contender has ${only.join(' or ')} in its name: see --help`, 2);
@@ -39,9 +41,9 @@ export function parseSandboxOptions(args: string[], env: NodeJS.ProcessEnv = pro
   const flags = shown.filter(({ hidden }) => !hidden).map(({ arg }) => (/^[\w,.=-]+$/.test(arg) ? arg : `'${arg}'`));
   return {
     contenders,
-    levels: (values['in-flight'] ?? '1,2,4').split(',').map((text) => positive('in-flight', text, true)),
-    rounds: positive('rounds', values.rounds ?? '5', true),
-    roundSeconds: positive('round-seconds', values['round-seconds'] ?? '0.8', false),
+    levels: (values['in-flight'] ?? '1,2,4').split(',').map((text) => positive('in-flight', text)),
+    rounds: positive('rounds', values.rounds ?? '5'),
+    roundSeconds: positive('round-seconds', values['round-seconds'] ?? '0.8', { whole: false }),
     venv: values.venv ?? (env.GAUNTLET_BENCH_VENV || undefined),
     out: values.out,
     record: values.record === true,
@@ -51,32 +53,3 @@ export function parseSandboxOptions(args: string[], env: NodeJS.ProcessEnv = pro
 }
 
 const PLACES = ['--venv', '--out'];
-
-function read(args: string[]) {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  try {
-    return parseArgs({
-      args,
-      options: {
-        only: { type: 'string', multiple: true },
-        'in-flight': text,
-        rounds: text,
-        'round-seconds': text,
-        venv: text,
-        out: text,
-        record: flag,
-        help: flag,
-      },
-    }).values;
-  } catch (error) {
-    throw new BenchError((error as Error).message.split('. ')[0]!, 2);
-  }
-}
-
-function positive(flag: string, text: string, whole: boolean): number {
-  const value = Number(text);
-  if (!(value > 0) || !Number.isFinite(value) || (whole && !Number.isSafeInteger(value)))
-    throw new BenchError(`--${flag} must be a positive ${whole ? 'integer' : 'number'}, is ${text}`, 2);
-  return value;
-}
