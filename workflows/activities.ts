@@ -40,17 +40,18 @@ export function createActivityProxies({ maxAttempts, decide, modelWorker }: Prox
     const { executeWithOptions } = proxyActivities<ActivityInterfaceFor<Activities>>(options)[name] as {
       executeWithOptions(options: ActivityOptions, args: unknown[]): Promise<unknown>;
     };
-    return async (input: object, isSkippable = false): Promise<unknown> => {
+    /** @param step set if the call belongs to a step, which can be skipped */
+    return async (input: object, step?: string): Promise<unknown> => {
       const execute = (destination: ActivityOptions = {}) => {
         const retry = { ...RETRY, maximumAttempts: maxAttempts?.() ?? undefined };
-        return executeWithOptions({ ...options, ...destination, retry, summary: summaryOf(name, input) }, [input]);
+        return executeWithOptions({ ...options, ...destination, retry, summary: summaryOf(input, step) }, [input]);
       };
       for (;;) {
         try {
           return await (queue === 'gpu' && modelWorker ? modelWorker.run(execute) : execute());
         } catch (error) {
           if (isCancellation(error) || decide === undefined) throw error;
-          const failure = describeFailure(error, isSkippable);
+          const failure = describeFailure(error, step !== undefined);
           const decision = await decide(failure);
           if (decision === 'abort') throw error;
           if (decision === 'skip') throw new StepSkipped(`${name}: ${failure.message}`);

@@ -16,9 +16,10 @@ const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRoll
 /** Trains the role of the planned step. If a person decides to skip the step, only what it used is kept. */
 export async function trainStep(context: RunContext, state: RunState, planned: PlannedStep): Promise<RunState> {
   const meter: Meter = { used: NO_USAGE, generationSeconds: 0 };
-  const activities = meteredActivities(context.activities, meter);
   const position: Position = { stage: state.stage as Stage, ...planned };
   const { phase, epoch, role } = planned;
+  const label = `stage ${state.stage} · step ${planned.step} · ${phase === role ? role : `${phase} · ${role}`}`;
+  const activities = stepActivities(context.activities, label, meter);
   context.hooks.onProgress?.({ stage: position.stage, phase, epoch });
   try {
     const rollout = await ROLLOUTS[role](activities, state, position);
@@ -74,12 +75,12 @@ interface Meter {
 }
 
 /** The same activities for one step. Their usage is added up, and a person may skip the step if one of them fails. */
-function meteredActivities(activities: Activities, meter: Meter): Activities {
+function stepActivities(activities: Activities, step: string, meter: Meter): Activities {
   const metered = Object.entries(activities).map(([name, activity]) => [
     name,
     async (input: object): Promise<unknown> => {
-      const call = activity as (input: object, isSkippable: boolean) => Promise<Partial<Usage>>;
-      const result = await call(input, true);
+      const call = activity as (input: object, step: string) => Promise<Partial<Usage>>;
+      const result = await call(input, step);
       const { tokens = 0, seconds = 0, executions = 0 } = result;
       meter.used = addUsage(meter.used, { tokens, seconds, executions });
       if (tokens > 0) meter.generationSeconds += seconds;

@@ -5,36 +5,27 @@ import type { RunProgress } from '../../core/schema/run.js';
 import { describeFailure, unwrapFailure } from '../../workflows/failures.js';
 import { summaryOf } from '../../workflows/summaries.js';
 
-const POSITION = { stage: 2, phase: 'alternating', epoch: 3, step: 7, role: 'generator' } as const;
 const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('Activity task failed', 'prepareRun', '1', 'NON_RETRYABLE_FAILURE', 'worker', cause);
 
 describe('the summary of an activity', () => {
   it('is one line that says what the activity is for', () => {
-    const batch = { kind: 'train', role: 'generator', position: POSITION } as const;
+    const step = 'stage 2 · step 7 · generator';
     const lines = [
-      summaryOf('generateChains', { batch }),
-      summaryOf('generateTests', { targets: { kind: 'selected', targets: 'sha256:0', position: POSITION } }),
-      summaryOf('executeSuite', { per: 'target', suite: 'hidden' }),
-      summaryOf('trainPolicy', { role: 'discriminator', position: POSITION }),
-      summaryOf('trainPolicy', { role: 'generator', position: POSITION, evaluation: {} }),
-      summaryOf('recordMetrics', { metrics: { kind: 'step', step: 9 } }),
-      summaryOf('generateEvaluation', { split: 'validation' }),
-      summaryOf('judgeEvaluation', { target: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
-      summaryOf('judgeEvaluation', { target: { split: 'test', checkpoint: 'base' } }),
-      summaryOf('prepareRun', { runId: 'r' }),
+      summaryOf({ per: 'target', suite: 'hidden' }, step),
+      summaryOf({ metrics: { kind: 'step', step: 9 } }),
+      summaryOf({ split: 'validation' }),
+      summaryOf({ target: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
+      summaryOf({ target: { split: 'test', checkpoint: 'base' } }),
+      summaryOf({ runId: 'r' }),
     ];
     assert.deepEqual(lines, [
-      'stage 2 · step 7 · alternating · generator · chains',
-      'stage 2 · step 7 · alternating · tests (selected)',
-      'hidden suite',
-      'stage 2 · step 7 · alternating · discriminator',
-      'stage 2 · step 7 · alternating · generator',
+      step,
       'step at step 9',
       'validation split',
       'validation split · stage 2, epoch 3',
       'test split · base',
-      'prepareRun',
+      undefined,
     ]);
   });
 });
