@@ -1,4 +1,4 @@
-// What the chaos run plans, hears, compares and concludes; test/workflows/crash.test.ts is a short one.
+// The plan, notices, comparison and figures of the chaos run; test/workflows/crash.test.ts runs a short one.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ describe('planStrikes', () => {
     assert.notDeepEqual(planStrikes({ ...options, seed: 4 }), plan);
   });
 
-  it('strikes every kind of victim several times, in order and before the end of the run', () => {
+  it('hits every kind of victim several times, in order and before the run ends', () => {
     assert.equal(plan.length, 50);
     for (const victim of VICTIMS) assert.ok(plan.filter((strike) => strike.victim === victim).length >= 3, victim);
     const moments = plan.map(({ after }) => after);
@@ -84,7 +84,7 @@ describe('an instrumented worker', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  it('fails the given share of writes, before or after they take place', async () => {
+  it('makes the given share of writes fail, before or after they take effect', async () => {
     const heard: Notice[] = [];
     const store = failing(world.deps.store, { share: 0.3, seed: 's' }, (notice) => heard.push(notice));
     const failed = { done: 0, undone: 0 };
@@ -129,7 +129,7 @@ describe('an instrumented worker', () => {
     });
   }
 
-  it('reports sampled tokens and when programs run', async () => {
+  it('reports sampled tokens and the times at which programs run', async () => {
     const heard: Notice[] = [];
     world.engine.generate = async (_rows, { onProgress }) => {
       for (const amount of [3, 4]) onProgress?.(amount);
@@ -154,7 +154,7 @@ describe('an instrumented worker', () => {
   });
 });
 
-describe('the comparison of two runs', () => {
+describe('the comparison of two chaos runs', () => {
   const KINDS = ['checkpoint_', 'metrics ', 'result ', 'output '];
   let world: Doubles;
   let copy = '';
@@ -214,10 +214,10 @@ describe('the comparison of two runs', () => {
 });
 
 describe('leftovers of a chaos run', () => {
-  it('finds processes that name the folder or belong to a worker’s session, until they exit', async () => {
+  it('finds processes that name the folder or belong to the session of a worker, until they exit', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-left-'));
     const named = spawn('sleep', ['60'], { env: { ...process.env, SOMETHING: folder }, stdio: 'ignore' });
-    // of a session of its own, without a word of the folder: as an interpreter with an empty environment is
+    // in its own session and without the folder name, like an interpreter with an empty environment
     const worker = spawn('/bin/sh', ['-c', 'sleep 60 & wait'], { env: {}, detached: true, stdio: 'ignore' });
     try {
       const look = (): string[] => leftProcesses(folder, new Set([worker.pid!]));
@@ -265,7 +265,7 @@ describe('chaos figures', () => {
     started: completed - 100,
   });
 
-  it('a run has recovered when an activity scheduled after the kill completes', () => {
+  it('recovery ends when an activity scheduled after the kill completes', () => {
     const executions = [execution('a', 1000, 2500), execution('b', 2600, 4000), execution('c', 4100, 5000)];
     assert.equal(recovery(2000, executions, 9000), 2);
     assert.equal(recovery(4050, executions, 9000), 0.95);
@@ -277,7 +277,7 @@ describe('chaos figures', () => {
     assert.deepEqual(repeatedWork(executions), { attempts: { a: 3 }, seconds: 3 });
   });
 
-  it('spreads use nearest ranks', () => {
+  it('spreadOf uses nearest ranks', () => {
     const random = new RandomStream('ranks');
     const values = random.shuffle([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     assert.deepEqual(spreadOf(values), { median: 5, p90: 9, max: 10 });
@@ -287,10 +287,10 @@ describe('chaos figures', () => {
   const wrong: [string, Partial<ChaosFigures>, RegExp][] = [
     ['a difference', { differences: ['metrics 3 loss'] }, /^1 of 100 digests and figures differ: metrics 3 loss$/],
     ['damage', { damaged: ['blob x: missing'] }, /^1 artifacts are damaged or missing: blob x/],
-    ['a process', { orphans: { processes: ['12 sleep'], containers: [] } }, /^1 processes are left: 12 sleep$/],
-    ['a container', { orphans: { processes: [], containers: ['c0ffee'] } }, /^1 containers are left: c0ffee$/],
-    ['a kill too few', { killed: 1 }, /^only 1 of 2 kills took place before the run ended$/],
-    ['nothing to compare', { compared: 0 }, /^there was nothing to compare$/],
+    ['a remaining process', { orphans: { processes: ['12 sleep'], containers: [] } }, /^1 processes are left: 12 sleep$/],
+    ['a remaining container', { orphans: { processes: [], containers: ['c0ffee'] } }, /^1 containers are left: c0ffee$/],
+    ['fewer kills than planned', { killed: 1 }, /^only 1 of 2 kills took place before the run ended$/],
+    ['an empty comparison', { compared: 0 }, /^there was nothing to compare$/],
   ];
   const run = async (args: string[], figures: Partial<ChaosFigures>) => {
     const printed: string[] = [];
@@ -307,7 +307,7 @@ describe('chaos figures', () => {
     return { code, printed, noted, asked: asked! };
   };
 
-  it('a run without a difference exits with 0 and prints one line of JSON with --json', async () => {
+  it('main exits with 0 for equal runs and prints one line of JSON with --json', async () => {
     const { code, printed, asked } = await run(['--json', '--seed', '7', '--kills', '2'], {});
     assert.equal(code, 0);
     assert.deepEqual(printed.length, 1);
@@ -318,7 +318,7 @@ describe('chaos figures', () => {
   });
 
   for (const [what, figures, line] of wrong) {
-    it(`report and exit with 1 for ${what}`, async () => {
+    it(`main reports ${what} and exits with a non-zero code`, async () => {
       const [complaint, ...more] = complaints({ ...SOUND, ...figures });
       assert.match(complaint!, line);
       assert.deepEqual(more, []);
@@ -329,7 +329,7 @@ describe('chaos figures', () => {
     });
   }
 
-  it('reject invalid options', async () => {
+  it('main rejects invalid options', async () => {
     for (const args of [
       ['--kills', '0'],
       ['--seed', 'x'],
@@ -339,7 +339,7 @@ describe('chaos figures', () => {
       await assert.rejects(run(args, {}), { code: 'BAD_CONFIG', message: new RegExp(args[0]!) });
   });
 
-  it('are all documented in docs/chaos.md', () => {
+  it('are documented in docs/chaos.md', () => {
     const page = readFileSync('docs/chaos.md', 'utf8');
     const { orphans, repeated, recovery } = SOUND;
     for (const field of [SOUND, orphans, repeated, repeated.tokens, recovery].flatMap((part) => Object.keys(part)))

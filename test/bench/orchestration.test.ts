@@ -1,4 +1,4 @@
-// The benchmark of orchestration: how time is shared out, what is read from histories, and one run over doubles.
+// The orchestration benchmark: attribution of time, times from histories, and one run with doubles.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const event = (id: number, ms: number, attributes: object = {}): HistoryEvent =>
 describe('the orchestration benchmark', () => {
   after(removeTemporaryFolders);
 
-  it('attributes every instant to the first busy layer, as a count of instants confirms', () => {
+  it('attributes every instant to the first busy layer, like a count of instants', () => {
     const span = fc.tuple(fc.nat(40), fc.nat(40)).map(([a, b]): Span => [Math.min(a, b), Math.max(a, b)]);
     fc.assert(
       fc.property(span, fc.array(fc.array(span, { maxLength: 5 }), { maxLength: 4 }), ([from, to], layers) => {
@@ -34,7 +34,7 @@ describe('the orchestration benchmark', () => {
     );
   });
 
-  it('times calls until they settle, also failed ones, and does not change them', async () => {
+  it('times calls until they settle, even failed ones, and does not change their results', async () => {
     const { deps, engine, folder } = await doubles();
     const watch = new Stopwatch(['model', 'sandbox', 'store']);
     const watched = watchedDeps(deps, watch);
@@ -73,7 +73,7 @@ describe('the orchestration benchmark', () => {
     assert.deepEqual([figures.activities, figures.events, figures.wallSeconds], [1, 9, 0.2]);
   });
 
-  it('shows the goals and whether they are met', () => {
+  it('prints the goals and whether they are met', () => {
     const seconds = Object.fromEntries(PARTS.map((part, i) => [part, i + 1])) as never;
     const run = { wallSeconds: 45, seconds, overhead: 0.04, steps: 10, activities: 70, events: 900 };
     const machine = { cpu: 'c', cores: 2, memoryGb: 1, system: 's', loadAtStart: 0 };
@@ -88,7 +88,7 @@ describe('the orchestration benchmark', () => {
     assert.match(withResults(marks.join('\n'), page, 'orchestration'), /events a step/);
   });
 
-  it('parses flags and names a bad one', () => {
+  it('parses flags and names an invalid one', () => {
     const { stages, runs, sandbox, record } = parseOrchestrationOptions(['--stages', '2', '--record']);
     assert.deepEqual([stages, runs, sandbox, record], [2, 1, 'auto', true]);
     const refused = (...args: string[]) =>

@@ -1,4 +1,4 @@
-// The contenders as processes: ours always, the Python ones where GAUNTLET_BENCH_VENV names their environment.
+// The contenders as processes. The Python peers run only if GAUNTLET_BENCH_VENV names their environment.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const venv = process.env.GAUNTLET_BENCH_VENV;
 const ours = (): Peer =>
   Peer.start('ours', process.execPath, [join(root, 'dist', 'bench', 'peers', 'ours.js')], { GAUNTLET_THREADS: '1' });
 
-describe('a peer in Python', () => {
+describe('a Python peer', () => {
   let peer: Peer;
   before(function () {
     if (!python3) {
@@ -49,35 +49,35 @@ serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
     removeTemporaryFolders();
   });
 
-  it('answers a failure with its kind and first line, and lives on', async () => {
+  it('answers a failure with its type and first line and keeps running', async () => {
     await assert.rejects(peer.request('fail'), { message: 'toy: ValueError: no good' });
     await assert.rejects(peer.request('nonsense'), { message: 'toy: ValueError: unknown op nonsense' });
     assert.deepEqual((await peer.request('chat')).result, { answer: 42 });
   });
 
-  it('may print what it likes: only answers are read', async () => {
+  it('may print other text, which the reader ignores', async () => {
     const { result, cpuSeconds } = await peer.request('chat');
     assert.deepEqual(result, { answer: 42 });
     assert.ok(cpuSeconds >= 0);
   });
 
-  it('tells its largest resident set', async () => {
+  it('reports its peak resident set size', async () => {
     const { bytes } = (await peer.request<{ bytes: number }>('memory')).result;
     assert.ok(bytes > 2e6 && bytes < 2e9, `${bytes}`);
   });
 
-  it('that ends fails what waits for it and what comes later', async () => {
+  it('makes pending and later requests fail if it exits', async () => {
     await assert.rejects(peer.request('end'), /toy ended \(exit 5\)/);
     await assert.rejects(peer.request('chat'), /toy ended \(exit 5\)/);
   });
 
-  it('that hangs is ended', async () => {
+  it('is killed if it hangs', async () => {
     const again = Peer.start('slow', python3!, ['-c', 'import time; time.sleep(60)']);
     await assert.rejects(again.request('run', {}, 0.2), { message: 'slow: no answer to run within 0.2 s' });
     await again.close();
   });
 
-  it('that cannot start says so', async () => {
+  it('makes requests fail if it cannot start', async () => {
     const none = Peer.start('none', join(root, 'no-such-program'), []);
     await assert.rejects(none.request('hello'), /none ended \(.*ENOENT/);
     await none.close();
@@ -108,14 +108,14 @@ describe('the contenders on the shape of the shipped model', function () {
     removeTemporaryFolders();
   });
 
-  it('a shape is written once, weights and adapter both', () => {
+  it('writes the weights and the adapter of a shape once', () => {
     const bytes = readFileSync(join(model, 'model.safetensors'));
     assert.equal(provideShape('embedded', join(model, '..')), model);
     assert.deepEqual(readFileSync(join(model, 'model.safetensors')), bytes);
     assert.ok(JSON.parse(readFileSync(join(model, 'adapter', 'adapter_config.json'), 'utf8')).r === 8);
   });
 
-  it('ours trains, scores and decodes, and tells how long it took', () => {
+  it('our peer trains, scores and decodes, and reports the time', () => {
     const [train, score, decode] = outcomes as [Outcome, Outcome, Outcome];
     assert.ok(Number.isFinite(train.loss) && train.loss !== 0);
     assert.ok(Math.abs(score.loss! - Math.log(vocab)) < 2, `${score.loss}`);
@@ -126,7 +126,7 @@ describe('the contenders on the shape of the shipped model', function () {
     for (const { seconds } of outcomes) assert.ok(seconds > 0);
   });
 
-  it('ours answers in one line to a model that is not there, and knows its versions and memory', async () => {
+  it('our peer fails with one line for a missing model and reports its versions and memory', async () => {
     const other = ours();
     await assert.rejects(other.request('run', { job: jobs[0] }), { message: 'ours: no model is open' });
     await assert.rejects(other.request('open', { model: '/no/such/model' }), /^Error: ours: .*no such/i);
@@ -141,7 +141,7 @@ describe('the contenders on the shape of the shipped model', function () {
     ['torch', [0, 1, 2]],
     ['llama', [2]],
   ] as const) {
-    it(`${name} agrees with ours, and answers in one line to a model that is not there`, async function () {
+    it(`${name} agrees with our peer and fails with one line for a missing model`, async function () {
       if (!venv) {
         console.log('      skipped: GAUNTLET_BENCH_VENV names no Python environment');
         return this.skip();

@@ -1,4 +1,4 @@
-// The peers' environment, with a python3 that only pretends.
+// The Python environment of the peers, with a fake python3.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { BenchError } from '../../bench/options.js';
 import { providePython } from '../../bench/python.js';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
 
-/** Logs its calls; makes an environment that holds itself; pip fails where FAKE_PIP_FAILS is set. */
+/** Logs its calls and creates an environment that contains itself; pip fails if FAKE_PIP_FAILS is set. */
 const FAKE_PYTHON = `
 echo "$@" >> "$FAKE_LOG"
 case "$*" in
@@ -35,7 +35,7 @@ describe("the peers' Python environment", () => {
   }
   const fails = (named: RegExp) => (error: BenchError) => named.test(error.message) && !error.message.includes('\n');
 
-  it('is made once, with what it installs said, and taken as it is from then on', async () => {
+  it('is created once, prints the requirements, and is reused afterwards', async () => {
     const { root, request, said, installs } = checkout();
     const python = await providePython(request);
     assert.equal(python, join(root, '.cache', 'python', 'bin', 'python'));
@@ -48,7 +48,7 @@ describe("the peers' Python environment", () => {
     assert.deepEqual(said, []);
   });
 
-  it('is extended when the requirements change', async () => {
+  it('is updated when the requirements change', async () => {
     const { root, request, installs } = checkout();
     await providePython(request);
     writeInto(root, 'needs.txt', 'torch==2.0\n');
@@ -56,7 +56,7 @@ describe("the peers' Python environment", () => {
     assert.equal(installs(), 2);
   });
 
-  it('installs again after an installation that failed, which is told in one line', async () => {
+  it('is installed again after an installation failed with one line', async () => {
     const { request, installs } = checkout();
     process.env.FAKE_PIP_FAILS = '1';
     await assert.rejects(providePython(request), fails(/^pip could not install needs\.txt/));
@@ -65,19 +65,19 @@ describe("the peers' Python environment", () => {
     assert.equal(installs(), 2);
   });
 
-  it('is refused in one line where there is no python3', async () => {
+  it('fails with one line if python3 is missing', async () => {
     const { request, root } = checkout();
     process.env.PATH = join(root, 'nothing');
     await assert.rejects(providePython(request), fails(/^python3 \(3\.10 or newer\) was not found/));
   });
 
-  it('is refused in one line where venv is missing', async () => {
+  it('fails with one line if the venv module is missing', async () => {
     const { request, programs } = checkout();
     program(programs, 'python3', 'case "$*" in *venv*) exit 1 ;; esac');
     await assert.rejects(providePython(request), fails(/^python3 -m venv failed/));
   });
 
-  it('can be given, and must then be one', async () => {
+  it('can be given by path and must be a Python environment', async () => {
     const { request, root } = checkout();
     await assert.rejects(providePython({ ...request, venv: root }), fails(/is no Python environment/));
     const python = program(root, 'own/bin/python', 'true');

@@ -1,4 +1,4 @@
-// `npm run bench` as a program, with ours alone.
+// `npm run bench` as a program, without the Python peers.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/suppo
 
 const main = join(packageRoot(), 'dist', 'bench', 'main.js');
 
-describe('the command of the benchmarks', function () {
+describe('npm run bench', function () {
   this.timeout(60_000);
   after(removeTemporaryFolders);
 
-  it('measures, prints a table and writes JSON', async () => {
+  it('measures the cases, prints a table and writes JSON', async () => {
     const out = join(temporaryFolder(), 'deep', 'results.json');
     const peers = ['--without', 'torch,llama'];
     const only = ['--only', 'growth decode, 64 new, by rows 2', '--only', 'memory decode tiny'];
@@ -32,7 +32,7 @@ describe('the command of the benchmarks', function () {
     assert.ok(text.includes('| decode tiny batch 8 |') && text.includes('| decode, 64 new, by rows | 2 |'), text);
   });
 
-  it('lists its cases without running them', async () => {
+  it('lists the cases without running them', async () => {
     const { code, text } = await runNode([main, '--list', '--only', 'train 0.5b']);
     assert.deepEqual(
       [code, text],
@@ -44,12 +44,12 @@ describe('the command of the benchmarks', function () {
     [['--only', 'nonsense'], 'bench: no case name contains nonsense; --list shows them\n'],
     [['--rounds', 'x'], 'bench: --rounds must be a positive integer, is x\n'],
   ] as const) {
-    it(`ends with one line and exit code 2 at ${args.join(' ')}`, async () => {
+    it(`prints one line and exits with code 2 for ${args.join(' ')}`, async () => {
       assert.deepEqual(await runNode([main, ...args]), { code: 2, text: line });
     });
   }
 
-  it('ends with one line and exit code 1 where the given environment is none', async () => {
+  it('prints one line and exits with code 1 if --venv is not a Python environment', async () => {
     const { code, text } = await runNode([main, '--only', 'train tiny', '--venv', '/no/such/venv']);
     assert.equal(code, 1);
     assert.equal(
@@ -59,7 +59,7 @@ describe('the command of the benchmarks', function () {
     assert.ok(!existsSync('/no/such/venv'));
   });
 
-  it('explains its flags', async () => {
+  it('prints all flags with --help', async () => {
     const { code, text } = await runNode([main, '--help']);
     assert.equal(code, 0);
     for (const flag of ['--quick', '--only', '--without', '--record', '--venv']) assert.ok(text.includes(flag), flag);

@@ -1,4 +1,4 @@
-// How rounds are taken, with contenders that only pretend: Node programs that speak the protocol.
+// The rounds of a case, with fake contenders: Node programs that speak the protocol.
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { Peer } from '../../bench/peers/peer.js';
 import { compare, equalShare, type Outcome, Runner, type RunnerConfig } from '../../bench/runner.js';
 import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
 
-/** Answers runs with the seconds given, writes its name into a log, and can die or fail at a run. */
+/** Answers runs with the given seconds, writes its name to a log, and can exit or fail during a run. */
 const FAKE = `
 const { appendFileSync } = require('node:fs');
 const [log, name, seconds, diesAt, token] = process.argv.slice(2);
@@ -59,7 +59,7 @@ describe('the rounds of a case', () => {
     return { runner, order: () => readFileSync(log, 'utf8').trim().split(' ') };
   }
 
-  it('are interleaved, the order turned by one each time, after one that only warms up', async () => {
+  it('are interleaved, rotate the order of the contenders, and follow one warm-up round', async () => {
     const { runner, order } = make({ ours: { seconds: 1 }, torch: { seconds: 4 }, llama: { seconds: 2 } });
     const result = await runner.run(c, 'model');
     await runner.close();
@@ -70,7 +70,7 @@ describe('the rounds of a case', () => {
     assert.deepEqual(result.agreement, { torch: 1, llama: 1 });
   });
 
-  it('go on without a contender that dies, and say how it ended', async () => {
+  it('continue without a contender that exits and report how it exited', async () => {
     const { runner } = make({ ours: { seconds: 1 }, torch: { seconds: 4, diesAt: 2 } });
     const result = await runner.run(c, 'model');
     await runner.close();
@@ -78,7 +78,7 @@ describe('the rounds of a case', () => {
     assert.match(result.failures.torch!, /^torch ended \(exit 3\): Error: out of luck$/);
   });
 
-  it('have a contender that died with them again at the next case', async () => {
+  it('start a contender again at the next case if it exited', async () => {
     const { runner, order } = make({ torch: { seconds: 4, diesAt: 2 } });
     await runner.run(c, 'model');
     await runner.run(c, 'model');
@@ -86,7 +86,7 @@ describe('the rounds of a case', () => {
     assert.deepEqual(order(), ['torch', 'torch']);
   });
 
-  it('go on without a contender that cannot open the model', async () => {
+  it('continue without a contender that cannot open the model', async () => {
     const { runner, order } = make({ ours: { seconds: 1 }, llama: { seconds: 1, diesAt: 'open' } });
     const result = await runner.run(c, 'model');
     await runner.close();
@@ -94,21 +94,21 @@ describe('the rounds of a case', () => {
     assert.ok(!order().includes('llama'));
   });
 
-  it('end with the time of a case, but not before three', async () => {
+  it('end when the time of a case is over, but not before three rounds', async () => {
     const { runner, order } = make({ ours: { seconds: 1 } }, { rounds: 7, seconds: 0 });
     await runner.run(c, 'model');
     await runner.close();
     assert.equal(order().length, 4);
   });
 
-  it('begin when everybody is warm, after a dozen at the latest', async () => {
+  it('begin when every contender is warm, after twelve warm-up rounds at most', async () => {
     const { runner, order } = make({ ours: { seconds: 1 } }, { warmMs: 60_000 });
     await runner.run(c, 'model');
     await runner.close();
     assert.equal(order().length, 12 + 2);
   });
 
-  it('are two runs in a fresh process where memory is measured', async () => {
+  it('are two runs in a new process if the case measures memory', async () => {
     const { runner, order } = make({ ours: { seconds: 2 }, torch: { seconds: 5 } });
     const memory = CASES.find(({ id }) => id === 'memory train tiny 16x256')!;
     const result = await runner.run(memory, 'model');
@@ -117,7 +117,7 @@ describe('the rounds of a case', () => {
     assert.deepEqual([result.figures.ours?.median, result.ratios.torch], [2000, 2.5]);
   });
 
-  it('begin with the versions of all', async () => {
+  it('are preceded by the versions of all contenders', async () => {
     const { runner } = make({ ours: { seconds: 1 }, torch: { seconds: 1 } });
     assert.deepEqual(await runner.hello(), { ours: '1.0', torch: '1.0' });
     await runner.close();
@@ -125,7 +125,7 @@ describe('the rounds of a case', () => {
 });
 
 describe('agreement', () => {
-  it('is the share of tokens equal at the same place; missing ones differ', () => {
+  it('is the share of equal tokens at the same position; missing tokens differ', () => {
     assert.equal(equalShare([[1, 2, 3, 4]], [[1, 2, 3, 5]]), 0.75);
     assert.equal(
       equalShare(
@@ -140,7 +140,7 @@ describe('agreement', () => {
     assert.equal(equalShare([], []), 1);
   });
 
-  it('keeps the worst of all rounds', () => {
+  it('is that of the worst round', () => {
     const agreement = {};
     const round = (token: number) =>
       new Map<Contender, Outcome>([
@@ -152,7 +152,7 @@ describe('agreement', () => {
     assert.deepEqual(agreement, { torch: 0.5 });
   });
 
-  it('of a loss is its difference', () => {
+  it('is the difference of the losses for training and scoring', () => {
     const agreement = {};
     compare(
       new Map<Contender, Outcome>([

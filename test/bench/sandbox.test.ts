@@ -1,4 +1,4 @@
-// The benchmark of executions: what is executed, how rounds are taken (with contenders that only pretend), what is shown.
+// The sandbox benchmark: its programs, its rounds (with fake contenders) and its output.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { judgePrograms } from '../../sandbox/judgePrograms.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 
-/** Answers every execution after `ms`, rightly unless told otherwise. */
+/** Answers every execution after `ms` milliseconds, correctly by default. */
 const FAKE = `
 const [name, ms, lies] = process.argv.slice(2);
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -89,7 +89,7 @@ describe('benchmark executions', function () {
     });
   };
 
-  it('are measured at every level; ratios compare speeds', async () => {
+  it('are measured at every concurrency level; ratios compare speeds', async () => {
     const { figures, failures } = await pretend({ docker: [2], 'python3 -c': [12] });
     assert.deepEqual(failures, {});
     assert.equal(figures.length, 4);
@@ -100,7 +100,7 @@ describe('benchmark executions', function () {
     assert.equal(ratio(figures, 'wasm', 1), undefined);
   });
 
-  it('skip a contender with wrong verdicts and say why', async () => {
+  it('skip a contender that returns wrong verdicts and report the reason', async () => {
     const { figures, failures } = await pretend({ docker: [2], multiprocessing: [3, 'lies'] });
     assert.deepEqual([...new Set(figures.map(({ contender }) => contender))], ['docker']);
     assert.match(failures.multiprocessing!, /multiprocessing: .* was judged good|multiprocessing: .* was judged wrong/);
@@ -110,7 +110,7 @@ describe('benchmark executions', function () {
 describe('execution figures', () => {
   const run = (seconds: number, latencies: number[]) => ({ seconds, latencies, good: latencies.map(() => true) });
 
-  it('are the median over rounds and quantiles over all executions', () => {
+  it('contain the median over rounds and quantiles over all executions', () => {
     const figure = figureOf('wasm', 1, [run(1, [0.1, 0.2]), run(0.5, [0.3, 0.4]), run(4, [0.5, 2])], 7);
     assert.deepEqual([figure.perSecond, figure.rounds], [2, [2, 4, 0.5]]);
     assert.deepEqual([figure.executions, figure.p50, figure.p95, figure.bytes], [6, 0.4, 2, 7]);

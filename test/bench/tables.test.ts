@@ -1,4 +1,4 @@
-// What the benchmarks choose, compute and print.
+// The options, cases, figures and tables of the benchmarks.
 import assert from 'node:assert/strict';
 import { CASES, type Case, selectCases, tokensOf } from '../../bench/cases.js';
 import { makeJob } from '../../bench/inputs.js';
@@ -20,26 +20,26 @@ import { SHAPES } from '../../bench/shapes.js';
 const find = (id: string): Case => CASES.find((c) => c.id === id)!;
 
 describe('the command line of the benchmarks', () => {
-  it('measures all contenders seven rounds unless told otherwise', () => {
+  it('measures all contenders in seven rounds by default', () => {
     const options = parseOptions([], {});
     assert.deepEqual(options.contenders, ['ours', 'torch', 'llama']);
     assert.deepEqual([options.rounds, options.quick, options.venv], [7, false, undefined]);
   });
 
-  it('leaves out the peers that --without names, together or one by one', () => {
+  it('leaves out the peers that --without names, in one flag or several', () => {
     assert.deepEqual(parseOptions(['--without', 'torch,llama'], {}).contenders, ['ours']);
     assert.deepEqual(parseOptions(['--without', 'llama', '--without', 'torch'], {}).contenders, ['ours']);
     assert.deepEqual(parseOptions(['--without', 'llama'], {}).contenders, ['ours', 'torch']);
   });
 
-  it('takes an environment from the flag before the variable', () => {
+  it('prefers the environment of --venv to that of the variable', () => {
     const env = { GAUNTLET_BENCH_VENV: '/env' };
     assert.equal(parseOptions([], env).venv, '/env');
     assert.equal(parseOptions(['--venv', '/flag'], env).venv, '/flag');
     assert.equal(parseOptions([], { GAUNTLET_BENCH_VENV: '' }).venv, undefined);
   });
 
-  it('is recorded as others can repeat it: without the places of files here', () => {
+  it('is recorded without local paths, so that others can repeat it', () => {
     const said = (args: string[]): string => commandLine(parseOptions(args, {}));
     assert.equal(said([]), 'npm run bench');
     assert.equal(said(['--venv', '/a', '--out', '/b', '--record']), 'npm run bench -- --record');
@@ -65,7 +65,7 @@ describe('the command line of the benchmarks', () => {
 });
 
 describe('the table of cases', () => {
-  it('names each case once, each of a shape that exists and within its context', () => {
+  it('names each case once, with an existing shape and a length within its context', () => {
     assert.equal(new Set(CASES.map(({ id }) => id)).size, CASES.length);
     for (const { id, shape, work } of CASES) {
       const length = work.kind === 'decode' ? work.prompt + work.newTokens : work.length;
@@ -73,7 +73,7 @@ describe('the table of cases', () => {
     }
   });
 
-  it('asks the ratios that the project promises', () => {
+  it('requires the ratios that the project promises', () => {
     const goals = (id: string) => find(id).goals;
     assert.deepEqual(goals('train tiny 16x256'), { torch: { least: 1.25, aim: 1.5 } });
     assert.deepEqual(goals('train 0.5b-6l 1x256'), { torch: { least: 1.5, aim: 2 } });
@@ -86,7 +86,7 @@ describe('the table of cases', () => {
     );
   });
 
-  it('is chosen from by parts of names, of any case, and by --quick', () => {
+  it('is filtered by --quick and by parts of names, regardless of upper and lower case', () => {
     assert.deepEqual(
       selectCases(CASES, ['Train TINY'], false).map(({ id }) => id),
       ['memory train tiny 16x256', 'train tiny 16x256'],
@@ -97,7 +97,7 @@ describe('the table of cases', () => {
     assert.deepEqual(selectCases(CASES, ['no such case'], false), []);
   });
 
-  it('opens every model once: cases of a shape stand together, memory before the others', () => {
+  it('groups the cases of a shape, memory cases first, so that each model is opened once', () => {
     const order = selectCases(CASES, [], false);
     const changes = order.filter((c, i) => c.shape !== order[i - 1]?.shape).length;
     assert.equal(changes, new Set(CASES.map(({ shape }) => shape)).size);
@@ -105,7 +105,7 @@ describe('the table of cases', () => {
       if (c.group === 'memory' && order[i - 1]?.shape === c.shape) assert.equal(order[i - 1]!.group, 'memory');
   });
 
-  it('counts generated tokens, or those read where one only is generated', () => {
+  it('counts generated tokens, or prompt tokens if a case generates only one', () => {
     assert.equal(tokensOf({ kind: 'decode', rows: 8, prompt: 32, newTokens: 64 }), 512);
     assert.equal(tokensOf({ kind: 'decode', rows: 8, prompt: 256, newTokens: 1 }), 2048);
     assert.equal(tokensOf({ kind: 'train', rows: 16, length: 256 }), 4096);
@@ -115,13 +115,13 @@ describe('the table of cases', () => {
 describe('the tokens of a case', () => {
   const work = { kind: 'decode', rows: 4, prompt: 8, newTokens: 2 } as const;
 
-  it('are the same for the same round and others in the next', () => {
+  it('are the same for the same round and differ between rounds', () => {
     assert.deepEqual(makeJob(work, 50, 'a', 0), makeJob(work, 50, 'a', 0));
     assert.notDeepEqual(makeJob(work, 50, 'a', 0), makeJob(work, 50, 'a', 1));
     assert.notDeepEqual(makeJob(work, 50, 'a', 0), makeJob(work, 50, 'b', 0));
   });
 
-  it('repeat a prompt for each of its samples, which are then drawn and not greedy', () => {
+  it('repeat a prompt for each of its samples and use a positive temperature', () => {
     const job = makeJob({ ...work, samples: 2 }, 50, 'a', 0);
     assert.ok(job.kind === 'decode' && job.temperature > 0);
     assert.deepEqual(job.prompts[0], job.prompts[1]);
@@ -154,8 +154,8 @@ const result = (more: Partial<CaseResult> = {}): CaseResult => {
   return { id, group, shape, work, goals, figures, ...parts, ...more };
 };
 
-describe('the figures', () => {
-  it('are medians: the middle one, or the mean of the two in the middle', () => {
+describe('benchmark figures', () => {
+  it('are medians: the middle value or the mean of the two middle values', () => {
     assert.equal(median([3, 1, 2]), 2);
     assert.equal(median([4, 1, 2, 3]), 2.5);
     assert.throws(() => median([]), RangeError);
@@ -163,12 +163,12 @@ describe('the figures', () => {
     assert.deepEqual([middle, min, cpuSeconds, seconds], [3, 1, 4, [5, 1, 3]]);
   });
 
-  it('have ratios of medians, theirs over ours, and none without ours', () => {
+  it('have ratios of medians, theirs over ours, and no ratio without ours', () => {
     assert.deepEqual(result().ratios, { torch: 4 });
     assert.deepEqual(ratiosOf({ torch: summarise([1], [1]) }), {});
   });
 
-  it('are held to what must be reached and what is aimed at', () => {
+  it('are compared with the required ratio and the target ratio', () => {
     const goals = { torch: { least: 3, aim: 5 } };
     assert.equal(verdict({ goals, ratios: { torch: 2.9 } }), '**torch short of 3×**');
     assert.equal(verdict({ goals, ratios: { torch: 4 } }), 'torch short of the aim 5×');
@@ -176,13 +176,13 @@ describe('the figures', () => {
     assert.equal(verdict({ goals, ratios: {} }), '', 'who was not measured missed nothing');
   });
 
-  it('tell what other processes used, as far as it was not ours', () => {
+  it('report the CPU time of other processes only', () => {
     assert.equal(foreignCores(3, 2, 2), 0.5);
     assert.equal(foreignCores(1, 2, 1), 0);
     assert.equal(foreignCores(1, 0, 0), 0);
   });
 
-  it('tell what the host of a virtual machine kept from it, where the system says so', () => {
+  it('report the steal time of a virtual machine if the system provides it', () => {
     const stat = 'cpu  100 2 300 4000 50 0 7 1250 0 0\ncpu0 50 1 150 2000 25 0 3 625 0 0\n';
     assert.equal(
       stolenSeconds(() => stat),
@@ -201,7 +201,7 @@ describe('the figures', () => {
   });
 });
 
-describe('the page of results', () => {
+describe('the results page', () => {
   const growth = (at: number): CaseResult =>
     result({ id: `growth x ${at}`, group: 'growth', series: { name: 'by rows', at }, goals: undefined });
   const results: BenchResults = {
@@ -214,7 +214,7 @@ describe('the page of results', () => {
     cases: [result(), result({ foreignCores: 0.8, failures: { llama: 'gone' } }), growth(1), growth(2)],
   };
 
-  it('opens with the command, the machine and the versions', () => {
+  it('starts with the command, the machine and the versions', () => {
     const [first] = markdown(results).split('\n');
     for (const part of ['`npm run bench`', '2026-01-02', 'Some CPU', '2 cores', 'load at start 0.1', 'torch 2.15.0'])
       assert.ok(first!.includes(part), part);
@@ -226,7 +226,7 @@ describe('the page of results', () => {
     assert.ok(markdown({ ...results, cases }).includes('From earlier runs: decode tiny batch 8 (2026-01-01T00:00).'));
   });
 
-  it('shows tokens per second of each side, the ratio, the verdict and what else was at work', () => {
+  it('shows tokens per second of each contender, the ratio, the verdict and the load of other processes', () => {
     const rows = markdown(results).split('\n');
     assert.ok(
       rows.includes('| tiny batch 8 | 256 | 64.0 | 4.00× | torch short of the aim 5× | torch 75.0 % of tokens | 3 |'),
@@ -234,7 +234,7 @@ describe('the page of results', () => {
     assert.ok(rows.some((row) => row.includes('(others used 0.8 cores)')));
   });
 
-  it('lays a series of growth along its points', () => {
+  it('shows a growth series in one row per contender', () => {
     const rows = markdown(results).split('\n');
     const at = rows.indexOf('| by rows | 1 | 2 |');
     assert.deepEqual(rows.slice(at + 2, at + 5), [
@@ -244,18 +244,18 @@ describe('the page of results', () => {
     ]);
   });
 
-  it('counts memory in megabytes', () => {
+  it('shows memory in megabytes', () => {
     const bytes = (n: number) => ({ seconds: [], median: n, min: n });
     const figures = { ours: bytes(100e6), torch: bytes(250e6) };
     const memory = result({ group: 'memory', figures, ratios: ratiosOf(figures), goals: undefined, agreement: {} });
     assert.ok(markdown({ ...results, cases: [memory] }).includes('| 100 | 250 | 2.50× |'));
   });
 
-  it('keeps a bar of text out of the columns', () => {
+  it('escapes a vertical bar in a cell', () => {
     assert.equal(table(['a'], [['x|y']]), '| a |\n| --- |\n| x\\|y |');
   });
 
-  it('goes between its two lines and replaces what was there', () => {
+  it('replaces the text between its two marker lines', () => {
     const begin = '<!-- results: npm run bench -- --record writes between these lines -->';
     const page = `# Title\n${begin}\nold\n<!-- end of results -->\nrest\n`;
     const once = withResults(page, 'new');

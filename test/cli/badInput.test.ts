@@ -1,4 +1,4 @@
-// Bad input on the command line gives one clear line and exit code 2, and starts nothing.
+// For bad input, a command prints one line, exits with code 2 and starts nothing.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
@@ -23,7 +23,7 @@ async function refuses(argv: string[], line: RegExp, exitCode: number = EXIT.usa
   assert.equal(out, '');
 }
 
-describe('bad input on the command line', () => {
+describe('command-line validation', () => {
   let folder: string;
   let store: string[];
 
@@ -47,32 +47,32 @@ describe('bad input on the command line', () => {
 
   const file = (name: string): string => join(folder, name);
 
-  it('an unknown preset', () =>
+  it('refuses an unknown preset', () =>
     refuses(['train', '--preset', 'huge', ...store], /preset: unknown 'huge'; known: tiny/));
-  it('a configuration that is not JSON', () =>
+  it('refuses a configuration that is not JSON', () =>
     refuses(['train', '--config', file('broken.json'), ...store], /broken\.json: not JSON: .*\[BAD_INPUT\]/));
-  it('a configuration that is no object', () =>
+  it('refuses a configuration that is not an object', () =>
     refuses(['train', '--config', file('list.json'), ...store], /list\.json: must hold an object/));
-  it('an unknown field in a configuration', () =>
+  it('refuses an unknown field in a configuration', () =>
     refuses(
       ['train', '--config', file('field.json'), ...store],
       /ppo\.learningrate: no such field; known: .*BAD_CONFIG/,
     ));
-  it('a configuration that is not there', () =>
+  it('refuses a configuration file that does not exist', () =>
     refuses(['train', '--config', file('none.json'), ...store], /none\.json: cannot be read \(ENOENT\)/));
-  it('an assignment without a field', () => refuses(['train', '--set', '=1', ...store], /--set =1: write field=value/));
-  it('a value out of range', () =>
+  it('refuses --set without a field name', () => refuses(['train', '--set', '=1', ...store], /--set =1: write field=value/));
+  it('refuses a value that is out of range', () =>
     refuses(['demo', '--set', 'testsPerTurn=9', ...store], /testsPerTurn: .*BAD_CONFIG/));
-  it('a seed that is not a number', () =>
+  it('refuses a seed that is not a number', () =>
     refuses(['demo', '--seed', 'x', ...store], /'--seed <n>' argument 'x' is invalid\. It is not a whole number/));
-  it('a run id that would leave the store', () => refuses(['train', '../x', ...store], /run id "\.\.\/x"/));
+  it('refuses a run id that leads out of the store', () => refuses(['train', '../x', ...store], /run id "\.\.\/x"/));
   for (const command of ['train --problems', 'solve --base tiny', 'show --base tiny --problems'])
-    it(`a problem file with a missing field (${command})`, () =>
+    it(`refuses a problem file with a missing field (${command})`, () =>
       refuses(
         [...command.split(' '), file('problems.json'), ...store],
         /problems\.json: no record can be used; the first: problem 1: missing field `reference_solution` \[BAD_INPUT\]/,
       ));
-  it('solve skips a bad problem and names it', async () => {
+  it('solve names a bad problem and skips it', async () => {
     const good = { id: 'b', description: 'b', function_signature: 'def f(x):', baseline_tests: [] };
     const records = [
       { ...good, reference_solution: 'x' },
@@ -85,28 +85,28 @@ describe('bad input on the command line', () => {
     assert.match(next!, /no run in .*: start one with npx gauntlet demo/);
     assert.equal(code, 2);
   });
-  it('a problem file that is not there', () =>
+  it('refuses a problem file that does not exist', () =>
     refuses(['solve', file('none.json'), ...store], /none\.json: no such file/));
-  it('a model folder without a tokenizer, where text is needed', async () => {
+  it('refuses a model folder without a tokenizer if the command needs text', async () => {
     const model = file('model');
     await cp(tinyModelPath(), model, { recursive: true });
     await rm(join(model, 'tokenizer.json'));
     await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json; .* \[BAD_MODEL\]/);
     await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
   });
-  it('a preset without its model, and a model folder that does not exist', async () => {
+  it('refuses a preset without its model and a model folder that does not exist', async () => {
     const preset =
       /preset 'qwen-1\.5b' comes without its model: download Qwen\/\S+ and add --model <folder> .*BAD_MODEL/;
     await refuses(['train', '--preset', 'qwen-1.5b', ...store], preset);
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
   });
-  it('a checkpoint together with a base model', () =>
+  it('refuses a checkpoint together with a base model', () =>
     refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: goes without a checkpoint/));
-  it('a run that does not exist', async () => {
+  it('refuses a run that does not exist', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
     await refuses(['report', 'none', '--store', empty], /no run 'none' in \/.*; there are: none/);
   });
-  it('a store without runs', async () => {
+  it('refuses a store without runs', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
     await refuses(['checkpoints', 'list', '--store', empty], /no run in \/.*: start one with npx gauntlet demo/);
   });
@@ -114,7 +114,7 @@ describe('bad input on the command line', () => {
     ...['store verify', 'checkpoints list', 'store gc', 'report a', 'replay a', 'fork a/best'],
     ...['status', 'resume a', 'pause a', 'stop a', 'set a seed=1', 'schedule list', 'schedule trigger'],
   ])
-    it(`a store that does not exist (${command}), which is not created`, async () => {
+    it(`refuses a store that does not exist and does not create it (${command})`, async () => {
       const place = file('mistyped');
       await refuses(
         [...command.split(' '), '--store', place],
@@ -122,7 +122,7 @@ describe('bad input on the command line', () => {
       );
       assert.equal(existsSync(place), false);
     });
-  it('a change that no run accepts, before it asks a server or a worker', async () => {
+  it('refuses an invalid change before it contacts the server', async () => {
     const { folder: place } = await madeRun();
     const set = (...fields: string[]) => ['set', 'made', ...fields, '--store', place];
     await refuses(
@@ -135,7 +135,7 @@ describe('bad input on the command line', () => {
     await refuses(set('=1'), /^error: =1: write field=value/);
     assert.equal(existsSync(join(place, 'temporal.db')), false);
   });
-  it('a backfill that ends before it starts, and a time that is not one', async () => {
+  it('refuses a backfill that ends before it starts and an invalid time', async () => {
     const past = ['--from', '2026-01-05T00:00:00Z', '--to', '2026-01-01T00:00:00Z'];
     const place = await temporaryFolder({ 'runs/note': '' });
     const line = /2026-01-05T00:00:00.000Z to 2026-01-01T00:00:00.000Z: --to is before --from \[BAD_INPUT\]/;
@@ -143,20 +143,20 @@ describe('bad input on the command line', () => {
     const odd = ['schedule', 'backfill', '--from', 'soon', '--to', 'later', '--store', place];
     await refuses(odd, /'--from <time>' argument 'soon' is invalid\. It is not a time such as 2026-/);
   });
-  it('a worker role that does not exist', () =>
+  it('refuses an unknown worker role', () =>
     refuses(
       ['worker', '--role', 'gpu,tpu', ...store],
       /'gpu,tpu' is invalid\. No role 'tpu'; roles are orchestrator, /,
     ));
-  it('programs with a missing field', () =>
+  it('refuses programs with a missing field', () =>
     refuses(['sandbox', 'run', '--input', file('programs.jsonl')], /programs\.jsonl: line 1: tests: .*BAD_INPUT/));
-  it('an unknown command or option; the error suggests the nearest one', async () => {
+  it('refuses an unknown command or option and suggests the nearest one', async () => {
     await refuses(['tain'], /unknown command 'tain' \(Did you mean train\?\)/);
     await refuses(['train', '--sed', '1'], /unknown option '--sed' \(Did you mean/);
     await refuses(['demo', '--sandbox', 'chroot'], /'chroot' is invalid\. Allowed choices are auto, docker, wasm/);
   });
 
-  it('a corrupt checkpoint', async () => {
+  it('refuses a corrupt checkpoint', async () => {
     const made = await madeRun();
     await made.store.writeRunFile(
       'made',
@@ -170,17 +170,17 @@ describe('bad input on the command line', () => {
     );
   });
 
-  it('starts nothing and writes no run for any of them', () => {
+  it('starts no server and writes no run in any of these cases', () => {
     assert.ok(!existsSync(join(folder, 'store', 'temporal.db')));
     assert.ok(!existsSync(join(folder, 'store', 'runs')));
   });
 });
 
-describe('a machine that lacks something', function () {
+describe('a missing prerequisite', function () {
   this.timeout(60_000);
   after(removeFolders);
 
-  it('an unreachable TEMPORAL_ADDRESS', async () => {
+  it('fails with one error if TEMPORAL_ADDRESS is unreachable', async () => {
     const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', GAUNTLET_STORE: await temporaryFolder() };
     const { code, out, err } = await withEnvironment(env, 'train', '--watch', '--json');
     const { error } = JSON.parse(err) as { error: { code: string; message: string } };
@@ -189,7 +189,7 @@ describe('a machine that lacks something', function () {
     assert.deepEqual([code, out], [EXIT.unavailable, '']);
   });
 
-  it('a port that is taken', async () => {
+  it('up refuses a port that is in use', async () => {
     const taken: Server = createServer();
     await new Promise<void>((settle) => taken.listen(0, '127.0.0.1', settle));
     const { port } = taken.address() as { port: number };
@@ -202,7 +202,7 @@ describe('a machine that lacks something', function () {
     assert.equal(code, EXIT.unavailable);
   });
 
-  it('no Docker, with --sandbox docker', async () => {
+  it('--sandbox docker fails if Docker does not answer', async () => {
     const folder = await temporaryFolder({
       'a.jsonl': '{"id":"a","code":"def f(): return 1","entry":"f","tests":[[[],1]]}',
     });
@@ -225,7 +225,7 @@ describe('option values', () => {
     for (const bad of ['a', '=1', 'a..b=1', '.a=1']) assert.throws(() => parseAssignments([bad]), /write field=value/);
   });
 
-  it('only the given limits are passed on, and each bad one is named', () => {
+  it('passes on only the given limits and names each bad one', () => {
     const read = (...argv: string[]) => {
       const command = withLimits(new Command().exitOverride().configureOutput({ writeErr: () => undefined }), {
         wallSeconds: 30,
@@ -247,7 +247,7 @@ describe('option values', () => {
       assert.throws(() => read(flag, value), { message: new RegExp(`option '${flag} <n>' argument '.*' is invalid`) });
   });
 
-  it('options override the file, and --set changes one field of an object in it', async () => {
+  it('options override the file, and --set changes one field of a nested object', async () => {
     const folder = await temporaryFolder({
       'c.json': '{"seed": 3, "ppo": {"clip": 0.3, "epochs": 1}, "preset": "custom"}',
     });
@@ -263,7 +263,7 @@ describe('option values', () => {
     await removeFolders();
   });
 
-  it('gauntlet.config.json of the working directory is read, unless --config names another file', async () => {
+  it('reads gauntlet.config.json from the working directory unless --config names another file', async () => {
     const folder = await temporaryFolder({
       'gauntlet.config.json': '{"$schema": "./schema.json", "seed": 7}',
       'other.json': '{"seed": 8}',
@@ -279,12 +279,12 @@ describe('option values', () => {
     }
   });
 
-  it('paths become absolute', async () => {
+  it('makes paths absolute', async () => {
     const { model } = await readConfig({ model: 'data/tiny-model', set: [] });
     assert.equal(model, tinyModelPath());
   });
 
-  it('numbers are parsed strictly', () => {
+  it('parses numbers strictly', () => {
     assert.equal(integer(1)('12'), 12);
     for (const bad of ['0', '1.5', '', ' ', 'x', '-3', '1e99'])
       assert.throws(() => integer(1)(bad), /not a whole number of at least 1/);
@@ -299,7 +299,7 @@ describe('option values', () => {
     assert.deepEqual(parseRoles('all'), ['orchestrator', 'gpu', 'sandbox', 'cpu']);
   });
 
-  it('two ways to write one configuration do not differ', () => {
+  it('treats two spellings of one configuration as equal', () => {
     assert.deepEqual(differingFields(undefined, { preset: 'tiny', seed: 0 }), []);
     assert.deepEqual(differingFields({ seed: 1 }, { seed: 2, ppo: { clip: 0.1 } }), ['seed', 'ppo']);
   });

@@ -7,7 +7,7 @@ import { inProcess } from './support.js';
 describe('shell completion', () => {
   const names = createProgram().commands.map((command) => command.name());
 
-  it('of bash completes commands, subcommands, options and their values', async () => {
+  it('completes commands, subcommands, options and their values in bash', async () => {
     const { out: script } = await inProcess('completion', 'bash');
     const complete = (...words: string[]): string[] => {
       const typed = words.map((word) => `'${word}'`).join(' ');
@@ -24,12 +24,12 @@ describe('shell completion', () => {
     assert.deepEqual(complete('completion', ''), ['bash', 'zsh', 'fish', '--help']);
   });
 
-  it('of zsh uses the bash script', async () => {
+  it('uses the bash script in zsh', async () => {
     const [bash, zsh] = [await inProcess('completion', 'bash'), await inProcess('completion', 'zsh')];
     assert.equal(zsh.out, `autoload -U +X bashcompinit && bashcompinit\n${bash.out}`);
   });
 
-  it('of fish offers every command, option and choice where it belongs', async () => {
+  it('offers every command, option and choice at its place in fish', async () => {
     const { out } = await inProcess('completion', 'fish');
     const lines = out.trim().split('\n');
     assert.equal(
@@ -46,7 +46,7 @@ describe('shell completion', () => {
     );
   });
 
-  it('refuses another shell', async () => {
+  it('refuses an unknown shell', async () => {
     const { code, err } = await inProcess('completion', 'tcsh');
     assert.equal(code, 2);
     assert.match(err, /'tcsh' is invalid for argument 'shell'\. Allowed choices are bash, zsh, fish/);

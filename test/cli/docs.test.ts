@@ -70,7 +70,7 @@ function generated(path: string, text: string): void {
 describe('the help', () => {
   const commands = leafCommands(createProgram()).filter(({ name }) => name !== 'temporal'); // shows the Temporal CLI's
 
-  it('shows every option of each command, and an example that uses existing options', async () => {
+  it('shows every option of each command and an example that uses existing options', async () => {
     for (const { name, command } of commands) {
       const { code, out } = await inProcess(...name.split(' '), '--help');
       assert.equal(code, EXIT.ok);
@@ -86,7 +86,7 @@ describe('the help', () => {
     }
   });
 
-  it('of the program names its commands in groups, and its version', async () => {
+  it('lists the commands in groups and shows the version', async () => {
     const [help, version] = [await inProcess('--help'), await gauntlet(['--version'])];
     assert.equal(help.code, EXIT.ok);
     for (const one of createProgram().commands) assert.ok(help.out.includes(`\n  ${one.name()} `), one.name());
@@ -107,7 +107,7 @@ describe('generated pages', () => {
     assert.equal(schema.additionalProperties, false);
   });
 
-  it('docs/errors.md lists the exit codes, and the error codes of each', () => {
+  it('docs/errors.md lists the exit codes and the error codes of each', () => {
     const page = read('docs/errors.md');
     const rows = [...page.slice(page.indexOf('## Exit codes')).matchAll(/^\| (\d+) \| [^|]+ \| ([^|]+) \|$/gm)];
     const documented = Object.fromEntries(
@@ -138,7 +138,7 @@ describe('README and docs', () => {
     assert.ok(checked > 10, `${checked} lines`);
   });
 
-  it('name npm scripts that exist, with options that they take', () => {
+  it('name npm scripts that exist and options that those scripts accept', () => {
     let checked = 0;
     for (const page of PAGES) {
       for (const line of [...shellLines(page), ...inline(page)].filter((one) => /^npm (run|test)/.test(one))) {
@@ -153,7 +153,7 @@ describe('README and docs', () => {
     assert.ok(checked >= 3, `${checked} lines`);
   });
 
-  it('start a workflow that exists, on the queue of the workers', () => {
+  it('start an existing workflow on the task queue of the workers', () => {
     const starts = PAGES.flatMap(shellLines).filter((line) => line.includes('temporal workflow start'));
     assert.ok(starts.length > 0);
     for (const line of starts) {
@@ -165,7 +165,7 @@ describe('README and docs', () => {
     for (const input of inputs) resolveConfig(JSON.parse(input));
   });
 
-  it('show a problem that loads, with a test in every form', async () => {
+  it('show a valid problem with every form of test', async () => {
     const example = /```json\n(\{\s*"id"[\s\S]*?)```/.exec(read('docs/tutorial.md'))![1]!;
     const folder = await temporaryFolder({ 'problem.json': example });
     const set = await loadProblems(join(folder, 'problem.json'));
@@ -182,7 +182,7 @@ describe('README and docs', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(problem)), problem, 'it can be stored');
   });
 
-  it('show a problem file with a problem for each split', async () => {
+  it('show a problem file that has a problem for each split', async () => {
     const file = /problems\.jsonl <<'END'\n([\s\S]*?)END\n/.exec(read('docs/tutorial.md'))![1]!;
     const folder = await temporaryFolder({ 'problems.jsonl': file });
     const { train, validation, test } = await loadProblems(join(folder, 'problems.jsonl'));
@@ -216,7 +216,7 @@ describe('README and docs', () => {
       for (const [, path] of read(page).matchAll(pattern)) assert.ok(existsSync(path!), `${page} names ${path}`);
   });
 
-  it('are all listed in the index', () => {
+  it('are listed in the index', () => {
     const index = read('docs/README.md');
     for (const page of INDEXED.filter((one) => one !== 'docs/README.md'))
       assert.ok(index.includes(`](${page.slice('docs/'.length)})`), page);

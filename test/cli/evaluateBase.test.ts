@@ -1,4 +1,4 @@
-// The counting of base rates, with an engine whose answers are scripted and a sandbox that knows the family.
+// Counts the rates of a base model with a scripted engine and a sandbox that implements one problem family.
 import assert from 'node:assert/strict';
 import { evaluateBase } from '../../cli/tiny/evaluateBase.js';
 import { RandomStream } from '../../core/random.js';
@@ -63,8 +63,8 @@ function familySandbox(set: readonly TinyProblem[]): Sandbox {
   };
 }
 
-describe('rates of a base model', () => {
-  it('count whole programs, valid tests among those asked for, and bugs that valid tests catch', async () => {
+describe('evaluateBase', () => {
+  it('counts solved problems, valid tests and the bugs that valid tests catch', async () => {
     const rates = await evaluateBase(engine, familySandbox(problems), problems.map(toProblem), 0.8);
     assert.deepEqual(rates, { problems: 6, passRate: 0.5, greedyPassRate: 1, testValidity: 0.5, bugCatchRate: 1 });
   });

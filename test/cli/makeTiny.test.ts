@@ -22,8 +22,8 @@ const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
 const problems = allProblems().filter((problem) => problem.split === 'train');
 const silent = { json: true, say: () => {}, note: () => {}, result: () => {} };
 
-describe('the recipe', () => {
-  it('warms up over 100 steps, then falls linearly to 3 % of its peak', () => {
+describe('tinyRecipe', () => {
+  it('warms up over 100 steps and then decays linearly to 3 % of the peak learning rate', () => {
     const recipe = tinyRecipe(0);
     const phase = recipe.phases[0]!;
     assert.equal(totalTokens(recipe), 9_500_000);
@@ -33,14 +33,14 @@ describe('the recipe', () => {
     assert.ok(Math.abs(learningRateAt(recipe, phase, 1800, 6_500_000) - 4e-3 * 0.03) < 1e-12);
   });
 
-  it('scales both phases alike', () => {
+  it('scales the tokens of both phases by the same factor', () => {
     const tokens = tinyRecipe(0, 0.1).phases.map((phase) => Math.round(phase.tokens));
     assert.deepEqual(tokens, [600_000, 350_000]);
   });
 });
 
-describe('initial weights', () => {
-  it('are the same for a seed and have the spread that their role asks for', () => {
+describe('initialWeights', () => {
+  it('returns the same weights for the same seed, with the standard deviation of each tensor type', () => {
     const weights = initialWeights(config, 3);
     const up = 'model.layers.2.mlp.up_proj.weight';
     assert.deepEqual(weights.get('model.norm.weight')!.data, new Float32Array(128).fill(1));
@@ -67,7 +67,7 @@ describe('corpus batches', () => {
     return { batches: Array.from({ length: pools * recipe.pool }, () => stream.next().value as TrainingRow[]), count };
   };
 
-  it('hold sequences of like length, 24 each, and count what was drawn', () => {
+  it('hold 24 sequences of similar length and count the drawn examples', () => {
     const { batches, count } = take(2);
     for (const batch of batches) {
       const lengths = batch.map((row) => row.tokens.length);
@@ -80,7 +80,7 @@ describe('corpus batches', () => {
     assert.ok(count.chains > 0 && count.flawedChains > 0 && count.flawedTests > 0 && count.flawedTests < count.tests);
   });
 
-  it('are the same for a seed', () => {
+  it('are the same for the same seed', () => {
     assert.deepEqual(take(1).batches, take(1).batches);
   });
 });
@@ -92,7 +92,7 @@ describe('make-tiny', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('reduces the loss within a few steps, with the same bytes for any number of workers', async function () {
+  it('reduces the loss within a few steps and writes the same bytes for any number of workers', async function () {
     this.timeout(120_000);
     const full = tinyRecipe(5);
     const phases = [{ ...full.phases[0]!, tokens: 6000 }];
@@ -111,7 +111,7 @@ describe('make-tiny', () => {
     assert.ok(one.result.tokens >= 6000);
   });
 
-  it('writes a model folder that loads, with its card and digest', async function () {
+  it('writes a loadable model folder with its card and digest', async function () {
     this.timeout(120_000);
     const out = join(folder, 'model');
     const options = { seed: 1, tokens: 2000, out, evaluate: false, sandbox: 'auto' } as const;
@@ -126,7 +126,7 @@ describe('make-tiny', () => {
     }
   });
 
-  it('refuses a bad number, sandbox or folder in one line, before any work', async () => {
+  it('refuses a bad number, sandbox or folder in one line before it starts to train', async () => {
     const run = (...argv: string[]): Promise<unknown> => {
       const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
       addMakeTiny(program);
@@ -147,7 +147,7 @@ describe('make-tiny', () => {
     await assert.rejects(run('--out', join(folder, 'precious')), /no model folder/);
   });
 
-  it('takes a folder that is not there, an empty one, or one of its kind where that may be replaced', async () => {
+  it('accepts a missing folder, an empty one, and with --overwrite an earlier model folder', async () => {
     const target = { marker: 'config.json', kind: 'model folder', replace: false };
     checkTarget(join(folder, 'not', 'yet', 'there'), target);
     await mkdir(join(folder, 'empty'));
@@ -158,7 +158,7 @@ describe('make-tiny', () => {
     assert.throws(() => checkTarget(join(folder, 'model', 'config.json'), target), /it is a file/);
   });
 
-  it('replaces a folder whole, and leaves it as it was when writing fails', async () => {
+  it('replaces a folder atomically and leaves it unchanged if writing fails', async () => {
     const target = join(folder, 'swap');
     await writeFolder(
       target,
@@ -176,7 +176,7 @@ describe('make-tiny', () => {
 });
 
 describe('the model card', () => {
-  it('states shares of flaws, rates of both splits and the digest', () => {
+  it('states the share of flawed examples, the rates of both splits and the digest', () => {
     const rates = { problems: 10, passRate: 0.653, greedyPassRate: 0.6, testValidity: 0.7, bugCatchRate: 0.25 };
     const count = { examples: 9, chains: 4, flawedChains: 1, tests: 10, flawedTests: 2, trainedTokens: 5 };
     const card = modelCard({

@@ -56,7 +56,7 @@ describe('gauntlet model', function () {
   after(removeFolders);
 
   describe('inspect', () => {
-    it('says what a model is, its LoRA parameters and the memory that it needs', async () => {
+    it('prints the architecture of a model, its LoRA parameters and the memory it needs', async () => {
       const found = JSON.parse(await run('inspect', '--model', MODEL, '--rank', '3', '--json'));
       const { memory, files, ...rest } = found;
       assert.deepEqual(rest, {
@@ -81,7 +81,7 @@ describe('gauntlet model', function () {
       assert.match(text, /memory to train +0\.\d GB for rows of 256 tokens\nmemory free +[\d.]+ [GM]B\n$/);
     });
 
-    it('answers for a model of any size, since it reads headers only; fewer bits need less', async () => {
+    it('inspects a model of any size, since it reads only headers; quantized weights need less memory', async () => {
       await writeGiant(at('giant'));
       const inspect = async (...more: string[]) =>
         JSON.parse(await run('inspect', '--model', at('giant'), '--json', ...more));
@@ -97,7 +97,7 @@ describe('gauntlet model', function () {
     const init = (out: string, ...more: string[]) =>
       run('init-adapter', '--model', MODEL, '--rank', '3', '--alpha', '6', '--out', at(out), ...more);
 
-    it("writes PEFT's folder, A drawn from the seed and B zero", async () => {
+    it("writes a PEFT folder; the seed determines A, and B is zero", async () => {
       assert.match(await init('one', '--seed', '1'), /one: rank 3, alpha 6, 3792 parameters/);
       assert.deepEqual((await readdir(at('one'))).sort(), ['adapter_config.json', 'adapter_model.safetensors']);
       const config = JSON.parse(await readFile(join(at('one'), 'adapter_config.json'), 'utf8'));
@@ -114,7 +114,7 @@ describe('gauntlet model', function () {
       assert.ok((await weights('same')).equals(bytes) && !(await weights('other')).equals(bytes));
     });
 
-    it('changes nothing yet: log-probs are those of the base', async () => {
+    it('writes an adapter that does not change the log-probs of the base', async () => {
       const score = (...more: string[]) => run('logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...more);
       const [base, fresh] = [await score(), await score('--adapter', at('one'))];
       parsed<{ logprobs: number[] }>(fresh).forEach(({ logprobs }, i) => {
@@ -122,7 +122,7 @@ describe('gauntlet model', function () {
       });
     });
 
-    it('says what it wrote as JSON', async () => {
+    it('prints a JSON summary with --json', async () => {
       const said = JSON.parse(await init('json', '--json'));
       assert.deepEqual(said, { out: at('json'), rank: 3, alpha: 6, seed: 0, parameters: 3792 });
     });
@@ -131,25 +131,25 @@ describe('gauntlet model', function () {
   describe('logprobs', () => {
     const score = (...more: string[]) => run('logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...more);
 
-    it('are those of transformers, one fewer than tokens', async () => {
+    it('equal those of transformers and are one fewer than the tokens', async () => {
       const rows = parsed<{ logprobs: number[] }>(await score());
       assert.equal(rows.length, recorded.length);
       for (const [i, { logprobs }] of rows.entries()) close(logprobs, recorded[i]!.logprobs);
     });
 
-    it('with an adapter are those of peft', async () => {
+    it('equal those of peft with an adapter', async () => {
       const rows = parsed<{ logprobs: number[] }>(await score('--adapter', ADAPTER));
       const tuned = recorded.flatMap((row, i) => (row.tuned ? [[rows[i]!.logprobs, row.tuned] as const] : []));
       assert.ok(tuned.length > 2);
       for (const [ours, theirs] of tuned) close(ours, theirs);
     });
 
-    it('of a higher temperature are flatter', async () => {
+    it('are flatter at a higher temperature', async () => {
       const sum = (text: string) => parsed<{ logprobs: number[] }>(text)[5]!.logprobs.reduce((a, b) => a + b, 0);
       assert.ok(sum(await score('--temperature', '2')) < sum(await score()), 'greedy tokens lose');
     });
 
-    it('go to a file whole, and standard output stays empty', async () => {
+    it('go to the output file atomically, and standard output stays empty', async () => {
       const out = await score();
       assert.equal(await score('--output', at('scores.jsonl')), '');
       assert.equal(await readFile(at('scores.jsonl'), 'utf8'), out);
@@ -159,7 +159,7 @@ describe('gauntlet model', function () {
       );
     });
 
-    it('of a row are the same bytes whatever the other rows', async () => {
+    it('do not depend on the other rows, byte for byte', async () => {
       const all = (await score()).split('\n');
       for (const [i, { prompt, tokens }] of recorded.entries()) {
         await writeFile(at('alone.jsonl'), lines([{ tokens: [...prompt, ...tokens] }]));
@@ -167,7 +167,7 @@ describe('gauntlet model', function () {
       }
     });
 
-    it('of a quantised base are near those of the base, the nearer the more bits', async () => {
+    it('are close to those of the base if it is quantized, and closer with more bits', async () => {
       const flat = (text: string) => parsed<{ logprobs: number[] }>(text).flatMap(({ logprobs }) => logprobs);
       const model = ['--model', at('model')];
       const base = flat(await score(...model));
@@ -177,7 +177,7 @@ describe('gauntlet model', function () {
       assert.ok(away(few) > 0 && away(few) < away(fewer), `${away(few)}, ${away(fewer)}`);
     });
 
-    it('come with the estimates of a value head, as many', async () => {
+    it('come with one estimate of the value head each', async () => {
       await run(...['init-adapter', '--model', MODEL, '--value-head', '--out', at('valued')]);
       const rows = parsed<{ logprobs: number[]; values: number[] }>(await score('--adapter', at('valued'), '--values'));
       for (const { logprobs, values } of rows)
@@ -193,12 +193,12 @@ describe('gauntlet model', function () {
       assert.match(err, /--values: needs an --adapter with a value head \[BAD_ADAPTER\]/);
     });
 
-    it('of a row of one token are none', async () => {
+    it('are empty for a row of one token', async () => {
       await writeFile(at('one.jsonl'), '{"tokens":[3]}\n');
       assert.equal(await run('logprobs', '--model', MODEL, '--input', at('one.jsonl')), '{"logprobs":[]}\n');
     });
 
-    it('of rows on standard input are the same', async () => {
+    it('are the same if the rows come from standard input', async () => {
       const child = spawn(process.execPath, [
         'bin/gauntlet.mjs',
         'model',
@@ -222,7 +222,7 @@ describe('gauntlet model', function () {
     const generate = (...more: string[]) =>
       run('generate', '--model', MODEL, '--input', at('prompts.jsonl'), '--max-new-tokens', '40', ...more);
 
-    it('answers greedily as transformers does, up to the end token', async () => {
+    it('generates the same greedy tokens as transformers, up to the end token', async () => {
       const answers = parsed<{ tokens: number[]; text: null }>(await generate('--temperature', '0'));
       const EOS = 2; // of generation_config.json
       for (const [i, { tokens }] of recorded.entries()) {
@@ -231,7 +231,7 @@ describe('gauntlet model', function () {
       }
     });
 
-    it('follows from the seed and the number of the row alone', async () => {
+    it('depends only on the seed and the row number', async () => {
       const sampled = await generate('--seed', '4');
       assert.equal(await generate('--seed', '4', '--threads', '1'), sampled);
       assert.notEqual(await generate('--seed', '5'), sampled);
@@ -243,20 +243,20 @@ describe('gauntlet model', function () {
       assert.notDeepEqual(left, right, 'equal prompts draw differently');
     });
 
-    it('stops at a token that is named, which is kept in tokens', async () => {
+    it('stops at the given stop token and keeps it in tokens', async () => {
       const [stop] = recorded[0]!.tokens.slice(3, 4);
       const [answer] = parsed<{ tokens: number[] }>(await generate('--temperature', '0', '--stop-token', String(stop)));
       assert.deepEqual(answer!.tokens, recorded[0]!.tokens.slice(0, recorded[0]!.tokens.indexOf(stop!) + 1));
     });
 
-    it('draws from the likeliest only where it is told to', async () => {
+    it('samples from the most likely tokens with --top-k and --top-p', async () => {
       const greedy = await generate('--temperature', '0');
       assert.equal(await generate('--temperature', '1', '--top-k', '1'), greedy);
       assert.equal(await generate('--temperature', '1', '--top-p', '0.000001'), greedy);
       assert.notEqual(await generate('--temperature', '0', '--repetition-penalty', '1.5'), greedy);
     });
 
-    it('answers messages through the chat template, and says the new text', async () => {
+    it('applies the chat template to messages and returns the new text', async () => {
       const turns = [
         { role: 'user', content: 'solve 3' },
         { role: 'assistant', content: 'x' },
@@ -295,7 +295,7 @@ describe('gauntlet model', function () {
     });
   });
 
-  it('Ctrl-C ends a command with 130, and no half of a file is left', async () => {
+  it('Ctrl-C ends a command with exit code 130 and leaves no partial file', async () => {
     const rows = Array.from({ length: 4000 }, (_, n) => ({ tokens: [n % 60, 5, 6] }));
     await writeFile(at('long.jsonl'), lines(rows));
     const child = spawn(process.execPath, [
@@ -314,7 +314,7 @@ describe('gauntlet model', function () {
     assert.ok(!(await there()));
   });
 
-  it('rows come in order, in batches of any size', async () => {
+  it('reads rows in order and in batches of any size', async () => {
     await writeFile(at('many.jsonl'), `${lines(Array.from({ length: 7 }, (_, n) => n)).replace('3\n', '\n3\n')}\n`);
     const rows = await openRows(at('many.jsonl'), (value) => value as number);
     const sizes = async (size: number): Promise<number[]> => {
@@ -328,7 +328,7 @@ describe('gauntlet model', function () {
     assert.ok(existsSync(at('many.jsonl')), 'a file of the user is left');
   });
 
-  it('keeps a pipe in a temporary file until it is closed', async () => {
+  it('copies a pipe to a temporary file until the rows are closed', async () => {
     const child = spawn('sh', ['-c', `mkfifo '${at('pipe')}' && echo 1 > '${at('pipe')}'`]);
     while (!existsSync(at('pipe'))) await new Promise((settle) => setTimeout(settle, 5));
     const rows = await openRows(at('pipe'), (value) => value as number);

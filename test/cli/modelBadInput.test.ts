@@ -1,4 +1,4 @@
-// Bad input to `gauntlet model` gives one clear line and exit code 2, nothing on standard output and nothing on disk.
+// For bad input, `gauntlet model` prints one line, exits with code 2 and writes nothing to standard output or disk.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ const ADAPTER = join(MODEL, 'adapter');
 const CONFIG = { learningRate: 0.01, weightDecay: 0, clip: 0.2, maxGradNorm: 1, betas: [0.9, 0.999], eps: 1e-8 };
 const ROW = { tokens: [5, 6, 7], mask: [0, 1, 1], oldLogprobs: [0, -1, -2], advantages: [0, 1, -1] };
 
-describe('bad input to gauntlet model', function () {
+describe('validation in gauntlet model', function () {
   this.timeout(30_000);
   let folder: string;
   const at = (name: string): string => join(folder, name);
@@ -34,7 +34,7 @@ describe('bad input to gauntlet model', function () {
     assert.deepEqual([code, out], [exitCode, '']);
   }
 
-  /** A copy of the model, with one thing done to it. */
+  /** Copies the model and applies `spoil` to the copy. */
   async function spoilt(name: string, spoil: (folder: string) => Promise<void>): Promise<string> {
     const copy = at(name);
     await cp(MODEL, copy, { recursive: true });
@@ -46,14 +46,14 @@ describe('bad input to gauntlet model', function () {
     const refusesModel = (model: string, line: RegExp) =>
       refuses(['logprobs', '--model', model, '--input', at('rows.jsonl')], line);
 
-    it('a folder that is not there', () => refusesModel(at('nowhere'), /nowhere: no such folder \[BAD_MODEL\]/));
+    it('refuses a folder that does not exist', () => refusesModel(at('nowhere'), /nowhere: no such folder \[BAD_MODEL\]/));
 
-    it('a file that was cut off', async () => {
+    it('refuses a truncated file', async () => {
       const cut = await spoilt('cut', (copy) => truncate(join(copy, 'model.safetensors'), 60_000));
       await refusesModel(cut, /model\.safetensors: .*truncated.* \[BAD_MODEL\]/);
     });
 
-    it('a file with a damaged header', async () => {
+    it('refuses a file with a damaged header', async () => {
       const damaged = await spoilt('damaged', async (copy) => {
         const bytes = await readFile(join(copy, 'model.safetensors'));
         bytes[9] = 0x21;
@@ -62,7 +62,7 @@ describe('bad input to gauntlet model', function () {
       await refusesModel(damaged, /model\.safetensors: the safetensors header is not JSON \[BAD_MODEL\]/);
     });
 
-    it('a tensor of another shape', async () => {
+    it('refuses a tensor of the wrong shape', async () => {
       const narrow = await spoilt('narrow', async (copy) => {
         const config = JSON.parse(await readFile(join(copy, 'config.json'), 'utf8'));
         await writeFile(join(copy, 'config.json'), JSON.stringify({ ...config, intermediate_size: 40 }));
@@ -73,7 +73,7 @@ describe('bad input to gauntlet model', function () {
       );
     });
 
-    it('a tensor of another dtype', async () => {
+    it('refuses a tensor of an unsupported dtype', async () => {
       const whole = await spoilt('whole', async (copy) => {
         const path = join(copy, 'model.safetensors');
         const bytes = await readFile(path);
@@ -83,7 +83,7 @@ describe('bad input to gauntlet model', function () {
       await refusesModel(whole, /tensor \S+ has dtype I32; F32, F16 or BF16 is needed \[BAD_MODEL\]/);
     });
 
-    it('weights that are not finite, as soon as they are used', async () => {
+    it('refuses weights that are not finite when it first uses them', async () => {
       const broken = await spoilt('broken-weights', async (copy) => {
         const path = join(copy, 'model.safetensors');
         const tensors = parseSafetensors(await readFile(path), path);
@@ -93,7 +93,7 @@ describe('bad input to gauntlet model', function () {
       await refusesModel(broken, /the log-probabilities are not finite: .* \[BAD_MODEL\]/);
     });
 
-    it('one that needs more memory than is free, with both numbers, before a weight is read', async () => {
+    it('refuses a model that needs more memory than is free, before it reads weights, and names both numbers', async () => {
       await writeGiant(at('giant'));
       const line = /giant: needs \d{3,}\.\d GB, [\d.]+ GB are free; .*--force.* \[OUT_OF_MEMORY\]/;
       await refuses(['logprobs', '--model', at('giant'), '--input', at('rows.jsonl')], line, EXIT.unavailable);
@@ -102,7 +102,7 @@ describe('bad input to gauntlet model', function () {
       await refuses([...update, '--model', at('giant'), '--out', at('out')], line, EXIT.unavailable);
     });
 
-    it('an architecture that is not supported', async () => {
+    it('refuses an unsupported architecture', async () => {
       const other = await spoilt('other', async (copy) => {
         await writeFile(join(copy, 'config.json'), '{"architectures": ["MambaForCausalLM"]}');
       });
@@ -114,17 +114,17 @@ describe('bad input to gauntlet model', function () {
     const refusesAdapter = (adapter: string, line: RegExp) =>
       refuses(['logprobs', '--model', MODEL, '--adapter', adapter, '--input', at('rows.jsonl')], line);
 
-    it('a folder that is not there, or is none', async () => {
+    it('refuses a folder that does not exist or is not an adapter', async () => {
       await refusesAdapter(at('nowhere'), /nowhere: no such folder \[BAD_ADAPTER\]/);
       await refusesAdapter(MODEL, /no adapter_config\.json in the adapter \[BAD_ADAPTER\]/);
     });
 
-    it('one of another model, by the tensor that differs', async () => {
+    it('refuses an adapter of another model and names the tensor that differs', async () => {
       await inProcess('model', 'init-adapter', '--model', 'data/tiny-model', '--out', at('tiny'), '--rank', '3');
       await refusesAdapter(at('tiny'), /tiny: .*(layers|lora_A|q_proj|hidden).*\[BAD_ADAPTER\]/);
     });
 
-    it('one with a value that is not finite', async () => {
+    it('refuses an adapter with a value that is not finite', async () => {
       await cp(ADAPTER, at('broken'), { recursive: true });
       const path = join(at('broken'), 'adapter_model.safetensors');
       const tensors = parseSafetensors(await readFile(path), path);
@@ -133,7 +133,7 @@ describe('bad input to gauntlet model', function () {
       await refusesAdapter(at('broken'), /broken: the adapter holds a value that is not finite \[BAD_ADAPTER\]/);
     });
 
-    it('optimizer state that does not fit it', async () => {
+    it('refuses optimizer state that does not fit the adapter', async () => {
       const update = ['update', '--model', MODEL, '--batch', at('batch.jsonl'), '--config', at('config.json')];
       await cp(ADAPTER, at('state'), { recursive: true });
       const short = { shape: [2], data: Float32Array.of(1, 2) };
@@ -154,24 +154,24 @@ describe('bad input to gauntlet model', function () {
       ['an empty file', '', /bad: has no rows \[BAD_INPUT\]/],
       ['a file of blank lines', '\n \n', /has no rows/],
       ['a line that is not JSON', '{"tokens":[1]}\n\n{"tokens":[1\n', /bad: line 3: not JSON: .* \[BAD_INPUT\]/],
-      ['a row that is no object', '[1,2]', /line 1: .*expected object/],
-      ['no tokens', '{"text":"x"}', /line 1: tokens: .*received undefined/],
+      ['a row that is not an object', '[1,2]', /line 1: .*expected object/],
+      ['a row without tokens', '{"text":"x"}', /line 1: tokens: .*received undefined/],
       ['an empty row', '{"tokens":[]}', /line 1: tokens: there are no tokens/],
       ['a token beyond the vocabulary', '{"tokens":[1]}\n{"tokens":[1,67]}', /line 2: token 67 is outside 0\.\.66/],
       ['a negative token', '{"tokens":[-1]}', /line 1: token -1 is outside 0\.\.66/],
-      ['a token that is no whole number', '{"tokens":[1.5]}', /line 1: tokens\[0\]: must be a token id/],
-      ['a token that is no number', '{"tokens":[1,"a"]}', /line 1: tokens\[1\]: must be a token id/],
+      ['a token that is not an integer', '{"tokens":[1.5]}', /line 1: tokens\[0\]: must be a token id/],
+      ['a token that is not a number', '{"tokens":[1,"a"]}', /line 1: tokens\[1\]: must be a token id/],
       ['NaN among the tokens', '{"tokens":[1,NaN]}', /line 1: tokens\[1\] is NaN, a finite number is needed/],
       ['more tokens than the context', `{"tokens":[${Array(257).fill(1)}]}`, /line 1: 257 tokens are more than .* 256/],
     ];
     for (const [what, text, line] of cases)
-      it(`${what} (logprobs)`, async () => {
+      it(`refuses ${what} (logprobs)`, async () => {
         await writeFile(at('bad'), text);
         await refuses(['logprobs', '--model', MODEL, '--input', at('bad'), '--output', at('scores')], line);
         assert.ok(!existsSync(at('scores')));
       });
 
-    it('a prompt that leaves no room, or neither tokens nor messages (generate)', async () => {
+    it('refuses a prompt that fills the context and a row without exactly one of tokens and messages (generate)', async () => {
       const generate = ['generate', '--model', MODEL, '--input', at('bad')];
       await writeFile(at('bad'), `{"tokens":[${Array(256).fill(1)}]}`);
       await refuses(generate, /line 1: 256 tokens fill the context, none can follow/);
@@ -187,12 +187,12 @@ describe('bad input to gauntlet model', function () {
       await refuses(generate, /line 1: .*no tokenizer\.json/);
     });
 
-    it('input that is not there, or a folder', async () => {
+    it('refuses input that does not exist or is a folder', async () => {
       await refuses(['logprobs', '--model', MODEL, '--input', at('none')], /none: cannot be read \(ENOENT\)/);
       await refuses(['logprobs', '--model', MODEL, '--input', folder], /is a folder, a file of JSON lines is needed/);
     });
 
-    it('output that has no place', () =>
+    it('refuses output in a folder that does not exist', () =>
       refuses(
         ['logprobs', '--model', MODEL, '--input', at('rows.jsonl'), '--output', at('no/where')],
         /--output .*: there is no folder/,
@@ -235,15 +235,15 @@ describe('bad input to gauntlet model', function () {
         JSON.stringify(ROW).replace('-1,-2', '-1,-Infinity'),
         /oldLogprobs\[2\] is -Infinity/,
       ],
-      ['a number beyond f64', JSON.stringify(ROW).replace('1,-1]', '1,1e999]'), /line 1: advantages\[2\]: a finite/],
+      ['a number beyond the range of f64', JSON.stringify(ROW).replace('1,-1]', '1,1e999]'), /line 1: advantages\[2\]: a finite/],
       [
         'null in advantages',
         { ...ROW, advantages: [0, null, 1] },
         /line 1: advantages\[1\]: a finite number is needed/,
       ],
-      ['a text in oldLogprobs', { ...ROW, oldLogprobs: [0, 'x', 1] }, /line 1: oldLogprobs\[1\]: a finite number/],
-      ['another length', { ...ROW, advantages: [0, 1] }, /line 1: advantages has 2 entries, tokens has 3/],
-      ['another length of mask', { ...ROW, mask: [0, 1, 1, 1] }, /line 1: mask has 4 entries, tokens has 3/],
+      ['a string in oldLogprobs', { ...ROW, oldLogprobs: [0, 'x', 1] }, /line 1: oldLogprobs\[1\]: a finite number/],
+      ['advantages of another length than tokens', { ...ROW, advantages: [0, 1] }, /line 1: advantages has 2 entries, tokens has 3/],
+      ['a mask of another length than tokens', { ...ROW, mask: [0, 1, 1, 1] }, /line 1: mask has 4 entries, tokens has 3/],
       ['a missing array', { ...ROW, mask: undefined }, /line 1: mask: .*received undefined/],
       ['a mask that is neither 0 nor 1', { ...ROW, mask: [0, 0.5, 1] }, /line 1: mask\[1\]: must be 0 or 1/],
       ['a mask of zeros', { ...ROW, mask: [1, 0, 0] }, /bad: mask is 0 everywhere, so there is nothing to train on/],
@@ -251,7 +251,7 @@ describe('bad input to gauntlet model', function () {
       ['a token beyond the vocabulary', { ...ROW, tokens: [5, 99, 7] }, /line 1: token 99 is outside 0\.\.66/],
     ];
     for (const [what, row, line] of rows)
-      it(what, async () => {
+      it(`refuses ${what}`, async () => {
         await given(row);
         await refusesUpdate(line);
       });
@@ -265,26 +265,26 @@ describe('bad input to gauntlet model', function () {
       ['a missing field', { ...CONFIG, learningRate: undefined }, /bad\.json: learningRate: .*\[BAD_CONFIG\]/],
       ['a field out of range', { ...CONFIG, betas: [0.9, 1] }, /betas\[1\]: .*<1/],
       ['a field of another type', { ...CONFIG, clip: '0.2' }, /bad\.json: clip: .*expected number/],
-      ['no JSON', '{', /bad\.json: not JSON/],
-      ['no object', '[]', /bad\.json: .*expected object/],
+      ['text that is not JSON', '{', /bad\.json: not JSON/],
+      ['an array instead of an object', '[]', /bad\.json: .*expected object/],
       [
-        'log-probs of the base that are missing',
+        'klCoefficient but no referenceLogprobs in the rows',
         { ...CONFIG, klCoefficient: 0.1 },
         /line 1: referenceLogprobs: missing/,
       ],
     ];
     for (const [what, config, line] of configs)
-      it(`a configuration with ${what}`, async () => {
+      it(`refuses a configuration with ${what}`, async () => {
         await given(ROW, config);
         await refusesUpdate(line);
       });
 
-    it('log-probs so far away that the gradient is not finite', async () => {
+    it('refuses old log-probs that make the gradient infinite', async () => {
       await given({ ...ROW, oldLogprobs: [0, -1e5, -1e5], advantages: [0, -1, -1] });
       await refusesUpdate(/the gradient is not finite: are oldLogprobs those of this policy\? \[BAD_INPUT\]/);
     });
 
-    it('an --out below a file', async () => {
+    it('refuses an --out path below a file', async () => {
       await given(ROW);
       const { code, err } = await inProcess(
         ...['model', 'update', '--model', MODEL, '--adapter', ADAPTER, '--batch', at('bad')],
@@ -308,9 +308,9 @@ describe('bad input to gauntlet model', function () {
       [['--threads', '0'], /'--threads <n>' argument '0' is invalid\. It is not a whole number of at least 1/],
     ];
     for (const [flags, line] of cases)
-      it(flags.join(' '), () => refuses(['logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...flags], line));
+      it(`refuses ${flags.join(' ')}`, () => refuses(['logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...flags], line));
 
-    it('sampling options of generate', async () => {
+    it('refuses invalid sampling options of generate', async () => {
       const generate = ['generate', '--model', MODEL, '--input', at('rows.jsonl')];
       await refuses(
         [...generate, '--top-p', '1.5'],
@@ -326,10 +326,10 @@ describe('bad input to gauntlet model', function () {
       );
     });
 
-    it('a missing option', () => refuses(['inspect'], /required option '-m, --model <folder>' not specified/));
+    it('refuses a command without a required option', () => refuses(['inspect'], /required option '-m, --model <folder>' not specified/));
   });
 
-  it('is refused by the program in its own process, with nothing on standard output', async () => {
+  it('makes the real program exit with code 2 and print nothing on standard output', async () => {
     await writeFile(at('bad'), '{"tokens":[67]}');
     const { code, out, err } = await gauntlet(['model', 'logprobs', '--model', MODEL, '--input', at('bad')]);
     assert.deepEqual([code, out], [2, '']);

@@ -30,7 +30,7 @@ describe('docs/how-to/use-the-engine-alone.md', function () {
   });
   after(removeFolders);
 
-  it('has shell lines that run, one after the other', async () => {
+  it('has shell lines that run in order', async () => {
     const { stdout, stderr } = await run('sh', ['-e', '-c', blocks('sh').join('\n')], { cwd: folder, env });
     assert.equal(stderr, '');
     assert.match(stdout, /Qwen2ForCausalLM/);

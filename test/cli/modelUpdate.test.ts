@@ -1,4 +1,4 @@
-// `gauntlet model update` against torch, peft and AdamW, and what it leaves on the disk.
+// Compares `gauntlet model update` with torch, peft and AdamW, and checks the files that it writes.
 import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ describe('gauntlet model update', () => {
   });
   after(removeFolders);
 
-  it('moves an adapter as torch and peft do, one step after the other', async () => {
+  it('updates an adapter like torch and peft, step after step', async () => {
     const truth = parseSafetensors(await readFile(join(RECORDED, 'chain.safetensors')), 'chain.safetensors');
     let from = join(MODEL, 'adapter');
     for (const [i, { result }] of recorded.steps.entries()) {
@@ -59,7 +59,7 @@ describe('gauntlet model update', () => {
     }
   }).timeout(30_000);
 
-  it('writes a folder that is an adapter and the optimizer beside it, the same bytes each time', async () => {
+  it('writes the adapter and the optimizer state into one folder, with the same bytes each time', async () => {
     assert.deepEqual((await readdir(at('step-0'))).sort(), [
       'adapter_config.json',
       'adapter_model.safetensors',
@@ -72,7 +72,7 @@ describe('gauntlet model update', () => {
     assert.equal(state.get('step')!.data[0], 2);
   });
 
-  it('starts AdamW afresh where the adapter has no optimizer state', async () => {
+  it('starts AdamW from zero if the adapter has no optimizer state', async () => {
     await cp(at('step-0'), at('bare'), { recursive: true });
     await rm(join(at('bare'), 'optimizer.safetensors'));
     const { out } = await update(at('bare'), 'fresh', '1.jsonl');
@@ -80,7 +80,7 @@ describe('gauntlet model update', () => {
     assert.ok(!(await bytes('fresh')).equals(await bytes('step-1')));
   });
 
-  it('never reads entry 0 of mask, log-probs and advantages', async () => {
+  it('ignores entry 0 of mask, log-probs and advantages', async () => {
     const rows = recorded.steps[0]!.rows as Record<string, unknown[]>[];
     const other = rows.map((row) => ({
       ...row,
@@ -93,7 +93,7 @@ describe('gauntlet model update', () => {
     assert.ok((await bytes('other')).equals(await bytes('step-0')));
   });
 
-  it('trains a value head with the adapter, where the configuration says so', async () => {
+  it('trains the value head with the adapter if the configuration enables it', async () => {
     const config = { ...recorded.config, valueCoefficient: 0.5, valueClip: 0.2 };
     const row = { tokens: [5, 6, 7], mask: [0, 1, 1], oldLogprobs: [0, -4, -4], advantages: [0, 1, 1] };
     const valued = { ...row, oldValues: [0, 0, 0], returns: [0, 1, 1] };
@@ -111,7 +111,7 @@ describe('gauntlet model update', () => {
     assert.ok([...head.values()].every(({ data }) => data.some((x) => x !== 0)));
   });
 
-  it('leaves an adapter that is there alone, unless it may replace it', async () => {
+  it('keeps an existing adapter unless --overwrite is given', async () => {
     const refused = await update(at('step-0'), 'step-0', '1.jsonl');
     assert.equal(refused.code, 2);
     assert.match(refused.err, /--out .*step-0: it exists; .* --overwrite \[BAD_INPUT\]/);

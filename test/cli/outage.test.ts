@@ -4,14 +4,14 @@ import { throughOutages, watchServer } from '../../cli/outage.js';
 import { watchRun } from '../../cli/watch.js';
 import { refusal } from '../store/support.js';
 
-/** As the client says that nobody was there for a call. */
+/** The error that the Temporal client throws if no server answers. */
 const unanswered = (): Error => {
   const status = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: 'No connection', metadata: {} });
   return new Error('Failed to get Workflow execution history', { cause: status });
 };
 
-describe('a server that is watched', () => {
-  /** What is said of a server that answers as it is told, and then `stop`s the watch. */
+describe('watchServer', () => {
+  /** Returns the messages of a watch over a server that gives these answers; the watch stops after the last one. */
   async function saidOf(answers: readonly ('yes' | 'no' | 'never')[]): Promise<string[]> {
     const said: string[] = [];
     const stop = new AbortController();
@@ -32,19 +32,19 @@ describe('a server that is watched', () => {
   const gone = 'the Temporal server at a:1 does not answer: trying for two minutes';
   const back = 'the Temporal server at a:1 answers again';
 
-  it('is said to be gone after two questions in vain, once, and to be back, once', async () => {
+  it('reports an outage once after two failed requests, and the return of the server once', async () => {
     assert.deepEqual((await saidOf(['yes', 'no', 'never', 'never', 'no', 'yes', 'yes'])).slice(0, 2), [gone, back]);
     const twice = await saidOf(['no', 'no', 'yes', 'never', 'never', 'yes']);
     assert.deepEqual(twice.slice(0, 4), [gone, back, gone, back]);
   });
 
-  it('is not spoken of for one question in vain', async () => {
+  it('does not report a single failed request', async () => {
     const said = await saidOf(['no', 'yes', 'never', 'yes']);
     assert.equal(said.length, 1, said.join('\n'));
     assert.doesNotMatch(said[0]!, /server/, 'the end of the watch itself');
   });
 
-  it('is given up after 27 questions in vain, of which any answer begins a new count', async () => {
+  it('gives up after 27 failed requests in a row', async () => {
     const vain = (count: number) => Array<'no'>(count).fill('no');
     const said = await saidOf([...vain(26), 'yes', ...vain(27), 'yes']);
     assert.deepEqual(said.slice(0, 3), [gone, back, gone]);
@@ -58,7 +58,7 @@ describe('a server that is watched', () => {
   });
 });
 
-describe('a call that waits for long', () => {
+describe('throughOutages', () => {
   const failing = (times: number, error: () => Error) => {
     let calls = 0;
     const call = async (): Promise<string> => {
@@ -68,20 +68,20 @@ describe('a call that waits for long', () => {
     return { call, calls: () => calls };
   };
 
-  it('is made again where nobody answered it, six times in all', async () => {
+  it('makes a call up to six times if the server does not answer', async () => {
     assert.equal(await throughOutages(failing(5, unanswered).call), 'call 6');
     const { call, calls } = failing(6, unanswered);
     await assert.rejects(throughOutages(call), /Failed to get/);
     assert.equal(calls(), 6);
   });
 
-  it('is not made again for any other failure', async () => {
+  it('does not repeat a call that fails for another reason', async () => {
     const { call, calls } = failing(1, () => new Error('the run failed'));
     await assert.rejects(throughOutages(call), /the run failed/);
     assert.equal(calls(), 1);
   });
 
-  it('is that for the result of a run that is watched; where nobody came back nobody is asked for last figures', async () => {
+  it('repeats the request for the result of a watched run, and queries the final progress only if the server answered', async () => {
     const watched = async (times: number) => {
       let queries = 0;
       const query = async (): Promise<undefined> => {

@@ -40,7 +40,7 @@ describe('gauntlet problems', function () {
     return JSON.parse(out) as { total: number; healthy: number; quarantined: { id: string; reason: string }[] };
   };
 
-  it('check names every reference that fails, in one line of JSON', async () => {
+  it('check names every failing reference solution in one line of JSON', async () => {
     const folder = await temporaryFolder({ 'set.jsonl': lines(SET) });
     const ended = await inProcess(
       'problems',
@@ -62,7 +62,7 @@ describe('gauntlet problems', function () {
     assert.equal(reasons.get('Own/5'), 'no tests');
   });
 
-  it('import writes the healthy ones as a file that training takes, and the rest beside it', async () => {
+  it('import writes valid problems to a file for training and quarantines the rest', async () => {
     const folder = await temporaryFolder();
     const given = join(folder, 'set.jsonl.gz');
     await writeFile(given, gzipSync(lines(SET.slice(0, 2))));
@@ -83,7 +83,7 @@ describe('gauntlet problems', function () {
     assert.deepEqual([again.healthy, again.quarantined], [1, []]);
   });
 
-  it('whole programs are judged by what they print', async () => {
+  it('compares the printed output of whole programs', async () => {
     const set = [
       program('right', READER, '2\n3 4\n', '7'),
       program('exits', `${READER}sys.exit(0)\n`, '2\n3 4\n', '7\n'),
@@ -102,7 +102,7 @@ describe('gauntlet problems', function () {
     assert.match(quarantined[1]!.reason, /error: RuntimeError: the program ended with exit status 3/);
   });
 
-  it('a record with a bad field is quarantined with its place, id and field', async () => {
+  it('quarantines a record with a bad field and names its position, id and field', async () => {
     const { test: _, ...lacking } = SET[1]!;
     const empty = { ...SET[2]!, prompt: ' ' };
     const folder = await temporaryFolder({ 'set.jsonl': lines([lacking, SET[0]!, empty]) });
@@ -116,7 +116,7 @@ describe('gauntlet problems', function () {
     ]);
   });
 
-  it('a bad file is refused in one line, and nothing is written', async () => {
+  it('refuses a bad file in one line and writes nothing', async () => {
     const { test: _, ...lacking } = SET[1]!;
     const folder = await temporaryFolder({ 'set.jsonl': lines([lacking, lacking]), 'odd.jsonl': '{"a": 1}' });
     const before = readdirSync(folder);

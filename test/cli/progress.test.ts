@@ -22,8 +22,8 @@ const FULL: RunProgress = {
 
 const at = (step: number, state: RunProgress['state'] = 'training'): RunProgress => ({ ...FULL, step, state });
 
-describe('progress of a run', () => {
-  it('fits 80 columns without reaching the last one, and says all that matters', () => {
+describe('the progress line', () => {
+  it('fits into 79 columns and shows all important values', () => {
     const line = progressBar(FULL, 3725, 80);
     assert.ok(line.length < 80, `${line.length} columns`);
     for (const part of [
@@ -38,25 +38,25 @@ describe('progress of a run', () => {
       assert.ok(line.includes(part), `${part} in ${line}`);
   });
 
-  it('is written out in full where 120 columns allow it, with a bar of what is done', () => {
+  it('uses the long form with a bar if 120 columns are available', () => {
     const line = progressBar({ ...FULL, tokensPerSecond: 1532 }, 130, 120);
     assert.ok(line.length < 120, `${line.length} columns`);
     assert.match(line, /^█+░+ 42\/60 · stage 3 discriminator · reward -0\.013 · pass 100\.0 % · valid 100\.0 %/);
     assert.match(line, /1532 tokens\/s · 2 min 10 s left$/);
   });
 
-  it('is cut where even the short text is too wide', () => {
+  it('truncates the short form if it is too wide', () => {
     assert.equal(progressBar(FULL, 100, 30).length, 29);
   });
 
-  it('fills its bar as steps are done', () => {
+  it('fills the bar as steps complete', () => {
     const filled = (step: number): number => [...progressBar(at(step), undefined, 120)].filter((c) => c === '█').length;
     assert.equal(filled(0), 0);
     assert.ok(filled(30) > 0 && filled(30) < filled(60));
     assert.ok(!progressBar(at(60), undefined, 120).includes('░'));
   });
 
-  it('names the state where no stage is in training', () => {
+  it('shows the state of the run if no stage is training', () => {
     const line = progressLine({ runId: 'r', state: 'preparing', step: 0, totalSteps: 0 });
     assert.equal(line, 'step 0/0 · preparing');
     assert.match(progressBar(at(60, 'evaluating'), undefined, 80), /evaluating/);
@@ -67,8 +67,8 @@ describe('progress of a run', () => {
   });
 });
 
-describe('what a run waits for', () => {
-  it('is said with the way on, and whether its step can be left out; a run that needs nobody says nothing', () => {
+describe('attentionOf', () => {
+  it('names the command that continues the run and whether the step can be skipped; returns nothing for a running run', () => {
     const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'gone', inStep: true };
     const line = 'trainPolicy failed: BAD_ADAPTER: gone; try again with: npx gauntlet resume r';
     const waiting = at(1, 'waiting');
@@ -79,8 +79,8 @@ describe('what a run waits for', () => {
   });
 });
 
-describe('time left', () => {
-  it('is known from the second step that was seen to end', () => {
+describe('Pace', () => {
+  it('estimates the remaining time from the second completed step on', () => {
     const pace = new Pace();
     pace.update(at(0), 0);
     pace.update(at(1), 10_000);
@@ -91,7 +91,7 @@ describe('time left', () => {
     assert.equal(pace.left(at(2), 99_000), 57 * 4, 'but waits for a slow step');
   });
 
-  it('counts the evaluation at the end as long as the one before training took', () => {
+  it('assumes that the final evaluation takes as long as the first one', () => {
     const pace = new Pace();
     pace.update(at(0, 'preparing'), 0);
     pace.update(at(0, 'evaluating'), 1_000);
@@ -104,7 +104,7 @@ describe('time left', () => {
     assert.equal(pace.left(at(60, 'completed'), 266_000), undefined);
   });
 
-  it('follows the latest steps: what a resumed run takes from the store says nothing', () => {
+  it('uses the latest steps only, so that memoised steps of a resumed run do not count', () => {
     const pace = new Pace();
     pace.update(at(0), 0);
     for (let step = 1; step <= 30; step++) pace.update(at(step), step * 10);
@@ -116,7 +116,7 @@ describe('time left', () => {
 describe('the display', () => {
   const written = (stream: PassThrough): string => stream.read()?.toString() ?? '';
 
-  it('writes a line per step where there is no terminal', () => {
+  it('writes a line per step without a terminal', () => {
     const stream = new PassThrough();
     let now = 0;
     const display = openDisplay(stream as never, () => now);
@@ -132,7 +132,7 @@ describe('the display', () => {
     assert.ok(!lines.join('').includes('\u001b'));
   });
 
-  it('redraws one line in a terminal, prints remarks above it, and leaves the cursor as it was', () => {
+  it('redraws one line in a terminal, prints notes above it and restores the cursor', () => {
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
     const stderr = process.stderr.write;
     const display = openDisplay(stream as never, () => 0);
@@ -146,7 +146,7 @@ describe('the display', () => {
     display.update(at(2));
     display.stop();
     const text = written(stream);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal is sent
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matches terminal escape sequences
     const rows = text.replace(/\u001b(\[[?\d;]*[A-Za-z]|[78])/g, '\r').split('\n');
     assert.equal(rows.length, 3, JSON.stringify(rows));
     assert.match(rows[0]!, /\ra remark$/);

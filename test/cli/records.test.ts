@@ -1,4 +1,4 @@
-// Commands on a store: checkpoints, verify, gc, reports, tables and chains.
+// Commands that read a store: checkpoints, verify, gc, report, table and chain.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
@@ -44,7 +44,7 @@ describe('gauntlet checkpoints', () => {
 
   const checkpoints = (...argv: string[]) => inProcess('checkpoints', ...argv, '--store', folder);
 
-  it('list shows them in training order', async () => {
+  it('list shows checkpoints in training order', async () => {
     const { out } = await checkpoints('list');
     assert.deepEqual(rowsOf(out).slice(1), [
       ['checkpoint_stage_0_epoch_0', '0', '0.100', '70.0 %', '72.0 %', '60.0 %'],
@@ -69,12 +69,12 @@ describe('gauntlet checkpoints', () => {
     assert.match((await checkpoints('show')).out, /^checkpoint_stage_1_epoch_1 {2}score 0\.400\n\//);
   });
 
-  it('of other forms are refused', async () => {
+  it('refuses a malformed checkpoint name', async () => {
     for (const odd of ['made/', '/best', 'made/best/x', 'made/stage-1', ''])
       assert.match((await checkpoints('show', odd)).err, /^error: checkpoint '.*': write RUN\/NAME, .*\[BAD_INPUT\]$/m);
   });
 
-  it('store verify passes a whole store; it names a damaged file and what to do, with exit code 1', async () => {
+  it('store verify accepts an intact store; for a damaged file it names a remedy and exits with code 1', async () => {
     const verify = (...argv: string[]) => inProcess('store', 'verify', ...argv, '--store', folder);
     const whole = await verify();
     assert.equal(whole.code, 0);
@@ -98,7 +98,7 @@ describe('gauntlet checkpoints', () => {
     assert.match((await verify('none')).err, /no run 'none' in .*; there are: made/);
   });
 
-  it('a file: URL works like a path, and another scheme is refused with one line', async () => {
+  it('accepts a file: URL like a path and refuses another scheme with one line', async () => {
     const byUrl = await inProcess('checkpoints', 'list', '--json', '--store', pathToFileURL(folder).href);
     assert.deepEqual(byUrl, await checkpoints('list', '--json'));
     const s3 = await inProcess('status', '--store', 's3://bucket/runs');
@@ -109,7 +109,7 @@ describe('gauntlet checkpoints', () => {
     );
   });
 
-  it('store gc prints what it would free, frees it, and keeps the run', async () => {
+  it('store gc prints what it would free, frees it and keeps the run', async () => {
     const { folder: at, store: own } = await madeRun();
     const old = await own.putJson({ nobody: 'refers to this' });
     const path = join(at, 'blobs/sha256', old.slice(7, 9), old.slice(9));
@@ -136,7 +136,7 @@ describe('gauntlet checkpoints', () => {
     }
   });
 
-  it('store gc keeps what a run without a result needs', async () => {
+  it('store gc keeps the data of a run that has no result yet', async () => {
     const { folder: at } = await madeRun();
     const own = await openFileStore(at);
     const now = Date.now();
@@ -147,7 +147,7 @@ describe('gauntlet checkpoints', () => {
     assert.ok(unfinished!.since <= now && unfinished!.since > now - 60_000);
   });
 
-  it('the run that was started last is the default, and is named if there are several', async () => {
+  it('uses the run that started last by default and names it if there are several', async () => {
     await store.writeRunFile('other', 'manifest.json', '{}');
     const path = (run: string): string => join(folder, 'runs', run, 'manifest.json');
     const latest = async () => (await checkpoints('list')).err;
@@ -173,7 +173,7 @@ describe('gauntlet report', () => {
       assert.ok(page.includes(part), part);
   });
 
-  it('gathers result, chain, metrics and checkpoints', async () => {
+  it('gathers the result, chain, metrics and checkpoints of a run', async () => {
     const { store } = await madeRun();
     const data = await gatherReport(store, 'made');
     assert.deepEqual(data.result, { ...RESULT, runId: 'made' });
@@ -181,13 +181,13 @@ describe('gauntlet report', () => {
     assert.deepEqual([data.metrics.length, data.checkpoints.length], [2, 2]);
   });
 
-  it('refuses a damaged result by name', async () => {
+  it('refuses a damaged result and names it', async () => {
     const { store } = await madeRun();
     await store.writeRunFile('made', 'result.json', '{}');
     await assert.rejects(readResult(store, 'made'), /result\.json of run made is damaged/);
   });
 
-  it('uses a run without a discriminator as control of runs that are otherwise equal', async () => {
+  it('uses a run without a discriminator as the control of runs that are otherwise equal', async () => {
     const { store } = await madeRun('control', 'tiny-no-discriminator');
     const control = await controlOf(store, 'control', 'the command');
     assert.deepEqual(
@@ -202,14 +202,14 @@ describe('gauntlet report', () => {
   });
 });
 
-describe('results as text', () => {
-  it('several samples give pass@1 and pass@n as means over problems', () => {
+describe('text output', () => {
+  it('computes pass@1 and pass@n as means over problems', () => {
     const code = (problemId: string, passed: number) => ({ problemId, code: '', passed, tests: 2 });
     const codes = [code('a', 2), code('a', 1), code('b', 0), code('b', 1), { ...code('c', 0), tests: 0 }, code('c', 2)];
     assert.deepEqual(passRates(codes), { samples: 2, pass1: 1 / 3, passN: 2 / 3 });
   });
 
-  it('the table shows before, after and change of all four rates', () => {
+  it('shows all four rates before and after training and their change', () => {
     const text = resultTable(RESULT);
     assert.deepEqual(rowsOf(text), [
       ['held-out problems', 'before', 'after', 'change'],
@@ -222,7 +222,7 @@ describe('results as text', () => {
     for (const line of text.split('\n')) assert.ok(stripVTControlCharacters(line).length < 80, line);
   });
 
-  it('a chain shows every answer, test, verdict and reward', () => {
+  it('shows every answer, test, verdict and reward of a chain', () => {
     assert.equal(
       stripVTControlCharacters(chainText(VIEW)),
       `problem add-two
@@ -248,7 +248,7 @@ generator reward -0.10`,
     );
   });
 
-  it('a failure is one line with the code of the innermost cause', () => {
+  it('prints a failure as one line with the code of the innermost cause', () => {
     const inner = Object.assign(new Error('the model is gone\nstack'), { type: 'BAD_MODEL' });
     assert.equal(
       describeError(new Error('outer', { cause: new Error('middle', { cause: inner }) })),
@@ -261,7 +261,7 @@ generator reward -0.10`,
     delete process.env.GAUNTLET_DEBUG;
   });
 
-  it('a failure has an exit code, and is one JSON object with --json', async () => {
+  it('maps a failure to an exit code and prints it as one JSON object with --json', async () => {
     const exit = (error: unknown): number => failureOf(error).exitCode;
     assert.equal(exit(new GauntletError('BAD_INPUT', 'x')), EXIT.usage);
     assert.equal(exit(new GauntletError('SERVER_UNAVAILABLE', 'x')), EXIT.unavailable);
@@ -284,14 +284,14 @@ generator reward -0.10`,
     assert.match(JSON.parse(unknown.err).error.message, /^unknown option '--jsn' \(Did you mean --json\?\)$/);
   });
 
-  it('NO_COLOR and FORCE_COLOR decide over colours, of errors too', async () => {
+  it('NO_COLOR and FORCE_COLOR control colors, also in error messages', async () => {
     const error = async (env: Record<string, string | undefined>): Promise<string> =>
       (await withEnvironment({ NO_COLOR: undefined, FORCE_COLOR: undefined, ...env }, 'tain')).err;
     assert.ok((await error({ FORCE_COLOR: '1' })).startsWith('\u001b[31merror\u001b[39m: '));
     assert.match(await error({ NO_COLOR: '1' }), /^error: /);
   });
 
-  it('a lost server is named, with what to do', () => {
+  it('names the server that no longer answers and the command to run', () => {
     const lost = Object.assign(new Error('14 UNAVAILABLE: No connection established. Last error: …'), {
       ...{ code: 14, details: 'No connection established. Last error: …', metadata: {} },
     });
@@ -301,14 +301,14 @@ generator reward -0.10`,
     );
   });
 
-  it('a namespace that the server lacks is named, with what to do', () => {
+  it('names a missing namespace and the variable to set', () => {
     assert.equal(
       describeError(new Error('outer', { cause: new NamespaceNotFoundError('mine') })),
       'the Temporal server has no namespace mine: set TEMPORAL_NAMESPACE to one that it has [SERVER_UNAVAILABLE]',
     );
   });
 
-  it('a run that was ended or failed says how to continue', () => {
+  it('explains how to continue a run that was terminated or failed', () => {
     const lineOf = (cause: Error): string =>
       describeError(endedFrom(new WorkflowFailedError('', cause, 'NON_RETRYABLE_FAILURE'), 'mine') ?? cause);
     const way = 'continue with: npx gauntlet resume mine --watch';
@@ -328,7 +328,7 @@ generator reward -0.10`,
     assert.equal(endedFrom(new Error('else'), 'mine'), undefined);
   });
 
-  it('a workflow that is not a training run is refused', () => {
+  it('refuses a workflow that is not a training run', () => {
     const line = "'mine' is not a training run but a solveProblems: npx gauntlet status RUN";
     assert.throws(() => checkIsRun({ workflowId: 'mine', type: 'solveProblems' }, 'status'), {
       code: 'BAD_INPUT',
@@ -337,7 +337,7 @@ generator reward -0.10`,
     checkIsRun({ workflowId: 'mine', type: 'trainFullPipeline' }, 'status');
   });
 
-  it('times and rates are rounded for reading', () => {
+  it('rounds times and rates', () => {
     assert.deepEqual([duration(59.4), duration(125), duration(Number.NaN)], ['59 s', '2 min 05 s', '–']);
     assert.deepEqual([percent(0.12345), percent(undefined)], ['12.3 %', '–']);
   });

@@ -1,4 +1,4 @@
-// docs/cli.md as generated from the commands.
+// Generates docs/cli.md from the commands.
 import type { Command } from 'commander';
 import { examplesOf, leafCommands } from '../../cli/help.js';
 import { createProgram } from '../../cli/main.js';
@@ -53,7 +53,7 @@ function section(name: string, command: Command): string {
   return [...lines, ...(rows.length > 0 ? ['', ...table] : []), ...examples].join('\n');
 }
 
-/** Paths inside the checkout become relative. */
+/** Makes paths inside the checkout relative. */
 const cell = (text: string): string =>
   text.replaceAll(`${packageRoot()}/`, '').replaceAll('|', '\\|').replaceAll('<', '&lt;');
 const sentence = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`;

@@ -1,4 +1,4 @@
-// `gauntlet sandbox run`: rows in, outcomes out, in order; one line for a row that fits badly.
+// `gauntlet sandbox run` reads rows and prints outcomes in the same order; it prints one line for an invalid row.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -51,7 +51,7 @@ describe('sandbox run', function () {
   this.timeout(180_000);
   after(removeFolders);
 
-  it('judges programs in the order of the rows, each test and the whole; limits of a row go first', async () => {
+  it('judges each test and each program in row order; limits of a row override others', async () => {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
     const { code, out, err } = await inProcess(
       ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--cpu-seconds', '30'],
@@ -73,7 +73,7 @@ describe('sandbox run', function () {
     assert.match(err, /wasm · .* 1 process .*\n5 programs: 1 pass, 2 fail, 1 error, 1 timeout\n$/);
   });
 
-  it('takes limits for all rows from flags, and writes the file named whole', async () => {
+  it('takes the limits of all rows from flags and writes the output file atomically', async () => {
     const [, , , loops] = ROWS;
     const folder = await temporaryFolder({ 'rows.jsonl': lines([{ ...loops, limits: undefined }]) });
     const to = join(folder, 'out.jsonl');
@@ -88,8 +88,8 @@ describe('sandbox run', function () {
   });
 
   for (const [title, args, rows, message] of [
-    ['no row', [], '', /rows\.jsonl: has no rows/],
-    ['what is not JSON', [], `${lines(ROWS)}\n{`, /rows\.jsonl: line 6: not JSON/],
+    ['an empty file', [], '', /rows\.jsonl: has no rows/],
+    ['a line that is not JSON', [], `${lines(ROWS)}\n{`, /rows\.jsonl: line 6: not JSON/],
     ['a missing field', [], '{"id":"a","entry":"f","tests":[[[1],1]]}', /line 1: code: is missing/],
     ['a field of another type', [], '{"id":"a","code":1,"entry":"f","tests":[[[1],1]]}', /line 1: code: .*string/],
     [
@@ -112,21 +112,21 @@ describe('sandbox run', function () {
       /line 1: files: mode assert takes one file, got 2/,
     ],
     [
-      'a file outside',
+      'a file outside of the program folder',
       ['--mode', 'pytest'],
       '{"id":"a","code":"","files":{"a/../../b.py":""}}',
       /line 1: files\..*relative path/,
     ],
-    ['a limit of the row', [], lines([{ ...ROWS[0], limits: { cpu: 1 } }]), /line 1: limits: .*cpu/],
+    ['an unknown limit of a row', [], lines([{ ...ROWS[0], limits: { cpu: 1 } }]), /line 1: limits: .*cpu/],
     [
-      'a limit of the command',
+      'a bad limit option',
       ['--memory-mb', '0'],
       lines(ROWS),
       /'--memory-mb <n>' argument '0' is invalid\. It is not a whole number of at least 1/,
     ],
-    ['another mode', ['--mode', 'doctest'], lines(ROWS), /'doctest' is invalid\. Allowed choices are values, assert/],
+    ['an unknown mode', ['--mode', 'doctest'], lines(ROWS), /'doctest' is invalid\. Allowed choices are values, assert/],
   ] as const) {
-    it(`refuses ${title} in one line, before a sandbox is opened`, async () => {
+    it(`refuses ${title} in one line before it opens a sandbox`, async () => {
       const folder = await temporaryFolder({ 'rows.jsonl': rows });
       const { code, out, err } = await inProcess('sandbox', 'run', ...args, '--input', join(folder, 'rows.jsonl'));
       assert.equal(code, 2);
@@ -136,7 +136,7 @@ describe('sandbox run', function () {
     });
   }
 
-  it('checks types beside the tests with --types, which needs Docker', async function () {
+  it('checks types in addition to the tests with --types, which needs Docker', async function () {
     const untyped = { id: 'untyped', code: 'def f(x: int) -> str:\n    return x + 1', entry: 'f', tests: [[[1], 2]] };
     const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], untyped]) });
     const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--sandbox'];
@@ -161,7 +161,7 @@ describe('sandbox run', function () {
     assert.match(err, /2 programs: 2 pass\ntypes: 1 ok, 1 errors\n$/);
   });
 
-  it('leaves no output file behind after a fault', async () => {
+  it('leaves no output file after a sandbox fault', async () => {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
     const to = join(folder, 'none', 'out.jsonl');
     const { code, err } = await inProcess(
@@ -172,7 +172,7 @@ describe('sandbox run', function () {
     assert.ok(!existsSync(to));
   });
 
-  it('is left by Ctrl-C with 130', async () => {
+  it('exits with code 130 at Ctrl-C', async () => {
     const slow = { ...ROWS[3], limits: { cpuSeconds: 20, wallSeconds: 60 } };
     const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], slow]) });
     let sent = false;
@@ -190,7 +190,7 @@ describe('sandbox run', function () {
   });
 });
 
-describe('rows in order', () => {
+describe('inOrder', () => {
   async function* numbers(n: number, read: (i: number) => void = () => undefined): AsyncGenerator<number> {
     for (let i = 0; i < n; i++) {
       read(i);
@@ -198,7 +198,7 @@ describe('rows in order', () => {
     }
   }
 
-  it('come out in order, whichever is ready first, and no more are read than the window holds', async () => {
+  it('yields results in input order and reads no further than the window', async () => {
     let [reading, done] = [0, 0];
     const work = async (i: number): Promise<number> => {
       await new Promise((resolve) => setTimeout(resolve, i % 3 === 0 ? 4 : 0));
@@ -220,7 +220,7 @@ describe('rows in order', () => {
     );
   });
 
-  it('end with the first fault', async () => {
+  it('stops at the first error', async () => {
     const work = async (i: number): Promise<number> => {
       if (i >= 2) throw new Error(`fault ${i}`);
       return i;
@@ -232,7 +232,7 @@ describe('rows in order', () => {
     assert.deepEqual(seen, [0, 1]);
   });
 
-  it('end with a fault in its turn, also where it came while an earlier row was in work', async () => {
+  it('reports an error in order, even if it occurs while an earlier row is still running', async () => {
     const unheard: unknown[] = [];
     const hear = (reason: unknown) => unheard.push(reason);
     const others = process.listeners('unhandledRejection');
@@ -255,7 +255,7 @@ describe('rows in order', () => {
   });
 });
 
-describe('the bar of rows', () => {
+describe('the row progress bar', () => {
   class Terminal extends Writable {
     text = '';
     readonly isTTY: boolean;
@@ -280,11 +280,11 @@ describe('the bar of rows', () => {
     return terminal;
   };
 
-  it('shows how many are done on a terminal', () => {
+  it('shows the number of completed rows on a terminal', () => {
     assert.match(open(true).text, /█+░+ 2\/8 programs · 2 pass/);
   });
 
-  it('says nothing where there is none', () => {
+  it('prints nothing without a terminal', () => {
     assert.equal(open(false).text, '');
   });
 });

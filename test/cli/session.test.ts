@@ -1,4 +1,4 @@
-// What commands request from a server, over a client that the test implements. test/workflows has a real server.
+// Tests the requests of commands with a fake client. The tests in test/workflows use a real server.
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { mock } from 'node:test';
@@ -17,7 +17,7 @@ import { madeRun, RESULT, removeFolders } from './support.js';
 
 type Described = { status: string; pendingActivities?: object[] };
 
-/** A server that knows these executions. */
+/** A client of a server with these executions. */
 function clientOf(executions: Record<string, Described>, service: object = {}): Client {
   const describe = async (workflowId: string) => {
     const found = executions[workflowId];
@@ -41,7 +41,7 @@ function clientOf(executions: Record<string, Described>, service: object = {}): 
   } as unknown as Client;
 }
 
-describe('the execution of a run', () => {
+describe('describeExecution, heldActivities and unpause', () => {
   const client = clientOf({
     r: { status: 'RUNNING' },
     p: { status: 'PAUSED' },
@@ -49,7 +49,7 @@ describe('the execution of a run', () => {
     lost: { status: 'lost' },
   });
 
-  it('has a status; an unknown run has none; the error of a lost server is thrown', async () => {
+  it('return the status of a run, undefined for an unknown run, and throw if the connection is lost', async () => {
     assert.equal((await describeExecution(client, 'r'))?.workflowId, 'r');
     assert.deepEqual([await statusOf(client, 'r'), await statusOf(client, 'p')], ['RUNNING', 'PAUSED']);
     assert.equal(await describeExecution(client, 'nobody'), undefined);
@@ -58,12 +58,12 @@ describe('the execution of a run', () => {
     await assert.rejects(statusOf(client, 'lost'), /has gone/);
   });
 
-  it('is open while it runs or is paused', async () => {
+  it('treat a running or paused execution as open', async () => {
     const open = await Promise.all(['r', 'p', 'c'].map(async (id) => isOpen((await describeExecution(client, id))!)));
     assert.deepEqual(open, [true, true, false]);
   });
 
-  it('is held by a pause of the run or of an activity, and by an activity that is retried', async () => {
+  it('report a paused run, a paused activity and a retried activity as held', async () => {
     const first = { activityId: '1', activityType: { name: 'generateChains' }, attempt: 1 };
     const failure = { message: 'disk full\nat write', applicationFailureInfo: { type: 'STORE_FAULT' } };
     const pendingActivities = [
@@ -82,7 +82,7 @@ describe('the execution of a run', () => {
     ] satisfies Held[]);
   });
 
-  it('is described by what holds it and by the command that continues it', () => {
+  it('describe what holds a run and the command that continues it', () => {
     const activity = { type: 'generateChains', id: '1' };
     const lines = [
       heldText('r', { paused: true, attempt: 1 }),
@@ -98,7 +98,7 @@ describe('the execution of a run', () => {
     ]);
   });
 
-  it('continues after unpause; a server that cannot unpause a run is reported, and other errors are thrown', async () => {
+  it('unpause a run, report a server without that feature, and throw other errors', async () => {
     const requests: [string, object][] = [];
     let code = 0;
     const service = {
@@ -127,10 +127,10 @@ describe('the execution of a run', () => {
   });
 });
 
-describe('a run as the store alone knows it', () => {
+describe('storedRun', () => {
   after(removeFolders);
 
-  it('has its updates, best checkpoint, result, and what it was started with where that is on record', async () => {
+  it('returns the completed steps, best checkpoint, result and recorded input of a run', async () => {
     const { store } = await madeRun();
     for (const step of [2, 3, 1]) await writeMetrics(store, 'made', step, { kind: 'step', step });
     assert.equal(await stepsDone(store, 'made'), 3, 'an evaluation at step 4 is no update');
@@ -143,8 +143,8 @@ describe('a run as the store alone knows it', () => {
   });
 });
 
-describe('a worker that serves runs', () => {
-  it('is there where one polls their queue that may live', async () => {
+describe('hasPollers', () => {
+  it('is true only if a poller of the task queue may be alive', async () => {
     const served = async (...pollers: { ago: number; identity: string }[]) => {
       const asked: object[] = [];
       const describeTaskQueue = async (request: object) => {
@@ -169,8 +169,8 @@ describe('a worker that serves runs', () => {
   });
 });
 
-describe('a run’s progress', () => {
-  it('is unknown while nobody can answer; a workflow that has none is told', async () => {
+describe('queryProgress', () => {
+  it('returns undefined if no worker answers and throws if the workflow has no progress query', async () => {
     const handle = (query: () => Promise<unknown>) => ({ query }) as unknown as WorkflowHandle;
     assert.deepEqual(await queryProgress(handle(async () => ({ step: 3 }))), { step: 3 });
     const silent = handle(() => Promise.reject(new Error('no poller')));
@@ -180,8 +180,8 @@ describe('a run’s progress', () => {
   });
 });
 
-describe('the calls of a session', () => {
-  it('go to the server until it ends; from then on each is told so, and none is made', () => {
+describe('interceptorsUntil', () => {
+  it('passes calls on until the session ends and cancels every later call', () => {
     let closed = false;
     const made: object[] = [];
     const real = { start: () => undefined };
@@ -209,7 +209,7 @@ describe('the calls of a session', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('stops once, the second one ends the process, and after its release it is nobody’s', () => {
+  it('stops the command once, ends the process the second time, and removes its listeners on release', () => {
     const { exit } = process;
     const exits: unknown[] = [];
     let stops = 0;

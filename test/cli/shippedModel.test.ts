@@ -14,7 +14,7 @@ import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 const folder = tinyModelPath();
 
 describe('the shipped base model', () => {
-  it('is at most 8 MB, and its card states the digest of its weights', () => {
+  it('is at most 8 MB and has a card with the digest of its weights', () => {
     const bytes = readFileSync(join(folder, 'model.safetensors'));
     const card = readFileSync(join(folder, 'README.md'), 'utf8');
     assert.ok(bytes.length <= 8_000_000);
@@ -24,7 +24,7 @@ describe('the shipped base model', () => {
     assert.deepEqual(model.eosTokens, [tinyVocabulary().idOf('<eos>')]);
   });
 
-  it('says what share of its corpus is flawed and how often it passes', () => {
+  it('has a card with the share of flawed examples and its pass rates', () => {
     const card = readFileSync(join(folder, 'README.md'), 'utf8');
     assert.match(card, /flawed chains in the corpus: (3[5-9]|4[0-5])\.\d %/);
     assert.match(card, /flawed tests in the corpus: 1[5-9]\.\d %/);
@@ -32,7 +32,7 @@ describe('the shipped base model', () => {
     for (const rate of rates.slice(1).map(Number)) assert.ok(rate >= 50 && rate <= 75, `${rate}`);
   });
 
-  it('was trained on the very tokens that inference builds for a conversation', () => {
+  it('was trained on the same tokens that inference builds for a conversation', () => {
     const vocabulary = tinyVocabulary();
     const tokenizer = loadTokenizer(folder);
     const chat = loadChatFormat(folder, tokenizer, [vocabulary.idOf('<eos>')]);

@@ -1,4 +1,4 @@
-// Runs command lines: in this process, where a test wants speed, or as the program that people start.
+// Runs commands in this process, which is fast, or as a separate program.
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -12,7 +12,7 @@ describe('commands about this machine', function () {
   this.timeout(120_000);
   after(removeFolders);
 
-  it('doctor finds everything required here, and names why Docker is missing', async () => {
+  it('doctor finds everything required and explains why Docker is missing', async () => {
     const store = await temporaryFolder();
     const env = { DOCKER_HOST: 'unix:///nowhere.sock' };
     const { code, out } = await withEnvironment(env, 'doctor', '--json', '--store', store);
@@ -68,7 +68,7 @@ describe('commands about this machine', function () {
     assert.match(out, /✗ temporal server .*127\.0\.0\.1:1 \(profile mine.*SERVER_UNAVAILABLE/);
   });
 
-  it('sandbox run judges programs: JSON lines out, the sandbox named on standard error', async () => {
+  it('sandbox run prints JSON lines and names the sandbox on standard error', async () => {
     const rows = [
       { id: 'good', code: 'def f(x):\n    return x + 1', entry: 'f', tests: [[[1], 2]] },
       { id: 'wrong', code: 'def f(x):\n    return x', entry: 'f', tests: [[[1], 2]] },
@@ -107,8 +107,8 @@ describe('commands about this machine', function () {
   });
 });
 
-describe('pollers', () => {
-  it('of a process of this machine that has ended are known to be dead', () => {
+describe('mayLive and isPolling', () => {
+  it('treat a poller of a local process that has ended as dead', () => {
     assert.ok(!mayLive(`999999999@${hostname()}`));
     assert.ok(mayLive(`${process.ppid}@${hostname()}`));
     assert.ok(mayLive('1@elsewhere') && mayLive('a name of its own'));

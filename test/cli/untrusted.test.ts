@@ -1,5 +1,5 @@
 // Malicious models, checkpoints and files: matching digests, impossible sizes, paths out of the folder, deeply nested
-// JSON. Each gives one line and a non-zero exit code, and takes no memory or time.
+// JSON. Each one produces one line and a non-zero exit code and uses little memory and time.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ async function refuses(argv: string[], line: RegExp): Promise<void> {
   assert.deepEqual([code === 1 || code === 2, out], [true, '']);
 }
 
-describe('what comes from others', function () {
+describe('untrusted input', function () {
   this.timeout(60_000);
   after(removeFolders);
 
@@ -57,7 +57,7 @@ describe('what comes from others', function () {
         await writeFile(join(folder, 'model.safetensors'), Buffer.concat([prefix, Buffer.from(json)]));
       };
 
-    it('of a billion layers, or of sizes beyond any memory', async () => {
+    it('refuses a model with a billion layers or sizes beyond any memory', async () => {
       const layers = /field num_hidden_layers must be at most 1000, is 1000000000 \[BAD_MODEL\]/;
       await refusesModel(MODEL, layers, config({ num_hidden_layers: 1e9 }));
       const context = /field max_position_embeddings must be at most \d+, is 1000000000000 \[BAD_MODEL\]/;
@@ -67,7 +67,7 @@ describe('what comes from others', function () {
       await refusesModel(MODEL, /needs \[2147483647,\d+\] \[BAD_MODEL\]/, config({ vocab_size: 2 ** 31 - 1 }));
     });
 
-    it('whose header is longer than its file, without a bottom, or speaks of tensors that cannot be', async () => {
+    it('refuses a header that is longer than its file, too deeply nested, or has impossible tensors', async () => {
       await refusesModel(MODEL, /header of 9007199254740992 bytes/, header('{}', 2 ** 53));
       await refusesModel(MODEL, /the safetensors header is not an object/, header(BOTTOMLESS));
       const tensor = (shape: number[], offsets: number[]) =>
@@ -77,7 +77,7 @@ describe('what comes from others', function () {
       await refusesModel(MODEL, /tensor __proto__ has|no tensor model/, header('{"__proto__":{"dtype":"F32"}}'));
     });
 
-    it('whose index leads out of its folder', async () => {
+    it('refuses an index that leads out of the model folder', async () => {
       for (const name of ['../outside.safetensors', '/etc/passwd', '..\\x', 'x/../../y.safetensors'])
         await refusesModel(SHARDED, /is not a safetensors file of this folder \[BAD_MODEL\]/, async (folder) => {
           const path = join(folder, 'model.safetensors.index.json');
@@ -87,7 +87,7 @@ describe('what comes from others', function () {
         });
     });
 
-    it('whose files have no bottom or are no JSON', async () => {
+    it('refuses files that are too deeply nested or not JSON', async () => {
       const write = (name: string, text: string) => (folder: string) => writeFile(join(folder, name), text);
       await refusesModel(MODEL, /config\.json: not a JSON object \[BAD_MODEL\]/, write('config.json', BOTTOMLESS));
       const nested = `{"a":${BOTTOMLESS}}`;
@@ -109,7 +109,7 @@ describe('what comes from others', function () {
     });
   });
 
-  it('a model whose chat template loops for ever, before anything is started with it', async () => {
+  it('refuses a model with an endless chat template before it starts anything', async () => {
     const model = join(await temporaryFolder(), 'model');
     await cp('data/tiny-model', model, { recursive: true });
     const loop = '{% for a in range(1000000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}';
@@ -120,7 +120,7 @@ describe('what comes from others', function () {
     await refuses(['model', 'generate', '--model', model, '--input', join(rows, 'rows.jsonl')], line);
   });
 
-  it('files with JSON that has no bottom', async () => {
+  it('refuses too deeply nested JSON in every input file', async () => {
     const folder = await temporaryFolder({
       'problems.json': `[{"id":"x","description":"d","function_signature":"def f(x):","baseline_tests":[[${BOTTOMLESS},1]],"reference_solution":"def f(x): return x"}]`,
       'config.json': `{"seed":${BOTTOMLESS}}`,
@@ -137,7 +137,7 @@ describe('what comes from others', function () {
     assert.equal(isTooDeep(JSON.parse(`${'['.repeat(201)}1${']'.repeat(201)}`)), true);
   });
 
-  describe('a checkpoint whose digests fit', () => {
+  describe('a forged checkpoint with matching digests', () => {
     const NAME = 'checkpoint_stage_5_epoch_1';
     let world: Doubles;
     let store: Store;
@@ -151,7 +151,7 @@ describe('what comes from others', function () {
     const folderOf = (): string => new URL(store.url).pathname;
     const within = (path: string): string => `checkpoints/${NAME}/${path}`;
 
-    /** As an author would: the file, its digest in the metadata, the digest of that. */
+    /** Writes the file, its digest in the metadata and the digest of the metadata, as an attacker would. */
     async function forge(path: string, bytes: string | Uint8Array, more: object = {}): Promise<void> {
       const known = (await listCheckpoints(store, 'theirs')).find(({ name }) => name === NAME)!;
       const { digest: _, ...body } = { ...known, ...more } as CheckpointMetadata;
@@ -180,12 +180,12 @@ describe('what comes from others', function () {
       assert.match(out, line);
     }
 
-    it('and that names a file outside of its folder', async () => {
+    it('is refused if it names a file outside of its folder', async () => {
       await forge('../../../../../stolen', 'x');
       await refusesToRead(/path ".*\.\.\/stolen": not a plain path inside a run/);
     });
 
-    it('and that has a link in place of a file', async () => {
+    it('is refused if a file is a symbolic link', async () => {
       const path = join(folderOf(), 'runs', 'theirs', within('pool.json'));
       const bytes = await readFile(path);
       await writeFile(join(folderOf(), 'elsewhere'), bytes);
@@ -194,20 +194,20 @@ describe('what comes from others', function () {
       await refusesToRead(/pool\.json: a file or folder is in the way \(ELOOP\)/);
     });
 
-    it('and that has a pipe in place of a file, which nobody writes to', async () => {
+    it('is refused if a file is a named pipe without a writer', async () => {
       const path = join(folderOf(), 'runs', 'theirs', within('pool.json'));
       await store.removeRunFile('theirs', within('pool.json'));
       execFileSync('mkfifo', [path]);
       await refusesToRead(/pool\.json: is not a regular file/);
     });
 
-    it('and that has a file larger than any', async () => {
+    it('is refused if a file exceeds the maximum size', async () => {
       const path = join(folderOf(), 'runs', 'theirs', within(CHECKPOINT_FILES.generatorAdapter));
       await truncate(path, 2 ** 33);
       await refusesToRead(/adapter_model\.safetensors: larger than any file of a store/);
     });
 
-    it('and whose position, tests or archive are not what they should be', async () => {
+    it('is refused if its position, tests or archive are invalid', async () => {
       for (const [path, text, line] of [
         ['training.json', '{"next":-1}', /training\.json is invalid: next: /],
         ['training.json', '{"next":1e300}', /training\.json is invalid: next: /],
@@ -227,7 +227,7 @@ describe('what comes from others', function () {
       }
     });
 
-    it('and beside it a memo row whose record has no bottom', async () => {
+    it('does not stop store verify from reporting a too deeply nested memo record', async () => {
       const record = `{"name":"executeSuite","version":2,"inputs":${BOTTOMLESS},"seconds":1}`;
       const key = 'ab'.repeat(32);
       await store.putMemo(recordKey(key), await store.putBlob(Buffer.from(record)));
@@ -237,7 +237,7 @@ describe('what comes from others', function () {
       assert.match(out, new RegExp(`memo/${recordKey(key)}: belongs to another row`));
     });
 
-    it('and whose configuration is none', async () => {
+    it('is refused if its configuration is invalid', async () => {
       const configDigest = await store.putJson({ preset: 'tiny', schedule: { generatorSteps: 1e15 } });
       await forge('pool.json', '{}', { configDigest });
       await assert.rejects(forkInput(store, { runId: 'theirs', name: NAME }, {}), {

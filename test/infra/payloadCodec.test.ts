@@ -28,7 +28,7 @@ describe('payload encryption', () => {
     assert.notDeepEqual(again[0]!.data, sealed[0]!.data, 'equal values do not look equal');
   });
 
-  it('decrypts with every key and encrypts with the first one', async () => {
+  it('encrypts with the first key and decrypts with any key', async () => {
     const old = await new EncryptionCodec([one]).encode([payload('1')]);
     const both = new EncryptionCodec([two, one]);
     assert.deepEqual((await both.decode(old)).map(plain), [['json/plain', '1']]);

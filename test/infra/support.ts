@@ -1,4 +1,4 @@
-// Throw-away folders and programs for the tests of set-up and tools.
+// Temporary folders and programs for the tests of set-up and tools.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { cacheDir, findTemporalCli, provideTemporalCli, TEMPORAL_CLI_VERSION } from '../../infra/temporal-cli.mjs';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
 
-// A proxy where nobody listens: the download fails at once, on a machine with a way out too.
+// A proxy without a listener: the download fails at once, even on a machine with network access.
 const NO_WAY_OUT = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '' };
 
 const FAKE_GO = `
@@ -48,7 +48,7 @@ describe('the Temporal CLI', () => {
     );
   });
 
-  it('is missing with one line that names the ways to install it', async () => {
+  it('is reported as missing in one line that names the ways to install it', async () => {
     const { env } = caseOf();
     await assert.rejects(provideTemporalCli({ env }), (error: Error) => {
       assert.match(error.message, /download failed .*no Go .*Install it .*TEMPORAL_CLI.*Go 1\.25.*TEMPORAL_ADDRESS/);

@@ -1,4 +1,4 @@
-// Single seeded corruptions of a store: a bit of one file flips, the file is truncated, grows or is deleted. Each one
+// Single seeded corruptions of a store: one bit of a file flips, or the file is truncated, extended or deleted. Each test
 // checks whether the reader of the file rejects it by name, and whether `store verify` names it.
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -15,7 +15,7 @@ export type How = (typeof HOWS)[number];
 export interface FileClass {
   name: string;
   pattern: RegExp; // for the path inside the store
-  /** Reads the file as the program does. Absent: no reader reads this kind of file alone. */
+  /** Reads the file as the program does. Absent if no reader reads this kind of file alone. */
   load?(store: FileStore, path: string[]): Promise<unknown>;
   /** Only the verifier sees a deletion: to the reader, the file was never written. */
   silentDeletion?: boolean;

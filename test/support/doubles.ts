@@ -73,7 +73,7 @@ export class FakeSandbox implements Sandbox {
     throw new GauntletError('SANDBOX_UNAVAILABLE', 'the double runs no test source');
   }
   readonly typeJobs: TypeJob[] = [];
-  /** Of the programs above: an endless loop has an error of types, what does not parse is unparsed. */
+  /** An endless loop has a type error; a program that does not parse is `unparsed`. */
   async checkTypes(jobs: TypeJob[]): Promise<TypeReport[]> {
     this.typeJobs.push(...jobs);
     return jobs.map(({ id, code }): TypeReport => {
@@ -84,7 +84,7 @@ export class FakeSandbox implements Sandbox {
   async close(): Promise<void> {}
 }
 
-/** Characters are tokens. A better adapter writes better programs and better tests. */
+/** Each character is a token. A better adapter writes better programs and better tests. */
 export class FakeEngine implements Engine {
   readonly info = {
     path: 'double',
@@ -231,7 +231,7 @@ export async function doubles(changes: Partial<ActivityDeps> = {}): Promise<Doub
   return around(await openFileStore(folder), changes);
 }
 
-/** The same over a store in memory, several times as fast. No file exists in `folder`. */
+/** Like `doubles`, with an in-memory store, which is several times as fast. `folder` stays empty. */
 export async function memoryDoubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
   return around(openMemoryStore(), changes);
 }

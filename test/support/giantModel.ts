@@ -1,5 +1,5 @@
 // A model folder with half a trillion parameters that takes a few kilobytes of disk: the weight file has a real header
-// and a sparse body. For errors that must come before any weight is read.
+// and a sparse body. For tests of errors that occur before any weight is read.
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseModelConfig } from '../../ml/hf/config.js';

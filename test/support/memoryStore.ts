@@ -1,4 +1,4 @@
-// A store in memory, for tests of what is stored rather than how. FileStore itself runs; only its files are replaced.
+// An in-memory store for tests that do not depend on the file system. It runs FileStore and replaces only its files.
 import type { Dirent } from 'node:fs';
 import { AtomicFiles } from '../../store/atomicFiles.js';
 import { FileStore } from '../../store/fileStore.js';
@@ -8,7 +8,7 @@ interface MemoryFile {
   usedAt: number;
 }
 
-/** A buffer with memory of its own, like one that was read from a file: small Buffers share a pool. */
+/** Copies into a Buffer with its own memory, like a Buffer read from a file; small Buffers share a pool. */
 const ownCopy = (bytes: Uint8Array): Buffer => Buffer.from(Uint8Array.from(bytes).buffer);
 
 class MemoryFiles extends AtomicFiles {
