@@ -55,7 +55,7 @@ describe('the corpus', () => {
     for (const example of examples) assert.ok(ids.has(example.problemId));
   });
 
-  it('has flaws from one stage on; the stages before are correct', () => {
+  it('has flawed chains that are correct up to one stage and flawed from it on', () => {
     let fixed = 0;
     for (const [i, problem] of problems.entries()) {
       const chain = drawChain(problem, new RandomStream('origin', i));
@@ -147,7 +147,7 @@ describe('the tokenizer', () => {
     }
   });
 
-  it('renders a conversation as training sees it', () => {
+  it('renders a conversation like the training data', () => {
     const { turns } = examples.find((example) => example.role === 'generator')!;
     const config = tokenizerConfig(512) as { chat_template: string; eos_token: string };
     const messages = turns.flatMap((turn) => [

@@ -11,7 +11,7 @@ const loaded = loadTinyProblems();
 const argsOf = (test: { args: unknown[] }): Args => test.args as Args;
 
 describe('the problem family', () => {
-  it('splits by composition: no two splits share one', () => {
+  it('splits by composition, so that no two splits share one', () => {
     const owner = new Map<string, string>();
     for (const problem of family) {
       const composition = compositionOf(problem);
@@ -42,7 +42,7 @@ describe('the problem family', () => {
 });
 
 describe('baseline tests', () => {
-  it('select something and do not contain the boundary value', () => {
+  it('have a non-empty selection and do not contain the boundary value', () => {
     for (const problem of family) {
       for (const test of baselineTests(problem)) {
         const args = argsOf(test);
@@ -58,7 +58,7 @@ describe('baseline tests', () => {
     }
   });
 
-  it('are three distinct ones, fewer if a range has fewer such inputs', () => {
+  it('are three distinct tests, or fewer if a range has fewer suitable inputs', () => {
     for (const problem of family) {
       const tests = baselineTests(problem);
       assert.equal(new Set(tests.map((test) => JSON.stringify(test.args))).size, tests.length);

@@ -336,7 +336,7 @@ describe('records that cannot be used', () => {
     );
   });
 
-  it('are named in one short printable line, whatever they contain', async () => {
+  it('are named in one short printable line, whatever their content', async () => {
     const hostile = '\u001b[2J\r\n\u0007\u009b\u202ered\u2028\u0000';
     const rejected = await rejectedIn([
       mbpp,
@@ -363,7 +363,7 @@ describe('records that cannot be used', () => {
     ]);
   });
 
-  it('may name any key without leaving the one line of an error', async () => {
+  it('may contain any key, and the error still has one line', async () => {
     const file = join(folder, 'keys.json');
     await writeFile(file, JSON.stringify({ ['\u001b[31m\n'.repeat(300)]: 1 }));
     await assert.rejects(openDrafts(file, 'auto'), (error: GauntletError) => {
@@ -372,7 +372,7 @@ describe('records that cannot be used', () => {
     });
   });
 
-  it('refuse the file in one line if there is no other record', async () => {
+  it('make the reader refuse the file in one line if no other record is usable', async () => {
     const file = join(folder, 'none.jsonl');
     await writeFile(file, `${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
     await assert.rejects(openDrafts(file, 'mbpp'), {

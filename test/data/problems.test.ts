@@ -79,7 +79,7 @@ describe('problem files', () => {
     ]);
   });
 
-  it('reads every form of a test as the same test', async () => {
+  it('reads all forms of a test as the same test', async () => {
     const expected = [{ args: [[2, 7], 9], expected: [0, 1] }];
     for (const form of [
       [[2, 7], 9, [0, 1]],
@@ -107,7 +107,7 @@ describe('problem files', () => {
     ]);
   });
 
-  describe('a list test that can be read in two ways', () => {
+  describe('an ambiguous list test', () => {
     const taking1 = { ...one, function_signature: 'def f(x):' };
     const ambiguous = [[5], 6];
 
@@ -125,7 +125,7 @@ describe('problem files', () => {
       });
     });
 
-    it('is read as the list tests of the other problems if its own tell nothing', async () => {
+    it('is read as the list tests of the other problems if those of its own problem are all ambiguous', async () => {
       const both = async (other: unknown): Promise<Problem['baselineTests']> =>
         (
           await read([
@@ -143,7 +143,7 @@ describe('problem files', () => {
       );
     });
 
-    it('is quarantined if both readings remain possible', async () => {
+    it('is quarantined if both readings stay possible', async () => {
       const mixed = [
         { ...record, baseline_tests: [[[2, 7], 9, [0, 1]]] },
         {
@@ -174,7 +174,7 @@ describe('problem files', () => {
     assert.deepEqual((await read(json))[0]!.baselineTests, [{ args: [{ f: 'nan' }, 1], expected: [{ f: '-inf' }] }]);
   });
 
-  it('leaves out the bad records of a file and names them', async () => {
+  it('skips the bad records of a file and names them', async () => {
     const bad = [
       { ...record, id: 'bad', description: '' },
       { ...record, id: 'worse', reference_solution: undefined },
@@ -192,7 +192,7 @@ describe('problem files', () => {
     assert.equal((await loadProblems(await write([record]))).rejected, undefined);
   });
 
-  it('names file, place and field of a missing or malformed field', async () => {
+  it('names the file, the position and the name of a missing or malformed field', async () => {
     const { function_signature: _, ...unsigned } = record;
     await refuses(
       [{ ...unsigned, id: 'b' }],
@@ -261,7 +261,7 @@ describe('signatures', () => {
 
 describe('splits', () => {
   const problem = (id: string): Problem => ({ id }) as Problem;
-  it('are 80 / 10 / 10 and depend on the id alone', () => {
+  it('are 80 / 10 / 10 and depend only on the id', () => {
     const all = Array.from({ length: 2000 }, (_, i) => problem(`p${i}`));
     const set = splitByHash(all);
     for (const split of ['validation', 'test'] as const) assert.ok(Math.abs(set[split].length - 200) < 45, split);

@@ -1,5 +1,5 @@
-// Dropout of the LoRA inputs: that its masks look random in every direction, and that they depend on nothing but what
-// they should.
+// Dropout of the LoRA inputs: its masks pass tests of randomness in every direction and depend only on
+// the key, the row and the position.
 import assert from 'node:assert/strict';
 import { deriveKey, philox, uniformAt } from '../../core/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
@@ -25,7 +25,7 @@ const SITES: readonly [number, Projection][] = [
   [1, 'self_attn.q_proj'],
 ];
 
-/** 1 where an element stays, for each of SITES, through ONNX Runtime. */
+/** Masks of each site from ONNX Runtime: 1 if an element stays. */
 async function masks(rate: number, name = 'key'): Promise<Float32Array[]> {
   const g = new Graph();
   const x = g.input('x', 'float32', [ROWS, WIDTH]);
@@ -46,7 +46,7 @@ async function masks(rate: number, name = 'key'): Promise<Float32Array[]> {
   return SITES.map((_, i) => out[`y${i}`]!.data as Float32Array);
 }
 
-/** Sums of products of standardised masks over independent pairs, in standard deviations: variance 1 where independent. */
+/** Standardized sums of products of standardized masks over pairs; the variance is 1 if they are independent. */
 function deviations(left: number[][], right: number[][], rate: number): number[] {
   const z = (m: number): number => (m - (1 - rate)) / Math.sqrt(rate * (1 - rate));
   return left.map((a, i) => a.reduce((sum, m, k) => sum + z(m) * z(right[i]![k]!), 0) / Math.sqrt(a.length));
@@ -65,7 +65,7 @@ describe('dropout masks', () => {
         assert.ok(Math.abs(share(mask) - rate) < 4 * sd(mask.length), `${share(mask)}`);
         const rows = Array.from({ length: ROWS }, (_, r) => (share(row(mask, r)) - rate) / sd(WIDTH));
         const columns = Array.from({ length: WIDTH }, (_, f) => (share(column(mask, f)) - rate) / sd(ROWS));
-        // of 512 squares of standard normals the mean is 1 ± 0.0625, of 96 it is 1 ± 0.14
+        // the mean of 512 squares of standard normals is 1 ± 0.0625, that of 96 squares is 1 ± 0.14
         assert.ok(Math.abs(variance(rows) - 1) < 0.3, `rows vary by ${variance(rows)}`);
         assert.ok(Math.abs(variance(columns) - 1) < 0.6, `columns vary by ${variance(columns)}`);
       }
@@ -168,7 +168,7 @@ describe('a decoder with dropout', () => {
     return { g, hidden, adapter };
   };
 
-  it('has the gradients of finite differences through the mask', () => {
+  it('has gradients that agree with finite differences through the mask', () => {
     const { g, hidden, adapter } = build(0.4);
     const seed = uniforms(length * CONFIG.hidden, 'seed');
     const gradients = backward(
@@ -207,7 +207,7 @@ describe('a decoder with dropout', () => {
         mean[k]! += v / draws;
       });
     }
-    // the deviation of a mean of 4000 draws of x·mask/keep is |x|·√(rate/keep/4000) = 0.009·|x|
+    // the standard deviation of a mean of 4000 draws of x·mask/keep is |x|·√(rate/keep/4000) = 0.009·|x|
     mean.forEach((v, k) => {
       assert.ok(Math.abs(v - input.data[k]!) < 0.04 * Math.abs(input.data[k]!), `${v} is not about ${input.data[k]}`);
     });

@@ -1,4 +1,4 @@
-// The loss graphs against plain arithmetic, and the hand-derived gradient of the output projection against the derived
+// Compares the loss graphs with plain arithmetic, and the manual gradient of the output projection with the automatic
 // one and against finite differences, in the f64 interpreter.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
@@ -159,7 +159,7 @@ describe('objectives', () => {
   const PLAIN: PpoLoss = { clip: 0.2, clipHigh: 0.2, entropyBonus: 0, klCoefficient: 0 };
   const FULL: PpoLoss = { clip: 0.2, clipHigh: 0.35, entropyBonus: 0.03125, klCoefficient: 0.375 };
 
-  /** What the graph says: sums by name, and the gradients of the loss. */
+  /** Runs the graph. Returns the sums by name and the gradients of the loss. */
   function run(options: PpoLoss, weighted: boolean, at: Record<string, NdArray> = feeds) {
     const g = new Graph();
     const v = Object.fromEntries(Object.keys(feeds).map((name) => [name, g.input(name, 'float32', [N, 1])]));

@@ -1,5 +1,5 @@
-// The further terms of the loss against torch and peft (parity/record_objectives.py; versions in the fixture's
-// metadata), through the whole training graph; and the schedules of the learning rate against torch's.
+// Compares the optional terms of the loss with torch and peft (parity/record_objectives.py; versions in the fixture's
+// metadata) through the whole training graph, and the learning rate schedules with those of torch.
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { learningRateFactor } from '../../core/rl/schedules.js';
@@ -99,7 +99,7 @@ describe('terms of the loss', () => {
     assert.ok(relativeError(values.flat(), recorded.get('all.values')) < VALUE_TOLERANCE);
   });
 
-  it('the sums of shards equal the whole, also for an average over sequences', async () => {
+  it('sums over shards equal the sums over the whole minibatch', async () => {
     const rows = trajectories();
     const whole = await train.ppo(rows, adapter, CASES.all!);
     const parts = [
@@ -114,7 +114,7 @@ describe('terms of the loss', () => {
     }
   });
 
-  it('a disabled term changes no sum and no bit', async () => {
+  it('a disabled term does not change any sum or bit', async () => {
     const lora = { rank, alpha, values: adapter.values.subarray(0, layoutSize(loraLayout(RECORDED_CONFIG, rank))) };
     const rows = trajectories().map(({ tokens, mask, oldLogprobs, advantages }) => ({
       tokens,

@@ -1,5 +1,5 @@
 // Calls of every operation, for the gradient check and the comparison of ONNX Runtime with the reference interpreter. The
-// table is total: an operation without a case does not compile.
+// table is complete: an operation without a case does not compile.
 import { RandomStream } from '../../core/random.js';
 import { Graph } from '../../ml/ir/graph.js';
 import type { DType, Op, OpAttributes } from '../../ml/ir/op.js';
@@ -29,7 +29,7 @@ const quantized = (dtype: 'uint4' | 'uint8', ...shape: number[]): CaseInput => {
 };
 const i = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int64', data });
 
-/** int32 near its ends, so that sums and products wrap. */
+/** int32 values near both limits, so that sums and products wrap. */
 const wrapping: { inputs: CaseInput[]; attrs: Record<never, never> } = {
   inputs: [
     { shape: [2, 1], dtype: 'int32', data: [2147483647, -1640531527] },
@@ -118,7 +118,7 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
       inputs: [...attention(2, 1, 5, [2, 4], 5), table(9, 8), table(9, 8)],
       attrs: { heads: 4, kvHeads: 2, scale: 0.25 },
     },
-    // a beginning, and three more tokens of one row
+    // the first tokens, and three more tokens of one row
     { inputs: [...attention(2, 3, 0, [2, 2], 3), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
     { inputs: [...attention(1, 3, 4, [6], 7), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
   ],

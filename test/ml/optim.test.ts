@@ -1,4 +1,4 @@
-// AdamW by hand-computed values; parity.test.ts holds AdamW against torch.
+// Compares AdamW with values computed by hand; parity.test.ts compares it with torch.
 import assert from 'node:assert/strict';
 import { adamwStep, clipFactor, globalNorm, newOptimizerState } from '../../ml/optim/adamw.js';
 

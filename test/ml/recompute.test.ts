@@ -1,4 +1,4 @@
-// What a backward pass may read of the forward pass, and that reading less changes no number.
+// Checks which forward values a backward pass reads, and that reading fewer of them changes no number.
 import assert from 'node:assert/strict';
 import { backward } from '../../ml/autodiff/backward.js';
 import { Graph } from '../../ml/ir/graph.js';
@@ -22,7 +22,7 @@ function chain(): { g: Graph; x: Value; entering: Value[]; y: Value } {
   return { g, x, entering, y };
 }
 
-/** Builds the gradient of Σ y; what its nodes read of the forward pass. */
+/** Builds the gradient of Σ y. Returns the forward values that its nodes read. */
 function differentiate(keep?: (c: ReturnType<typeof chain>) => Set<Value>): {
   g: Graph;
   read: Set<Value>;

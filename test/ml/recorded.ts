@@ -1,4 +1,4 @@
-// What torch, transformers and peft computed (parity/record.py), as plain arrays.
+// Reads the results of torch, transformers and peft (parity/record.py) as plain arrays.
 import { fileURLToPath } from 'node:url';
 import { SafetensorsFile } from '../../ml/hf/safetensors.js';
 import type { DecoderConfig } from '../../ml/nn/config.js';

@@ -34,7 +34,7 @@ interface Case {
   tokens: number;
 }
 
-/** As `uniform` of record_updates.py: `size` numbers in [−0.5, 0.5), a function of the seed and the name. */
+/** Like `uniform` in record_updates.py: `size` numbers in [−0.5, 0.5) that depend on the seed and the name. */
 function uniform(seed: number, name: string, size: number): Float64Array {
   const start = crc32(`${seed} ${name}`);
   return Float64Array.from({ length: size }, (_, k) => {
@@ -151,7 +151,7 @@ describe('an update on random shapes', () => {
           const gap = errorOf(mean.get(name)!.data, gradient); // a first step would not show its size
           assert.ok(gap <= 1e-3, `${name}: error ${gap} of the largest gradient`);
           const threshold = 1e-3 * largest(gradient);
-          // Adam's first step is a sign: where the gradient is nearly zero, so is what a comparison would say
+          // Adam's first step depends on the sign of the gradient, so a comparison means little near zero
           const error = errorOf(data, expected.get(name)!.data, (i) => Math.abs(gradient[i]!) > threshold);
           assert.ok(error <= 1e-2, `${name}: error ${error} of the largest step`);
         }

@@ -49,11 +49,11 @@ describe('report: records in the store', () => {
     }));
 
   it('errors of the rendering thread keep their type', async () => {
-    // no data at all is a defect of the program, which nobody should try again without end
+    // missing data is a defect of the program, so nothing may retry it forever
     await assert.rejects(inThread(new URL('../../workers/reportThread.js', import.meta.url), null), TypeError);
   });
 
-  it('only a finished run without a discriminator becomes a control', () =>
+  it('uses only a finished run without a discriminator as a control', () =>
     withStore(async (store) => {
       const sample = sampleData();
       const facts = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };

@@ -25,7 +25,7 @@ describe('report: page', () => {
   const data = sampleData();
   const page = renderReport(data);
 
-  it('is one well-formed document without scripts or outside addresses', () => {
+  it('is one well-formed document without scripts or external addresses', () => {
     checkNesting(page);
     assert.match(page, /^<!doctype html>\n<html lang="en">/);
     assert.doesNotMatch(page, /<script|<link|<iframe|@import|url\((?!#)/i);
@@ -55,7 +55,7 @@ describe('report: page', () => {
     checkNesting(rendered);
   });
 
-  it('begins with the results before and after, and their change in points', () => {
+  it('starts with the results before and after training and their change in points', () => {
     assert.match(page, /<h1>65\.2 % → 93\.2 % of held-out problems solved<\/h1>/);
     for (const text of ['64.6 → 84.2 %', '+28.0 points', '+35.6 points', '+19.6 points', '−1.0 points', '5 min 12 s']) {
       assert.ok(page.includes(text), text);
@@ -276,7 +276,7 @@ describe('report: curves', () => {
   });
 
   it('place the run without a discriminator by its number of generator updates', () => {
-    // Of 12 updates a stage the generator's are 5–8, 9 and 11; the control makes the same six alone.
+    // Of 12 updates in a stage, the generator makes 5–8, 9 and 11; the control makes only these six.
     const control = controlCurve(data, 'passRate').map(([step]) => step);
     assert.deepEqual(control.slice(0, 7), [0, 8, 9, 11, 20, 21, 23]);
     assert.equal(control.at(-1), 59);
@@ -337,7 +337,7 @@ describe('report: curves', () => {
   it('use only colours that follow the reader’s scheme', () => {
     const lights: string[] = Object.values(COLOURS).map(([light]) => light);
     assert.equal(new Set(lights).size, lights.length);
-    // Black is of clip paths and of fills without area.
+    // Only clip paths and fills without area use black.
     const fixed = [
       ...renderCurveSvg(data)
         .replace(/<style>.*?<\/style>/s, '')

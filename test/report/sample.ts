@@ -1,4 +1,4 @@
-// Invented records of a whole tiny run, shaped like measured ones; they exist for these tests only.
+// Invented records of a whole tiny run in the format of real ones, only for these tests.
 import { resolveConfig } from '../../core/presets.js';
 import { RandomStream } from '../../core/random.js';
 import { planStage } from '../../core/schedule.js';

@@ -76,7 +76,7 @@ def f(x):
       );
     });
 
-    it('accepts no forged frame in the answer channel', async () => {
+    it('treats a forged frame in the answer channel as an error', async () => {
       const frame = (kind: string, text: string) =>
         `os.write(3, struct.pack(">I", ${text.length + 1}) + b'${kind}' + b'${text}')`;
       const [own, load, broken] = await sandbox.run([

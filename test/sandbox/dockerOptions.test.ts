@@ -133,7 +133,7 @@ describe('the containers of a daemon', () => {
   });
 });
 
-describe('who ended a container', () => {
+describe('the cause of the end of a container', () => {
   const event = (Action: string) => `${JSON.stringify({ Action, Actor: { ID: 'c' } })}\n`;
   const watching = async () => {
     const stream = new PassThrough();

@@ -102,7 +102,7 @@ describe('the health gate', () => {
     );
   });
 
-  it('passes a fault of the sandbox on', async () => {
+  it('rethrows a fault of the sandbox', async () => {
     const sandbox = answering([RIGHT]);
     sandbox.run = async () => {
       throw new GauntletError('SANDBOX_FAULT', 'gone');

@@ -1,4 +1,4 @@
-// JavaScript programs behind the same port.
+// Runs JavaScript programs through the sandbox port.
 import assert from 'node:assert/strict';
 import type { CallResult, ExecutionJob } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
@@ -81,7 +81,7 @@ describe('the JavaScript sandbox', function () {
     assert.deepEqual(kinds(await run(print, [[]], { outputBytes: 5000 })), ['output']);
   });
 
-  it('accepts no forged frame in the answer channel', async () => {
+  it('treats a forged frame as the answer of the current call or as an error', async () => {
     const frame =
       'const fs = require("fs"); const say = (t) => { const b = Buffer.from(t), h = Buffer.alloc(4); h.writeUInt32BE(b.length); fs.writeSync(3, Buffer.concat([h, b])); };';
     const forged = await run(`${frame} function f() { say('A{"v":99}'); for (;;) {} }`, [[1]]);

@@ -373,7 +373,7 @@ describe('pairs of guests', () => {
     }
   });
 
-  it('report an error for a program that sends an unrequested or invalid answer', async () => {
+  it('report an error for a program that sends an invalid or unexpected answer', async () => {
     for (const answer of [{ v: 1, pass: true }, { verdict: 'pass' }]) {
       const { pool } = guests((spec, say) => {
         if (spec.role === 'tests') return tests(say);

@@ -119,7 +119,7 @@ def test_plain(): assert f(1) == 1
     });
   });
 
-  it('lets no program skip, end or add tests under pytest, and a loop affects only its test', async () => {
+  it('prevents a program from skipping, ending or adding tests under pytest; a loop affects only its own test', async () => {
     const code = `
 import os, unittest
 class SkipTest(unittest.SkipTest): pass

@@ -181,7 +181,7 @@ for (const isolation of ['uid', 'strict'] as const) {
     after(() => sandbox?.close());
 
     const some = isolation === 'uid' ? CASES : CASES.filter(([what]) => /right|wrong|no Python/.test(what));
-    it('find errors of types, and no program deceives or stops the checker', async () => {
+    it('find type errors, and no program deceives or stops the checker', async () => {
       const reports = await sandbox.checkTypes(some.map(([id, code]) => ({ id, code })));
       assert.deepEqual(
         reports.map(({ id, verdict, messages }) => [id, verdict, verdict === 'ok' ? messages : []]),

@@ -23,7 +23,7 @@ const commit = (store: Store, change: Parameters<typeof sampleFacts>[0] = {}, fi
 
 const RUN_FACTS = { modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '0.1.0' };
 
-/** A store that fails for good at one of its writes to runs. */
+/** A store whose writes to runs fail permanently from one write on. */
 function cutOff(store: Store, write: number, after: boolean): Store {
   let count = 0;
   const cut: Store = Object.create(store);
@@ -74,7 +74,7 @@ describe('checkpoints', () => {
       await loadCheckpoint(store, 'r', NAME);
     }));
 
-  it('is whole after a kill at any write and a second attempt', () =>
+  it('is complete after a kill at any write and a second attempt', () =>
     withStore(async (store) => {
       await createRun(store, 'r', { ...RUN_FACTS, config: sampleConfig() });
       const files = new Map([...sampleFiles()].slice(0, 2));
@@ -137,7 +137,7 @@ describe('checkpoints', () => {
       assert.ok(pausedAt > 15, `${pausedAt} operations`);
     })).timeout(60_000);
 
-  it('points to the highest score, the earliest of equal ones, in any order of writing', () =>
+  it('has a best pointer to the highest score, or to the earliest of equal scores, in any order of writing', () =>
     withStore(async (store) => {
       const facts = [
         { stage: 1, epoch: 1, step: 4, score: 0.5 },
@@ -174,7 +174,7 @@ describe('checkpoints', () => {
       await assert.rejects(loadCheckpoint(store, 'r', '../../../etc'), refusal('BAD_INPUT'));
     }));
 
-  it('names the nearest checkpoint if one was removed, also while it was read', () =>
+  it('reports the nearest checkpoint if one was removed, even during a read', () =>
     withStore(async (store) => {
       const name = (stage: number, epoch: number): string => `checkpoint_stage_${stage}_epoch_${epoch}`;
       for (const [step, epoch] of [2, 4, 6].entries()) await commit(store, { epoch, step });
@@ -202,7 +202,7 @@ describe('checkpoints', () => {
       );
     }));
 
-  it('verifies a good run without a problem', () =>
+  it('passes verification if it is intact', () =>
     withStore(async (store) => {
       await commit(store);
       await commit(store, { epoch: 2, step: 8 });
@@ -216,7 +216,7 @@ describe('checkpoints', () => {
     }));
 
   for (const file of [...Object.values(CHECKPOINT_FILES), 'metadata.json']) {
-    it(`${file} is refused and reported by name if flipped, cut, extended or deleted`, () =>
+    it(`is refused if ${file} is flipped, truncated, extended or deleted, and the error names the file`, () =>
       withStore(async (store, root) => {
         await commit(store);
         await commit(store, { epoch: 2, step: 8, score: 0.1 });
@@ -294,7 +294,7 @@ describe('checkpoints', () => {
       assert.deepEqual(await problems(), []);
     }));
 
-  it('refuses metadata.json as a file of the caller', () =>
+  it('refuses metadata.json among the files of the caller', () =>
     withStore(async (store) => {
       const files = new Map([['metadata.json', new Uint8Array(1)]]);
       await assert.rejects(commitCheckpoint(store, 'r', sampleFacts(), files), refusal('BAD_INPUT', 'metadata.json'));

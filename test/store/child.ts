@@ -1,4 +1,4 @@
-// A writer in a process of its own, to be killed or raced by the tests: child.js <job> <store> [argument …].
+// A writer in its own process, which tests kill or run in parallel: child.js <job> <store> [argument …].
 import { commitCheckpoint } from '../../store/checkpoints.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { memoised } from '../../store/memo.js';
@@ -10,11 +10,11 @@ const store = await openFileStore(root!);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 if (job === 'everything') {
-  // Writes blobs, memos, metrics and checkpoints until it is killed; says what has returned, after it returned.
+  // Writes blobs, memos, metrics and checkpoints until it is killed; prints each write after it returns.
   for (let i = 0; ; i++) {
     const digest = await store.putBlob(new Uint8Array(200_000).fill((i * 31 + Number(argument)) % 251));
     say(`blob ${digest}`);
-    // Many large files at once, so that most moments are in the middle of some write.
+    // Writes many large files at once, so that a kill is likely to interrupt a write.
     const large = new Uint8Array(LARGE).fill(i % 250);
     await Promise.all(Array.from({ length: 12 }, (_, k) => store.writeRunFile('run', `large/${k}`, large)));
     say(`large ${i}`);
@@ -31,7 +31,7 @@ if (job === 'everything') {
     say(`checkpoint ${metadata.name} ${metadata.digest}`);
   }
 } else if (job === 'memos') {
-  // Races for every key with a result of its own; says which digest it was given.
+  // Competes for every key with its own result and prints the digest that it gets.
   for (let i = 0; i < 60; i++) {
     const { output: result } = await memoised({ store, name: 'race', version: 1 }, { i }, async () => ({
       i,

@@ -16,13 +16,13 @@ describe('single corruptions of a finished run', function () {
   });
   after(() => rm(world.folder, { recursive: true, force: true }));
 
-  it('verify finds nothing in an intact store', async () => {
+  it('pass verification if there are none', async () => {
     const verified = await verifyStore(await openFileStore(world.folder));
     assert.deepEqual([verified.findings, verified.notes], [[], []]);
     assert.ok(verified.checked.blobs > 40 && verified.checked.memos > 40, JSON.stringify(verified.checked));
   });
 
-  it('verify names each of 150 random ones in files of every kind', async () => {
+  it('are each named by verification: 150 random ones in files of every kind', async () => {
     const { undetected, byKind } = await corruptAtRandom(world.folder, 150, 1);
     assert.deepEqual(undetected, []);
     assert.deepEqual(Object.keys(byKind).sort(), FILE_CLASSES.map(({ name }) => name).sort());

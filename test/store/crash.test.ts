@@ -11,7 +11,7 @@ import { LARGE, startChild, withStore } from './support.js';
 describe('store: killed and concurrent processes', function () {
   this.timeout(120_000);
 
-  it('SIGKILL at twenty random moments leaves no partial file and keeps every finished write', () =>
+  it('leaves no partial file and keeps every finished write after SIGKILL at twenty random moments', () =>
     withStore(async (_store, root) => {
       const random = new RandomStream('crash', 1);
       const said: string[] = [];
@@ -51,7 +51,7 @@ describe('store: killed and concurrent processes', function () {
       }
     }));
 
-  it('two processes that write sixty memo keys get the same results', () =>
+  it('gives two processes that write the same sixty memo keys the same results', () =>
     withStore(async (_store, root) => {
       const twins = [startChild('memos', root, 'a'), startChild('memos', root, 'b')];
       assert.deepEqual(await Promise.all(twins.map((twin) => twin.done)), [0, 0]);
@@ -59,7 +59,7 @@ describe('store: killed and concurrent processes', function () {
       assert.deepEqual(twins[0]!.lines(), twins[1]!.lines());
     }));
 
-  it('of two processes that claim thirty run ids with different configurations one gets each', () =>
+  it('gives each of thirty run ids to exactly one of two competing processes', () =>
     withStore(async (_store, root) => {
       const twins = [startChild('claim', root, '1'), startChild('claim', root, '2')];
       assert.deepEqual(await Promise.all(twins.map((twin) => twin.done)), [0, 0]);
@@ -76,7 +76,7 @@ async function blobs(root: string): Promise<string[]> {
   return paths.filter((path) => path.includes('/')).map((path) => `sha256:${path.replace('/', '')}`);
 }
 
-/** Pointers are moved after a checkpoint is there, so a kill in between leaves the older target, or none. */
+/** Pointers move after a checkpoint is written, so a kill in between leaves the older target, or none. */
 function isPointer(report: { name: string }): boolean {
   return report.name === 'checkpoint_best' || report.name === 'checkpoint_latest';
 }

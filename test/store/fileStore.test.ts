@@ -48,7 +48,7 @@ describe('file store: blobs', () => {
       }
     }));
 
-  it('treats a damaged small blob as missing, a large one only when it is read', () =>
+  it('treats a damaged small blob as missing, but a damaged large one only when it is read', () =>
     withStore(async (store, root) => {
       for (const [size, isThere] of [
         [1000, false],
@@ -85,7 +85,7 @@ describe('file store: blobs', () => {
       }
     }));
 
-  it('follows no link out of the store', () =>
+  it('does not follow a link out of the store', () =>
     withStore(async (store, root) => {
       const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));
       const digest = await store.putBlob(bytesOf('inside'));
@@ -174,7 +174,7 @@ describe('file store: files of runs', () => {
       assert.equal(Buffer.from((await store.readRunFile('r', 'f'))!).toString(), String(won.indexOf(true)));
     }));
 
-  it('accepts no run id and no path that leads out of the run', () =>
+  it('refuses a run id or a path that leads out of the run', () =>
     withStore(async (store, root) => {
       for (const id of ['', '.', '..', '../r', 'a/b', 'a\\b', '/etc', 'a\0b', '.hidden', 'a b', 'x'.repeat(201)]) {
         await assert.rejects(store.writeRunFile(id, 'f', ''), refusal('BAD_INPUT', 'run id'), id);
@@ -211,7 +211,7 @@ describe('file store: files of runs', () => {
       for (const id of ['first', 'nightly-2026-11-21T02:00:00Z', 'a.b_c@d=e+f']) await store.writeRunFile(id, 'f', '');
     }));
 
-  it('follows no link out of a run, and reports a file in the place of a folder as BAD_INPUT', () =>
+  it('does not follow a link out of a run and reports a file in place of a folder as BAD_INPUT', () =>
     withStore(async (store, root) => {
       const outside = join(root, 'outside');
       await mkdir(outside);
@@ -275,7 +275,7 @@ describe('file store: locations, temporary files and faults', () => {
       assert.deepEqual((await readdir(join(root, 'tmp'))).sort(), [names[1]!, names[2]!].sort());
     }));
 
-  it('leaves no temporary file, whether a write wins or loses', () =>
+  it('leaves no temporary file, whether or not a write wins', () =>
     withStore(async (store, root) => {
       await store.putMemo('k', DIGEST);
       await store.putMemo('k', `sha256:${'1'.repeat(64)}`);
@@ -294,7 +294,7 @@ describe('file store: locations, temporary files and faults', () => {
       assert.deepEqual(await store.listRunFiles('r', ''), ['f']);
     }));
 
-  it('reports a write that the system cuts short as a retryable STORE_FAULT', () =>
+  it('reports a short write as a retryable STORE_FAULT', () =>
     withStore(async (store, root) => {
       // A file size limit of 64 blocks stands in for a full disk: the write fails in the middle.
       const child = join(import.meta.dirname, 'child.js');

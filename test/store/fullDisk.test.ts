@@ -1,4 +1,4 @@
-// A disk that fills up, for real: a small tmpfs in a mount namespace of its own, and a run over doubles on it.
+// A full disk: runs a pipeline of doubles on a small tmpfs in its own mount namespace.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ function mayMount(): boolean {
 describe('a full disk', function () {
   this.timeout(60_000);
 
-  it('gives one retryable error and no partial file; the run ends with the same bytes once there is space', async function () {
+  it('causes one retryable error and no partial file; the run produces the same bytes once there is space', async function () {
     if (!mayMount()) this.skip(); // no right to mount a tmpfs here
     const script = `mount -t tmpfs -o size=8m none /mnt && exec "${process.execPath}" "${CHILD}" /mnt`;
     const { stdout } = await promisify(execFile)('unshare', ['-m', 'sh', '-c', script]);

@@ -1,4 +1,4 @@
-// Runs a pipeline on a file system that is filled to the last byte again and again, and says what came of it:
+// Runs a pipeline on a file system that repeatedly fills to the last byte, and prints the results:
 // fullDiskChild.js <an empty file system of a few megabytes>.
 import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { doubles, TINIEST_RUN } from '../support/doubles.js';
 const [place] = process.argv.slice(2);
 const filler = join(place!, 'filler');
 
-/** To the last byte: large pieces first, then smaller ones, each until there is no room for it. */
+/** Fills the disk to the last byte: first with large files, then with smaller ones, until none fits. */
 async function fill(): Promise<void> {
   const file = await open(filler, 'w');
   for (const size of [65_536, 4_096, 256, 16, 1]) {

@@ -67,7 +67,7 @@ export function sampleFiles(fill = 1): Map<string, Uint8Array> {
 
 export const sampleConfig = (seed = 0) => runConfigSchema.parse({ seed });
 
-/** Starts test/store/child.js; `lines` grows while it runs, `done` gives its signal or exit code. */
+/** Starts test/store/child.js. `lines` grows while it runs; `done` resolves to its signal or exit code. */
 export function startChild(...args: string[]) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'child.js'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

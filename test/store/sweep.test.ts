@@ -19,7 +19,7 @@ const DAY = 86_400_000;
 const NOW = Date.now();
 const options = { keepFrom: NOW - DAY, open: new Set<string>(), dryRun: false };
 
-/** Everything in the store, or one file of it, was last used long ago. */
+/** Sets the last use of every file in the store, or of one file, to a time long ago. */
 async function age(root: string, path = '', days = 30): Promise<void> {
   const then = new Date(NOW - days * DAY);
   if (path !== '') return utimes(join(root, path), then, then);
@@ -128,7 +128,7 @@ describe('sweep', function () {
       assert.deepEqual(await store.getJson(digest), value);
     }));
 
-  it('is finished by the next sweep if it was killed; a taken file that is read comes back', () =>
+  it('is finished by the next sweep if it was killed; a read restores a file that it took', () =>
     withStore(async (store, root) => {
       const [wanted, other] = [await store.putJson({ n: 1 }), await store.putJson({ n: 2 })];
       await age(root);
@@ -140,7 +140,7 @@ describe('sweep', function () {
       await assert.rejects(store.getBlob(other));
     }));
 
-  it('lets a row without its artifacts be computed again, with the same digest', () =>
+  it('allows recomputation of a row without artifacts, with the same digest', () =>
     withStore(async (store, root) => {
       const work = async () => ({ part: await store.putJson('part') });
       const context = { store, name: 'n', version: 1 };
@@ -153,7 +153,7 @@ describe('sweep', function () {
       assert.equal(await store.getJson(output.part), 'part');
     }));
 
-  it('keeps the best, the latest and every nth checkpoint of an ended run, and all of other runs', () =>
+  it('keeps the best, the latest and every nth checkpoint of an ended run and all checkpoints of other runs', () =>
     withStore(async (store, root) => {
       const facts = { config: sampleConfig(), modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '1' };
       const epochs = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -192,7 +192,7 @@ describe('sweep', function () {
       );
     }));
 
-  it('does not change the result of a run that goes on meanwhile', async () => {
+  it('does not change the result of a run that continues meanwhile', async () => {
     const [quiet, world] = [await doubles(), await doubles()];
     try {
       const expected = await runPipeline(createActivities(quiet.deps), 'run', TINIEST_RUN);
@@ -217,7 +217,7 @@ describe('sweep', function () {
     }
   });
 
-  it('lets a run be computed again after its rows were removed', async () => {
+  it('allows recomputation of a run after it removed the rows of the run', async () => {
     const world = await doubles();
     try {
       const acts = createActivities(world.deps);

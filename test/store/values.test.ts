@@ -70,7 +70,7 @@ describe('canonical JSON', () => {
     assert.equal(canonicalJson(nested, 2), JSON.stringify(sorted, null, 2));
   });
 
-  it('reports the first of several faults in the order of keys', () => {
+  it('reports the first of several errors in the order of keys', () => {
     assert.throws(
       () => canonicalJson({ b: undefined, a: [{}, { z: 1n, y: [Number.NaN] }] }),
       refusal('BAD_INPUT', '$.a[1].y[0]'),
@@ -107,7 +107,7 @@ describe('canonical JSON', () => {
 const memoised = async <T>(...given: Parameters<typeof timed<T>>): Promise<T> => (await timed(...given)).output;
 
 describe('memo', () => {
-  it('has a key that depends on name, version and inputs, not on the order of keys', () => {
+  it('has a key that depends on name, version and inputs but not on the order of keys', () => {
     const key = memoKey('generate', 1, { a: 1, b: 2 });
     assert.match(key, /^[0-9a-f]{64}$/);
     assert.equal(memoKey('generate', 1, { b: 2, a: 1 }), key);
@@ -132,7 +132,7 @@ describe('memo', () => {
       assert.equal(runs, 3);
     }));
 
-  it('gives a late twin the first result', () =>
+  it('gives a slower concurrent computation the result of the first', () =>
     withStore(async (store) => {
       const context = { store, name: 'slow', version: 1 };
       let release: () => void = () => undefined;
@@ -181,7 +181,7 @@ describe('memo', () => {
       assert.deepEqual(kindOfRow(key), { kind: 'result', of: key });
     }));
 
-  it('computes a lost or damaged row, result or record again, and reports a different result', () =>
+  it('recomputes a lost or damaged row, result or record, and reports a different result', () =>
     withStore(async (store, root) => {
       let runs = 0;
       const damage: string[] = [];
@@ -220,7 +220,7 @@ describe('memo', () => {
       );
     }));
 
-  it('computes a missing artifact of a known result again', () =>
+  it('recomputes a missing artifact of a known result', () =>
     withStore(async (store, root) => {
       let runs = 0;
       const work = async () => {
@@ -244,7 +244,7 @@ describe('runs', () => {
     codeVersion: '1',
   });
 
-  it('are claimed once; the same configuration succeeds again, also with newer code', () =>
+  it('are claimed once; the same configuration can claim a run again, even with newer code', () =>
     withStore(async (store) => {
       const manifest = await createRun(store, 'r', facts(3));
       assert.equal(manifest.seed, 3);
@@ -253,7 +253,7 @@ describe('runs', () => {
       assert.deepEqual(await readRun(store, 'r'), manifest);
     }));
 
-  it('get the digest of their manifest from the next claim if the first was killed', () =>
+  it('get the digest of their manifest from the next claim if the first one was killed', () =>
     withStore(async (store) => {
       const manifest = await createRun(store, 'r', facts(3));
       await store.removeRunFile('r', 'digests/manifest.json');
@@ -277,7 +277,7 @@ describe('runs', () => {
       );
     }));
 
-  it('report a missing run as NOT_FOUND and a damaged manifest by name', () =>
+  it('report a missing run as NOT_FOUND and name a damaged manifest', () =>
     withStore(async (store) => {
       await assert.rejects(readRun(store, 'r'), refusal('NOT_FOUND', 'no run r'));
       const { configDigest } = await createRun(store, 'r', facts(3));
@@ -288,7 +288,7 @@ describe('runs', () => {
       }
     }));
 
-  it('return their whole configuration, and report a damaged one by name', () =>
+  it('return their whole configuration and name a damaged one', () =>
     withStore(async (store) => {
       assert.equal(await readInput(store, 'r'), undefined);
       const config = { ...sampleConfig(3), budget: { tokens: 9, seconds: null, executions: null } };
@@ -314,7 +314,7 @@ describe('runs', () => {
 });
 
 describe('the end of a run', () => {
-  it('records result and chain; a damaged one is reported by name', () =>
+  it('records the result and the chain, and reading names a damaged record', () =>
     withStore(async (store) => {
       const { result, chain } = sampleData();
       assert.deepEqual(await readResult(store, 'r'), {});

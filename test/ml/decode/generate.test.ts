@@ -87,7 +87,7 @@ describe('generation', () => {
   });
   after(() => engine.close());
 
-  it('greedy tokens equal those of transformers, prompts from 1 to 90 tokens in one batch', async () => {
+  it('greedy tokens equal those of transformers for prompts of 1 to 90 tokens in one batch', async () => {
     const rows = expected.generate.map(({ prompt }) => ({ prompt, key: [0, 0] as const }));
     const got = await engine.generate(rows, { ...sample, temperature: 0 });
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe('generation', () => {
     );
   });
 
-  it('the logits after a prompt equal those of transformers', async () => {
+  it('logits after a prompt equal those of transformers', async () => {
     const { config, session } = await openLogits();
     for (const { prompt, logits } of expected.generate) {
       const mine = await logitsAfter(config, session, [prompt]);
@@ -146,7 +146,7 @@ describe('generation', () => {
     await session.close();
   });
 
-  it('queries are scaled in the weights if that is exact, else in the graph', () => {
+  it('queries are scaled in the weights if that is exact, and otherwise in the graph', () => {
     const { config, weights } = loadModel(fixture);
     const [q, k] = ['q', 'k'].map((p) => `model.layers.1.self_attn.${p}_proj.weight`) as [string, string];
     const joined = (headDim: number, more: object = {}) => {
@@ -184,7 +184,7 @@ describe('generation', () => {
     await session.close();
   });
 
-  it('decoding steps give the log-probs of the scoring graph, also with a merged adapter', async () => {
+  it('decoding steps give the log-probs of the scoring graph, even with a merged adapter', async () => {
     const adapter = noisy(engine);
     const { prompt: tokens } = randomRow('score', 40);
     for (const used of [undefined, adapter]) {

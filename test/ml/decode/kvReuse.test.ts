@@ -1,4 +1,4 @@
-// Keys and values that are kept between calls never show in a result: not in a token, not in a bit of what they are.
+// Cached keys and values never change a result: tokens and recomputed keys and values stay equal bit for bit.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
@@ -20,7 +20,7 @@ interface History {
   sampled: [number, number][];
 }
 
-/** A chain's next prompt: what a user says is drawn by its name, the first of it `opening` tokens long. */
+/** The next prompt of a chain. Its random tokens depend only on the chain and the stage. */
 function prompt(chain: number, stage: number): number[] {
   const random = new RandomStream('turn', chain, stage);
   return Array.from({ length: stage === 0 ? 20 + 3 * chain : 1 + 4 * (chain % 3) }, () => random.int(3, 66));
@@ -35,7 +35,7 @@ function extend(history: History, row: GenerateRequest, answer: number[]): Histo
   return { tokens: [...row.prompt, ...answer], sampled: [...history.sampled, [from, from + answer.length]] };
 }
 
-/** Six chains of five stages, a stage of all at once. */
+/** Runs six chains of five stages. Each call generates one stage of all chains. */
 async function runChains(
   engine: Engine,
   adapter?: Adapter,
@@ -60,7 +60,7 @@ async function withEngine<T>(options: EngineOptions, work: (engine: Engine) => P
 }
 
 describe('the cache of keys and values between calls', () => {
-  it('a chain of five stages reads every prompt token once, and feeds no sampled token twice', async () => {
+  it('reads every prompt token of a five-stage chain once and feeds no sampled token twice', async () => {
     await withEngine({ workers: 2 }, async (engine) => {
       const chains = await runChains(engine);
       const { prefilled, redecoded, reused, sampled } = engine.stats();
@@ -70,13 +70,13 @@ describe('the cache of keys and values between calls', () => {
         chains.flatMap((c) => c.sampled).reduce((n, [from, to]) => n + to - from, 0),
       );
       assert.equal(redecoded, 0);
-      // a prompt's last token is fed by the step that samples, an answer's last one with the prompt behind it
+      // a sampling step reads the last token of a prompt; the next prompt reads the last token of an answer
       assert.equal(prefilled, all - sampled - chains.length);
       assert.ok(reused > prefilled);
     });
   });
 
-  it('without a cache, computes whole histories again and gets the same tokens', async () => {
+  it('recomputes whole histories without a cache and gets the same tokens', async () => {
     const kept = await withEngine({ workers: 2 }, (engine) => runChains(engine));
     for (const options of [{ workers: 1, kvCacheBytes: 0 }, { workers: 2, kvCacheBytes: 0 }, { workers: 1 }]) {
       await withEngine(options, async (engine) => {
@@ -87,7 +87,7 @@ describe('the cache of keys and values between calls', () => {
     }
   });
 
-  it('computes evicted entries again, gets the same tokens, and keeps to its limit', async () => {
+  it('recomputes evicted entries, gets the same tokens and stays within its limit', async () => {
     const adapter = await withEngine({ workers: 1 }, async (engine) => {
       const zero = engine.initAdapter({ rank: 2, alpha: 4 }, 5);
       return { ...zero, values: zero.values.map((x, i) => x + 0.05 * Math.sin(i)) };
@@ -115,7 +115,7 @@ describe('the cache of keys and values between calls', () => {
     });
   });
 
-  it('cached and recomputed keys and values are the same bits in any batch', async () => {
+  it('has the same bits as recomputed keys and values in any batch', async () => {
     const model = loadModel(fixture);
     const session = new DecodeSession(model, model.config.contextLength);
     const bits = ({ length, kv }: CachedPrefix): [number, number[]] => [length, [...kv]];
@@ -234,7 +234,7 @@ describe('the KV store', () => {
     );
   });
 
-  it('keeps to its limit by evicting the least recently used entry', () => {
+  it('evicts the least recently used entry to stay within its limit', () => {
     const store = new KvStore(3 * 20 * 16);
     const row = (first: number) => [first, ...tokens.slice(1)];
     const has = (first: number) => store.find('a', row(first).slice(0, 30), segmentsOf(30, [[10, 21]])) !== undefined;

@@ -1,4 +1,4 @@
-// The sampler against the definitions: sort everything, cut, renormalise, walk the cumulative sum.
+// Compares the sampler with the definition: sort all tokens, cut, renormalize and walk the cumulative sum.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/random.js';
 import { outputKindFor, Sampler, type SamplingOptions } from '../../../ml/decode/sampler.js';
@@ -12,7 +12,7 @@ function softmax(logits: ArrayLike<number>, temperature: number): number[] {
   return e.map((x) => x / z);
 }
 
-/** What the graph would tell. */
+/** The output of the graph that the sampler reads. */
 const told = (logits: Float32Array, options: SamplingOptions): Float32Array =>
   outputKindFor(options) === 'logits' ? logits : Float32Array.from(softmax(logits, options.temperature));
 
@@ -69,7 +69,7 @@ describe('sampler', () => {
     assert.equal(sampler.sample(Float32Array.of(-1, -1.5, -9), 0, options, 0.9, [0]).token, 1);
   });
 
-  it('top-p keeps the fewest most likely tokens that reach it, renormalized; ties keep the lower index', () => {
+  it('top-p keeps the smallest set of most likely tokens that reaches it, renormalized; ties keep the lower index', () => {
     const p = softmax(LOGITS, 1);
     const two = counts(LOGITS, { temperature: 1, topP: p[1]! + p[3]! - 1e-9 });
     assert.deepEqual(

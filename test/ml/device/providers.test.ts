@@ -1,5 +1,5 @@
-// Devices: what is installed, which one is taken, and what is said of one that is absent or does not start. A GPU is not
-// needed: installations and starts are given.
+// Devices: which ones are installed, which one is selected, and the errors for a missing or failing device. A GPU is not
+// needed: the tests provide the installations and the starts.
 import assert from 'node:assert/strict';
 import { reasonOf } from '../../../ml/device/probe.js';
 import { listProviders, resolveDevice, startsHere } from '../../../ml/device/providers.js';

@@ -1,4 +1,4 @@
-// Models that stay in their files: the numbers are those of the same weights in memory, whatever is recomputed, wherever
+// Models with memory-mapped weights give the same results as models in memory, whatever is recomputed, wherever
 // the files are, and however many threads there are.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -63,7 +63,7 @@ describe('a mapped model', () => {
       }
   });
 
-  it('may consist of symbolic links, as in the cache of the Hub', async () => {
+  it('may consist of symbolic links, as in the Hugging Face cache', async () => {
     const snapshot = join(folder, 'snapshot');
     mkdirSync(snapshot);
     mkdirSync(join(folder, 'blobs'));

@@ -62,7 +62,7 @@ describe('the memory estimate', () => {
     assert.ok(of({ quantization: { bits: 8, groupSize: 32 } }) > base);
   });
 
-  it('refuses a model that does not fit, naming both numbers and two alternatives, unless forced', () => {
+  it('refuses a model that does not fit and names both numbers and two alternatives, unless --force is set', () => {
     const needs = { available: 2.04e9 };
     assert.throws(() => checkMemory('/models/x', 5.96e9, needs), {
       code: 'OUT_OF_MEMORY',

@@ -176,8 +176,8 @@ describe('a quantized base', () => {
   });
 });
 
-describe('codes', () => {
-  it('differ by at most half a step, and represent the largest weight of a group exactly', () => {
+describe('quantization codes', () => {
+  it('are at most half a step off and represent the largest weight of a group exactly', () => {
     const random = new RandomStream('codes');
     const weights = Float32Array.from({ length: 64 * 32 }, () => random.normal());
     for (const bits of [4, 8] as const) {
@@ -187,20 +187,20 @@ describe('codes', () => {
       weights.forEach((w, i) => {
         const step = Math.abs(scales[Math.floor(i / 32)]!);
         const extreme = Math.abs(w) >= step * (2 ** (bits - 1) - 0.51);
-        // what is almost as far out on the other side has no code of its own: 2^(bits−1) on one side, one fewer here
+        // the range is asymmetric: the side of the largest weight has one code more than the other
         assert.ok(Math.abs(back[i]! - w) <= step * (extreme ? 1 : 0.5) * (1 + 1e-6));
       });
     }
   });
 
-  it('of a group of zeros are zero', () => {
+  it('are zero for a group of zeros', () => {
     const { packed, scales } = packGroups(new Float32Array(32), 4, 16);
     assert.deepEqual([...scales], [0, 0]);
     assert.deepEqual([...unpackGroups(packed, scales, 4, 16)], new Array(32).fill(0));
   });
 });
 
-/** The weights that the codes stand for, read back without the runtime. */
+/** Quantizes and dequantizes the weights without the runtime. */
 function unpacked(model: ModelFiles, bits: 4 | 8): Weights {
   const weights = new Map<string, TensorData>(readWeights(model.stored));
   for (const { name, source, shape, bits: own } of packedLayout(model.config, { bits, groupSize: 32 }).matrices) {
@@ -210,7 +210,7 @@ function unpacked(model: ModelFiles, bits: 4 | 8): Weights {
   return weights;
 }
 
-/** The weights that the codes stand for, in f32 as DequantizeLinear computes them. */
+/** Dequantizes the codes in f32 like DequantizeLinear. */
 function unpackGroups(packed: Uint8Array, scales: Float32Array, bits: 4 | 8, groupSize: number): Float32Array {
   const zero = 2 ** (bits - 1);
   return Float32Array.from({ length: scales.length * groupSize }, (_, i) => {

@@ -1,4 +1,4 @@
-// What is said of rows that a model cannot take.
+// The validation errors of rows.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
@@ -24,7 +24,7 @@ describe('rows', () => {
     assert.equal(tokensFault([1, 1, 1, 1, 1, 1], limits), "6 tokens are more than the model's context of 5");
   });
 
-  it('of a trajectory need arrays as long as tokens, of finite numbers except for entry 0', () => {
+  it('require arrays as long as tokens in a trajectory, with finite numbers except in entry 0', () => {
     assert.equal(trajectoryFault(row, limits), undefined);
     assert.equal(trajectoryFault({ ...row, oldLogprobs: [Number.NaN, -1, -2] }, limits), undefined);
     const bad = { ...row, oldLogprobs: [0, -1, Number.NaN] };

@@ -1,5 +1,5 @@
-// Adapters with a value head through the engine: what they estimate and learn, how they travel, and that nothing of the
-// further terms of the loss depends on how the work is shared out.
+// Adapters with a value head: their estimates, training and files. The optional terms of the loss do not depend on
+// how the work is divided between workers.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
@@ -30,7 +30,7 @@ describe('an adapter with a value head', () => {
     return { ...adapter, values: adapter.values.map(() => 0.1 * draw.normal()) };
   };
 
-  /** Rows with all that a loss may ask for; sequences whose first token is even are worth 1. */
+  /** Rows with all arrays that a loss may need. The return is 1 if the first token is even. */
   async function trajectories(of: Adapter, count: number): Promise<Trajectory[]> {
     const rows = Array.from({ length: count }, (_, i) => rowOf(12 + ((i * 13) % 50)));
     const old = await engine.logprobs(rows, { adapter: of, temperature: TEMPERATURE });
@@ -86,7 +86,7 @@ describe('an adapter with a value head', () => {
     assert.deepEqual(await results[0], await results[1]);
   });
 
-  it('learns the returns: the value loss falls and the explained variance rises', async () => {
+  it('learns the returns: the value loss decreases and the explained variance increases', async () => {
     const rows = await trajectories(adapter, 12);
     let state = { adapter, optimizer: engine.newOptimizerState(adapter) };
     const stats = [];
@@ -131,7 +131,7 @@ describe('an adapter with a value head', () => {
     }
   });
 
-  it('has a separate file with the names of TRL; the other files are as PEFT writes them', () => {
+  it('has a separate file with the tensor names of TRL; the other files are those of a PEFT adapter', () => {
     const [of, { rank, alpha }] = [drawn(), adapter];
     const files = engine.exportAdapter(of);
     const names = ['adapter_config.json', 'adapter_model.safetensors', 'value_head.safetensors'];

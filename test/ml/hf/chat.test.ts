@@ -36,7 +36,7 @@ describe('tokenizer', () => {
     assert.equal(tokenizer.tokenId('nowhere'), undefined);
   });
 
-  it('refuses a folder with a missing or broken tokenizer, naming it', () => {
+  it('refuses a folder with a missing or broken tokenizer and names the file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tokenizer-'));
     try {
       assert.throws(() => loadTokenizer(folder), /no tokenizer.json/);
@@ -54,12 +54,12 @@ describe('tokenizer', () => {
 });
 
 describe('chat template', () => {
-  it('the opening equals that of transformers', () => {
+  it('the opening prompt equals that of transformers', () => {
     const chat = loadChatFormat(fixture, loadTokenizer(fixture), [EOS]);
     assert.deepEqual(chat.openingTokens(expected.opening.messages), expected.opening.ids);
   });
 
-  it('opening, answer and continuation are the whole conversation of transformers', () => {
+  it('opening, answer and continuation together equal the conversation of transformers', () => {
     const tokenizer = loadTokenizer(fixture);
     const chat = loadChatFormat(fixture, tokenizer, [EOS]);
     const [system, user, answer, next] = expected.chat.messages;
@@ -106,7 +106,7 @@ describe('an untrusted template', function () {
   const render = (source: string, messages: object[] = MESSAGES): string =>
     new ModelTemplate(source).render({ messages, bos_token: '<s>', add_generation_prompt: true });
 
-  it('is rendered like by the library', () => {
+  it('is rendered like in the library', () => {
     for (const source of [
       "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m['content'] | trim }}{% if loop.last %}!{% endif %}{% endfor %}",
       '{% set ns = namespace(n=0) %}{% for i in range(9, 1, -2) %}{% set ns.n = ns.n + i %}{{ i }},{% endfor %}{{ ns.n }}',
@@ -133,7 +133,7 @@ describe('an untrusted template', function () {
     assert.equal(render('{{ strftime_now("%d %b %Y") }}'), '26 Jul 2024');
   });
 
-  it('that loops forever stops with a one-line error', () => {
+  it('stops with a one-line error if it loops forever', () => {
     const long = 'range(100000)';
     for (const source of [
       `{% for a in ${long} %}{% for b in ${long} %}{% for c in ${long} %}{% endfor %}{% endfor %}{% endfor %}`,
@@ -148,7 +148,7 @@ describe('an untrusted template', function () {
     assert.throws(() => render('{{ range(1, 2, 0) }}'), /range\(\)/);
   });
 
-  it('that would produce gigabytes stops with a one-line error before it does', () => {
+  it('stops with a one-line error before it produces gigabytes', () => {
     const doubled = (start: string, join: string): string =>
       `{% set ns = namespace(x=${start}) %}{% for i in range(60) %}{% set ns.x = ${join} %}{% endfor %}{{ ns.x }}`;
     const before = process.memoryUsage().rss;

@@ -1,4 +1,4 @@
-// Parameters are found and checked from file headers alone; whatever does not fit is named in one line.
+// Finds and checks parameters from file headers alone, and names each mismatch in one line.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ interface Stored {
   fill: number; // every byte
 }
 
-/** A file as any other program could have written it. */
+/** A safetensors file from arbitrary tensors. */
 function write(path: string, tensors: ReadonlyMap<string, Stored>): void {
   const header: Record<string, unknown> = {};
   const data: Buffer[] = [];

@@ -1,4 +1,4 @@
-// config.json of all three families, as transformers 4 and 5 write it, and what is refused.
+// Reads config.json of all three families as transformers 4 and 5 write it, and refuses invalid files.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../../core/errors.js';
 import { type ModelConfig, parseModelConfig } from '../../../ml/hf/config.js';
@@ -26,7 +26,7 @@ const attention = ['q', 'k', 'v', 'o'].map((x) => `self_attn.${x}_proj`);
 const mlp = ['gate', 'up', 'down'].map((x) => `mlp.${x}_proj`);
 
 describe('config.json', () => {
-  it('of Qwen2.5-Coder-1.5B-Instruct gives the published shape', () => {
+  it('gives the published shape of Qwen2.5-Coder-1.5B-Instruct', () => {
     const published = {
       architectures: ['Qwen2ForCausalLM'],
       attention_dropout: 0.0,
@@ -69,7 +69,7 @@ describe('config.json', () => {
     });
   });
 
-  it('of Qwen3 has head norms and a separate head size', () => {
+  it('describes the head norms and the separate head size of Qwen3', () => {
     const config = parse({ ...QWEN3, head_dim: 16 });
     assert.deepEqual([config.qkNorm, config.headDim, config.biases], [true, 16, []]);
     assert.equal(parse(QWEN3).headDim, 128);
@@ -77,7 +77,7 @@ describe('config.json', () => {
     assert.deepEqual(parse({ ...QWEN3, attention_bias: true }).biases, attention);
   });
 
-  it('of Llama lists the projections with a bias', () => {
+  it('lists the projections of Llama that have a bias', () => {
     assert.deepEqual(parse(LLAMA).biases, []);
     assert.deepEqual(parse({ ...LLAMA, attention_bias: true }).biases, attention);
     assert.deepEqual(parse({ ...LLAMA, mlp_bias: true }).biases, mlp);
@@ -95,7 +95,7 @@ describe('config.json', () => {
     assert.equal(context.ropeScaling!.originalContext, 4096);
   });
 
-  it('has the defaults of transformers', () => {
+  it('uses the defaults of transformers', () => {
     const config = parse(LLAMA);
     assert.deepEqual([config.contextLength, config.normEps, config.ropeTheta, config.tied], [2048, 1e-6, 1e4, false]);
     assert.equal(parse({ ...LLAMA, num_key_value_heads: null }).kvHeads, 6);
@@ -103,7 +103,7 @@ describe('config.json', () => {
     assert.equal(parse({ ...LLAMA, architectures: undefined }).architecture, 'LlamaForCausalLM');
   });
 
-  it('with an invalid or unsupported field is refused, naming the field', () => {
+  it('is refused if a field is invalid or unsupported, and the error names the field', () => {
     const bad = (json: Record<string, unknown>, pattern: RegExp) =>
       assert.throws(
         () => parse(json),

@@ -17,7 +17,7 @@ const configOf = (f: Map<string, Uint8Array>) =>
   JSON.parse(new TextDecoder().decode(f.get('adapter_config.json'))) as Record<string, unknown>;
 
 describe('PEFT adapters', () => {
-  it('are read as they were written, and equal values give equal bytes', () => {
+  it('are read back unchanged, and equal values give equal bytes', () => {
     assert.deepEqual(readPeft(config, files()), adapter);
     assert.deepEqual(files(), files());
   });
@@ -36,7 +36,7 @@ describe('PEFT adapters', () => {
     assert.deepEqual(fields.target_modules, ['q', 'k', 'v', 'o', 'gate', 'up', 'down'].map((x) => `${x}_proj`).sort());
   });
 
-  it('refuses an adapter that does not fit, naming the file, field or tensor', () => {
+  it('refuses an adapter that does not fit and names the file, field or tensor', () => {
     const refused = (change: (f: Map<string, Uint8Array>) => void, pattern: RegExp) => {
       const changed = files();
       change(changed);
@@ -82,7 +82,7 @@ describe('PEFT adapters', () => {
     );
   });
 
-  it('refuses an adapter for a model of other sizes, naming the field', () => {
+  it('refuses an adapter for a model of other sizes and names the field', () => {
     const cases: [Partial<typeof config>, RegExp][] = [
       [{ layers: 2 }, /the adapter is for 3 layers, this model has num_hidden_layers 2/],
       [

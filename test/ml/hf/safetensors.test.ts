@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { parseSafetensors, SafetensorsFile, writeSafetensors } from '../../../ml/hf/safetensors.js';
 
-/** A file from a header object and a data section, as any other program could have written it. */
+/** Builds a file from a header object and a data section without the code under test. */
 function file(header: unknown, data: Uint8Array): Uint8Array {
   const json = new TextEncoder().encode(typeof header === 'string' ? header : JSON.stringify(header));
   const out = new Uint8Array(8 + json.length + data.length);
@@ -26,7 +26,7 @@ const refused = (bytes: Uint8Array, pattern: RegExp) =>
   );
 
 describe('safetensors', () => {
-  it('are read as they were written, and the bytes do not depend on the order of insertion', () => {
+  it('are read back unchanged, and their bytes do not depend on the order of insertion', () => {
     const a = { shape: [2, 3], data: Float32Array.of(1, -2, 3.5, 0, 1e-30, -7) };
     const b = { shape: [1], data: Float32Array.of(9) };
     const bytes = writeSafetensors(

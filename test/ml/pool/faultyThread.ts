@@ -1,4 +1,4 @@
-// A thread for thread.test.ts: answers, throws, or ends without a word, as it is told.
+// A thread for inThread.test.ts. It answers, throws or exits without a message, according to its job.
 import { parentPort, workerData } from 'node:worker_threads';
 
 const { act, value } = workerData as { act: 'answer' | 'throw' | 'exit' | 'end'; value?: unknown };

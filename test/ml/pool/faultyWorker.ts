@@ -1,4 +1,4 @@
-// A worker for pool.test.ts: does what its job says, including to die.
+// A worker for pool.test.ts. It does what its job requests, including an exit.
 import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from '../../../ml/pool/pool.js';
 

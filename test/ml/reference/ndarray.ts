@@ -1,6 +1,6 @@
 // The interpreter's only kind of tensor.
 
-/** Any tensor, integers and booleans included, as f64. */
+/** A tensor of any type, including integers and booleans, as f64. */
 export interface NdArray {
   readonly shape: readonly number[];
   readonly data: Float64Array;

@@ -1,4 +1,4 @@
-// What a training session promises beyond its numbers (parity.test.ts): padding and neighbours do not show, runs repeat
+// Guarantees of a training session besides its numbers (parity.test.ts): padding and other rows have no effect, runs repeat
 // bit for bit, and bad rows are refused.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../../core/random.js';
@@ -108,7 +108,7 @@ describe('a training session', () => {
     assert.equal(tokens, 14 + 5 + 12);
   });
 
-  it('the default supervised mask is every token but the first', async () => {
+  it('the default supervised mask selects every token except the first', async () => {
     const { tokens } = await session.sft(
       parameters,
       rows.map((row) => ({ tokens: row.tokens })),
