@@ -124,7 +124,7 @@ describe('an instrumented worker', () => {
         written = store.putJson('y').then(() => store.putMemo(key, digest));
       });
       await died;
-      await written; // here nobody died
+      await written; // the fake `die` does not exit
       assert.deepEqual([deaths, there], [1, done]);
     });
   }
@@ -239,7 +239,7 @@ describe('leftovers of a chaos run', () => {
   it('finds containers of dead workers only', async function () {
     this.timeout(180_000);
     const docker = await requireDocker(this);
-    await (await openDocker({ size: 1 })).close(); // the image
+    await (await openDocker({ size: 1 })).close(); // builds the image
     const pid = 2 ** 22 + 1; // no process has it
     const [name, label] = Object.entries(ownLabels())[0]!;
     const container = await docker.createContainer({
@@ -287,8 +287,16 @@ describe('chaos figures', () => {
   const wrong: [string, Partial<ChaosFigures>, RegExp][] = [
     ['a difference', { differences: ['metrics 3 loss'] }, /^1 of 100 digests and figures differ: metrics 3 loss$/],
     ['damage', { damaged: ['blob x: missing'] }, /^1 artifacts are damaged or missing: blob x/],
-    ['a remaining process', { orphans: { processes: ['12 sleep'], containers: [] } }, /^1 processes are left: 12 sleep$/],
-    ['a remaining container', { orphans: { processes: [], containers: ['c0ffee'] } }, /^1 containers are left: c0ffee$/],
+    [
+      'a remaining process',
+      { orphans: { processes: ['12 sleep'], containers: [] } },
+      /^1 processes are left: 12 sleep$/,
+    ],
+    [
+      'a remaining container',
+      { orphans: { processes: [], containers: ['c0ffee'] } },
+      /^1 containers are left: c0ffee$/,
+    ],
     ['fewer kills than planned', { killed: 1 }, /^only 1 of 2 kills took place before the run ended$/],
     ['an empty comparison', { compared: 0 }, /^there was nothing to compare$/],
   ];

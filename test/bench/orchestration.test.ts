@@ -61,7 +61,7 @@ describe('the orchestration benchmark', () => {
       event(6, 35, { activityTaskStartedEventAttributes: { scheduledEventId: 5 } }),
       event(7, 95, { activityTaskCompletedEventAttributes: { startedEventId: 6 } }),
       event(1, 100, { workflowExecutionStartedEventAttributes: {} }),
-      event(9, 200, { activityTaskStartedEventAttributes: { scheduledEventId: 5 } }), // of no event of this history
+      event(9, 200, { activityTaskStartedEventAttributes: { scheduledEventId: 5 } }), // no such event
     ];
     const work = { model: [[40, 60]], sandbox: [[60, 70]], store: [[65, 75]] } as unknown as Record<'model', Span[]>;
     const figures = figuresOf(events, work as never, [[38, 80]]);

@@ -60,7 +60,8 @@ describe('command-line validation', () => {
     ));
   it('refuses a configuration file that does not exist', () =>
     refuses(['train', '--config', file('none.json'), ...store], /none\.json: cannot be read \(ENOENT\)/));
-  it('refuses --set without a field name', () => refuses(['train', '--set', '=1', ...store], /--set =1: write field=value/));
+  it('refuses --set without a field name', () =>
+    refuses(['train', '--set', '=1', ...store], /--set =1: write field=value/));
   it('refuses a value that is out of range', () =>
     refuses(['demo', '--set', 'testsPerTurn=9', ...store], /testsPerTurn: .*BAD_CONFIG/));
   it('refuses a seed that is not a number', () =>

@@ -47,7 +47,7 @@ function check(line: string): void {
     assert.ok(child, `'${line}': no command '${rest[0]}'`);
     [command, rest] = [child, rest.slice(1)];
   }
-  if (command.name() === 'temporal') return; // all that follows is the Temporal CLI's
+  if (command.name() === 'temporal') return; // the remaining arguments belong to the Temporal CLI
   let operands = 0;
   for (let i = 0; i < rest.length && !/^[|>]/.test(rest[i]!); i++) {
     const word = rest[i]!;
@@ -68,7 +68,7 @@ function generated(path: string, text: string): void {
 }
 
 describe('the help', () => {
-  const commands = leafCommands(createProgram()).filter(({ name }) => name !== 'temporal'); // shows the Temporal CLI's
+  const commands = leafCommands(createProgram()).filter(({ name }) => name !== 'temporal'); // prints Temporal's help
 
   it('shows every option of each command and an example that uses existing options', async () => {
     for (const { name, command } of commands) {

@@ -97,7 +97,7 @@ describe('gauntlet model', function () {
     const init = (out: string, ...more: string[]) =>
       run('init-adapter', '--model', MODEL, '--rank', '3', '--alpha', '6', '--out', at(out), ...more);
 
-    it("writes a PEFT folder; the seed determines A, and B is zero", async () => {
+    it('writes a PEFT folder; the seed determines A, and B is zero', async () => {
       assert.match(await init('one', '--seed', '1'), /one: rank 3, alpha 6, 3792 parameters/);
       assert.deepEqual((await readdir(at('one'))).sort(), ['adapter_config.json', 'adapter_model.safetensors']);
       const config = JSON.parse(await readFile(join(at('one'), 'adapter_config.json'), 'utf8'));
@@ -224,7 +224,7 @@ describe('gauntlet model', function () {
 
     it('generates the same greedy tokens as transformers, up to the end token', async () => {
       const answers = parsed<{ tokens: number[]; text: null }>(await generate('--temperature', '0'));
-      const EOS = 2; // of generation_config.json
+      const EOS = 2; // from generation_config.json
       for (const [i, { tokens }] of recorded.entries()) {
         const end = tokens.indexOf(EOS);
         assert.deepEqual(answers[i], { tokens: end < 0 ? tokens : tokens.slice(0, end + 1), text: null });

@@ -46,7 +46,8 @@ describe('validation in gauntlet model', function () {
     const refusesModel = (model: string, line: RegExp) =>
       refuses(['logprobs', '--model', model, '--input', at('rows.jsonl')], line);
 
-    it('refuses a folder that does not exist', () => refusesModel(at('nowhere'), /nowhere: no such folder \[BAD_MODEL\]/));
+    it('refuses a folder that does not exist', () =>
+      refusesModel(at('nowhere'), /nowhere: no such folder \[BAD_MODEL\]/));
 
     it('refuses a truncated file', async () => {
       const cut = await spoilt('cut', (copy) => truncate(join(copy, 'model.safetensors'), 60_000));
@@ -235,15 +236,27 @@ describe('validation in gauntlet model', function () {
         JSON.stringify(ROW).replace('-1,-2', '-1,-Infinity'),
         /oldLogprobs\[2\] is -Infinity/,
       ],
-      ['a number beyond the range of f64', JSON.stringify(ROW).replace('1,-1]', '1,1e999]'), /line 1: advantages\[2\]: a finite/],
+      [
+        'a number beyond the range of f64',
+        JSON.stringify(ROW).replace('1,-1]', '1,1e999]'),
+        /line 1: advantages\[2\]: a finite/,
+      ],
       [
         'null in advantages',
         { ...ROW, advantages: [0, null, 1] },
         /line 1: advantages\[1\]: a finite number is needed/,
       ],
       ['a string in oldLogprobs', { ...ROW, oldLogprobs: [0, 'x', 1] }, /line 1: oldLogprobs\[1\]: a finite number/],
-      ['advantages of another length than tokens', { ...ROW, advantages: [0, 1] }, /line 1: advantages has 2 entries, tokens has 3/],
-      ['a mask of another length than tokens', { ...ROW, mask: [0, 1, 1, 1] }, /line 1: mask has 4 entries, tokens has 3/],
+      [
+        'advantages of another length than tokens',
+        { ...ROW, advantages: [0, 1] },
+        /line 1: advantages has 2 entries, tokens has 3/,
+      ],
+      [
+        'a mask of another length than tokens',
+        { ...ROW, mask: [0, 1, 1, 1] },
+        /line 1: mask has 4 entries, tokens has 3/,
+      ],
       ['a missing array', { ...ROW, mask: undefined }, /line 1: mask: .*received undefined/],
       ['a mask that is neither 0 nor 1', { ...ROW, mask: [0, 0.5, 1] }, /line 1: mask\[1\]: must be 0 or 1/],
       ['a mask of zeros', { ...ROW, mask: [1, 0, 0] }, /bad: mask is 0 everywhere, so there is nothing to train on/],
@@ -308,7 +321,8 @@ describe('validation in gauntlet model', function () {
       [['--threads', '0'], /'--threads <n>' argument '0' is invalid\. It is not a whole number of at least 1/],
     ];
     for (const [flags, line] of cases)
-      it(`refuses ${flags.join(' ')}`, () => refuses(['logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...flags], line));
+      it(`refuses ${flags.join(' ')}`, () =>
+        refuses(['logprobs', '--model', MODEL, '--input', at('rows.jsonl'), ...flags], line));
 
     it('refuses invalid sampling options of generate', async () => {
       const generate = ['generate', '--model', MODEL, '--input', at('rows.jsonl')];
@@ -326,7 +340,8 @@ describe('validation in gauntlet model', function () {
       );
     });
 
-    it('refuses a command without a required option', () => refuses(['inspect'], /required option '-m, --model <folder>' not specified/));
+    it('refuses a command without a required option', () =>
+      refuses(['inspect'], /required option '-m, --model <folder>' not specified/));
   });
 
   it('makes the real program exit with code 2 and print nothing on standard output', async () => {

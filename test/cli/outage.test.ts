@@ -81,7 +81,7 @@ describe('throughOutages', () => {
     assert.equal(calls(), 1);
   });
 
-  it('repeats the request for the result of a watched run, and queries the final progress only if the server answered', async () => {
+  it('repeats the request for the result of a run and queries its final progress only if the server answered', async () => {
     const watched = async (times: number) => {
       let queries = 0;
       const query = async (): Promise<undefined> => {

@@ -68,7 +68,7 @@ describe('the progress line', () => {
 });
 
 describe('attentionOf', () => {
-  it('names the command that continues the run and whether the step can be skipped; returns nothing for a running run', () => {
+  it('names the command that continues a run and whether its step can be skipped; is undefined for a running run', () => {
     const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'gone', inStep: true };
     const line = 'trainPolicy failed: BAD_ADAPTER: gone; try again with: npx gauntlet resume r';
     const waiting = at(1, 'waiting');

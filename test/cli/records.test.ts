@@ -284,7 +284,7 @@ generator reward -0.10`,
     assert.match(JSON.parse(unknown.err).error.message, /^unknown option '--jsn' \(Did you mean --json\?\)$/);
   });
 
-  it('NO_COLOR and FORCE_COLOR control colors, also in error messages', async () => {
+  it('NO_COLOR and FORCE_COLOR control colors, including those of error messages', async () => {
     const error = async (env: Record<string, string | undefined>): Promise<string> =>
       (await withEnvironment({ NO_COLOR: undefined, FORCE_COLOR: undefined, ...env }, 'tain')).err;
     assert.ok((await error({ FORCE_COLOR: '1' })).startsWith('\u001b[31merror\u001b[39m: '));

@@ -124,7 +124,12 @@ describe('sandbox run', function () {
       lines(ROWS),
       /'--memory-mb <n>' argument '0' is invalid\. It is not a whole number of at least 1/,
     ],
-    ['an unknown mode', ['--mode', 'doctest'], lines(ROWS), /'doctest' is invalid\. Allowed choices are values, assert/],
+    [
+      'an unknown mode',
+      ['--mode', 'doctest'],
+      lines(ROWS),
+      /'doctest' is invalid\. Allowed choices are values, assert/,
+    ],
   ] as const) {
     it(`refuses ${title} in one line before it opens a sandbox`, async () => {
       const folder = await temporaryFolder({ 'rows.jsonl': rows });
@@ -240,7 +245,7 @@ describe('inOrder', () => {
     try {
       const work = async (i: number): Promise<number> => {
         if (i === 1) throw new Error('fault 1');
-        await new Promise((resolve) => setImmediate(() => setImmediate(resolve))); // the fault is there by then
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve))); // the error has occurred by then
         return i;
       };
       const seen: number[] = [];

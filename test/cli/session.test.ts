@@ -185,7 +185,7 @@ describe('interceptorsUntil', () => {
     let closed = false;
     const made: object[] = [];
     const real = { start: () => undefined };
-    const [, cancelled, ...none] = interceptorsUntil(() => closed); // behind the client's own, which calls again
+    const [, cancelled, ...none] = interceptorsUntil(() => closed); // after the client's own, which retries
     assert.deepEqual(none, []);
     const call = (options: object) =>
       cancelled!(
@@ -243,7 +243,7 @@ describe('sendUpdate', () => {
       mock.reset();
       mock.timers.reset();
     });
-    return lines.filter((line) => !line.startsWith('(')); // Node's own remark on mocked timers
+    return lines.filter((line) => !line.startsWith('(')); // Node's own warning about mocked timers
   };
   const handle = (answer: Promise<string>) => ({ executeUpdate: () => answer }) as unknown as WorkflowHandle;
 

@@ -136,7 +136,7 @@ export const VIEW: ChainView = {
   rewards: { generator: -0.1, discriminator: [0.25, 0.5] },
 };
 
-/** A store with one finished run of two checkpoints; the second is better. */
+/** Creates a store with one finished run of two checkpoints; the second one is better. */
 export async function madeRun(
   runId = 'made',
   preset: keyof typeof PRESETS = 'tiny',

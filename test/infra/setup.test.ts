@@ -18,7 +18,7 @@ const TSCONFIG = JSON.stringify({
   include: ['core'],
 });
 
-/** An `npm ci` that records its calls and writes what the real one writes. */
+/** A fake `npm ci` that records its calls and writes the same files as the real one. */
 const FAKE_NPM = `
 echo "$@ ONNX=$ONNXRUNTIME_NODE_INSTALL" >> npm-calls
 [ -n "$FAKE_NPM_FAILS" ] && { echo "npm error network" >&2; exit 7; }
@@ -150,7 +150,7 @@ describe('set-up', function () {
     assert.equal((await setup({ ...alone, TEMPORAL_ADDRESS: '127.0.0.1:1' })).code, 0);
   });
 
-  it('installs a command that runs the build, or says that there is none', async () => {
+  it('installs a command that runs the build, or reports that there is no build', async () => {
     const { folder } = checkout();
     const command = join(folder, 'bin/gauntlet.mjs');
     const unbuilt = await runNode([command, 'train']);

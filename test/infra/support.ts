@@ -33,7 +33,7 @@ export function removeTemporaryFolders(): void {
 
 export interface Ended {
   code: number | null;
-  text: string; // both outputs, in the order they came
+  text: string; // both outputs in order of arrival
 }
 
 export function runNode(

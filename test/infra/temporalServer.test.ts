@@ -72,7 +72,7 @@ describe('ensureServer', () => {
       await connection.close();
     }
     assert.equal((await fetch(one!.uiUrl!)).status, 200);
-    assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // another port asked: still that one
+    assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // keeps its port
 
     const owner = one!.owned ? one! : two!;
     await owner.close();
@@ -80,7 +80,7 @@ describe('ensureServer', () => {
     assert.equal(isAlive(owner.pid!), false);
     assert.equal(existsSync(join(storeDir, 'temporal.json')), false);
 
-    const again = await start({ storeDir, port: 0, uiPort: 0 }); // on the database that is there
+    const again = await start({ storeDir, port: 0, uiPort: 0 }); // on the existing database
     assert.equal(again.owned, true);
   });
 

@@ -42,7 +42,7 @@ function worst(ours: number[][], theirs: readonly number[][]): number {
 const checkpoints = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 
 describe('architectures', () => {
-  it('have recordings with tied and untied embeddings, in three dtypes, whole and in shards', () => {
+  it('have recordings with tied and untied embeddings, in three dtypes, in one file and in shards', () => {
     assert.equal(checkpoints.length, 6);
   });
 

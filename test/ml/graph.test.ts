@@ -22,7 +22,7 @@ function apply<K extends Op>(op: K, inputs: Type[], attrs: OpAttributes[K]): rea
   );
 }
 
-/** Calls that must not build, and a part of the reason given. */
+/** Invalid calls, and a part of the expected error. */
 const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] = [
   [/cannot broadcast \[2, 3\] with \[2\]/, 'Add', [f(2, 3), f(2)], {}],
   [/takes 2 inputs, got 1/, 'Mul', [f(2)], {}],

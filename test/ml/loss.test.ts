@@ -1,5 +1,5 @@
 // Compares the loss graphs with plain arithmetic, and the manual gradient of the output projection with the automatic
-// one and against finite differences, in the f64 interpreter.
+// one and with finite differences, in the f64 interpreter.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
@@ -133,7 +133,7 @@ describe('chunks of rows', () => {
     }
   });
 
-  it('the rows of a part are a slice, the rows of the whole are the value itself', () => {
+  it('rowsOf returns a slice for some rows and the value itself for all rows', () => {
     const g = new Graph();
     const x = g.input('x', 'float32', [4, 2]);
     assert.equal(rowsOf(g, x, { start: 0, end: 4 }), x);

@@ -55,7 +55,7 @@ describe('terms of the loss', () => {
       tokens: row(base, 'ids', b),
       mask: row(base, 'mask', b),
       oldLogprobs: row(base, 'old', b),
-      advantage: Number.NaN, // token advantages take its place
+      advantage: Number.NaN, // token advantages replace it
       advantages: row(recorded, 'advantages', b),
       referenceLogprobs: row(recorded, 'reference', b),
       oldValues: row(recorded, 'oldValues', b),
@@ -141,7 +141,7 @@ describe('terms of the loss', () => {
     ]);
   });
 
-  it('refuses a row without an array that a term needs, naming the array', async () => {
+  it('refuses a row without an array that a term needs and names the array', async () => {
     const rows = trajectories();
     const without = (name: string) => rows.map((r) => ({ ...r, [name]: undefined }));
     for (const [name, loss] of [

@@ -192,7 +192,7 @@ export function buildCases(op: Op): BuiltCase[] {
     const random = new RandomStream(op, n);
     const feeds: Record<string, NdArray> = {};
     const values = inputs.map(({ shape, dtype = 'float32', data }, k) => {
-      if (dtype === 'uint4') return graph.constant(`x${k}`, shape, pack(data!), true); // no session takes it as a feed
+      if (dtype === 'uint4') return graph.constant(`x${k}`, shape, pack(data!), true); // sessions refuse it as a feed
       const draw = (): number => Math.fround(2 * random.uniform() - 1);
       feeds[`x${k}`] = ndarray(shape, data ?? Array.from({ length: sizeOf(shape) }, draw));
       return graph.input(`x${k}`, dtype, shape);

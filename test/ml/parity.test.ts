@@ -113,7 +113,7 @@ describe('parity with torch, transformers and peft', () => {
     }
   });
 
-  it('gradients of shards add up to the gradient of the whole', async () => {
+  it('gradients of shards add up to the gradient of the whole minibatch', async () => {
     const rows = trajectories();
     const parts = [
       await train.ppo(rows.slice(0, 2), adapter, { clip, temperature }),
@@ -164,7 +164,7 @@ describe('parity with torch, transformers and peft', () => {
       const norm = recorded.get(`adamw${step}.norm`)[0]!;
       assert.ok(Math.abs(result.gradNorm - norm) < VALUE_TOLERANCE * norm);
       ({ parameters, state } = result);
-      // of the update, not of the parameters: those would agree without any step
+      // of the update, since the parameters agree even without a step
       const expected = flat(
         `adamw${step}.base_model`,
         layout.map((e) => ({ ...e, name: e.name.slice('base_model'.length) })),

@@ -1,4 +1,4 @@
-// Only rows with a trained token go through the output projection. All of them must, and no result may change.
+// Only rows with a trained token go through the output projection, without a change of any result.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../core/random.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';
@@ -48,12 +48,12 @@ const rows = [90, 70, 81, 64].map((length, i) => {
 });
 
 describe('rows of the output projection', () => {
-  it('are whole chunks, or quarters of a small chunk, enough for the trained rows', () => {
+  it('are full chunks or quarters of a small chunk, and include all trained rows', () => {
     assert.equal(projectedRows(1, 2048, 151936), 64);
     assert.equal(projectedRows(257, 2048, 151936), 320);
     assert.equal(projectedRows(0, 2048, 151936), 64);
     assert.equal(projectedRows(350, 384, 151936), 384);
-    assert.equal(projectedRows(600, 2048, 2048), 1024); // whole chunks of 512
+    assert.equal(projectedRows(600, 2048, 2048), 1024); // full chunks of 512
     assert.equal(projectedRows(10, 2048, 394), 2048); // one chunk takes them all
   });
 

@@ -8,7 +8,7 @@ import { interpret, ndarray } from './reference/interpret.js';
 
 const STEPS = 4;
 
-/** x → exp(−sigmoid(x·w)) …, four times; the values that enter each step; weights cast from int32. */
+/** Applies x → exp(−sigmoid(x·w)) four times. Returns the inputs of each step. Weights are cast from int32. */
 function chain(): { g: Graph; x: Value; entering: Value[]; y: Value } {
   const g = new Graph();
   const x = g.input('x', 'float32', [2, 2]);

@@ -20,7 +20,7 @@ export const RECORDED_CONFIG: DecoderConfig = {
 };
 export const RECORDED = { rank: 4, alpha: 8, clip: 0.2, temperature: 0.8, rows: 3, length: 17 };
 
-/** dist/test/ml → the fixture, which the compiler does not copy. */
+/** The fixture in test/ml, since the compiler does not copy it to dist. */
 const DEFAULT_PATH = fileURLToPath(new URL('../../../test/ml/parity/recorded.safetensors', import.meta.url));
 
 export class Recorded {

@@ -148,7 +148,7 @@ describe('an update on random shapes', () => {
         const expected = viewsOf(layout, recorded.read(`${seed}.step`));
         for (const [name, { data }] of viewsOf(layout, step)) {
           const gradient = gradients.get(name)!.data;
-          const gap = errorOf(mean.get(name)!.data, gradient); // a first step would not show its size
+          const gap = errorOf(mean.get(name)!.data, gradient); // the first step does not depend on its size
           assert.ok(gap <= 1e-3, `${name}: error ${gap} of the largest gradient`);
           const threshold = 1e-3 * largest(gradient);
           // Adam's first step depends on the sign of the gradient, so a comparison means little near zero

@@ -50,7 +50,7 @@ export function sampleData(): ReportData {
     config,
     digests: { config: fakeDigest('a'), model: fakeDigest('b'), data: fakeDigest('c') },
     codeVersion: '0.1.0',
-    metrics: metrics.reverse(), // any order will do
+    metrics: metrics.reverse(), // in arbitrary order
     checkpoints,
     result: {
       runId: 'first',

@@ -169,7 +169,7 @@ class MinStack:
   });
 
   it('calling: rejects cycles, other objects and oversized structures, but accepts long lists', async () => {
-    const isWasm = get().info.kind === 'wasm'; // where freeing a chain of many thousand objects overflows the stack
+    const isWasm = get().info.kind === 'wasm'; // here freeing a chain of many thousand objects overflows the stack
     const list = { result: 'ListNode' } as Partial<Calling>;
     const tree = { result: 'TreeNode' } as Partial<Calling>;
     const make = 'def f(k):\n  a = ListNode(0)\n  for i in range(k): a = ListNode(i, a)\n  return a';

@@ -220,7 +220,7 @@ print(json.dumps([[c.cpu_seconds(), c.oom_kills()] for c in (v2, inner, v1)] + [
     assert.deepEqual(JSON.parse(text), [[2.5, 5], [2.5, 3], [1.5, 7], null, true, true, 0]);
   });
 
-  it('a known runtime is used and an unknown one is refused by name', async () => {
+  it('a known runtime is used, and an unknown one is refused and named', async () => {
     const sandbox = await openDocker({ size: 1, runtime: 'runc' });
     const [result] = await sandbox.run([{ id: 'a', code: 'def f(x): return x', entry: 'f', inputs: [[4]] }]);
     assert.deepEqual(result!.calls, [{ kind: 'value', value: 4 }]);

@@ -191,7 +191,7 @@ assert raised(ValueError('no')) == 'no'
     );
   });
 
-  it('changes the same object for the test that a call changed, also nested and shared', async () => {
+  it('applies changes that a call makes to its arguments to the objects of the test, even nested and shared ones', async () => {
     const code = `
 def grow(xs):
   xs.append(9)
@@ -299,7 +299,7 @@ def test_own():
     await all('pass', code, source);
   });
 
-  it('reports an exception of a call, also an AssertionError, as an error of that test', async () => {
+  it('reports an exception of a call, even an AssertionError, as an error of that test', async () => {
     const source = 'assert f(0) == 0\nassert f(1) == 1\nassert f(2) == 2\nassert f(0) == 0';
     const code = 'def f(x):\n  if x == 1: raise ValueError\n  assert x != 2\n  return x';
     assert.deepEqual(Object.values(outcomes(await run(code, source))), ['pass', 'error', 'error', 'pass']);

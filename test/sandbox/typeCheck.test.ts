@@ -117,7 +117,7 @@ describe('the pool of type checks', () => {
 });
 
 describe('type checks in WebAssembly', () => {
-  it('are refused in one line, also without a program', async function () {
+  it('are refused in one line, even without a program', async function () {
     this.timeout(60_000);
     const sandbox = await openWasm({ size: 1 });
     try {

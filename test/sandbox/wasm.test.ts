@@ -46,7 +46,7 @@ describe('the WebAssembly sandbox', function () {
   conformance(() => sandbox);
   callingConformance(() => sandbox);
 
-  it('lenient equality agrees with Python where it does not extend ==', async () => {
+  it('lenient equality agrees with == of Python except for its extensions', async () => {
     const scalars: Value[] = [null, true, false, 0, 1, 2, '', '1', 'a'];
     const floats: Value[] = ['0.0', '1.0', '1.5', 'inf', '-inf', '1.8446744073709552e+19'].map((f) => ({ f }));
     const others: Value[] = [{ i: '0x10000000000000000' }, { b: '' }, { b: 'YQ==' }, { c: ['1.0', '0.0'] }];
@@ -166,7 +166,7 @@ def f(x):
     }
   });
 
-  it('makes a damaged snapshot again', async () => {
+  it('recreates a damaged snapshot', async () => {
     const cache = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-cache-'));
     const file = snapshotFile(cache);
     fs.writeFileSync(file, fs.readFileSync(snapshotFile()).subarray(0, 1000));

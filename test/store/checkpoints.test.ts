@@ -91,7 +91,7 @@ describe('checkpoints', () => {
           await write(store, epoch);
           const { findings } = await verifyStore(store, 'r');
           assert.deepEqual(
-            findings.filter(({ name }) => name !== DIGEST), // the run's problem set, which is not there
+            findings.filter(({ name }) => name !== DIGEST), // the missing problem set of the run
             [],
             `write ${cut}, ${after ? 'after' : 'before'} it`,
           );
@@ -130,7 +130,7 @@ describe('checkpoints', () => {
             at,
           );
           assert.equal((await listCheckpoints(store, runId)).length, 2, at);
-          if (Number.isFinite(lives)) continue; // one killed as it moves a pointer back leaves it to the next writer
+          if (Number.isFinite(lives)) continue; // the next writer moves the pointer back
           assert.equal((await loadCheckpoint(store, runId, 'latest')).metadata.name, 'checkpoint_stage_1_epoch_2', at);
         }
       }
@@ -290,7 +290,7 @@ describe('checkpoints', () => {
       assert.match((await problems())[0]!, /^checkpoint_best names checkpoint_stage_5_epoch_9/);
       await rm(path);
       assert.deepEqual(await problems(), ['checkpoint_best is missing']);
-      await commit(store); // puts it right
+      await commit(store); // repairs it
       assert.deepEqual(await problems(), []);
     }));
 

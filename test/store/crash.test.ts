@@ -24,7 +24,7 @@ describe('store: killed and concurrent processes', function () {
         assert.equal(await done, 'SIGKILL');
         said.push(...lines());
 
-        const store = await openFileStore(root); // sweeps what the killed writer left
+        const store = await openFileStore(root); // removes files that the killed writer left
         assert.deepEqual(await readdir(join(root, 'tmp')), []);
         const reports = await verifyCheckpoints(store, 'run');
         assert.deepEqual(
@@ -38,7 +38,7 @@ describe('store: killed and concurrent processes', function () {
           assert.equal(bytes.length, LARGE, path);
           assert.ok(bytes.equals(Buffer.alloc(LARGE, bytes[0])), path);
         }
-        for (const blob of await blobs(root)) await store.getBlob(blob); // every blob is whole
+        for (const blob of await blobs(root)) await store.getBlob(blob); // every blob is complete
       }
       const store = await openFileStore(root);
       assert.ok(said.length > 40, `only ${said.length} writes were seen`);

@@ -120,7 +120,7 @@ describe('sweep', function () {
       const { facts } = files;
       files.facts = async (path) => {
         const found = await facts.call(files, path);
-        if (path.includes('/trash/')) await (await openFileStore(root)).putJson(value); // after the last look
+        if (path.includes('/trash/')) await (await openFileStore(root)).putJson(value); // after the last check
         return found;
       };
       await sweep(store, options);
@@ -170,7 +170,7 @@ describe('sweep', function () {
       }
       const result = { ...sampleData().result!, best: 'checkpoint_stage_1_epoch_3' };
       for (const run of ['ended', 'open']) await writeResult(store, run, { ...result, runId: run });
-      await store.writeRunFile('half', 'manifest.json', '{"from": "checkpoint_stage_1_epoch_7"}'); // as a fork would say
+      await store.writeRunFile('half', 'manifest.json', '{"from": "checkpoint_stage_1_epoch_7"}'); // like a fork
       await age(root);
       const thin = { ...options, open: new Set(['open']), keepEvery: 4 };
       const foreseen = await sweep(store, { ...thin, dryRun: true });

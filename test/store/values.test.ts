@@ -196,7 +196,7 @@ describe('memo', () => {
       const row = join(root, 'memo', memoKey('n', 1, {}));
       const blob = join(root, 'blobs/sha256', digest.slice(7, 9), digest.slice(9));
       const parts: [path: string, again: number, told: RegExp | undefined][] = [
-        [blob, 1, undefined], // a small one is missing as soon as it is asked for
+        [blob, 1, undefined], // a damaged small one counts as missing
         [row, 1, /^memo \w+ was damaged/],
         [`${row}.inputs`, 0, /^memo \w+\.inputs was damaged/],
       ];

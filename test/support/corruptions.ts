@@ -1,4 +1,4 @@
-// Single seeded corruptions of a store: one bit of a file flips, or the file is truncated, extended or deleted. Each test
+// Seeded corruptions of a store: one bit of a file flips, or the file is truncated, extended or deleted. Each test
 // checks whether the reader of the file rejects it by name, and whether `store verify` names it.
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -26,7 +26,7 @@ const EOS = 0;
 const MEMORY = '/dev/shm'; // where fsync costs nothing
 const SIZE = 4; // adapter values; the first is the log-odds of a good answer
 
-/** solve(x) = x + n. Baseline inputs are small; hidden ones also show a program that is right for small x only. */
+/** solve(x) = x + n. Baseline inputs are small; hidden inputs detect a program that is correct only for small x. */
 export function addProblem(n: number): Problem {
   const test = (x: number) => ({ args: [x], expected: x + n });
   return {

@@ -241,7 +241,7 @@ describe('generation', () => {
     assert.deepEqual(await engine.generate([], sample), []);
   });
 
-  it('refuses invalid rows and options, naming the field', async () => {
+  it('refuses invalid rows and options and names the field', async () => {
     const row = randomRow('x', 3);
     await assert.rejects(engine.generate([{ ...row, prompt: [] }], sample), /row 0: there are no tokens/);
     await assert.rejects(engine.generate([{ ...row, prompt: [VOCAB] }], sample), /token 67 is outside 0\.\.66/);

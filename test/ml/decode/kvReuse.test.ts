@@ -136,7 +136,7 @@ describe('the cache of keys and values between calls', () => {
     await session.close();
   });
 
-  it('refuses an invalid sampled range, naming the row', async () => {
+  it('refuses an invalid sampled range and names the row', async () => {
     await withEngine({ workers: 1 }, async (engine) => {
       const row = { prompt: [5, 6, 7], key: [0, 0] as const };
       await assert.rejects(

@@ -16,7 +16,7 @@ function softmax(logits: ArrayLike<number>, temperature: number): number[] {
 const told = (logits: Float32Array, options: SamplingOptions): Float32Array =>
   outputKindFor(options) === 'logits' ? logits : Float32Array.from(softmax(logits, options.temperature));
 
-/** How often each token comes out over an even grid of uniforms. */
+/** Counts how often each token is sampled over an even grid of uniforms. */
 function counts(logits: Float32Array, options: SamplingOptions, n = 10_000, tokens: number[] = []): number[] {
   const sampler = new Sampler(logits.length);
   const next = told(logits, options);

@@ -1,4 +1,4 @@
-// Devices: which ones are installed, which one is selected, and the errors for a missing or failing device. A GPU is not
+// Devices: which ones are installed, which one is selected, and the errors for a missing or failing one. A GPU is not
 // needed: the tests provide the installations and the starts.
 import assert from 'node:assert/strict';
 import { reasonOf } from '../../../ml/device/probe.js';

@@ -162,7 +162,7 @@ describe('engine', () => {
     assert.ok((await value(now)) > (await value(adapter)) + 1);
   });
 
-  it('refuses invalid inputs, naming the field', async () => {
+  it('refuses invalid inputs and names the field', async () => {
     const [row] = await trajectories(engine, adapter, 1);
     const wrong = { ...adapter, values: adapter.values.subarray(1) };
     await assert.rejects(engine.gradients([row!], { adapter: wrong, loss }), /adapter has \d+ values, rank 4/);

@@ -175,7 +175,7 @@ describe('threads', () => {
     assert.equal(threadsOf(9, { workers: 1, threads: 6 }), 6);
   });
 
-  it('refuse a count that is not a positive integer, naming it', () => {
+  it('refuse a count that is not a positive integer and name its source', () => {
     assert.throws(() => planThreads(small, { threads: 0 }), /threads must be a positive integer, is 0/);
     process.env.GAUNTLET_THREADS = 'many';
     assert.throws(() => planThreads(small), { code: 'BAD_CONFIG', message: /GAUNTLET_THREADS must be .*, is NaN/ });

@@ -21,7 +21,7 @@ import { randomAdapter, randomRows, SMALL, writeSmallModel } from '../../support
 import { relativeError } from '../recorded.js';
 
 const LOSS = { clip: 0.2, temperature: 0.9 };
-const rows = randomRows([21, 30]); // in the order in which an engine takes them
+const rows = randomRows([21, 30]); // in the order that an engine expects
 
 describe('a quantized base', () => {
   let folder: string;
@@ -58,7 +58,7 @@ describe('a quantized base', () => {
     it(`with ${bits} bits, has the log-probs and gradients of its unpacked weights`, async () => {
       const weights = unpacked(model, bits);
       const { config } = model;
-      const untied = { ...config, tied: false }; // the output projection has codes of its own
+      const untied = { ...config, tied: false }; // the output projection has its own codes
       const expected = await results(new TrainSession({ config: untied, weights }));
       const locations = await locationsFor(bits);
       const actual = await results(new TrainSession({ config, locations }));
@@ -146,7 +146,7 @@ describe('a quantized base', () => {
       const updated = await engine.applyUpdate(adapter, state, sums, config);
       assert.equal(updated.state.step, 1);
       updated.adapter.values.forEach((v, i) => {
-        const g = sums.gradients[i]! / sums.divisor; // Adam's first step is a sign, where eps is small beside it
+        const g = sums.gradients[i]! / sums.divisor; // Adam's first step is the sign of the gradient if eps is small
         if (Math.abs(g) > 1e-4) assert.ok(Math.abs(v - (copy[i]! - 0.5 * Math.sign(g))) < 1e-3);
       });
       assert.deepEqual([adapter.values, state.step], [copy, 0]);

@@ -18,7 +18,7 @@ const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')
 const EOS = 2;
 
 describe('tokenizer', () => {
-  it('gives the same ids as the tokenizers library, also for special and unknown words', () => {
+  it('gives the same ids as the tokenizers library, even for special and unknown words', () => {
     const tokenizer = loadTokenizer(fixture);
     for (const { text, ids, decoded } of expected.text) {
       assert.deepEqual(tokenizer.encode(text), ids);

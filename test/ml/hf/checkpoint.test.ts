@@ -88,7 +88,7 @@ describe('checkpoints', () => {
         assert.ok(bytes.length === length && bytes.every((byte) => byte === expected.fill), name);
       }
     }
-    assert.deepEqual(weightFiles(folder), ['model.safetensors']); // taken before an index
+    assert.deepEqual(weightFiles(folder), ['model.safetensors']); // takes precedence over an index
     rmSync(join(folder, 'model.safetensors'));
     assert.deepEqual(weightFiles(folder), ['a.safetensors', 'b.safetensors']);
   });

@@ -1,6 +1,6 @@
 // Prints results of the engine for check_transformers.py: log-probs of a few random rows for a base model and for
-// an adapter folder. Run: node dist/test/ml/parity/engineLogprobs.js MODEL ADAPTER [make]. With `make`, it first writes an
-// adapter with random values to ADAPTER.
+// an adapter folder. Run: node dist/test/ml/parity/engineLogprobs.js MODEL ADAPTER [make]. With `make`, it first writes
+// an adapter with random values to ADAPTER.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
