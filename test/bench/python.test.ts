@@ -56,7 +56,7 @@ describe("the peers' Python environment", () => {
     assert.equal(installs(), 2);
   });
 
-  it('is installed again after an installation failed with one line', async () => {
+  it('reports a failed installation in one line and installs again the next time', async () => {
     const { request, installs } = checkout();
     process.env.FAKE_PIP_FAILS = '1';
     await assert.rejects(providePython(request), fails(/^pip could not install needs\.txt/));

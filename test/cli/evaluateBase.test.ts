@@ -18,7 +18,7 @@ const problems = allProblems()
   .filter(({ source, filter, reduce }) => source === 'list' && filter === 'even' && reduce === 'max')
   .slice(0, 6);
 
-/** Every second sampled program lacks its guard; greedy ones are correct. One test of a turn is valid, the other is not. */
+/** Every second sampled program lacks its guard; greedy ones are correct. A turn has one valid and one invalid test. */
 function answer(text: string, temperature: number): string {
   const problem = problems.find((candidate) => text.includes(renderDescription(candidate)))!;
   if (text.startsWith('<disc>')) return `${renderTest(problem, [[]], 0)}\n${renderTest(problem, [[2]], 99)}`;

@@ -7,7 +7,7 @@ import { lint } from '../../infra/lint.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
-/** Maps each rule to a file that violates it: [path, text]. Every folder that these files import from has a `leaf.ts`. */
+/** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
 const VIOLATIONS: Record<string, [string, string]> = {
   'no-unresolved': ['cli/a.ts', "import './nowhere.js';"],
   'no-cycles': ['store/a.ts', "import './b.js';"],

@@ -65,7 +65,7 @@ describe('temporalTarget', () => {
     assert.ok(of('mtls').connection.tls);
   });
 
-  it('never combines both: the key of one would go to the address of the other', () => {
+  it('never combines the environment with a profile, since the key of one would go to the address of the other', () => {
     for (const name of ['TEMPORAL_ADDRESS', 'TEMPORAL_API_KEY', 'TEMPORAL_TLS_SERVER_NAME']) {
       const mixed = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'prod', [name]: 'x:1' };
       assert.throws(() => temporalTarget(mixed), {

@@ -57,7 +57,7 @@ describe('rows of the output projection', () => {
     assert.equal(projectedRows(10, 2048, 394), 2048); // one chunk takes them all
   });
 
-  it('contain every trained position once, in order, then others', () => {
+  it('contain every trained position once and in order, followed by others', () => {
     const batch = new Batch(rows, 32);
     const positions = trainedPositions(batch, rows, () => 120)!;
     const list = Array.from(positions.data as BigInt64Array, Number);

@@ -12,7 +12,7 @@ import { refusal, sampleFacts, sampleFiles, withStore } from '../store/support.j
 import { fakeDigest, sampleData } from './sample.js';
 
 describe('report: records in the store', () => {
-  it('render the page of a run while it goes on and at its end', () =>
+  it('render the page of a run while it is running and after it ended', () =>
     withStore(async (store) => {
       const sample = sampleData();
       await assert.rejects(renderRunReport(store, 'first'), refusal('NOT_FOUND', 'first'));

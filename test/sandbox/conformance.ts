@@ -147,7 +147,7 @@ def f(k):
     assert.deepEqual(next!.calls, [{ kind: 'value', value: 5 }]);
   });
 
-  it('reports a timeout from an endless loop on and keeps earlier answers', async () => {
+  it('reports a timeout for an endless loop and later calls and keeps earlier answers', async () => {
     const calls = await run('def f(x):\n  while x: pass\n  return x', [[0], [1], [0]], { cpuSeconds: 0.3 });
     assert.deepEqual(kinds(calls), ['value', 'timeout', 'timeout']);
   });
@@ -244,7 +244,7 @@ def f(k):
     );
   });
 
-  it('rejects a cancelled run with the reason and goes on working', async () => {
+  it('rejects a cancelled run with the reason and keeps working', async () => {
     const controller = new AbortController();
     const running = get().run(
       Array.from({ length: 20 }, () => job('def f(x):\n  while True: pass', [[1]], { cpuSeconds: 0.2 })),

@@ -120,7 +120,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     });
   }
 
-  it('restarts without the containers and processes that it forgot', async () => {
+  it('has no orphaned containers and processes after a restart', async () => {
     const { docker } = await there(connectDocker);
     const Cmd = ['python3', '-c', 'import time; time.sleep(1000)'];
     const container = await docker.createContainer({ Image: IMAGES.none, Cmd, NetworkDisabled: true });

@@ -73,7 +73,7 @@ describe('the features of a Docker daemon', () => {
 });
 
 describe('the options of a container', () => {
-  it('strict isolation uses uid 65534 without capabilities; uid isolation gives pid 1 three', () => {
+  it('strict isolation uses uid 65534 without capabilities; uid isolation gives pid 1 three capabilities', () => {
     const base = { image: 'i', memoryMb: 256 };
     const strict = containerOptions({ ...base, isolation: 'strict', runtime: 'runsc' });
     assert.deepEqual(
@@ -180,7 +180,7 @@ describe('counters of the guest', function () {
     await ensureImage(docker, 'none', () => {});
   });
 
-  it('CPU time and kills for memory come from cgroup v2, v1 or /proc', async () => {
+  it('CPU time and OOM kills are read from cgroup v2, v1 or /proc', async () => {
     const source = fs.readFileSync(path.join(packageRoot(), 'sandbox/guest/cgroup.py'), 'utf8');
     const check = `
 import json, subprocess, sys

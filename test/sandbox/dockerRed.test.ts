@@ -173,7 +173,7 @@ def f(x):
       assert.ok(bytes < 10_000 && files <= 2, `${bytes} bytes and ${files} files are left`);
     });
 
-    it('memory of a program is free again for the next one', async () => {
+    it('memory of a program is freed before the next one', async () => {
       const leave = `
 def f(x):
   fds = []
@@ -238,7 +238,7 @@ def f(name):
       assert.equal(await value(meet), false);
     });
 
-    it('a fork bomb leaves the next program its number of processes', async () => {
+    it('a fork bomb does not reduce the process limit of the next program', async () => {
       const bomb = 'import os\ndef f(x):\n  while True:\n    try: os.fork()\n    except OSError: pass';
       const [result] = await sandbox.run([job(bomb, [[1]], { cpuSeconds: 0.5 })]);
       assert.equal(result!.calls[0]!.kind, 'timeout');

@@ -155,7 +155,7 @@ describe('the event stream of a daemon', () => {
     watch.close();
   });
 
-  it('ends waiting when it breaks', async () => {
+  it('stops pending waits when it breaks', async () => {
     const { watch, stream } = await watching();
     const gone = watch.isGone('c', LONG);
     stream.destroy();

@@ -7,7 +7,7 @@ import { runPipeline } from '../../workflows/pipeline.js';
 import { corruptAtRandom, FILE_CLASSES } from '../support/corruptions.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
 
-describe('single corruptions of a finished run', function () {
+describe('verifyStore', function () {
   this.timeout(120_000);
   let world: Doubles;
   before(async () => {
@@ -16,13 +16,13 @@ describe('single corruptions of a finished run', function () {
   });
   after(() => rm(world.folder, { recursive: true, force: true }));
 
-  it('pass verification if there are none', async () => {
+  it('finds nothing in an intact store', async () => {
     const verified = await verifyStore(await openFileStore(world.folder));
     assert.deepEqual([verified.findings, verified.notes], [[], []]);
     assert.ok(verified.checked.blobs > 40 && verified.checked.memos > 40, JSON.stringify(verified.checked));
   });
 
-  it('are each named by verification: 150 random ones in files of every kind', async () => {
+  it('names each of 150 random corruptions in files of every kind', async () => {
     const { undetected, byKind } = await corruptAtRandom(world.folder, 150, 1);
     assert.deepEqual(undetected, []);
     assert.deepEqual(Object.keys(byKind).sort(), FILE_CLASSES.map(({ name }) => name).sort());

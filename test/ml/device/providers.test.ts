@@ -30,7 +30,7 @@ describe('devices', function () {
     assert.equal(await resolveDevice('cuda', ['cuda'], works), 'cuda');
   });
 
-  it('refuses a missing device, saying how to install it', async () => {
+  it('refuses a missing device and explains how to install it', async () => {
     const way =
       process.platform === 'linux' && process.arch === 'x64'
         ? /^device cuda is not installed; .*CUDA 12 and cuDNN 9.*install\.js --onnxruntime-node-install=cuda12; or use cpu$/
@@ -42,7 +42,7 @@ describe('devices', function () {
     );
   });
 
-  it('refuses a device that does not start, with the reason', async () => {
+  it('refuses a device that does not start and states the reason', async () => {
     await assert.rejects(resolveDevice('webgpu', ['webgpu'], fails), {
       code: 'DEVICE_UNAVAILABLE',
       message: 'device webgpu does not start (no adapter): use cpu, or auto',

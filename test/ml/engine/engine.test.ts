@@ -215,7 +215,7 @@ describe('merging an adapter', () => {
 });
 
 describe('supervised trainer', () => {
-  it('the loss falls equally on one and two workers, and only matrices decay', async () => {
+  it('the loss decreases equally on one and two workers, and only matrices have weight decay', async () => {
     const { config, weights } = loadModel(fixture);
     type Rows = Parameters<TrainSession['sft']>[1];
     const rows: Rows = Array.from({ length: 10 }, (_, i) => {

@@ -1,4 +1,4 @@
-// Guarantees of a training session besides its numbers (parity.test.ts): padding and other rows have no effect, runs agree
+// Guarantees of a training session besides its numbers (parity.test.ts): padding and other rows do not matter, runs agree
 // bit for bit, and bad rows are refused.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../../core/random.js';
