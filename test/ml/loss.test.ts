@@ -250,7 +250,7 @@ describe('objectives', () => {
       });
     });
 
-  describe('of values', () => {
+  describe('the value loss', () => {
     const value = [0.5, 0.9, -0.3, 0.2, 1.1, 0, 2, 0.4];
     const before = [0.4, 0.2, -0.2, 0.9, 1, 0.5, 1, -0.4];
     const returns = [1, 1, 0, -1, 1, 0.3, 0, 0.2];
@@ -277,7 +277,7 @@ describe('objectives', () => {
     }
 
     for (const clip of [undefined, 0.3])
-      it(`${clip ? 'the larger of the clipped and the plain' : 'half the'} squared error, and its gradient`, () => {
+      it(`${clip ? 'is the larger of the clipped and the plain' : 'is half the'} squared error, with its gradient`, () => {
         const { loss, sums, gradient } = values(clip);
         const expected = { loss: 0, valueLoss: 0, valueClipped: 0 };
         for (let t = 0; t < N; t++) {

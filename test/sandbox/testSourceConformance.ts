@@ -456,7 +456,7 @@ def test_e(): assert f(2) == 2
     assert.deepEqual(Object.values(result), ['pass', 'error', 'error', 'timeout', 'pass']);
   });
 
-  it('reports a timeout for a test that loops, and leaves the others their time', async () => {
+  it('reports a timeout for a test that loops and does not shorten the time of the others', async () => {
     const source = `
 def test_a():
   while True: pass
@@ -561,7 +561,7 @@ assert f([115, 111, 108, 117, 116, 105, 111, 110]) == [True, True]
     await all('pass', code, source); // the second search must find the program's own module name
   });
 
-  it('accepts no test report from a program that writes frames', async () => {
+  it('ignores test reports from a program that writes frames', async () => {
     const code = `
 import os, struct
 def say(text):

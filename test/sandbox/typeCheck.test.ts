@@ -66,7 +66,7 @@ describe('the pool of type checks', () => {
     assert.deepEqual(await pool.run([]), []);
   });
 
-  it('ends its guests and takes no program after close', async () => {
+  it('ends its guests on close and refuses later programs', async () => {
     const { pool, closed } = poolOf(() => ({ said: [OK] }));
     await one(pool);
     assert.deepEqual(closed, []);

@@ -148,7 +148,7 @@ describe('the cache of keys and values between calls', () => {
 });
 
 describe('segments of a sequence', () => {
-  it("sampling steps read from the last prompt token to the last answer token but one; blocks cover the rest", () => {
+  it('sampling steps read from the last prompt token to the last answer token but one; blocks cover the rest', () => {
     const steps = (from: number, to: number) => ({ from, to, steps: true });
     const read = (from: number, to: number) => ({ from, to, steps: false });
     assert.deepEqual(segmentsOf(1), [steps(0, 1)]);
