@@ -561,7 +561,7 @@ assert f([115, 111, 108, 117, 116, 105, 111, 110]) == [True, True]
     await all('pass', code, source); // the second search must find the program's own module name
   });
 
-  it('ignores test reports from a program that writes frames', async () => {
+  it('rejects test reports from a program that writes frames', async () => {
     const code = `
 import os, struct
 def say(text):
