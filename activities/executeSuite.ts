@@ -11,7 +11,7 @@ import {
 } from './artifacts.js';
 import { chainReader, codeOf, groupByProblem } from './chains.js';
 import { type JudgingTask, judgeTasks } from './judging.js';
-import { type Scope, withHeartbeat } from './scope.js';
+import type { Scope } from './scope.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 
 export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
@@ -37,9 +37,7 @@ async function withTypes(
   const codes = tasks.map(({ problem, candidates }) => candidates.map((chain) => codeOf(chain, problem, config)));
   const distinct = [...new Set(codes.flat())].filter((code) => code !== '');
   const jobs = distinct.map((code, i) => ({ id: String(i), code }));
-  const reports = await withHeartbeat(scope, async () =>
-    jobs.length > 0 ? sandbox.checkTypes(jobs, { signal: scope.signal }) : [],
-  );
+  const reports = jobs.length > 0 ? await sandbox.checkTypes(jobs, { signal: scope.signal }) : [];
   const verdictOf = new Map(distinct.map((code, i) => [code, reports[i]!.verdict]));
   return judged.map((one, t) => ({ ...one, types: codes[t]!.map((code) => verdictOf.get(code) ?? 'unparsed') }));
 }

@@ -9,7 +9,7 @@ import { canonicalJson, parseJson } from '../store/canonicalJson.js';
 import { createRecord, readRecord } from '../store/records.js';
 import { QUARANTINE } from '../store/runs.js';
 import { readConfig, readProblems } from './artifacts.js';
-import { type Scope, withHeartbeat } from './scope.js';
+import type { Scope } from './scope.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
 
 const BATCH = 8; // problems at a time
@@ -63,8 +63,9 @@ async function recordOf(
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
     const options = { limits: config.limits, ...(scope.signal && { signal: scope.signal }) };
-    const examine = () => Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
-    for (const [i, one] of (await withHeartbeat(scope, examine, { done })).entries())
+    scope.heartbeat({ done });
+    const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
+    for (const [i, one] of examined.entries())
       if ('reason' in one) quarantined.push({ id: batch[i]!.id, reason: one.reason });
   }
   const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };

@@ -31,7 +31,6 @@ export interface ActivityDeps {
 }
 
 const SAVE_EVERY_MS = 20_000; // a save writes and syncs several blobs
-const HEARTBEAT_MS = 1000;
 
 export interface Scope {
   deps: ActivityDeps;
@@ -43,6 +42,7 @@ export interface Scope {
   saveEveryMs: number;
   /** Seconds that earlier attempts spent on the progress that this attempt resumes from. */
   earlierSeconds: number;
+  /** Records progress; the worker sends heartbeats on a timer. */
   heartbeat(details?: unknown): void;
 }
 
@@ -66,14 +66,4 @@ export function openScope(deps: ActivityDeps, memoKey = ''): Scope {
   };
   if (context) scope.signal = context.cancellationSignal;
   return scope;
-}
-
-/** Sends heartbeats while `work` runs, for calls that do not report progress themselves. */
-export async function withHeartbeat<T>(scope: Scope, work: () => Promise<T>, details?: unknown): Promise<T> {
-  const timer = setInterval(() => scope.heartbeat(details), HEARTBEAT_MS);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
 }

@@ -37,19 +37,21 @@ describe('TimedHeartbeat', () => {
     while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
   };
 
-  it('sends the latest details again while an activity is silent', async () => {
+  it('sends the latest details on a timer, and again while an activity is silent', async () => {
     const details: unknown[] = [];
     const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 600 });
     environment.on('heartbeat', (detail: unknown) => details.push(detail));
     await environment.run(() => {
       const context = Context.current();
       const next = async (): Promise<void> => {
+        context.heartbeat({ done: 2 });
         context.heartbeat({ done: 3 });
         await until(() => details.filter((detail) => JSON.stringify(detail) === '{"done":3}').length >= 3);
       };
       return new TimedHeartbeat(context).execute({ args: [], headers: {} }, next as never);
     });
     assert.deepEqual(details.at(-1), { done: 3 });
+    assert.ok(!details.some((detail) => JSON.stringify(detail) === '{"done":2}'), 'only the latest report is sent');
   });
 
   it('stops when the activity completes or fails', async () => {
