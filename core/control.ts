@@ -15,8 +15,11 @@ export type Request = { at: string } & ( // `at`: ISO 8601
 export class RequestQueue {
   private config?: RunConfig; // after all accepted requests
   private closed = false;
+  private stopping: boolean;
 
-  constructor(readonly snapshot: { pending: Request[]; paused: boolean } = { pending: [], paused: false }) {}
+  constructor(readonly snapshot: { pending: Request[]; paused: boolean } = { pending: [], paused: false }) {
+    this.stopping = snapshot.pending.some(({ kind }) => kind === 'stop');
+  }
 
   /** Called when the run was prepared or its configuration changed. `records` are requests that it will apply again. */
   configure(config: RunConfig, records: readonly ControlMetrics[] = []): void {
@@ -37,6 +40,7 @@ export class RequestQueue {
       throw new GauntletError('BAD_INPUT', message);
     };
     if (this.closed) refuse('the last step is done: nothing is left to control');
+    if (this.stopping && kind !== 'stop') refuse('the run stops after the current step');
     if (kind === 'resume' && !this.snapshot.paused) refuse('the run is not paused');
     if (kind === 'change') applyConfigPatch(this.config ?? refuse('the run is still preparing: try again'), fields);
   }
@@ -44,6 +48,7 @@ export class RequestQueue {
   accept(request: Request): void {
     const { kind } = request;
     this.snapshot.pending.push(request);
+    if (kind === 'stop') this.stopping = true;
     if (kind === 'pause' || kind === 'resume') this.snapshot.paused = kind === 'pause';
     if (kind === 'change') this.config = applyConfigPatch(this.config!, request.fields);
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isRecordedAt } from '../../core/control.js';
+import { isRecordedAt, RequestQueue } from '../../core/control.js';
 import type { ControlMetrics } from '../../core/schema/metrics.js';
 
 describe('isRecordedAt', () => {
@@ -10,5 +10,20 @@ describe('isRecordedAt', () => {
     for (const other of [{ stage: 1 }, { next: 4 }, { step: 6 }]) {
       assert.equal(isRecordedAt(record, { ...position, ...other }), false);
     }
+  });
+});
+
+describe('RequestQueue', () => {
+  it('refuses every request but another stop once a stop was accepted, also in the next execution', () => {
+    const queue = new RequestQueue();
+    queue.accept({ kind: 'stop', at: '2026-01-01' });
+    for (const next of [queue, new RequestQueue(queue.snapshot)]) {
+      for (const kind of ['pause', 'resume', 'change'] as const) {
+        assert.throws(() => next.validate(kind, {}), { code: 'BAD_INPUT', message: /stops after the current step/ });
+      }
+      next.validate('stop');
+    }
+    assert.equal(queue.take()?.kind, 'stop');
+    assert.throws(() => queue.validate('pause'), /stops after the current step/);
   });
 });
