@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ROOT } from './root.mjs';
 
 /** The source folders: those that tsconfig.json includes. */
 export function sourceFolders(root) {
@@ -17,7 +19,7 @@ export function buildIsFresh(root) {
   }
 }
 
-/** Call after a successful build. Also removes the output of deleted sources: a deleted test would still run. */
+/** Called after a successful build. Also removes the output of deleted sources: a deleted test would still run. */
 export function finishBuild(root) {
   for (const file of walk(join(root, 'dist'), '')) {
     const match = /^(.*)\.(m?)js(\.map)?$/.exec(file);
@@ -28,7 +30,7 @@ export function finishBuild(root) {
   replace(stampFile(root), digest(root));
 }
 
-/** Call at every set-up: a commit changes the version of the same sources. */
+/** Called at every set-up: a commit changes the version of the same sources. */
 export function writeVersion(root) {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   replace(versionFile(root), `${version}+${commit(root) ?? `sources.${digest(root).slice(0, 12)}`}`);
@@ -79,3 +81,5 @@ function walk(root, folder) {
     return entry.isFile() ? [path] : [];
   });
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) finishBuild(ROOT); // at the end of `npm run build`

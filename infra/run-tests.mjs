@@ -6,18 +6,20 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildIsFresh } from './build-stamp.mjs';
 import { coverageReport, keepOurs } from './coverage.mjs';
 import { ROOT } from './root.mjs';
 import { findTemporalCli } from './temporal-cli.mjs';
 
 const FILE_LIMIT_MS = 12 * 60_000;
+const BUILT = join(ROOT, 'dist', 'test');
 const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer wait means a leaked handle
 
 const { values: flags, positionals } = parseArgs({
   options: {
     'coverage-html': { type: 'boolean' },
     jobs: { type: 'string' },
-    tests: { type: 'string', default: join(ROOT, 'dist', 'test') },
+    tests: { type: 'string', default: BUILT },
     out: { type: 'string', default: join(ROOT, 'coverage') },
     'file-limit': { type: 'string', default: String(FILE_LIMIT_MS) },
   },
@@ -46,7 +48,9 @@ const files = readdirSync(flags.tests, { recursive: true })
   .map((name) => join(flags.tests, name))
   .filter((file) => whole || positionals.some((part) => file.includes(part)));
 const tasks = inProcesses(files).map((group) => () => runTests(group));
-if (files.length === 0) fail('no test files found');
+if (whole && files.length === 0) fail('no test files found');
+for (const part of positionals) if (!files.some((file) => file.includes(part))) fail(`no test file for '${part}'`);
+if (flags.tests === BUILT && !buildIsFresh(ROOT)) fail('dist/ was not built from these sources: npm run build');
 if (whole)
   tasks.unshift(
     () => check('lint', 'infra/lint.mjs'),

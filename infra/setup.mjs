@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { buildIsFresh, finishBuild, writeVersion } from './build-stamp.mjs';
+import { buildIsFresh, writeVersion } from './build-stamp.mjs';
 import { withLock } from './lock.mjs';
 import { packagesAreFresh } from './packages.mjs';
 import { ROOT } from './root.mjs';
@@ -47,13 +47,8 @@ async function installPackages() {
 async function build() {
   if (buildIsFresh(ROOT)) return;
   log('building (tsc)');
-  const code = await inherit(process.execPath, [
-    join(ROOT, 'node_modules/typescript/bin/tsc'),
-    '-p',
-    join(ROOT, 'tsconfig.json'),
-  ]);
+  const code = await inherit('npm', ['run', '--silent', 'build']);
   if (code !== 0) throw new SetupError('the build failed: see the lines above');
-  finishBuild(ROOT);
 }
 
 /** The WebAssembly sandbox starts faster from a memory snapshot. A failure here is reported again at its first use. */

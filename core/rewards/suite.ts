@@ -38,13 +38,10 @@ export type TestPool = Record<string, TestCase[]>;
 
 /** Returns a new pool with tests of one problem added. Duplicates are skipped and the oldest tests are dropped. */
 export function addToPool(pool: TestPool, problemId: string, tests: readonly TestCase[]): TestPool {
-  const kept = Object.hasOwn(pool, problemId) ? [...pool[problemId]!] : [];
-  const known = new Set(kept.map((test) => JSON.stringify([test.args, test.expected])));
-  for (const test of tests) {
+  const kept = new Map<string, TestCase>();
+  for (const test of [...(Object.hasOwn(pool, problemId) ? pool[problemId]! : []), ...tests]) {
     const key = JSON.stringify([test.args, test.expected]);
-    if (known.has(key)) continue;
-    known.add(key);
-    kept.push(test);
+    if (!kept.has(key)) kept.set(key, test);
   }
-  return kept.length === 0 ? pool : { ...pool, [problemId]: kept.slice(-POOL_SIZE) };
+  return kept.size === 0 ? pool : { ...pool, [problemId]: [...kept.values()].slice(-POOL_SIZE) };
 }

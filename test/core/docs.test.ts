@@ -49,6 +49,11 @@ describe('docs', () => {
     assert.deepEqual(documented, leaves(runConfigSchema.parse({})));
   });
 
+  it('configuration.md names every reward scheme', () => {
+    const [, , meaning] = table(page('configuration.md'), '## Fields').find(([field]) => field === 'reward.scheme')!;
+    for (const scheme of Object.keys(REWARD_RULES)) assert.ok(meaning!.includes(`\`${scheme}\``), scheme);
+  });
+
   it('configuration.md lists what each preset changes', () => {
     const defaults = new Map(leaves(runConfigSchema.parse({})));
     for (const preset of PRESET_NAMES) {

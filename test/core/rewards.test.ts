@@ -108,15 +108,18 @@ describe('every scheme', () => {
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
     it(`${scheme}: rewards are in −1..1, one more pass never lowers and diversity credit never raises a reward`, () => {
       const rule = REWARD_RULES[scheme];
+      const inRange = (reward: number): void => assert.ok(Math.abs(reward) <= 1, `${reward} is outside of −1..1`);
       fc.assert(
         fc.property(verdicts, group, (list, turns) => {
-          assert.ok(Math.abs(rule.generator(list)) <= 1);
           const better = list.map((verdict, i) => (i === 0 ? 'pass' : verdict));
-          assert.ok(rule.generator(better) >= rule.generator(list));
+          const [before, after] = [rule.generator(list), rule.generator(better)];
+          inRange(before);
+          assert.ok(after >= before, `one more pass lowers the reward from ${before} to ${after}`);
           const [alone, together] = [rule.discriminator(turns, plain), rule.discriminator(turns, shared)];
           assert.equal(alone.length, turns.length);
           alone.forEach((reward, i) => {
-            assert.ok(reward >= -1 && reward <= 1 && together[i]! <= reward + 1e-12);
+            inRange(reward);
+            assert.ok(together[i]! <= reward + 1e-12, `diversity credit raises ${reward} to ${together[i]}`);
           });
         }),
       );

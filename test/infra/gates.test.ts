@@ -154,10 +154,10 @@ describe('the test command', () => {
     assert.match(text, /✔ is too/);
   });
 
-  it('fails when it finds no test', async () => {
+  it('fails when it finds no test for an argument', async () => {
     const { code, text } = await runTests(temporaryFolder(), 'x');
     assert.equal(code, 1);
-    assert.match(text, /FAILED: no test files found\n(.*\n)*0 passed, 1 failed, 0 skipped\n$/);
+    assert.match(text, /FAILED: no test file for 'x'\n(.*\n)*0 passed, 1 failed, 0 skipped\n$/);
   });
 
   it('counts lines of source that no test loads as uncovered', async function () {
