@@ -43,7 +43,7 @@ async function bench(options: BenchOptions): Promise<void> {
   const start = (name: Contender) => startPeer(name, python, options);
   const runner = new Runner({ contenders, rounds, seconds, warmMs: 1000, settleMs: 250, say, start });
   const results: BenchResults = {
-    command: commandLine(options),
+    command: commandLine(process.argv.slice(2)),
     startedAt: started.toISOString(),
     seconds: 0,
     threads,

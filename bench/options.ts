@@ -68,22 +68,13 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
   };
 }
 
-/** The command that repeats the run on another machine, without paths of this one. */
-export function commandLine(options: BenchOptions): string {
-  const { quick, only, contenders, threads, record } = options;
-  const without = CONTENDERS.filter((name) => !contenders.includes(name));
-  const usual = parseOptions(quick ? ['--quick'] : [], {});
-  const flags = [
-    ...(quick ? ['--quick'] : []),
-    ...only.map((part) => `--only '${part}'`),
-    ...(without.length > 0 ? [`--without ${without.join(',')}`] : []),
-    ...(['rounds', 'seconds'] as const).flatMap((name) =>
-      options[name] === usual[name] ? [] : [`--${name} ${options[name]}`],
-    ),
-    ...(threads === undefined ? [] : [`--threads ${threads}`]),
-    ...(record ? ['--record'] : []),
-  ];
-  return ['npm run bench', ...(flags.length > 0 ? ['--', ...flags] : [])].join(' ');
+const PLACES = ['--venv', '--out'];
+
+/** The command that repeats a benchmark elsewhere: its arguments without paths of this machine. */
+export function commandLine(args: string[]): string {
+  const kept = args.filter((arg, i) => !PLACES.some((flag) => arg.startsWith(flag) || args[i - 1] === flag));
+  const quoted = kept.map((arg) => (/^[\w,.=-]+$/.test(arg) ? arg : `'${arg}'`));
+  return ['npm run bench', ...(quoted.length > 0 ? ['--', ...quoted] : [])].join(' ');
 }
 
 export const FLAG = { type: 'boolean' } as const;

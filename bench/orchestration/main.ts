@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { packageRoot } from '../../data/paths.js';
 import { BUSY, busySeconds, describeMachine } from '../machine.js';
-import { BenchError, FLAG, positive, readFlags, TEXT } from '../options.js';
+import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from '../options.js';
 import { recordPart, saveJson } from '../results.js';
 import { measureOrchestration, type OrchestrationFigures } from './measure.js';
 import { type OrchestrationResults, orchestrationMarkdown } from './table.js';
@@ -76,7 +76,7 @@ export async function benchOrchestration(args: string[]): Promise<void> {
     }
   }
   const results: OrchestrationResults = {
-    command: commandLine(options),
+    command: commandLine(['orchestration', ...args]),
     startedAt: started.toISOString(),
     seconds: (Date.now() - started.getTime()) / 1000,
     ...{ machine, foreignCores, sandbox, runs },
@@ -91,13 +91,3 @@ const configOf = (stages: number): RunConfigInput => ({
   preset: 'tiny',
   ...(stages === 5 ? {} : { schedule: { stages: [1, 2, 3, 4, 5].slice(0, stages) as never } }),
 });
-
-function commandLine({ stages, runs, sandbox, record }: OrchestrationOptions): string {
-  return [
-    'npm run bench -- orchestration',
-    ...(stages === 5 ? [] : [`--stages ${stages}`]),
-    ...(runs === 1 ? [] : [`--runs ${runs}`]),
-    ...(sandbox === 'auto' ? [] : [`--sandbox ${sandbox}`]),
-    ...(record ? ['--record'] : []),
-  ].join(' ');
-}

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
 import { BUSY, describeMachine } from '../machine.js';
-import { BenchError } from '../options.js';
+import { BenchError, commandLine } from '../options.js';
 import { providePython } from '../python.js';
 import { recordPart, saveJson } from '../results.js';
 import { CONTENDERS, type Contender, startContender } from './contenders.js';
@@ -32,7 +32,7 @@ export async function benchSandbox(args: string[]): Promise<void> {
   const versions = await versionsOf(contenders, start);
   const figures = await measure({ contenders, start, levels, rounds, roundSeconds, settleMs: 100, say });
   const results: SandboxResults = {
-    command: options.command,
+    command: commandLine(['sandbox', ...args]),
     startedAt: started.toISOString(),
     seconds: (Date.now() - started.getTime()) / 1000,
     machine,

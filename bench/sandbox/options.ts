@@ -22,7 +22,6 @@ export interface SandboxOptions {
   out?: string;
   record: boolean;
   help: boolean;
-  command: string; // to repeat the benchmark elsewhere
 }
 
 /** @throws {BenchError} naming the flag */
@@ -34,11 +33,6 @@ export function parseSandboxOptions(args: string[], env: NodeJS.ProcessEnv = pro
   const only = values.only ?? [];
   const contenders = NAMES.filter((name) => only.length === 0 || only.some((part) => name.includes(part)));
   if (contenders.length === 0) throw new BenchError(`no contender has ${only.join(' or ')} in its name: see --help`, 2);
-  const shown = args.map((arg, i) => ({
-    arg,
-    hidden: PLACES.some((flag) => arg.startsWith(flag) || args[i - 1] === flag),
-  }));
-  const flags = shown.filter(({ hidden }) => !hidden).map(({ arg }) => (/^[\w,.=-]+$/.test(arg) ? arg : `'${arg}'`));
   return {
     contenders,
     levels: (values['in-flight'] ?? '1,2,4').split(',').map((text) => positive('in-flight', text)),
@@ -48,8 +42,5 @@ export function parseSandboxOptions(args: string[], env: NodeJS.ProcessEnv = pro
     out: values.out,
     record: values.record === true,
     help: values.help === true,
-    command: ['npm run bench -- sandbox', ...flags].join(' '),
   };
 }
-
-const PLACES = ['--venv', '--out'];
