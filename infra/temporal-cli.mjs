@@ -74,6 +74,7 @@ async function install(target, env, log) {
         renameSync(made, target);
         return { path: target, source };
       }
+      log(`  ${reason}`);
       reasons.push(reason);
     } finally {
       rmSync(scratch, REMOVE);
@@ -120,18 +121,29 @@ async function buildWithGo(scratch, made, env, log) {
   if (major < GO_MINIMUM[0] || (major === GO_MINIMUM[0] && minor < GO_MINIMUM[1])) {
     return `Go ${major}.${minor} is too old to build it (${GO_MINIMUM.join('.')}+)`;
   }
-  log(`building the Temporal CLI ${TEMPORAL_CLI_VERSION} with Go ${major}.${minor}: two to six minutes, once`);
+  log(`building the Temporal CLI ${TEMPORAL_CLI_VERSION} with Go ${major}.${minor}: two to six minutes and 3 GB, once`);
+  // caches of its own, removed with `scratch`: they take 3 GB, and nothing else uses them
+  const caches = {
+    GOCACHE: join(scratch, 'cache'),
+    GOMODCACHE: join(scratch, 'modules'),
+    GOFLAGS: `${env.GOFLAGS ?? ''} -modcacherw`,
+  };
+  const began = Date.now();
+  const progress = setInterval(() => log(`  building: ${Math.round((Date.now() - began) / 1000)} s`), 30_000);
   const name = `-X ${GO_MODULE}/temporalcli.Version=${TEMPORAL_CLI_VERSION}`;
-  for (const step of [
-    ['mod', 'init', 'gauntlet.local/temporal-cli'],
-    ['get', '-tool', `${GO_MODULE}/cmd/temporal@v${TEMPORAL_CLI_VERSION}`],
-    ['build', '-trimpath', '-ldflags', `-s -w ${name}`, '-o', made, `${GO_MODULE}/cmd/temporal`],
-  ]) {
-    const failure = await run('go', step, { env: { CGO_ENABLED: '0', ...env }, cwd: scratch });
-    if (failure !== undefined) return `\`go ${step.slice(0, 2).join(' ')}\` failed (${failure})`;
-    log(`  go ${step[0]}: done`);
+  try {
+    for (const step of [
+      ['mod', 'init', 'gauntlet.local/temporal-cli'],
+      ['get', '-tool', `${GO_MODULE}/cmd/temporal@v${TEMPORAL_CLI_VERSION}`],
+      ['build', '-trimpath', '-ldflags', `-s -w ${name}`, '-o', made, `${GO_MODULE}/cmd/temporal`],
+    ]) {
+      const failure = await run('go', step, { env: { CGO_ENABLED: '0', ...env, ...caches }, cwd: scratch });
+      if (failure !== undefined) return `\`go ${step.slice(0, 2).join(' ')}\` failed (${failure})`;
+    }
+    return undefined;
+  } finally {
+    clearInterval(progress);
   }
-  return undefined;
 }
 
 /** @returns {Promise<string | undefined>} undefined on success, else the line of the output that says what failed */

@@ -167,7 +167,7 @@ async function startEmbedded(
   }
   writeState(storeDir, { pid, port, uiPort, database });
   const uiUrl = `http://127.0.0.1:${uiPort}`;
-  log(`started a Temporal server at ${address} (Web UI ${uiUrl}, data in ${database})`);
+  log(`started a Temporal server at ${address} (Web UI ${uiUrl})`);
   return { address, connection: { address }, namespace, uiUrl, owned: true, pid, exited, close };
 }
 

@@ -23,7 +23,7 @@ export async function ensureImage(docker: Docker, packages: Packages, log: (line
   if (!(await hasImage(docker, STOCK))) {
     log(`sandbox: pulling ${STOCK} (once)`);
     reason = await pull(docker);
-    if (reason) reason = `no registry (${reason})`;
+    if (reason) reason = `the Docker registry does not answer (${reason})`;
   }
   if (!reason) {
     log(`sandbox: building ${image} from ${STOCK} (once)`);
