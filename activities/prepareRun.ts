@@ -82,8 +82,10 @@ async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise
 function requireSplits(problems: ProblemSet, source: string): void {
   if (SPLITS.every((split) => problems[split].length > 0)) return;
   const count = SPLITS.reduce((sum, split) => sum + problems[split].length, 0);
+  const bad = (problems.rejected ?? []).map(({ id, reason }) => `${id}: ${reason}`);
+  const others = bad.length === 0 ? '' : `; ${bad.length} cannot be used (${bad[0]}${bad.length > 1 ? ', …' : ''})`;
   throw new GauntletError(
     'BAD_INPUT',
-    `${source}: ${count} problems; training needs at least three (train, validation, test)`,
+    `${source}: training needs at least three problems (train, validation, test), here are ${count}${others}`,
   );
 }

@@ -135,6 +135,9 @@ export function tableText(head: string[], rows: (string | number)[][]): string {
   return table.toString();
 }
 
+/** '1 problem', '2 problems'. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 export const percent = (rate: number | undefined): string =>
   rate === undefined ? '–' : `${(100 * rate).toFixed(1)} %`;
 

@@ -3,15 +3,22 @@ import type { RunProgress } from '../core/schema/run.js';
 import { duration, percent } from './output.js';
 
 const SHORT_PHASE = { discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
-const BAR = { least: 4, most: 30 };
+// Layouts by the width of the terminal, so that line and bar do not change with the length of the figures.
+const LAYOUTS = [
+  { columns: 140, bar: 20, wide: true, speed: true },
+  { columns: 100, bar: 18, wide: false, speed: true },
+  { columns: 80, bar: 10, wide: false, speed: false },
+  { columns: 0, bar: 0, wide: false, speed: false },
+];
 const WINDOW = 12; // recent steps for the estimate: later stages are slower, and replayed steps take no time
 
 /** What a run waits for and how to continue; undefined if it needs nobody. */
-export function attentionOf({ runId, state, failure }: RunProgress): string | undefined {
+export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
   if (failure !== undefined) {
     const skip = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
     return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: npx gauntlet resume ${runId}${skip}`;
   }
+  if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
   return state === 'paused' ? `paused; continue with: npx gauntlet resume ${runId}` : undefined;
 }
 
@@ -22,16 +29,14 @@ export function progressLine(progress: RunProgress): string {
   return `step ${figures(progress, undefined, true)}${rate}`;
 }
 
-/** A bar and figures in at most `columns - 1` columns: in full if they fit, else shortened, else cut. */
+/** A bar and figures, cut to `columns - 1` columns: a character in the last column wraps in some terminals. */
 export function progressBar(progress: RunProgress, left: number | undefined, columns: number): string {
-  const room = columns - 1; // a character in the last column wraps in some terminals
-  const [wide, narrow] = [figures(progress, left, true), figures(progress, left, false)];
-  const text = [wide, narrow].find(({ length }) => length + BAR.least + 1 <= room);
-  if (text === undefined) return narrow.slice(0, Math.max(0, room));
-  const width = Math.min(BAR.most, room - text.length - 1);
+  const { bar, wide, speed } = LAYOUTS.find((layout) => columns >= layout.columns)!;
   const share = progress.totalSteps > 0 ? Math.min(1, progress.step / progress.totalSteps) : 0;
-  const filled = Math.round(share * width);
-  return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${text}`;
+  const filled = Math.round(share * bar);
+  const drawn = bar > 0 ? `${'█'.repeat(filled)}${'░'.repeat(bar - filled)} ` : '';
+  const shown = speed ? progress : { ...progress, tokensPerSecond: undefined };
+  return `${drawn}${figures(shown, left, wide)}`.slice(0, Math.max(0, columns - 1));
 }
 
 function figures(progress: RunProgress, left: number | undefined, wide: boolean): string {
@@ -86,6 +91,7 @@ export class Pace {
     const steps = Math.max(0, totalSteps - last.step);
     // a slow step stops the countdown instead of shortening the time of later steps
     const spent = Math.min(now - last.at, steps > 0 ? pace : this.evaluation);
-    return Math.max(0, pace * steps + this.evaluation - spent) / 1000;
+    const left = pace * steps + this.evaluation - spent;
+    return left > 0 ? left / 1000 : undefined; // unknown if the final evaluation takes longer than the first one
   }
 }

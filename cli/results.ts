@@ -12,10 +12,15 @@ const ROWS = [
 export function resultTable(result: RunResult): string {
   const rows = ROWS.map(([label, key]) => {
     const [before, after] = [result.before[key], result.after[key]];
-    const points = 100 * (after - before);
-    return [label, percent(before), percent(after), `${points >= 0 ? '+' : ''}${points.toFixed(1)} points`];
+    const points = tenths(after) - tenths(before); // of the figures as shown
+    return [label, percent(before), percent(after), `${points >= 0 ? '+' : ''}${(points / 10).toFixed(1)} points`];
   });
   const table = tableText(['held-out problems', 'before', 'after', 'change'], rows);
   const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${result.stopped}`;
-  return `${table}${stopped}\nbest checkpoint ${result.best} · training took ${duration(result.trainingSeconds)} · seed ${result.seed}`;
+  const { generator, discriminator } = result.digests;
+  const adapters = [generator, discriminator].map((digest) => digest.replace('sha256:', '').slice(0, 8)).join(', ');
+  const steps = `training steps ${duration(result.trainingSeconds)}`;
+  return `${table}${stopped}\nbest checkpoint ${result.best} · ${steps} · seed ${result.seed}\nadapters ${adapters}`;
 }
+
+const tenths = (rate: number): number => Math.round(1000 * rate);

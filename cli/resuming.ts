@@ -63,7 +63,7 @@ async function resumeFromStore({ client, store }: Resuming, id: string, decision
     );
   }
   const joined = await startOrJoin(client, id, input);
-  return { joined, said: `is not on this server: ${STARTED_AGAIN} (${steps} steps done)` };
+  return { joined, said: `is not on this server: ${STARTED_AGAIN} (steps done: ${steps})` };
 }
 
 async function resumeOpen(session: Resuming, id: string, decision: Decision): Promise<Resumed> {

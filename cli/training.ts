@@ -108,7 +108,8 @@ export async function follow(
       watching.abort(); // ends the display
       throw endedFrom(error, handle.workflowId) ?? error;
     }
-    output.note(`stopped watching '${handle.workflowId}'; continue with: ${again}`);
+    const ending = session.workers ? ', ending its workers' : '';
+    output.note(`stopped watching '${handle.workflowId}'${ending}; continue with: ${again}`);
     process.exitCode = EXIT.interrupted;
     return undefined;
   } finally {

@@ -2,11 +2,12 @@
 import type { RunProgress } from './schema/run.js';
 
 export function progressDetails(progress: RunProgress): string {
-  const { runId, state, step, stage, phase, epoch, reward, validation, best, failure } = progress;
+  const { runId, state, requested, step, stage, phase, epoch, reward, validation, best, failure } = progress;
   const resume = `\`gauntlet resume ${runId}\``;
   const skip = failure?.inStep ? ', skip the step with `--skip`,' : '';
   const lines = [
     `**${state}** · step ${step} of ${progress.totalSteps}`,
+    requested && `requested: ${requested.join(', ')}`,
     failure && `\`${failure.activity}\` failed: ${failure.code}: ${failure.message}`,
     state === 'waiting' && `Continue with ${resume}${skip} or end the run with \`--abort\`.`,
     (state === 'paused' || state === 'failed') && `Continue with ${resume}.`,

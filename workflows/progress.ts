@@ -20,14 +20,21 @@ const ATTRIBUTES = {
 export class RunMonitor {
   /** Set if the server knows the search attributes; a write to an unknown one would fail the workflow task. */
   model: string | undefined;
+  /** Kinds of the requests that were accepted and have no effect yet. */
+  requested: () => NonNullable<RunProgress['requested']> = () => [];
 
   constructor(public progress: RunProgress) {
-    setHandler(progressQuery, () => this.progress);
+    setHandler(progressQuery, () => this.shown);
+  }
+
+  private get shown(): RunProgress {
+    const requested = this.requested();
+    return requested.length > 0 ? { ...this.progress, requested } : this.progress;
   }
 
   update(change: ProgressUpdate): void {
     this.progress = { ...this.progress, ...change };
-    setCurrentDetails(progressDetails(this.progress));
+    setCurrentDetails(progressDetails(this.shown));
     if (this.model === undefined) return;
     const { state, stage, phase, best, failure } = this.progress;
     upsertChanged({ state, stage, phase, model: this.model, bestScore: best?.score, failure: failure?.code });

@@ -26,9 +26,11 @@ export class RunControl {
   ) {
     const queue = new RequestQueue(snapshot);
     this.queue = queue;
+    monitor.requested = () => queue.snapshot.pending.map(({ kind }) => kind);
     const accept = (request: Pick<Request, 'kind'>): string => {
       queue.accept({ ...request, at: new Date().toISOString() } as Request);
-      return `${EFFECTS[request.kind]} (${monitor.progress.step} steps done)`;
+      monitor.update({});
+      return `${EFFECTS[request.kind]} (steps done: ${monitor.progress.step})`;
     };
     for (const kind of ['pause', 'resume', 'stop'] as const) {
       setHandler(defineUpdate<string>(kind), () => accept({ kind }), { validator: () => queue.validate(kind) });

@@ -11,7 +11,7 @@ import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
 import { openResults, type Results } from '../model/results.js';
 import { jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
-import { createOutput, type Output } from '../output.js';
+import { counted, createOutput, type Output } from '../output.js';
 import { openRowBar } from '../rowBar.js';
 import { interruptible } from '../session.js';
 
@@ -62,7 +62,7 @@ async function run(file: string, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
   const references = flags.references === undefined ? undefined : await readReferences(flags.references);
   const drafts = await openDrafts(file, flags.format, references);
-  output.note(`${file}: ${drafts.count} problems, format ${drafts.format}`);
+  output.note(`${file}: ${counted(drafts.count, 'problem')}, format ${drafts.format}`);
   await interruptible(async (stop) => {
     const files = flags.out === undefined ? undefined : await openFiles(flags.out);
     let sandbox: Sandbox | undefined;
@@ -127,5 +127,8 @@ function conclude(
 ): void {
   const { total, healthy, quarantined } = summary;
   const written = out === undefined ? '' : `; written to ${out}, the rest to ${quarantineOf(out)}`;
-  output.result(summary, () => `${healthy} of ${total} problems healthy, ${quarantined.length} quarantined${written}`);
+  output.result(
+    summary,
+    () => `${healthy} of ${counted(total, 'problem')} healthy, ${quarantined.length} quarantined${written}`,
+  );
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { integer } from '../options.js';
-import { createOutput, percent } from '../output.js';
+import { counted, createOutput, percent } from '../output.js';
 import { passRates, type SolvingFlags, solveWith, withPolicy } from '../solving.js';
 
 const TEMPERATURE = 0.8; // of several samples; a single one is greedy
@@ -25,7 +25,7 @@ export function addSolve(program: Command): void {
         const head = `# ${row.problemId}: ${row.passed} of ${row.tests} baseline tests pass`;
         output.result(row, () => `${head}\n${row.code}\n`);
       }
-      output.note(`${solved} of ${problems} ${problems === 1 ? 'problem' : 'problems'} solved`);
+      output.note(`${solved} of ${counted(problems, 'problem')} solved`);
       if (flags.samples > 1) {
         const { samples, pass1, passN } = passRates(codes);
         output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);

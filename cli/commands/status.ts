@@ -58,7 +58,9 @@ export function addStatus(program: Command): void {
       if (status) output.result(status, () => statusText(status));
     };
     if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
-    output.note(`no Temporal server runs for this store; start it with: ${commandLine('up', flags.store)}`);
+    output.note(
+      `no Temporal server runs: this is what the store knows (start a server: ${commandLine('up', flags.store)})`,
+    );
     await show();
   });
 }
@@ -73,11 +75,16 @@ interface ListedRun {
 async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
   const runs = new Map<string, ListedRun>();
   for await (const run of client?.workflow.list({ query: `WorkflowType = 'trainFullPipeline'` }) ?? []) {
-    if (runs.has(run.workflowId)) continue; // the list is latest first: this execution was started again
+    const later = runs.get(run.workflowId);
+    const started = run.startTime.toISOString();
+    if (later) {
+      later.started = started; // the list is latest first: this execution was continued or started again
+      continue;
+    }
     const [state] = (run.searchAttributes.GauntletState ?? []) as string[];
     const waits = run.status.name === 'RUNNING' && (state === 'paused' || state === 'waiting');
     const status = waits ? `RUNNING (${state})` : run.status.name;
-    runs.set(run.workflowId, { id: run.workflowId, status, started: run.startTime.toISOString() });
+    runs.set(run.workflowId, { id: run.workflowId, status, started });
   }
   for (const id of await store.listRuns()) {
     if (runs.has(id)) continue;
@@ -92,10 +99,13 @@ function runTable(runs: ListedRun[]): string {
     ['run', 'status', 'started'],
     runs.map(({ id, status, started, finished }) => {
       const end = finished === undefined ? '' : finished ? ', finished' : ', not finished';
-      return [id, `${inWords(status)}${end}`, started ?? '–'];
+      return [id, `${inWords(status)}${end}`, started === undefined ? '–' : localTime(started)];
     }),
   );
 }
+
+/** 2026-11-22 18:25:30 in the time zone of this machine. */
+const localTime = (time: string): string => new Date(time).toLocaleString('sv-SE');
 
 const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');
 
@@ -111,7 +121,8 @@ async function statusOfRun(
     const stored = await storedRun(store, id);
     if (stored === undefined) {
       const where = session ? `on this server, nor in ${folderOf(store)}` : `in ${folderOf(store)}`;
-      throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}; list the runs with: npx gauntlet status`);
+      const other = session ? '' : ' (its server may know it: npx gauntlet up)';
+      throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}${other}; list the runs with: npx gauntlet status`);
     }
     const { steps, result } = stored;
     return { id, status: STORED, steps, ...(result && { result }) };
@@ -144,7 +155,7 @@ async function currentStatus(client: Client, handle: TrainingHandle, status: str
 }
 
 function statusText({ id, status, held = [], steps, progress, result, failure }: RunStatus): string {
-  const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (${steps} steps done)`}`;
+  const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (steps done: ${steps})`}`;
   const resume = `continue with: npx gauntlet resume ${id} --watch`;
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
   if (failure !== undefined) {

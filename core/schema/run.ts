@@ -26,6 +26,7 @@ export type RunFailure = z.infer<typeof runFailureSchema>;
 export const runProgressSchema = z.strictObject({
   runId: z.string(),
   state: z.enum(['preparing', 'training', 'evaluating', 'paused', 'waiting', 'completed', 'failed']),
+  requested: z.array(z.enum(['pause', 'resume', 'stop', 'change'])).optional(), // accepted, not in effect yet
   failure: runFailureSchema.optional(), // the failure that a waiting run needs a decision for
   stage: stageSchema.optional(),
   phase: z.enum(['discriminator', 'generator', 'alternating']).optional(),

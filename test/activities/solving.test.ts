@@ -85,7 +85,7 @@ describe('solving problems', () => {
     world.deps.loadProblems = async () => ({ train: addProblems(1, 2), validation: [], test: [] });
     await assert.rejects(acts.prepareRun({ runId: 'small', input: SMALL_RUN }), {
       type: 'BAD_INPUT',
-      message: /2 problems; training needs at least three/,
+      message: /training needs at least three problems \(train, validation, test\), here are 2$/,
     });
   });
 

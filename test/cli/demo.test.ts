@@ -49,7 +49,7 @@ describe('a short demo', function () {
     assert.ok(asked > 0);
     assert.match(
       left.err,
-      /stopped watching 'demo-seed-0'; continue with: npm run demo -- --sandbox wasm --set 'schedule=/,
+      /stopped watching 'demo-seed-0', ending its workers; continue with: npm run demo -- --sandbox wasm --set 'schedule=/,
     );
     assert.equal(left.out, '');
     assert.deepEqual(processesOf(folder), []);
@@ -85,7 +85,10 @@ describe('a short demo', function () {
     const known = await here('status', '--json');
     const stored = { id: 'demo-seed-0', status: 'ONLY IN THE STORE', finished: true };
     assert.deepEqual(JSON.parse(known.out), [stored]);
-    assert.match(known.err, /no Temporal server runs for this store; start it with: npx gauntlet up --store /);
+    assert.match(
+      known.err,
+      /no Temporal server runs: this is what the store knows \(start a server: npx gauntlet up --store /,
+    );
     assert.deepEqual(processesOf(folder), [], 'status starts no server');
     const refused = await here('train', 'demo-seed-0', '--set', 'ppo.clip=0.1');
     assert.match(refused.err, /run demo-seed-0 exists with other .*ppo.*: choose another run id \[RUN_EXISTS\]/);

@@ -218,7 +218,10 @@ describe('text output', () => {
       ['test validity', '60.0 %', '80.0 %', '+20.0 points'],
       ['bug-catch rate', '10.0 %', '30.0 %', '+20.0 points'],
     ]);
-    assert.match(text, /best checkpoint checkpoint_stage_1_epoch_1 · training took 4 min 31 s · seed 0$/);
+    assert.match(
+      text,
+      /best checkpoint checkpoint_stage_1_epoch_1 · training steps 4 min 31 s · seed 0\nadapters a{8}, b{8}$/,
+    );
     for (const line of text.split('\n')) assert.ok(stripVTControlCharacters(line).length < 80, line);
   });
 

@@ -14,7 +14,7 @@ describe('control of a running run', function () {
     const hold = f.holdUpdate(1);
     const handle = await f.start();
     await hold.reached;
-    assert.equal(await f.update('pause'), 'pauses after the current step (0 steps done)');
+    assert.equal(await f.update('pause'), 'pauses after the current step (steps done: 0)');
     hold.release();
     const paused = await f.until('paused');
     assert.equal(paused.step, 1);
@@ -23,10 +23,10 @@ describe('control of a running run', function () {
       `Continue with \`gauntlet resume ${f.id}\`.`,
     ]);
     const change = { ppo: { learningRate: 0.25 } };
-    assert.equal(await f.update('change', change), 'takes effect from the next step on (1 steps done)');
+    assert.equal(await f.update('change', change), 'takes effect from the next step on (steps done: 1)');
     while ((await f.controls()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal((await f.steps()).length, 1, 'no step runs during the pause');
-    assert.equal(await f.update('resume'), 'continues (1 steps done)');
+    assert.equal(await f.update('resume'), 'continues (steps done: 1)');
     const result = (await handle.result()) as RunResult;
     assert.deepEqual(
       (await f.steps()).map(({ learningRate }) => learningRate),
@@ -80,7 +80,7 @@ describe('control of a running run', function () {
     const hold = f.holdUpdate(2);
     const handle = await f.start();
     await hold.reached;
-    assert.equal(await f.update('stop'), 'stops after the current step (1 steps done)');
+    assert.equal(await f.update('stop'), 'stops after the current step (steps done: 1)');
     hold.release();
     const result = (await handle.result()) as RunResult;
     assert.equal(result.stopped, 'stop requested');

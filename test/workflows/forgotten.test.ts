@@ -31,7 +31,7 @@ describe('a run that is only in the store', function () {
     await assert.rejects(elsewhere({ ...RUN, budget: { tokens: 1e9 } }));
     repair();
     const status = await command('status', f.id);
-    assert.match(status.out, new RegExp(`^${f.id}: only in the store \\(2 steps done\\)\n.*npx gauntlet resume`));
+    assert.match(status.out, new RegExp(`^${f.id}: only in the store \\(steps done: 2\\)\n.*npx gauntlet resume`));
     assert.match((await command('status')).out, new RegExp(`${f.id}.*only in the store`));
     assert.match((await command('pause', f.id)).err, /only in the store: npx gauntlet resume forgotten-\d+/);
     await assert.rejects(resume('abort'), {
@@ -40,7 +40,7 @@ describe('a run that is only in the store', function () {
     });
     const { joined, said } = await resume();
     assert.equal(joined.how, 'started');
-    assert.match(said, /^is not on this server: started again from the store.*\(2 steps done\)$/);
+    assert.match(said, /^is not on this server: started again from the store.*\(steps done: 2\)$/);
     assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
     assert.equal(counter.calls, 5, 'two updates succeeded, one failed, two were left');
     assert.equal((await inputOf(f.host.client, f.id))?.budget?.tokens, 1e9);
@@ -70,7 +70,7 @@ describe('a run that is only in the store', function () {
     assert.match(said, /^has finished; nothing to do/);
     const resumed = await command('resume', f.id);
     assert.deepEqual([resumed.code, /best checkpoint checkpoint_stage_/.test(resumed.out)], [0, true]);
-    assert.match((await command('status', f.id)).out, /only in the store \(4 steps done\)\n[\s\S]*best checkpoint/);
+    assert.match((await command('status', f.id)).out, /only in the store \(steps done: 4\)\n[\s\S]*best checkpoint/);
     const report = await command('report', f.id);
     assert.deepEqual([report.code, report.out.endsWith(`runs/${f.id}/report.html\n`)], [0, true], report.err);
     const replay = await command('replay', f.id);
