@@ -1,4 +1,5 @@
-// Runs over doubles on a real server. Every test gets its own store and its own workers.
+// Runs over doubles on a real server. Every test gets its own store. Workers serve all tests of a suite, unless a test stops
+// them or needs others.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { WorkflowHandle } from '@temporalio/client';
@@ -40,6 +41,12 @@ export async function bytesOf(store: Store, runId: string): Promise<Bytes> {
   return Object.fromEntries((await listCheckpoints(store, runId)).map(({ name, files }) => [name, files]));
 }
 
+interface Undisturbed {
+  bytes: Bytes;
+  result: RunResult;
+}
+const known = new Map<string, Promise<Undisturbed>>();
+
 export interface Hold {
   /** Settles when a call waits. */
   reached: Promise<void>;
@@ -58,16 +65,18 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
     needTemporal(this);
     host = findable(await startServer(dynamicConfig && { dynamicConfig }));
   });
-  after(async () => host?.close());
+  after(async () => {
+    await stopWorkers();
+    await host?.close();
+  });
   beforeEach(async () => {
     count++;
     world = await doubles();
-    await serve();
+    if (!workers) await serve();
   });
   afterEach(async () => {
     for (const hold of holds) hold.release();
     holds = [];
-    await stopWorkers();
     await rm(world.folder, { recursive: true, force: true });
   });
 
@@ -77,7 +86,7 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
   }
   async function serve(options: Partial<StartOptions> = {}): Promise<void> {
     await stopWorkers();
-    workers = await workersOver(host.server, world, options);
+    workers = await workersOver(host.server, () => world, options);
   }
 
   const id = (): string => `${name}-${count}`;
@@ -120,10 +129,12 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
    * A run of the same configuration in this process.
    * @param asked the requests that are made after so many steps
    */
-  async function undisturbed(
-    config: object = RUN,
-    asked: Record<number, Request[]> = {},
-  ): Promise<{ bytes: Bytes; result: RunResult }> {
+  function undisturbed(config: object = RUN, asked: Record<number, Request[]> = {}): Promise<Undisturbed> {
+    const key = JSON.stringify([config, asked]);
+    if (!known.has(key)) known.set(key, runUndisturbed(config, asked));
+    return known.get(key)!;
+  }
+  async function runUndisturbed(config: object, asked: Record<number, Request[]>): Promise<Undisturbed> {
     const other = await doubles();
     const queue = [...(asked[0] ?? [])];
     const result = await runPipeline(createActivities(other.deps), 'other', config, {
