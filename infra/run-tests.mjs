@@ -1,6 +1,6 @@
 // `npm test` after set-up: lint, dependency rules, all tests; with CI set also coverage. The last line has the counts.
-// Mocha runs every slow test file in its own process, and the quick files of a folder in one: a crash or a hang fails
-// one file, not the run.
+// Mocha runs every slow test file in its own process, and the other files of a folder in one: a crash or a hang fails one
+// file or folder, not the run.
 import { fork, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { findTemporalCli } from './temporal-cli.mjs';
 
 const FILE_LIMIT_MS = 12 * 60_000;
 const BUILT = join(ROOT, 'dist', 'test');
+const ALONE_FROM_S = 10; // of infra/slow-tests.json: shorter files share a process
 const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer wait means a leaked handle
 
 const { values: flags, positionals } = parseArgs({
@@ -57,8 +58,8 @@ if (whole)
     () => check('dependency rules', 'infra/check-deps.mjs'),
   );
 
-// Some tests mostly wait: one process more than there are cores keeps the cores busy.
-const jobs = Number(flags.jobs ?? Math.max(2, availableParallelism()) + 1);
+// Some tests mostly wait: two processes more than there are cores keep the cores busy.
+const jobs = Number(flags.jobs ?? Math.max(2, availableParallelism()) + 2);
 const server = await shareTemporal();
 let done = 0;
 const total = tasks.length + (measuresCoverage ? 1 : 0);
@@ -83,17 +84,17 @@ function fail(text) {
   failures.push(text);
 }
 
-/** Slow files come first, so that none runs alone at the end. */
+/** The longest work comes first, so that none runs alone at the end. */
 function inProcesses(files) {
   const seconds = JSON.parse(readFileSync(join(ROOT, 'infra/slow-tests.json'), 'utf8'));
-  const slow = [];
-  const folders = new Map();
+  const groups = new Map();
   for (const file of files) {
-    const time = seconds[relative(flags.tests, file).replace(/\.test\.js$/, '')];
-    if (time !== undefined) slow.push({ file, time });
-    else folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
+    const time = seconds[relative(flags.tests, file).replace(/\.test\.js$/, '')] ?? 1;
+    const key = time < ALONE_FROM_S ? dirname(file) : file;
+    const group = groups.get(key) ?? { files: [], time: 0 };
+    groups.set(key, { files: [...group.files, file], time: group.time + time });
   }
-  return [...slow.sort((a, b) => b.time - a.time).map(({ file }) => [file]), ...folders.values()];
+  return [...groups.values()].sort((a, b) => b.time - a.time).map((group) => group.files);
 }
 
 /** The server of every test that does not need its own (test/workflows/server.ts). Without a CLI those tests skip. */

@@ -14,7 +14,7 @@ const LOCK = JSON.stringify({
   },
 });
 const TSCONFIG = JSON.stringify({
-  compilerOptions: { rootDir: '.', outDir: 'dist', module: 'NodeNext', target: 'ES2022', types: [], lib: ['ES2023'] },
+  compilerOptions: { rootDir: '.', outDir: 'dist', module: 'NodeNext', target: 'ES2022', types: [], lib: ['ES5'] },
   include: ['core'],
 });
 
