@@ -25,7 +25,8 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   function promptTokens(problem: Problem, chain: Chain): number[] {
     const last = chain.turns.at(-1);
     if (!last) return engine.openingTokens(generatorOpening(config.prompts, problem, input.stage));
-    return engine.continuationTokens(generatorContinuation(config.prompts, problem, input.stage), !last.truncated);
+    const endToken = last.truncated ? undefined : last.answerTokens.at(-1);
+    return engine.continuationTokens(generatorContinuation(config.prompts, problem, input.stage), endToken);
   }
   const { turns, tokens } = await sampleTurns(scope, engine, rows, {
     ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),

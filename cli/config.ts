@@ -9,7 +9,7 @@ import type { RunConfigInput } from '../core/schema/config.js';
 import { tinyModelPath } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
-import { parseModelConfig, readEosTokens } from '../ml/hf/config.js';
+import { parseModelConfig } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
 import type { ConfigFlags } from './options.js';
 import { note } from './output.js';
@@ -65,7 +65,7 @@ export function checkModel(model: string): void {
   const path = join(folder, 'config.json');
   const json = readJson(path);
   parseModelConfig(json, path);
-  const chat = loadChatFormat(folder, loadTokenizer(folder), readEosTokens(folder, json));
+  const chat = loadChatFormat(folder, loadTokenizer(folder));
   chat.openingTokens([
     { role: 'system', content: 'rules' },
     { role: 'user', content: 'task' },

@@ -25,7 +25,7 @@ export interface BaseRates {
 
 interface Answer {
   tokens: number[];
-  finished: boolean;
+  endToken?: number; // absent: the answer was truncated
   text: string;
 }
 
@@ -41,7 +41,7 @@ async function answers(
   const generated = await engine.generate(rows, { temperature, maxNewTokens, stopTokens });
   return generated.map(({ tokens, finished }) => ({
     tokens,
-    finished,
+    ...(finished && { endToken: tokens.at(-1)! }),
     text: engine.decode(finished ? tokens.slice(0, -1) : tokens),
   }));
 }
@@ -56,7 +56,7 @@ async function chains(engine: Engine, problems: Problem[], temperature: number):
       const prompt =
         stage === 1
           ? engine.openingTokens(generatorOpening('tiny', problem))
-          : engine.continuationTokens(generatorContinuation('tiny', problem, stage), previous[i]!.finished);
+          : engine.continuationTokens(generatorContinuation('tiny', problem, stage), previous[i]!.endToken);
       sequences[i]!.push(...prompt);
     }
     const key = (i: number): readonly [number, number] => deriveKey('base-evaluation', 'chain', problems[i]!.id, stage);

@@ -7,9 +7,17 @@ import { STAGE_SPECS } from './stages.js';
 
 export type PromptStyle = RunConfig['prompts'];
 
+/** Text stays text, whatever it spells. Control tokens are named. */
+export type Content = string | readonly (string | { control: string })[];
+
+export const textOf = (content: Content): string =>
+  typeof content === 'string'
+    ? content
+    : content.map((part) => (typeof part === 'string' ? part : part.control)).join('');
+
 export interface Message {
   role: 'system' | 'user';
-  content: string;
+  content: Content;
 }
 
 /** The only parts of a problem that a prompt may show. */
@@ -17,7 +25,7 @@ export type PromptProblem = Pick<Problem, 'description' | 'functionSignature'>;
 
 interface PromptRules {
   opening(problem: PromptProblem, first: Stage): Message[];
-  continuation(problem: PromptProblem, stage: Stage): string;
+  continuation(problem: PromptProblem, stage: Stage): Content;
   discriminator(problem: PromptProblem, stage: Stage, stageText: string, testsPerTurn: number): Message[];
 }
 
@@ -64,11 +72,17 @@ const instruct: PromptRules = {
 const tinyStatement = (problem: PromptProblem): string => `${problem.description}\n${problem.functionSignature}`;
 
 /** The markers of the embedded model. Each is one token of its vocabulary. */
+const marker = (name: string): { control: string } => ({ control: `<${name}>` });
 const tiny: PromptRules = {
-  opening: (problem, first) => [{ role: 'user', content: `<gen>${tinyStatement(problem)}<s${first}>` }],
-  continuation: (_problem, stage) => `<s${stage}>`,
+  opening: (problem, first) => [
+    { role: 'user', content: [marker('gen'), tinyStatement(problem), marker(`s${first}`)] },
+  ],
+  continuation: (_problem, stage) => [marker(`s${stage}`)],
   discriminator: (problem, stage, stageText) => [
-    { role: 'user', content: `<disc>${tinyStatement(problem)}<s${stage}>${stageText}<tests>` },
+    {
+      role: 'user',
+      content: [marker('disc'), tinyStatement(problem), marker(`s${stage}`), stageText, marker('tests')],
+    },
   ],
 };
 
@@ -80,7 +94,7 @@ export function generatorOpening(style: PromptStyle, problem: PromptProblem, fir
 }
 
 /** The user turn that requests the next stage of a chain. */
-export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): string {
+export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): Content {
   return RULES[style].continuation(problem, stage);
 }
 

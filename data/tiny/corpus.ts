@@ -6,6 +6,7 @@ import {
   generatorOpening,
   type Message,
   type PromptProblem,
+  textOf,
 } from '../../core/prompts/prompts.js';
 import { RandomStream } from '../../core/random.js';
 import { type Role, STAGES } from '../../core/schema/chain.js';
@@ -37,7 +38,7 @@ export interface CorpusPhase {
   sources?: Readonly<Record<Source, number>>; // shares; absent: all problems are equally likely
 }
 
-const contentOf = (messages: readonly Message[]): string => messages.map((message) => message.content).join('');
+const contentOf = (messages: readonly Message[]): string => messages.map(({ content }) => textOf(content)).join('');
 
 function pickProblem(problems: readonly TinyProblem[], phase: CorpusPhase, random: RandomStream): TinyProblem {
   if (!phase.sources) return random.choice(problems);
@@ -82,7 +83,10 @@ export function corpusExample(
   const shared = { problemId: problem.id, flawedChain };
   if (!writesTests) {
     const turns = STAGES.map((stage) => ({
-      user: stage === 1 ? contentOf(generatorOpening('tiny', prompt)) : generatorContinuation('tiny', prompt, stage),
+      user:
+        stage === 1
+          ? contentOf(generatorOpening('tiny', prompt))
+          : textOf(generatorContinuation('tiny', prompt, stage)),
       assistant: chain.stages[stage - 1]!,
     }));
     return { ...shared, role: 'generator', turns, tests: 0, flawedTests: 0 };

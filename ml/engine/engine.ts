@@ -1,5 +1,6 @@
 // The engine's port: one base model on disk, any adapter, generation and training. The implementation runs
 // onnxruntime-node in worker threads. On the caller's event loop it only copies and hashes adapters and adds gradients.
+import type { Content } from '../../core/prompts/prompts.js';
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
 import type { ChatMessage } from '../hf/chat.js';
 import type { Quantization } from '../hf/packed.js';
@@ -119,8 +120,8 @@ export interface Engine {
   decode(tokens: number[]): string; // keeps special tokens; remove a final eos before parsing
   /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[];
-  /** The tokens between an answer, which ended with eos (`previousFinished`) or was truncated, and the next one. */
-  continuationTokens(content: string, previousFinished: boolean): number[];
+  /** The tokens between an answer, which `endToken` ended, or which was truncated, and the next answer. */
+  continuationTokens(content: Content, endToken?: number): number[];
   initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]>;

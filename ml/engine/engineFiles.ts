@@ -1,6 +1,7 @@
 // The methods of an engine that only read and write data: text as tokens, new adapters, and adapters in files.
 import { basename } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import type { Content } from '../../core/prompts/prompts.js';
 import { RandomStream } from '../../core/random.js';
 import { type ChatFormat, type ChatMessage, loadChatFormat } from '../hf/chat.js';
 import type { ModelFiles } from '../hf/model.js';
@@ -28,15 +29,15 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   openingTokens(messages: ChatMessage[]): number[] {
     return this.format().openingTokens(messages);
   }
-  continuationTokens(content: string, previousFinished: boolean): number[] {
-    return this.format().continuationTokens(content, previousFinished);
+  continuationTokens(content: Content, endToken?: number): number[] {
+    return this.format().continuationTokens(content, endToken);
   }
   private text(): TextTokenizer {
     this.tokenizer ??= loadTokenizer(this.model.path);
     return this.tokenizer;
   }
   private format(): ChatFormat {
-    this.chat ??= loadChatFormat(this.model.path, this.text(), this.model.eosTokens);
+    this.chat ??= loadChatFormat(this.model.path, this.text());
     return this.chat;
   }
 

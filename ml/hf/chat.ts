@@ -3,12 +3,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import type { Content } from '../../core/prompts/prompts.js';
 import { ModelTemplate } from './template.js';
 import type { TextTokenizer } from './tokenizer.js';
 
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant';
-  content: string;
+  content: Content;
 }
 
 const ANSWER = '\u2402answer\u2403'; // stands for the answer while the template is rendered
@@ -23,7 +24,6 @@ export class ChatFormat {
   constructor(
     source: string,
     private readonly tokenizer: TextTokenizer,
-    private readonly eosTokens: readonly number[],
     private readonly where = 'chat template',
   ) {
     try {
@@ -35,23 +35,25 @@ export class ChatFormat {
 
   /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[] {
-    return this.tokenizer.encode(this.render(messages));
+    return this.tokenizer.encodeProtected(this.render(messages));
   }
 
   /**
    * The tokens between an answer and the next one, for one more user message. The template starts them with an end token,
-   * which is left out if the answer already ended (`previousFinished`).
+   * which is left out if the answer ended with it.
+   * @param endToken the token that ended the answer; undefined if the answer was truncated
    * @throws {GauntletError} BAD_MODEL if the template does not render answers
    */
-  continuationTokens(content: string, previousFinished: boolean): number[] {
-    const known = this.continuations.get(content) ?? this.afterAnswer(content);
+  continuationTokens(content: Content, endToken?: number): number[] {
+    const key = JSON.stringify(content);
+    const known = this.continuations.get(key) ?? this.afterAnswer(content);
     if (this.continuations.size >= CACHED) this.continuations.clear();
-    this.continuations.set(content, known);
-    return known.slice(previousFinished && this.eosTokens.includes(known[0]!) ? 1 : 0);
+    this.continuations.set(key, known);
+    return known.slice(known[0] === endToken ? 1 : 0);
   }
 
   /** The tokens from the end of an answer, its end token included, to the start of the next answer. */
-  private afterAnswer(content: string): number[] {
+  private afterAnswer(content: Content): number[] {
     const text = this.render([
       { role: 'user', content: 'question' },
       { role: 'assistant', content: ANSWER },
@@ -60,10 +62,11 @@ export class ChatFormat {
     const at = text.indexOf(ANSWER);
     if (at < 0)
       throw new GauntletError('BAD_MODEL', `${this.where}: the template does not render the assistant's answer`);
-    return this.tokenizer.encode(text.slice(at + ANSWER.length));
+    return this.tokenizer.encodeProtected(text.slice(at + ANSWER.length));
   }
 
-  private render(messages: ChatMessage[]): string {
+  private render(chat: ChatMessage[]): string {
+    const messages = chat.map(({ role, content }) => ({ role, content: this.written(content) }));
     const { bos_token, eos_token, pad_token, unk_token } = this.tokenizer.config;
     const special = Object.entries({ bos_token, eos_token, pad_token, unk_token }).map(([k, v]) => [k, tokenText(v)]);
     try {
@@ -72,10 +75,15 @@ export class ChatFormat {
       throw new GauntletError('BAD_MODEL', `${this.where}: ${(cause as Error).message}`, { cause });
     }
   }
+
+  private written(content: Content): string {
+    const parts = typeof content === 'string' ? [content] : content;
+    return parts.map((part) => (typeof part === 'string' ? this.tokenizer.protect(part) : part.control)).join('');
+  }
 }
 
 /** Reads chat_template.jinja, else tokenizer_config.json. @throws {GauntletError} BAD_MODEL if there is no template */
-export function loadChatFormat(folder: string, tokenizer: TextTokenizer, eosTokens: readonly number[]): ChatFormat {
+export function loadChatFormat(folder: string, tokenizer: TextTokenizer): ChatFormat {
   const path = join(folder, 'chat_template.jinja');
   const isOwnFile = existsSync(path);
   const source = isOwnFile ? readFileSync(path, 'utf8') : defaultTemplate(tokenizer.config.chat_template);
@@ -84,7 +92,6 @@ export function loadChatFormat(folder: string, tokenizer: TextTokenizer, eosToke
   return new ChatFormat(
     source,
     tokenizer,
-    eosTokens,
     `${isOwnFile ? path : join(folder, 'tokenizer_config.json')}: chat template`,
   );
 }

@@ -4,10 +4,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { GauntletError } from '../../core/errors.js';
+import { type AddedToken, ControlTokens, isControl } from './controlTokens.js';
 
 export interface TextTokenizer {
-  /** Special tokens in the text (`<|im_end|>`) become their ids. No token is added. */
+  /** Control tokens in the text (`<|im_end|>`) become their ids. No token is added. */
   encode(text: string): number[];
+  /** Text that stays text in `encodeProtected`, whatever it spells. */
+  protect(text: string): string;
+  /** Like `encode`, but control tokens that protected text spells are encoded as ordinary text. */
+  encodeProtected(text: string): number[];
   /** Keeps special tokens. An id outside the vocabulary becomes the unknown token. */
   decode(tokens: number[]): string;
   /** The id of one token of the vocabulary. */
@@ -31,33 +36,40 @@ export function makeTokenizer(
   config: Record<string, unknown>,
   where = 'tokenizer.json',
 ): TextTokenizer {
-  let tokenizer: Tokenizer;
-  try {
-    const model = json.model as Record<string, unknown>;
-    // The library requires keys that the format makes optional. A word-level model has its unknown token in `model`.
-    const full = {
-      added_tokens: [],
-      normalizer: null,
-      pre_tokenizer: null,
-      post_processor: null,
-      decoder: null,
-      ...json,
-    };
-    tokenizer = new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token });
-  } catch (cause) {
-    throw new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
-  }
+  const added = (json.added_tokens ?? []) as AddedToken[];
+  const open = (addedTokens: readonly AddedToken[]): Tokenizer => {
+    try {
+      const model = json.model as Record<string, unknown>;
+      // The library requires keys that the format makes optional. A word-level model has its unknown token in `model`.
+      const optional = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+      const full = { ...optional, ...json, added_tokens: addedTokens };
+      return new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token });
+    } catch (cause) {
+      throw new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
+    }
+  };
+  const tokenizer = open(added);
+  const control = new ControlTokens(added);
+  let plain: Tokenizer | undefined; // knows no control token; opened when a text spells one
+  const encodeWith = (used: Tokenizer, text: string): number[] => {
+    const ids: (number | undefined)[] = used.encode(text, { add_special_tokens: false }).ids;
+    const bad = ids.indexOf(undefined);
+    if (bad >= 0)
+      throw new GauntletError(
+        'BAD_INPUT',
+        `${where}: no token for part ${bad} of ${JSON.stringify(text.slice(0, 80))}`,
+      );
+    return ids as number[];
+  };
   return {
     config,
-    encode(text) {
-      const ids: (number | undefined)[] = tokenizer.encode(text, { add_special_tokens: false }).ids;
-      const bad = ids.indexOf(undefined);
-      if (bad >= 0)
-        throw new GauntletError(
-          'BAD_INPUT',
-          `${where}: no token for part ${bad} of ${JSON.stringify(text.slice(0, 80))}`,
-        );
-      return ids as number[];
+    encode: (text) => encodeWith(tokenizer, text),
+    protect: (text) => control.protect(text),
+    encodeProtected(text) {
+      const parts = control.split(text);
+      if (!parts) return encodeWith(tokenizer, text);
+      plain ??= open(added.filter((token) => !isControl(token)));
+      return parts.flatMap((part) => encodeWith(part.isControl ? tokenizer : plain!, part.text));
     },
     decode: (tokens) =>
       tokens.length === 0

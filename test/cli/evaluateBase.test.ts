@@ -1,6 +1,7 @@
 // Counts the rates of a base model with a scripted engine and a sandbox that implements one problem family.
 import assert from 'node:assert/strict';
 import { evaluateBase } from '../../cli/tiny/evaluateBase.js';
+import { type Content, type Message, textOf } from '../../core/prompts/prompts.js';
 import { RandomStream } from '../../core/random.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { allProblems, type Reading, type TinyProblem } from '../../data/tiny/family.js';
@@ -29,8 +30,8 @@ function answer(text: string, temperature: number): string {
 
 const engine = {
   info: { eosTokens: [eos] },
-  openingTokens: (messages: { content: string }[]) => vocabulary.encode(messages.map((m) => m.content).join('')),
-  continuationTokens: (content: string) => vocabulary.encode(content),
+  openingTokens: (messages: Message[]) => vocabulary.encode(messages.map(({ content }) => textOf(content)).join('')),
+  continuationTokens: (content: Content) => vocabulary.encode(textOf(content)),
   decode: (tokens: number[]) => vocabulary.decode(tokens),
   generate: async (rows: { prompt: number[] }[], options: { temperature: number }) =>
     rows.map(({ prompt }) => ({

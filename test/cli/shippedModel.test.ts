@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Content } from '../../core/prompts/prompts.js';
 import { tinyModelPath } from '../../data/paths.js';
 import { corpusExample, encodeExample } from '../../data/tiny/corpus.js';
 import { allProblems } from '../../data/tiny/family.js';
@@ -32,15 +33,21 @@ describe('the shipped base model', () => {
     for (const rate of rates.slice(1).map(Number)) assert.ok(rate >= 50 && rate <= 75, `${rate}`);
   });
 
+  /** A user turn with its markers named. */
+  const contentOf = (text: string): Content =>
+    text.split(/(<(?:gen|disc|s\d|tests)>)/).map((part, i) => (i % 2 === 1 ? { control: part } : part));
+
   it('was trained on the same tokens that inference builds for a conversation', () => {
     const vocabulary = tinyVocabulary();
     const tokenizer = loadTokenizer(folder);
-    const chat = loadChatFormat(folder, tokenizer, [vocabulary.idOf('<eos>')]);
+    const chat = loadChatFormat(folder, tokenizer);
     const train = allProblems().filter((problem) => problem.split === 'train');
     for (let i = 0; i < 40; i++) {
       const { turns } = corpusExample(train, { name: 'chat', discriminatorShare: 0.5 }, 0, i);
       const built = turns.flatMap(({ user, assistant }, turn) => [
-        ...(turn === 0 ? chat.openingTokens([{ role: 'user', content: user }]) : chat.continuationTokens(user, true)),
+        ...(turn === 0
+          ? chat.openingTokens([{ role: 'user', content: contentOf(user) }])
+          : chat.continuationTokens(contentOf(user), vocabulary.idOf('<eos>'))),
         ...tokenizer.encode(assistant),
         vocabulary.idOf('<eos>'),
       ]);

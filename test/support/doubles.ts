@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ActivityDeps } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
+import { type Content, textOf } from '../../core/prompts/prompts.js';
 import { uniformAt } from '../../core/random.js';
 import type {
   CallResult,
@@ -99,9 +100,10 @@ export class FakeEngine implements Engine {
   losses: LossConfig[] = [];
   encode = (text: string): number[] => [...text].map((char) => char.charCodeAt(0));
   decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
-  openingTokens = (messages: { content: string }[]): number[] => this.encode(messages.map((m) => m.content).join('\n'));
-  continuationTokens = (content: string, finished: boolean): number[] =>
-    this.encode(finished ? content : `!${content}`);
+  openingTokens = (messages: { content: Content }[]): number[] =>
+    this.encode(messages.map(({ content }) => textOf(content)).join('\n'));
+  continuationTokens = (content: Content, endToken?: number): number[] =>
+    this.encode(endToken === EOS ? textOf(content) : `!${textOf(content)}`);
 
   /** A value head is one more value: its estimate for every token. */
   initAdapter(config: Parameters<Engine['initAdapter']>[0], seed: number): Adapter {

@@ -64,10 +64,13 @@ describe('engine', () => {
     const opening = engine.openingTokens([{ role: 'user', content: 'solve 3' }]);
     assert.equal(engine.decode(opening), '<|im_start|>user\nsolve 3<|im_end|>\n<|im_start|>assistant\n');
     assert.equal(
-      engine.decode(engine.continuationTokens('beta', true)),
+      engine.decode(engine.continuationTokens('beta', engine.info.eosTokens[0])),
       '\n<|im_start|>user\nbeta<|im_end|>\n<|im_start|>assistant\n',
     );
-    assert.deepEqual(engine.continuationTokens('beta', false).slice(1), engine.continuationTokens('beta', true));
+    assert.deepEqual(
+      engine.continuationTokens('beta').slice(1),
+      engine.continuationTokens('beta', engine.info.eosTokens[0]),
+    );
   });
 
   it('without a tokenizer, accepts token ids and refuses text', async () => {

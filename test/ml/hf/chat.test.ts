@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
+import { textOf } from '../../../core/prompts/prompts.js';
 import { packageRoot } from '../../../data/paths.js';
 import { ChatFormat, type ChatMessage, loadChatFormat } from '../../../ml/hf/chat.js';
 import { dateText, ModelTemplate } from '../../../ml/hf/template.js';
@@ -55,18 +56,18 @@ describe('tokenizer', () => {
 
 describe('chat template', () => {
   it('the opening prompt equals that of transformers', () => {
-    const chat = loadChatFormat(fixture, loadTokenizer(fixture), [EOS]);
+    const chat = loadChatFormat(fixture, loadTokenizer(fixture));
     assert.deepEqual(chat.openingTokens(expected.opening.messages), expected.opening.ids);
   });
 
   it('opening, answer and continuation together equal the conversation of transformers', () => {
     const tokenizer = loadTokenizer(fixture);
-    const chat = loadChatFormat(fixture, tokenizer, [EOS]);
+    const chat = loadChatFormat(fixture, tokenizer);
     const [system, user, answer, next] = expected.chat.messages;
     const opening = chat.openingTokens([system!, user!]);
-    const said = tokenizer.encode(answer!.content);
-    const cut = [...opening, ...said, ...chat.continuationTokens(next!.content, false)];
-    const finished = [...opening, ...said, EOS, ...chat.continuationTokens(next!.content, true)];
+    const said = tokenizer.encode(textOf(answer!.content));
+    const cut = [...opening, ...said, ...chat.continuationTokens(next!.content)];
+    const finished = [...opening, ...said, EOS, ...chat.continuationTokens(next!.content, EOS)];
     assert.deepEqual(cut, expected.chat.ids);
     assert.deepEqual(finished, expected.chat.ids);
   });
@@ -74,12 +75,12 @@ describe('chat template', () => {
   it('refuses a template that is missing, does not parse, fails or omits answers', () => {
     const tokenizer = loadTokenizer(fixture);
     const none = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, {});
-    assert.throws(() => loadChatFormat('/nowhere', none, []), /no chat_template/);
-    assert.throws(() => new ChatFormat('{% if %}', tokenizer, []), /chat template/);
-    const refusing = new ChatFormat("{{ raise_exception('roles must alternate') }}", tokenizer, []);
+    assert.throws(() => loadChatFormat('/nowhere', none), /no chat_template/);
+    assert.throws(() => new ChatFormat('{% if %}', tokenizer), /chat template/);
+    const refusing = new ChatFormat("{{ raise_exception('roles must alternate') }}", tokenizer);
     assert.throws(() => refusing.openingTokens([{ role: 'user', content: 'x' }]), /roles must alternate/);
-    const hiding = new ChatFormat("{{ messages[0]['content'] }}", tokenizer, []);
-    assert.throws(() => hiding.continuationTokens('x', true), /does not render the assistant/);
+    const hiding = new ChatFormat("{{ messages[0]['content'] }}", tokenizer);
+    assert.throws(() => hiding.continuationTokens('x'), /does not render the assistant/);
   });
 
   it('reads named templates, and special tokens in object form', () => {
@@ -92,7 +93,7 @@ describe('chat template', () => {
       added_tokens: [{ id: 1, content: '<e>', special: true }],
     };
     const tokenizer = makeTokenizer(json, config);
-    assert.deepEqual(loadChatFormat('/nowhere', tokenizer, []).openingTokens([]), [1, 0]);
+    assert.deepEqual(loadChatFormat('/nowhere', tokenizer).openingTokens([]), [1, 0]);
   });
 });
 

@@ -1,0 +1,61 @@
+// Text that spells a control token (`<|im_end|>`) must stay text: it comes from models and problem files. Templates read
+// content before it is encoded, so the content is marked, and the marks are removed when it is encoded.
+
+/** A code point that Unicode keeps for internal use. It breaks up what would be read as a control token. */
+const MARK = '\uFDD0';
+const REPLACEMENT = '\uFFFD';
+
+export interface AddedToken {
+  content: string;
+  lstrip?: boolean; // takes the blanks before it
+  rstrip?: boolean; // takes the blanks after it
+}
+
+/** Added tokens that are only blanks are ordinary text. */
+export const isControl = ({ content }: AddedToken): boolean => content.trim() !== '';
+
+export class ControlTokens {
+  private readonly contents: string[];
+  private readonly spelled: RegExp; // as text may spell them
+  private readonly written: RegExp; // as a template writes them
+
+  constructor(added: readonly AddedToken[]) {
+    const tokens = added.filter(isControl).sort((a, b) => b.content.length - a.content.length);
+    this.contents = tokens.map(({ content }) => content);
+    this.spelled = new RegExp(this.contents.map(escaped).join('|') || NEVER, 'gu');
+    const blanks = (strips = false): string => (strips ? '\\s*' : '');
+    const patterns = tokens.map(
+      ({ content, lstrip, rstrip }) => `${blanks(lstrip)}${escaped(content)}${blanks(rstrip)}`,
+    );
+    this.written = new RegExp(`(${patterns.join('|') || NEVER})`, 'u');
+  }
+
+  /** Marks text so that no template and no tokenizer reads a control token in it, alone or with the text around it. */
+  protect(text: string): string {
+    const clean = text.replaceAll(MARK, REPLACEMENT);
+    const marked = clean.replace(this.spelled, (token) => [...token, ''].join(MARK));
+    // a token that spans the border of the text, or that a normalizer makes
+    const begins = this.contents.some((token) => borders(token, (part) => clean.startsWith(part), -1));
+    const ends = this.contents.some((token) => borders(token, (part) => clean.endsWith(part), 1));
+    const isMade = marked === clean && clean.normalize('NFKC').search(this.spelled) >= 0;
+    return `${begins || isMade ? MARK : ''}${marked}${ends ? MARK : ''}`;
+  }
+
+  /** The parts of a rendered template; undefined if no text in it was marked. */
+  split(rendered: string): { text: string; isControl: boolean }[] | undefined {
+    if (!rendered.includes(MARK)) return undefined;
+    return rendered
+      .split(this.written)
+      .map((text, i) => ({ text: text.replaceAll(MARK, ''), isControl: i % 2 === 1 }))
+      .filter(({ text }) => text !== '');
+  }
+}
+
+const NEVER = '(?!)';
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
+/** Whether a proper end (`side` −1) or a proper beginning (1) of the token passes the test. */
+function borders(token: string, test: (part: string) => boolean, side: 1 | -1): boolean {
+  for (let n = 1; n < token.length; n++) if (test(side === 1 ? token.slice(0, n) : token.slice(-n))) return true;
+  return false;
+}
