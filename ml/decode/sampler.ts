@@ -1,5 +1,6 @@
 // Samples one token. Sampling is exact: it inverts the cumulative distribution, in token order, at one uniform number. So
 // the same key gives the same token in every run.
+import { GauntletError } from '../../core/errors.js';
 import type { OutputKind } from '../nn/decodeGraph.js';
 
 /** Temperature 0 is greedy. */
@@ -80,6 +81,11 @@ export class Sampler {
       sums[block] = sum;
       total += sum;
     }
+    if (!Number.isFinite(total))
+      throw new GauntletError(
+        'BAD_MODEL',
+        'the probabilities of the next token are not finite: are the weights damaged?',
+      );
     const target = uniform * total;
     let before = 0;
     let block = 0;

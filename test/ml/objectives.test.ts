@@ -155,6 +155,20 @@ describe('terms of the loss', () => {
       });
   });
 
+  it('a position without loss changes nothing, however small its probability', async () => {
+    const cold = 1e-3; // gives log-probs below −88, and the exp of their difference to 0 overflows
+    const old = await train.score(trajectories(), adapter, cold);
+    assert.ok(Math.min(...old.flat()) < -89);
+    const rows = trajectories().map((row, i) => ({
+      ...row,
+      oldLogprobs: old[i]!,
+      referenceLogprobs: old[i]!.map((logprob, t) => (row.mask[t] ? logprob : 0)),
+    }));
+    const stats = policyStats(await train.ppo(rows, adapter, { ...CASES.sequence!, temperature: cold }), 0);
+    assert.ok(Number.isFinite(stats.loss) && Number.isFinite(stats.gradNorm), JSON.stringify(stats));
+    assert.equal(stats.kl, 0);
+  });
+
   it('equal returns have no explained variance', async () => {
     const rows = trajectories().map((r) => ({ ...r, returns: r.returns.map(() => 0.7) }));
     const stats = policyStats(await train.ppo(rows, adapter, CASES.value!), 0);

@@ -69,6 +69,13 @@ describe('sampler', () => {
     assert.equal(sampler.sample(Float32Array.of(-1, -1.5, -9), 0, options, 0.9, [0]).token, 1);
   });
 
+  it('refuses logits and probabilities that are not finite', () => {
+    const error = { code: 'BAD_MODEL', message: /not finite/ };
+    const broken = Float32Array.of(1, Number.NaN, 2);
+    for (const options of [{ temperature: 1 }, { temperature: 1, topK: 2 }, { temperature: 1, repetitionPenalty: 2 }])
+      assert.throws(() => new Sampler(3).sample(broken, 0, options, 0.5), error, JSON.stringify(options));
+  });
+
   it('top-p keeps the smallest set of most likely tokens that reaches it, renormalized; ties keep the lower index', () => {
     const p = softmax(LOGITS, 1);
     const two = counts(LOGITS, { temperature: 1, topP: p[1]! + p[3]! - 1e-9 });
