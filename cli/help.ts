@@ -35,6 +35,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'store gc': ['store gc --dry-run', 'store gc --older-than 30 --keep 5'],
   doctor: ['doctor'],
   'model inspect': ['model inspect --model data/tiny-model'],
+  'model import': [
+    'model import model.Q4_K_M.gguf --out my-model',
+    'model import model.gguf --out my-model --dtype bf16',
+  ],
   'model init-adapter': ['model init-adapter --model data/tiny-model --rank 8 --alpha 16 --out adapter'],
   'model logprobs': ['model logprobs --model data/tiny-model --input rows.jsonl'],
   'model generate': ['model generate --model data/tiny-model --input prompts.jsonl --max-new-tokens 64'],

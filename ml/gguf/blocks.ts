@@ -1,0 +1,117 @@
+// The block formats of ggml: weights of a block share scales (ggml-quants.c in github.com/ggml-org/llama.cpp defines them).
+// A product of a scale and a code is exact in a double, so every weight is rounded to f32 once, as by ggml.
+import { toFloat32 } from '../hf/safetensors.js';
+
+export type BlockType = 'F32' | 'F16' | 'BF16' | 'Q4_0' | 'Q4_1' | 'Q5_0' | 'Q5_1' | 'Q8_0' | 'Q4_K' | 'Q5_K' | 'Q6_K';
+
+/** Weights and bytes of a block. */
+export const BLOCKS: Readonly<Record<BlockType, [weights: number, bytes: number]>> = {
+  F32: [1, 4],
+  F16: [1, 2],
+  BF16: [1, 2],
+  Q4_0: [32, 18],
+  Q4_1: [32, 20],
+  Q5_0: [32, 22],
+  Q5_1: [32, 24],
+  Q8_0: [32, 34],
+  Q4_K: [256, 144],
+  Q5_K: [256, 176],
+  Q6_K: [256, 210],
+};
+
+/** Writes the weights of the block that starts at byte `at`. `half(i)` is the f16 at byte i. */
+type Decode = (block: Uint8Array, at: number, half: (at: number) => number, out: Float32Array, to: number) => void;
+
+/** @param count of weights, a multiple of the block's */
+export function dequantize(type: BlockType, data: Uint8Array, count: number): Float32Array {
+  if (type === 'F32' || type === 'F16' || type === 'BF16') return toFloat32(data, type, 'a tensor');
+  const [weights, bytes] = BLOCKS[type];
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const half = (at: number): number => HALVES[view.getUint16(at, true)]!;
+  const out = new Float32Array(count);
+  const decode = DECODERS[type];
+  for (let block = 0; block < count / weights; block++) decode(data, block * bytes, half, out, block * weights);
+  return out;
+}
+
+const HALVES = toFloat32(new Uint8Array(Uint16Array.from({ length: 1 << 16 }, (_, h) => h).buffer), 'F16', '');
+
+/** 32 codes of four bits in 16 bytes, the first half of them in the low bits; a fifth bit of each in `high`, if given. */
+function codesOf32(
+  data: Uint8Array,
+  at: number,
+  high: number | undefined,
+  write: (i: number, code: number) => void,
+): void {
+  const bits =
+    high === undefined ? 0 : data[high]! | (data[high + 1]! << 8) | (data[high + 2]! << 16) | (data[high + 3]! << 24);
+  for (let i = 0; i < 16; i++) {
+    const byte = data[at + i]!;
+    write(i, (byte & 15) | (((bits >>> i) & 1) << 4));
+    write(i + 16, (byte >> 4) | (((bits >>> (i + 16)) & 1) << 4));
+  }
+}
+
+/** Six-bit scale and minimum `i` of eight, packed in 12 bytes. */
+function scaleAndMinimum(data: Uint8Array, at: number, i: number): [number, number] {
+  const byte = (j: number): number => data[at + j]!;
+  if (i < 4) return [byte(i) & 63, byte(i + 4) & 63];
+  return [(byte(i + 4) & 15) | ((byte(i - 4) >> 6) << 4), (byte(i + 4) >> 4) | ((byte(i) >> 6) << 4)];
+}
+
+/** 256 codes in 128 bytes: 64 at a time, the first half of them in the low bits; a fifth bit of each in `high`, if given. */
+function kBlock(
+  data: Uint8Array,
+  { scales, codes, high }: { scales: number; codes: number; high?: number },
+  [scale, minimum]: [number, number],
+  out: Float32Array,
+  to: number,
+): void {
+  for (let group = 0; group < 8; group++) {
+    const [s, m] = scaleAndMinimum(data, scales, group);
+    const from = codes + 32 * (group >> 1);
+    const shift = group % 2 === 0 ? 0 : 4;
+    for (let i = 0; i < 32; i++) {
+      const fifth = high === undefined ? 0 : ((data[high + i]! >> group) & 1) << 4;
+      const code = ((data[from + i]! >> shift) & 15) | fifth;
+      out[to + 32 * group + i] = scale * s * code - minimum * m;
+    }
+  }
+}
+
+const DECODERS: Readonly<Record<Exclude<BlockType, 'F32' | 'F16' | 'BF16'>, Decode>> = {
+  Q4_0: (data, at, half, out, to) => {
+    const scale = half(at);
+    codesOf32(data, at + 2, undefined, (i, code) => (out[to + i] = scale * (code - 8)));
+  },
+  Q4_1: (data, at, half, out, to) => {
+    const [scale, minimum] = [half(at), half(at + 2)];
+    codesOf32(data, at + 4, undefined, (i, code) => (out[to + i] = scale * code + minimum));
+  },
+  Q5_0: (data, at, half, out, to) => {
+    const scale = half(at);
+    codesOf32(data, at + 6, at + 2, (i, code) => (out[to + i] = scale * (code - 16)));
+  },
+  Q5_1: (data, at, half, out, to) => {
+    const [scale, minimum] = [half(at), half(at + 2)];
+    codesOf32(data, at + 8, at + 4, (i, code) => (out[to + i] = scale * code + minimum));
+  },
+  Q8_0: (data, at, half, out, to) => {
+    const scale = half(at);
+    for (let i = 0; i < 32; i++) out[to + i] = scale * ((data[at + 2 + i]! << 24) >> 24);
+  },
+  Q4_K: (data, at, half, out, to) =>
+    kBlock(data, { scales: at + 4, codes: at + 16 }, [half(at), half(at + 2)], out, to),
+  Q5_K: (data, at, half, out, to) =>
+    kBlock(data, { scales: at + 4, high: at + 16, codes: at + 48 }, [half(at), half(at + 2)], out, to),
+  Q6_K: (data, at, half, out, to) => {
+    const scale = half(at + 208);
+    for (let i = 0; i < 256; i++) {
+      const [part, group, within] = [i >> 7, (i >> 5) & 3, i & 31]; // halves of 128, quarters of 32
+      const low = data[at + 64 * part + 32 * (group & 1) + within]! >> (group < 2 ? 0 : 4);
+      const high = data[at + 128 + 32 * part + within]! >> (2 * group);
+      const own = (data[at + 192 + (i >> 4)]! << 24) >> 24;
+      out[to + i] = scale * own * (((low & 15) | ((high & 3) << 4)) - 32);
+    }
+  },
+};

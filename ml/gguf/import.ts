@@ -1,0 +1,225 @@
+// Turns a GGUF file into a model folder in Hugging Face layout: config, weights, tokenizer and chat template.
+import { randomBytes } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { GauntletError } from '../../core/errors.js';
+import { parseModelConfig } from '../hf/config.js';
+import { withFile, writeAll } from '../hf/files.js';
+import { safetensorsHeader } from '../hf/safetensors.js';
+import { ARCHITECTURES } from '../nn/architectures/index.js';
+import { parameterLayout } from '../nn/layout.js';
+import { GgufFile } from './file.js';
+import { tokenizerOf } from './tokenizer.js';
+
+export interface ImportOptions {
+  dtype: 'F32' | 'BF16'; // of the weights that are written; F32 keeps every bit of the quantized ones
+  tokenizer?: string; // folder whose tokenizer files replace those of the GGUF file
+}
+
+const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'];
+const ROPE_FACTORS = 'rope_freqs.weight';
+const BLOCK = 1 << 22; // weights read at once
+
+/**
+ * Writes the folder, whole or not at all.
+ * @throws {GauntletError} BAD_MODEL for an unusable file, BAD_INPUT if the folder exists and is not empty
+ */
+export function importGguf(path: string, folder: string, options: ImportOptions): { tensors: number; types: string[] } {
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new GauntletError('BAD_INPUT', `${folder}: exists and is not empty; name a new folder`);
+  const file = new GgufFile(path);
+  const temporary = `${folder}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    const config = configOf(file);
+    mkdirSync(temporary, { recursive: true });
+    const endTokens = writeTokenizer(file, temporary, options.tokenizer);
+    writeJson(join(temporary, 'config.json'), { ...config, ...endTokens, torch_dtype: NAMES[options.dtype] });
+    writeWeights(file, join(temporary, 'model.safetensors'), config, options.dtype);
+    rmSync(folder, { recursive: true, force: true }); // it is empty
+    mkdirSync(dirname(folder), { recursive: true });
+    renameSync(temporary, folder);
+    return {
+      tensors: file.tensors.size,
+      types: [...new Set([...file.tensors.values()].map(({ type }) => type))].sort(),
+    };
+  } finally {
+    file.close();
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+const NAMES = { F32: 'float32', BF16: 'bfloat16' };
+
+function writeJson(path: string, json: object): void {
+  writeFileSync(path, `${JSON.stringify(json, null, 2)}\n`, { flush: true });
+}
+
+/** @returns the fields of config.json that name end tokens */
+function writeTokenizer(file: GgufFile, folder: string, from: string | undefined): { eos_token_id?: number[] } {
+  if (from === undefined) {
+    const { tokenizer, config, endTokens } = tokenizerOf(file);
+    writeJson(join(folder, 'tokenizer.json'), tokenizer);
+    writeJson(join(folder, 'tokenizer_config.json'), config);
+    return { eos_token_id: endTokens };
+  }
+  const given = TOKENIZER_FILES.filter((name) => existsSync(join(from, name)));
+  if (!given.includes('tokenizer.json')) throw new GauntletError('BAD_INPUT', `--tokenizer ${from}: no tokenizer.json`);
+  for (const name of given) copyFileSync(join(from, name), join(folder, name));
+  const eos = file.metadata.get('tokenizer.ggml.eos_token_id');
+  return eos === undefined ? {} : { eos_token_id: [Number(eos)] };
+}
+
+/** config.json. @throws {GauntletError} BAD_MODEL naming the field */
+function configOf(file: GgufFile): Record<string, unknown> {
+  const { metadata, tensors, path } = file;
+  const fail = (what: string): never => {
+    throw new GauntletError('BAD_MODEL', `${path}: ${what}`);
+  };
+  const type = metadata.get('general.architecture');
+  const architecture = ARCHITECTURES.find(({ modelType }) => modelType === type);
+  if (!architecture) {
+    const known = ARCHITECTURES.map(({ modelType }) => modelType).join(', ');
+    return fail(`general.architecture is ${type}, only ${known} are supported`);
+  }
+  const optional = (name: string): number | undefined => {
+    const value = metadata.get(`${type}.${name}`);
+    // an f32 of 1e-5 reads as 9.999999747378752e-6
+    return typeof value === 'number' || typeof value === 'bigint' ? Number(Number(value).toPrecision(7)) : undefined;
+  };
+  const number = (name: string): number => optional(name) ?? fail(`no number ${type}.${name}`);
+  const scaling = metadata.get(`${type}.rope.scaling.type`);
+  if (scaling !== undefined && scaling !== 'none') fail(`${type}.rope.scaling.type ${scaling} is not supported`);
+  const heads = number('attention.head_count');
+  const hidden = number('embedding_length');
+  const headDim = optional('attention.key_length') ?? hidden / heads;
+  const theta = optional('rope.freq_base') ?? 10000;
+  const factors = tensors.has(ROPE_FACTORS) ? file.rows(ROPE_FACTORS, 0, 1) : undefined;
+  return {
+    architectures: [architecture.name],
+    model_type: type,
+    hidden_size: hidden,
+    num_hidden_layers: number('block_count'),
+    num_attention_heads: heads,
+    num_key_value_heads: optional('attention.head_count_kv') ?? heads,
+    head_dim: headDim,
+    intermediate_size: number('feed_forward_length'),
+    vocab_size: tensors.get('token_embd.weight')?.shape[0] ?? fail('no tensor token_embd.weight'),
+    max_position_embeddings: number('context_length'),
+    rms_norm_eps: number('attention.layer_norm_rms_epsilon'),
+    rope_theta: theta,
+    ...(factors && {
+      rope_scaling: llama3Scaling(factors, theta, headDim) ?? fail(`${ROPE_FACTORS} is not that of Llama 3`),
+    }),
+    tie_word_embeddings: !tensors.has('output.weight'),
+    ...(tensors.has('blk.0.attn_output.bias') && { attention_bias: true }),
+    ...(tensors.has('blk.0.ffn_gate.bias') && { mlp_bias: true }),
+  };
+}
+
+/** Factors of Llama 3.1 to 3.3, of which GGUF stores the result only (Grattafiori et al. 2024; llama3 in transformers). */
+function llama3Scaling(factors: Float32Array, theta: number, headDim: number): object | undefined {
+  const factor = Math.round(Math.max(...factors));
+  const [low, high, original] = [1, 4, 8192];
+  const isRight = factors.every((given, i) => {
+    const wavelength = 2 * Math.PI * theta ** ((2 * i) / headDim);
+    const smooth = Math.min(1, Math.max(0, (original / wavelength - low) / (high - low)));
+    return Math.abs(given * ((1 - smooth) / factor + smooth) - 1) < 1e-4;
+  });
+  if (!isRight || factors.length !== headDim / 2) return undefined;
+  return {
+    ...{ rope_type: 'llama3', factor, low_freq_factor: low, high_freq_factor: high },
+    original_max_position_embeddings: original,
+  };
+}
+
+const PARTS: Readonly<Record<string, string>> = {
+  input_layernorm: 'attn_norm',
+  post_attention_layernorm: 'ffn_norm',
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.o_proj': 'attn_output',
+  'self_attn.q_norm': 'attn_q_norm',
+  'self_attn.k_norm': 'attn_k_norm',
+  'mlp.gate_proj': 'ffn_gate',
+  'mlp.up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down',
+};
+
+/** The name of a parameter in GGUF. */
+function ggufName(name: string): string {
+  const match = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name);
+  if (match) return `blk.${match[1]}.${PARTS[match[2]!]}.${match[3]}`;
+  return name
+    .replace('model.embed_tokens', 'token_embd')
+    .replace('model.norm', 'output_norm')
+    .replace('lm_head', 'output');
+}
+
+function writeWeights(file: GgufFile, target: string, json: Record<string, unknown>, dtype: 'F32' | 'BF16'): void {
+  const config = parseModelConfig(json, file.path);
+  const layout = parameterLayout(config);
+  const left = new Set(file.tensors.keys());
+  left.delete(ROPE_FACTORS);
+  for (const { name, shape } of layout) {
+    const own = ggufName(name);
+    const found = file.tensors.get(own);
+    if (found?.shape.join() !== shape.join())
+      throw new GauntletError(
+        'BAD_MODEL',
+        `${file.path}: ${found ? `tensor ${own} has shape [${found.shape}]` : `no tensor ${own}`}, [${shape}] is needed`,
+      );
+    left.delete(own);
+  }
+  if (left.size > 0) {
+    throw new GauntletError('BAD_MODEL', `${file.path}: tensor ${[...left][0]} belongs to no ${config.architecture}`);
+  }
+  const { header, offsets } = safetensorsHeader(layout.map(({ name, shape }) => ({ name, shape, dtype })));
+  withFile(target, 'wx', (fd) => {
+    writeAll(fd, header, 0);
+    for (const { name, shape } of layout) {
+      const own = ggufName(name);
+      // llama.cpp turns the rows of q and k of Llama models: the pairs of a rotation lie side by side
+      const isTurned = config.architecture === 'LlamaForCausalLM' && /\.self_attn\.[qk]_proj\./.test(name);
+      const width = shape.length === 1 ? 1 : shape.at(-1)!;
+      const count = shape.reduce((n, d) => n * d, 1) / width;
+      const step = isTurned ? config.headDim : Math.max(1, Math.floor(BLOCK / width));
+      let at = offsets.get(name)!;
+      for (let from = 0; from < count; from += step) {
+        const to = Math.min(count, from + step);
+        const numbers = shape.length === 1 ? file.rows(own, 0, 1).subarray(from, to) : file.rows(own, from, to);
+        const bytes = bytesOf(isTurned ? turnedBack(numbers, config.headDim) : numbers, dtype);
+        writeAll(fd, bytes, at);
+        at += bytes.length;
+      }
+    }
+    fsyncSync(fd);
+  });
+}
+
+/** The rows of one head: pair i of a rotation is rows 2i and 2i + 1 in GGUF, rows i and i + half in transformers. */
+function turnedBack(head: Float32Array, headDim: number): Float32Array {
+  const width = head.length / headDim;
+  const out = new Float32Array(head.length);
+  for (let row = 0; row < headDim; row++) {
+    const from = 2 * (row % (headDim / 2)) + Math.floor(row / (headDim / 2));
+    out.set(head.subarray(from * width, (from + 1) * width), row * width);
+  }
+  return out;
+}
+
+function bytesOf(numbers: Float32Array, dtype: 'F32' | 'BF16'): Uint8Array {
+  if (dtype === 'F32') return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+  const bits = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
+  const halves = Uint16Array.from(bits, (x) => (x + 0x7fff + ((x >>> 16) & 1)) >>> 16); // rounds to nearest, ties to even
+  return new Uint8Array(halves.buffer);
+}
