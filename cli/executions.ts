@@ -1,8 +1,10 @@
 // What the server knows about a run and the run itself does not: what is paused there, and what is being retried.
+
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
+import { commandLine } from './commandLine.js';
 
 const UNIMPLEMENTED = 12; // gRPC
 
@@ -57,7 +59,7 @@ function lineOf(error: Error): string {
 /** One line for people. */
 export function heldText(run: string, { activity, paused, attempt, failure }: Held): string {
   const name = activity?.type ?? 'the run';
-  if (paused) return `${name} is paused on the server; continue with: npx gauntlet resume ${run}`;
+  if (paused) return `${name} is paused on the server; continue with: ${commandLine(`resume ${run}`)}`;
   return `${name} is being retried (attempt ${attempt})${failure === undefined ? '' : `: ${failure}`}`;
 }
 

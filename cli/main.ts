@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { packageRoot } from '../data/paths.js';
+import { useStore } from './commandLine.js';
 import { addCheckpoints } from './commands/checkpoints.js';
 import { addCompletion } from './commands/completion.js';
 import { addConfig } from './commands/config.js';
@@ -64,5 +65,7 @@ export async function main(argv: string[]): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help or --version
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage; // help was printed
     return printError(error, argv.includes('--json'));
+  } finally {
+    useStore();
   }
 }

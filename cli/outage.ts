@@ -1,8 +1,10 @@
 // Polls the server of a watched run, beside all other calls: the client retries a call for twenty seconds before it
 // fails, and waits up to a minute on a dead connection.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
+import { commandLine } from './commandLine.js';
 import { isUnanswered } from './output.js';
 
 const PACE = { everyMs: 1500, answerMs: 3000 };
@@ -36,7 +38,7 @@ export async function watchServer({ ask, address, note, signal, pace = PACE }: S
     if (silent === NOTED_AFTER) note(`the Temporal server at ${address} does not answer: trying for two minutes`);
     if (silent < GIVEN_UP_AFTER) continue;
     const lost = `the Temporal server at ${address} has not answered for two minutes`;
-    throw new GauntletError('SERVER_UNAVAILABLE', `${lost}: npx gauntlet up, then the same command again`);
+    throw new GauntletError('SERVER_UNAVAILABLE', `${lost}: ${commandLine('up')}, then the same command again`);
   }
 }
 

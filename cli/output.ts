@@ -1,10 +1,12 @@
 // What a command prints: results on standard output, everything else on standard error. With --json standard output
 // holds JSON only.
+
 import { styleText } from 'node:util';
 import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import Table from 'cli-table3';
 import { CommanderError } from 'commander';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
+import { commandLine } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 
 const UNAVAILABLE = 14; // gRPC
@@ -72,7 +74,7 @@ export function failureOf(error: unknown): Failure {
   }
   if (isGrpcServiceError(cause) && isUnanswered(cause)) {
     const reason = cause.details.split('\n')[0]!.split('. ')[0];
-    const message = `the Temporal server no longer answers (${reason}): npx gauntlet up, then the same command again`;
+    const message = `the Temporal server no longer answers (${reason}): ${commandLine('up')}, then the same command again`;
     return { message, ...detailsOf('SERVER_UNAVAILABLE') };
   }
   if (cause instanceof NamespaceNotFoundError) {

@@ -1,5 +1,7 @@
 // The progress of a run as one line that fits the terminal, and an estimate of the time left.
+
 import type { RunProgress } from '../core/schema/run.js';
+import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';
 
 const SHORT_PHASE = { discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
@@ -16,10 +18,10 @@ const WINDOW = 12; // recent steps for the estimate: later stages are slower, an
 export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
   if (failure !== undefined) {
     const skip = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
-    return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: npx gauntlet resume ${runId}${skip}`;
+    return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: ${commandLine(`resume ${runId}`)}${skip}`;
   }
   if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
-  return state === 'paused' ? `paused; continue with: npx gauntlet resume ${runId}` : undefined;
+  return state === 'paused' ? `paused; continue with: ${commandLine(`resume ${runId}`)}` : undefined;
 }
 
 /** The full line, for logs. */

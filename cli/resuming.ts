@@ -1,9 +1,11 @@
 // What `gauntlet resume` does with a run in each state. Finished work is never lost: it is in the store.
+
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import proto, { type temporal } from '@temporalio/proto';
 import type { Decision } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
+import { commandLine } from './commandLine.js';
 import { sendUpdate } from './commands/control.js';
 import { checkIsRun, describeExecution, heldActivities, isOpen, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
@@ -45,7 +47,7 @@ async function resumeFromStore({ client, store }: Resuming, id: string, decision
   const stored = await storedRun(store, id);
   if (stored === undefined) {
     const places = `on this server or in ${folderOf(store)}`;
-    throw new GauntletError('NOT_FOUND', `no run '${id}' ${places}; list runs with: npx gauntlet status`);
+    throw new GauntletError('NOT_FOUND', `no run '${id}' ${places}; list runs with: ${commandLine('status')}`);
   }
   if (decision !== 'retry') {
     throw new GauntletError('BAD_INPUT', `run '${id}' needs no decision: the server does not know it any more`);
@@ -56,7 +58,7 @@ async function resumeFromStore({ client, store }: Resuming, id: string, decision
     return { joined, said: 'has finished; nothing to do' };
   }
   if (input === undefined) {
-    const hint = `start it with its configuration: npx gauntlet train ${id}`;
+    const hint = `start it with its configuration: ${commandLine(`train ${id}`)}`;
     throw new GauntletError(
       'NOT_FOUND',
       `run '${id}' was never prepared, so the store does not have its input; ${hint}`,
@@ -74,7 +76,7 @@ async function resumeOpen(session: Resuming, id: string, decision: Decision): Pr
   for (const held of paused) await unpause(client, id, held);
   if (session.workers === undefined && !(await hasPollers(client))) {
     if (decision !== 'retry') {
-      throw new GauntletError('SERVER_UNAVAILABLE', 'no worker serves runs, so none can answer: npx gauntlet up');
+      throw new GauntletError('SERVER_UNAVAILABLE', `no worker serves runs, so none can answer: ${commandLine('up')}`);
     }
     return { joined, said: 'continues as soon as a worker serves it' };
   }

@@ -22,6 +22,7 @@ import type { Device } from '../ml/engine/engine.js';
 import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
+import { useStore } from './commandLine.js';
 import { EXIT } from './exitCodes.js';
 import { note, type Output } from './output.js';
 
@@ -62,6 +63,7 @@ export function withStore(command: Command, use: StoreUse = 'creates'): Command 
     .hook('preAction', (_, called) => {
       const folder = storeFolder(called.getOptionValue('store') as string);
       called.setOptionValue('store', folder);
+      useStore(folder);
       if (use === 'creates' || (use === 'server' && temporalTarget(process.env) !== undefined)) return;
       if (!isStore(folder)) {
         const way = 'name another one with --store, or create it with: npx gauntlet demo';
@@ -73,12 +75,6 @@ export function withStore(command: Command, use: StoreUse = 'creates'): Command 
 /** A run or a server creates these. */
 const isStore = (folder: string): boolean =>
   ['runs', 'blobs', 'memo', 'temporal.db'].some((name) => existsSync(join(folder, name)));
-
-/** A command line for people, with --store if this store is not the default. */
-export function commandLine(words: string, store: string): string {
-  const isDefault = store === storeFolder(process.env.GAUNTLET_STORE || DEFAULT_STORE);
-  return `npx gauntlet ${words}${isDefault ? '' : ` --store ${store}`}`;
-}
 
 /** True if a server is configured, or the embedded server of this store runs. */
 export const hasServer = (store: string): boolean =>

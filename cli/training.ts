@@ -1,4 +1,5 @@
 // Starts, joins and follows training runs, for `train`, `demo`, `fork` and `resume`.
+
 import {
   type Client,
   WorkflowExecutionAlreadyStartedError,
@@ -15,11 +16,12 @@ import { type RunConfigInput, runIdentity } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
+import { commandLine } from './commandLine.js';
 import { EXIT } from './exitCodes.js';
 import { asker, watchServer } from './outage.js';
 import { isErrorCode, type Output } from './output.js';
 import { resultTable } from './results.js';
-import { commandLine, hasPollers, onInterrupt, type Session, statusOf } from './session.js';
+import { hasPollers, onInterrupt, type Session, statusOf } from './session.js';
 import { type WatchOptions, watchRun } from './watch.js';
 
 export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
@@ -121,7 +123,7 @@ export async function follow(
 /** Why a run has no result, and how to continue. Undefined if `error` says it already. */
 export function endedFrom(error: unknown, id: string): GauntletError | undefined {
   if (!(error instanceof WorkflowFailedError)) return undefined;
-  const way = `continue with: npx gauntlet resume ${id} --watch`;
+  const way = `continue with: ${commandLine(`resume ${id} --watch`)}`;
   const ended = (how: string) => new GauntletError('RUN_FAILED', `run '${id}' ${how}; ${way}`, { cause: error });
   const { cause } = error;
   if (cause instanceof TerminatedFailure) return ended(`was terminated (${cause.message})`);
@@ -149,16 +151,16 @@ export async function conclude(
     return output.result(watch ? result : { runId, how, result }, () => resultTable(result));
   }
   if (watch) {
-    const result = await follow(session, handle, output, commandLine(`resume ${runId} --watch`, session.store));
+    const result = await follow(session, handle, output, commandLine(`resume ${runId} --watch`));
     if (result !== undefined) output.result(result, () => resultTable(result));
     return;
   }
   const served = await hasPollers(session.client);
-  const next = commandLine(`${served ? 'status' : 'resume'} ${runId} --watch`, session.store);
+  const next = commandLine(`${served ? 'status' : 'resume'} ${runId} --watch`);
   output.result({ runId, how, served, next }, () =>
     served
       ? `follow it with: ${next}`
-      : `no worker serves run '${runId}', so it waits. Serve and follow it here: ${next}\nServe all runs of this store: ${commandLine('up', session.store)}`,
+      : `no worker serves run '${runId}', so it waits. Serve and follow it here: ${next}\nServe all runs of this store: ${commandLine('up')}`,
   );
 }
 
@@ -167,12 +169,12 @@ export async function concludeEnding(session: Session, joined: Joined, output: O
   const { handle, how } = joined;
   const runId = handle.workflowId;
   if (watch) {
-    const again = commandLine(`status ${runId}`, session.store);
+    const again = commandLine(`status ${runId}`);
     const result = await follow(session, handle, output, again, { quiet: true }).catch(unlessEnded);
     if (result === undefined) return; // Ctrl-C
     if (result !== 'ended') return output.result(result, () => resultTable(result)); // it had finished before
   }
-  const way = commandLine(`resume ${runId} --watch`, session.store);
+  const way = commandLine(`resume ${runId} --watch`);
   output.result({ runId, how }, () => `its finished work stays in the store; continue after all with: ${way}`);
 }
 

@@ -1,5 +1,6 @@
 // Controls a running run: `gauntlet pause`, `stop` and `set`; `resume` ends a pause. The Temporal CLI does the same:
 // `temporal workflow update execute --name pause --workflow-id RUN`.
+
 import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Command } from 'commander';
@@ -8,6 +9,7 @@ import { GauntletError } from '../../core/errors.js';
 import { applyConfigPatch } from '../../core/liveConfig.js';
 import { resolveConfig } from '../../core/presets.js';
 import { openFileStore } from '../../store/fileStore.js';
+import { commandLine } from '../commandLine.js';
 import { parseAssignments } from '../config.js';
 import { jsonOption } from '../options.js';
 import { createOutput, note } from '../output.js';
@@ -33,7 +35,7 @@ const NO_ANSWER_MS = 10_000; // the server lists a worker that died for up to a 
 
 /** @returns what will happen, in one line. @throws GauntletError BAD_INPUT if the run refuses the update */
 export async function sendUpdate(handle: WorkflowHandle, update: Update): Promise<string> {
-  const warning = `no worker has answered for ${NO_ANSWER_MS / 1000} s; the run gets the request when a worker serves it (npx gauntlet up)`;
+  const warning = `no worker has answered for ${NO_ANSWER_MS / 1000} s; the run gets the request when a worker serves it (${commandLine('up')})`;
   const timer = setTimeout(note, NO_ANSWER_MS, warning);
   const args = update.name === 'change' ? [update.fields] : update.name === 'decide' ? [update.decision] : [];
   try {
@@ -50,10 +52,10 @@ export async function sendUpdate(handle: WorkflowHandle, update: Update): Promis
 /** A run that a worker serves. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
 async function servedRun({ client, store }: Session, id: string): Promise<WorkflowHandle> {
   const status = await statusOf(client, id);
-  const resume = `npx gauntlet resume ${id}`;
+  const resume = commandLine(`resume ${id}`);
   if (status === undefined) {
     const isStored = (await (await openFileStore(store)).listRuns()).includes(id);
-    const hint = isStored ? `it is only in the store: ${resume}` : 'list runs with: npx gauntlet status';
+    const hint = isStored ? `it is only in the store: ${resume}` : `list runs with: ${commandLine('status')}`;
     throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; ${hint}`);
   }
   if (status === 'PAUSED') {
@@ -64,7 +66,7 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
     throw new GauntletError('BAD_INPUT', `run '${id}' is ${status.toLowerCase().replaceAll('_', ' ')}${hint}`);
   }
   if (!(await hasPollers(client))) {
-    throw new GauntletError('SERVER_UNAVAILABLE', 'no worker serves runs, so none can answer: npx gauntlet up');
+    throw new GauntletError('SERVER_UNAVAILABLE', `no worker serves runs, so none can answer: ${commandLine('up')}`);
   }
   return client.workflow.getHandle(id);
 }
@@ -72,7 +74,7 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
 async function updateRun(id: string, update: Update, flags: Flags): Promise<void> {
   const output = createOutput(flags.json === true);
   if (!hasServer(flags.store)) {
-    throw new GauntletError('SERVER_UNAVAILABLE', 'no Temporal server runs for this store: npx gauntlet up');
+    throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server runs for this store: ${commandLine('up')}`);
   }
   try {
     const said = await withSession(flags, output, 'none', async (session) =>

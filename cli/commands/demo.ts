@@ -1,4 +1,5 @@
 // `gauntlet demo` (npm run demo): trains the tiny preset and shows what it learned.
+
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { resolveConfig } from '../../core/presets.js';
@@ -7,6 +8,7 @@ import { checkRunId } from '../../store/checks.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readResult } from '../../store/runs.js';
 import { chainText } from '../chainText.js';
+import { commandLine } from '../commandLine.js';
 import { checkModel, parseAssignments } from '../config.js';
 import { deviceOption, integer, jsonOption, sandboxOption, setOption } from '../options.js';
 import { createOutput } from '../output.js';
@@ -63,7 +65,7 @@ export function addDemo(program: Command): void {
       if (chain) output.say(`${chainText(chain)}\n`);
       output.say(`best checkpoint  ${checkpointFolder(store, id, result.best)}`);
       output.say(`report           ${report}`);
-      output.say(`Temporal UI      ${ui}${session.server.owned ? '  (open again with: npx gauntlet up)' : ''}`);
+      output.say(`Temporal UI      ${ui}${session.server.owned ? `  (open again with: ${commandLine('up')})` : ''}`);
     });
   });
 }

@@ -1,11 +1,13 @@
 // `gauntlet schedule`: recurring training, as a Temporal schedule. By default each run starts at the best checkpoint of
 // the earlier runs. `temporal schedule` manages the same schedules.
+
 import { type Client, ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
+import { commandLine } from '../commandLine.js';
 import { readConfig } from '../config.js';
 import { type ConfigFlags, jsonOption, withConfig } from '../options.js';
 import { createOutput, type Output, tableText } from '../output.js';
@@ -60,7 +62,7 @@ async function onServer<T>(
     if (!(error instanceof ScheduleNotFoundError)) throw error;
     throw new GauntletError(
       'NOT_FOUND',
-      `no schedule '${error.scheduleId}': list them with npx gauntlet schedule list`,
+      `no schedule '${error.scheduleId}': list them with ${commandLine('schedule list')}`,
     );
   });
 }
@@ -89,7 +91,7 @@ function addCreate(group: Command): void {
     const input = scheduledInput(id, await readConfig(flags), flags.fresh === true);
     await onServer(flags, output, async ({ client }) => {
       const next = (await createSchedule(client, { ...flags, id }, input))?.toISOString() ?? 'never';
-      if (!(await hasPollers(client))) output.note('no worker serves runs yet: npx gauntlet up');
+      if (!(await hasPollers(client))) output.note(`no worker serves runs yet: ${commandLine('up')}`);
       output.result(
         { id, cron: flags.cron, timeZone: flags.timeZone, next },
         () => `schedule '${id}': next run at ${next}`,
@@ -141,7 +143,7 @@ async function trigger(client: Client, id: string): Promise<void> {
   const { policies, info } = await schedule.describe();
   const [active] = info.runningActions.flatMap((action) => ('workflow' in action ? [action.workflow.workflowId] : []));
   if (active !== undefined && policies.overlap === ScheduleOverlapPolicy.SKIP) {
-    const way = `wait for it, or end it: npx gauntlet stop ${active}`;
+    const way = `wait for it, or end it: ${commandLine(`stop ${active}`)}`;
     throw new GauntletError('BAD_INPUT', `schedule '${id}' skips a start while run '${active}' is active: ${way}`);
   }
   await schedule.trigger(policies.overlap);
@@ -194,7 +196,7 @@ export function addSchedule(program: Command): void {
       const rows = await onServer(flags, output, ({ client }) => listSchedules(client));
       output.result(rows, () =>
         rows.length === 0
-          ? 'no schedule yet: npx gauntlet schedule create'
+          ? `no schedule yet: ${commandLine('schedule create')}`
           : tableText(
               ['schedule', 'next run', 'state', 'latest run'],
               rows.map(({ id, next, paused, note, runs }) => [
@@ -235,7 +237,7 @@ export function addSchedule(program: Command): void {
       output.result({ id, done: name }, () => `schedule '${id}' ${done}`);
     });
   };
-  simple('trigger', 'start a run now', 'starts a run; see it with: npx gauntlet status', ({ client }, id) =>
+  simple('trigger', 'start a run now', 'starts a run, which `gauntlet status` lists', ({ client }, id) =>
     trigger(client, id),
   );
   simple('pause', 'start no further runs', 'is paused', ({ client }, id) =>

@@ -1,4 +1,5 @@
 // `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
+
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
@@ -7,6 +8,7 @@ import { openFileStore } from '../../store/fileStore.js';
 import { RESULT } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
+import { commandLine } from '../commandLine.js';
 import { checkIsRun, describeExecution, type Held, heldActivities, heldText } from '../executions.js';
 import { jsonOption } from '../options.js';
 import { createOutput, describeError, type Output, tableText } from '../output.js';
@@ -14,7 +16,6 @@ import { attentionOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
 import {
   type ConnectionOptions,
-  commandLine,
   hasPollers,
   hasServer,
   type Session,
@@ -58,9 +59,7 @@ export function addStatus(program: Command): void {
       if (status) output.result(status, () => statusText(status));
     };
     if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
-    output.note(
-      `no Temporal server runs: this is what the store knows (start a server: ${commandLine('up', flags.store)})`,
-    );
+    output.note(`no Temporal server runs: this is what the store knows (start a server: ${commandLine('up')})`);
     await show();
   });
 }
@@ -94,7 +93,7 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
 }
 
 function runTable(runs: ListedRun[]): string {
-  if (runs.length === 0) return 'no runs yet: npx gauntlet train --watch';
+  if (runs.length === 0) return `no runs yet: ${commandLine('train --watch')}`;
   return tableText(
     ['run', 'status', 'started'],
     runs.map(({ id, status, started, finished }) => {
@@ -121,8 +120,11 @@ async function statusOfRun(
     const stored = await storedRun(store, id);
     if (stored === undefined) {
       const where = session ? `on this server, nor in ${folderOf(store)}` : `in ${folderOf(store)}`;
-      const other = session ? '' : ' (its server may know it: npx gauntlet up)';
-      throw new GauntletError('NOT_FOUND', `no run '${id}' ${where}${other}; list the runs with: npx gauntlet status`);
+      const other = session ? '' : ` (its server may know it: ${commandLine('up')})`;
+      throw new GauntletError(
+        'NOT_FOUND',
+        `no run '${id}' ${where}${other}; list the runs with: ${commandLine('status')}`,
+      );
     }
     const { steps, result } = stored;
     return { id, status: STORED, steps, ...(result && { result }) };
@@ -131,10 +133,8 @@ async function statusOfRun(
   const { client } = session;
   const handle = client.workflow.getHandle<typeof trainFullPipeline>(id);
   if (watch && found.status.name === 'RUNNING') {
-    if (!(await hasPollers(client)))
-      watch.note(`no worker serves the run: ${commandLine(`resume ${id} --watch`, session.store)}`);
-    if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`, session.store))) === undefined)
-      return undefined;
+    if (!(await hasPollers(client))) watch.note(`no worker serves the run: ${commandLine(`resume ${id} --watch`)}`);
+    if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`))) === undefined) return undefined;
   }
   return currentStatus(client, handle, (await statusOf(client, id)) ?? found.status.name);
 }
@@ -156,10 +156,10 @@ async function currentStatus(client: Client, handle: TrainingHandle, status: str
 
 function statusText({ id, status, held = [], steps, progress, result, failure }: RunStatus): string {
   const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (steps done: ${steps})`}`;
-  const resume = `continue with: npx gauntlet resume ${id} --watch`;
+  const resume = `continue with: ${commandLine(`resume ${id} --watch`)}`;
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
   if (failure !== undefined) {
-    const corrected = `start it with a corrected configuration: npx gauntlet train ${id} …`; // resume would fail again
+    const corrected = `start it with a corrected configuration: ${commandLine(`train ${id} …`)}`; // resume would fail again
     return `${head}\n${failure}\n${failure.endsWith('[BAD_CONFIG]') ? corrected : resume}`;
   }
   if (steps !== undefined) return `${head}\n${resume}`;
@@ -168,7 +168,7 @@ function statusText({ id, status, held = [], steps, progress, result, failure }:
     head,
     ...(progress ? [progressLine(progress)] : []),
     ...held.map((each) => heldText(id, each)),
-    ...(progress === undefined && status === 'RUNNING' ? ['no worker answers: npx gauntlet up'] : []),
+    ...(progress === undefined && status === 'RUNNING' ? [`no worker answers: ${commandLine('up')}`] : []),
     ...(attention === undefined ? [] : [attention]),
   ].join('\n');
 }

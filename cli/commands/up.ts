@@ -1,5 +1,7 @@
 // `gauntlet up`: runs a server and all workers on this machine until Ctrl-C.
+
 import type { Command } from 'commander';
+import { commandLine } from '../commandLine.js';
 import { deviceOption, integer, jsonOption, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
@@ -23,7 +25,7 @@ export function addUp(program: Command): void {
           `server   ${address}`,
           `web UI   ${uiUrl ?? 'see your server'}`,
           `store    ${flags.store}`,
-          'ready (Ctrl-C stops it); in another terminal: npx gauntlet train --watch, or',
+          `ready (Ctrl-C stops it); in another terminal: ${commandLine('train --watch')}, or`,
           '         temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
         ].join('\n'),
       ),

@@ -31,7 +31,12 @@ describe('a run that is only in the store', function () {
     await assert.rejects(elsewhere({ ...RUN, budget: { tokens: 1e9 } }));
     repair();
     const status = await command('status', f.id);
-    assert.match(status.out, new RegExp(`^${f.id}: only in the store \\(steps done: 2\\)\n.*npx gauntlet resume`));
+    assert.match(
+      status.out,
+      new RegExp(
+        `^${f.id}: only in the store \\(steps done: 2\\)\n.*npx gauntlet resume ${f.id} --watch --store ${f.world.folder}\n`,
+      ),
+    );
     assert.match((await command('status')).out, new RegExp(`${f.id}.*only in the store`));
     assert.match((await command('pause', f.id)).err, /only in the store: npx gauntlet resume forgotten-\d+/);
     await assert.rejects(resume('abort'), {
@@ -130,7 +135,7 @@ describe('a run with an activity that is paused on the server', function () {
     isBroken = false;
     assert.match(
       await status(),
-      /\ntrainPolicy is paused on the server; continue with: npx gauntlet resume held-\d+$/m,
+      /\ntrainPolicy is paused on the server; continue with: npx gauntlet resume held-\d+ --store \/\S+$/m,
     );
     const { said } = await resumeRun({ client, workers: f.workers!, store: f.world.deps.store }, f.id);
     assert.equal(said, 'continues: trainPolicy was paused on the server');

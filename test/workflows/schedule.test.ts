@@ -78,7 +78,10 @@ describe('a schedule', function () {
     assert.match(served.out, /^schedule 'served': next run at \d{4}-\S+T02:00:00.000Z\n$/);
     assert.deepEqual([served.code, served.err], [0, '']);
     const alone = await inProcess(...nightly('alone')); // a process does not count workers of its own
-    assert.deepEqual([alone.code, alone.err], [0, 'no worker serves runs yet: npx gauntlet up\n']);
+    assert.deepEqual(
+      [alone.code, alone.err],
+      [0, `no worker serves runs yet: npx gauntlet up --store ${world.folder}\n`],
+    );
     for (const id of ['served', 'alone']) await host.client.schedule.getHandle(id).delete();
   });
 

@@ -1,0 +1,15 @@
+// Command lines that messages tell people to type.
+import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
+
+let store = ''; // the --store of the running command; empty for the default one
+
+/** Called when a command has read its --store, and without a folder when it has ended. */
+export function useStore(folder?: string): void {
+  store =
+    folder === undefined || folder === storeFolder(process.env.GAUNTLET_STORE || DEFAULT_STORE)
+      ? ''
+      : ` --store ${folder}`;
+}
+
+/** With the --store that the running command was given. */
+export const commandLine = (words: string): string => `npx gauntlet ${words}${store}`;
