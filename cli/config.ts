@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
-import { merged, PRESETS, type PresetName, resolveConfig } from '../core/presets.js';
+import { merged, resolveConfig } from '../core/presets.js';
 import type { RunConfigInput } from '../core/schema/config.js';
-import { tinyModelPath } from '../data/paths.js';
+import { modelFolder, portableName } from '../data/modelFolder.js';
 import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig } from '../ml/hf/config.js';
@@ -30,16 +30,11 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   if (flags.device !== undefined) direct.engine = { device: flags.device };
   const input = merged(merged(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
   const { model, problems, discriminator } = resolveConfig(input);
-  const presetModel = PRESETS[input.preset as PresetName]?.model;
-  if (model !== 'tiny' && model === presetModel && !existsSync(model)) {
-    const way = `download ${model} and add --model <folder> (docs/how-to/use-another-model.md)`;
-    throw new GauntletError('BAD_MODEL', `preset '${input.preset}' comes without its model: ${way}`);
-  }
-  if (model !== 'tiny') input.model = resolve(model);
+  if (model !== 'tiny') input.model = portableName(model);
   if (problems !== 'tiny') input.problems = resolve(problems);
   checkModel(input.model ?? model);
   if (discriminator.model !== null) {
-    const other = discriminator.model === 'tiny' ? 'tiny' : resolve(discriminator.model);
+    const other = portableName(discriminator.model);
     checkModel(other);
     input.discriminator = { ...input.discriminator, model: other };
   }
@@ -60,8 +55,7 @@ async function readConfigFile(path: string | undefined): Promise<Record<string, 
 
 /** Reads what text needs of a model: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
 export function checkModel(model: string): void {
-  const folder = model === 'tiny' ? tinyModelPath() : model;
-  if (!existsSync(folder)) throw new GauntletError('BAD_MODEL', `${model}: no such folder; name one with --model`);
+  const folder = modelFolder(model);
   const path = join(folder, 'config.json');
   const json = readJson(path);
   parseModelConfig(json, path);

@@ -1,5 +1,5 @@
 // What `solve` and `show` share: they run the workflow solveProblems with a checkpoint or a base model.
-import { resolve } from 'node:path';
+
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import type { SolveProblemsInput } from '../activities/types.js';
@@ -7,6 +7,7 @@ import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import { passAtK } from '../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
+import { portableName } from '../data/modelFolder.js';
 import { loadProblems } from '../data/problems.js';
 import { loadCheckpoint } from '../store/checkpoints.js';
 import { openFileStore } from '../store/fileStore.js';
@@ -59,7 +60,7 @@ export async function solveWith(
   if (checkpoint) await loadCheckpoint(store, checkpoint.runId, checkpoint.name);
   const policy = {
     ...(checkpoint && { checkpoint }),
-    ...(model && { model: model === 'tiny' ? model : resolve(model) }),
+    ...(model && { model: portableName(model) }),
   };
   return withSession(flags, output, 'if-none-poll', ({ client }) => solve(client, store, { ...input, ...policy }));
 }

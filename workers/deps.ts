@@ -2,7 +2,7 @@
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
-import { tinyModelPath } from '../data/paths.js';
+import { modelFolder } from '../data/modelFolder.js';
 import { loadProblems } from '../data/problems.js';
 import { codeVersion } from '../infra/build-stamp.mjs';
 import { ROOT } from '../infra/root.mjs';
@@ -47,10 +47,8 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   return {
     deps: {
       store,
-      engine: (model, config) => {
-        const path = model === 'tiny' ? tinyModelPath() : model;
-        return engines.open(JSON.stringify({ path, ...engineOptions(config, options) }));
-      },
+      engine: async (model, config) =>
+        engines.open(JSON.stringify({ path: modelFolder(model), ...engineOptions(config, options) })),
       sandbox: (config) => {
         const containers = containersSchema.parse(config.containers ?? {});
         return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));

@@ -1,6 +1,8 @@
 // Options that the `gauntlet model` commands share, and the engine options they stand for.
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
+import { modelFolder } from '../../data/modelFolder.js';
 import type { Device, EngineOptions } from '../../ml/engine/engine.js';
 import { deviceOption, integer, jsonOption } from '../options.js';
 
@@ -17,7 +19,9 @@ export interface EngineFlags {
 const GROUP_SIZE = 32; // weights of a projection that share a scale
 
 export const modelOption = (): Option =>
-  new Option('-m, --model <folder>', 'base model in Hugging Face layout').makeOptionMandatory();
+  new Option('-m, --model <folder>', 'base model: a folder, or an id in the Hugging Face cache')
+    .argParser(modelFolder)
+    .makeOptionMandatory();
 
 export const inputOption = (flags = '-i, --input <file>'): Option =>
   new Option(flags, 'JSON lines; - for standard input').makeOptionMandatory();

@@ -97,7 +97,7 @@ describe('command-line validation', () => {
   });
   it('refuses a preset without its model and a model folder that does not exist', async () => {
     const preset =
-      /preset 'qwen-1\.5b' comes without its model: download Qwen\/\S+ and add --model <folder> .*BAD_MODEL/;
+      /Qwen\/\S+: no such folder, and not in the Hugging Face cache .*; download it with `hf download Qwen\/\S+`.*BAD_MODEL/;
     await refuses(['train', '--preset', 'qwen-1.5b', ...store], preset);
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
   });
