@@ -47,7 +47,7 @@ describe('validation in gauntlet model', function () {
       refuses(['logprobs', '--model', model, '--input', at('rows.jsonl')], line);
 
     it('refuses a folder that does not exist', () =>
-      refusesModel(at('nowhere'), /nowhere: no such folder \[BAD_MODEL\]/));
+      refusesModel(at('nowhere'), /nowhere: no such folder; name one with --model \[BAD_MODEL\]/));
 
     it('refuses a truncated file', async () => {
       const cut = await spoilt('cut', (copy) => truncate(join(copy, 'model.safetensors'), 60_000));
