@@ -30,7 +30,7 @@ const TINY: RunConfigInput = {
 export const PRESETS = {
   tiny: TINY,
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
-  // schema defaults, except for the model's name, which --model replaces with a folder
+  // schema defaults, and a model of the Hugging Face hub
   'qwen-1.5b': { model: 'Qwen/Qwen2.5-Coder-1.5B-Instruct', prompts: 'instruct' },
 } as const satisfies Record<string, RunConfigInput>;
 

@@ -92,8 +92,9 @@ function configOf(file: GgufFile): Record<string, unknown> {
   }
   const optional = (name: string): number | undefined => {
     const value = metadata.get(`${type}.${name}`);
-    // an f32 of 1e-5 reads as 9.999999747378752e-6
-    return typeof value === 'number' || typeof value === 'bigint' ? Number(Number(value).toPrecision(7)) : undefined;
+    if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
+    const number = Number(value);
+    return Number.isInteger(number) ? number : Number(number.toPrecision(7)); // an f32 of 1e-5 is 9.999999747378752e-6
   };
   const number = (name: string): number => optional(name) ?? fail(`no number ${type}.${name}`);
   const scaling = metadata.get(`${type}.rope.scaling.type`);

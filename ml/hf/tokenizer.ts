@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { GauntletError } from '../../core/errors.js';
 import { type AddedToken, ControlTokens, isControl } from './controlTokens.js';
+import { exactSplitting } from './splitting.js';
 
 export interface TextTokenizer {
   /** Control tokens in the text (`<|im_end|>`) become their ids. No token is added. */
@@ -45,7 +46,7 @@ export function makeTokenizer(
       const full = {
         ...optional,
         ...json,
-        pre_tokenizer: withoutMissingBytes(exactRules(json.pre_tokenizer), model),
+        pre_tokenizer: exactSplitting(json.pre_tokenizer, model),
         added_tokens: addedTokens,
       };
       return new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token });
@@ -82,41 +83,6 @@ export function makeTokenizer(
         : tokenizer.decode(tokens, { skip_special_tokens: false, clean_up_tokenization_spaces: false }),
     tokenId: (token) => tokenizer.token_to_id(token),
   };
-}
-
-const WORDS = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"; // of GPT-2
-const splitAt = (regex: string) => ({ type: 'Split', pattern: { Regex: regex }, behavior: 'Isolated', invert: false });
-
-/**
- * Two rules of the library differ from the original: digits are ASCII digits only, and blanks are those of JavaScript (with
- * U+FEFF, without U+0085). SmolLM2 has both rules. Written as patterns they are exact.
- */
-function exactRules(rule: unknown): unknown {
-  if (typeof rule !== 'object' || rule === null) return null;
-  const { type, pretokenizers, individual_digits, use_regex, add_prefix_space } = rule as Record<string, unknown>;
-  if (type === 'Sequence' && Array.isArray(pretokenizers))
-    return { ...rule, pretokenizers: pretokenizers.map(exactRules) };
-  if (type === 'Digits') return splitAt(individual_digits ? '\\p{N}' : '\\p{N}+');
-  if (type !== 'ByteLevel' || use_regex === false || add_prefix_space) return rule;
-  return { type: 'Sequence', pretokenizers: [splitAt(WORDS), { ...rule, use_regex: false }] };
-}
-
-/** The characters that stand for bytes in byte-level BPE: printable ones for themselves, the others from U+0100 on. */
-function byteCharacters(): string[] {
-  const isPrintable = (byte: number) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
-  let next = 256;
-  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : next++));
-}
-
-const codePoint = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** Bytes that the vocabulary lacks vanish, as in the original, before their neighbours are merged. SmolLM2 lacks some. */
-function withoutMissingBytes(rule: unknown, { vocab, unk_token }: Record<string, unknown>): unknown {
-  if (!JSON.stringify(rule).includes('"ByteLevel"') || typeof vocab !== 'object' || unk_token) return rule;
-  const missing = byteCharacters().filter((character) => !Object.hasOwn(vocab as object, character));
-  if (missing.length === 0) return rule;
-  const drop = { type: 'Replace', pattern: { Regex: `[${missing.map(codePoint).join('')}]` }, content: '' };
-  return { type: 'Sequence', pretokenizers: [rule, drop] };
 }
 
 /** @throws {GauntletError} BAD_MODEL if the file is not a JSON object */

@@ -1,0 +1,41 @@
+// How tokenizer.json splits text into words. In three points the library differs from the original in Rust; these rules are
+// rewritten before the library sees them. All three occur in SmolLM2.
+
+/** @param rule `pre_tokenizer` of tokenizer.json. @param model `model` of tokenizer.json */
+export const exactSplitting = (rule: unknown, model: Record<string, unknown>): unknown =>
+  withoutMissingBytes(exactRules(rule), model);
+
+const WORDS = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"; // of GPT-2
+const splitAt = (regex: string) => ({ type: 'Split', pattern: { Regex: regex }, behavior: 'Isolated', invert: false });
+
+/**
+ * The library splits at ASCII digits only, and its blanks are those of JavaScript, with U+FEFF and without U+0085. Written as
+ * patterns, both rules are exact.
+ */
+function exactRules(rule: unknown): unknown {
+  if (typeof rule !== 'object' || rule === null) return null;
+  const { type, pretokenizers, individual_digits, use_regex, add_prefix_space } = rule as Record<string, unknown>;
+  if (type === 'Sequence' && Array.isArray(pretokenizers))
+    return { ...rule, pretokenizers: pretokenizers.map(exactRules) };
+  if (type === 'Digits') return splitAt(individual_digits ? '\\p{N}' : '\\p{N}+');
+  if (type !== 'ByteLevel' || use_regex === false || add_prefix_space) return rule;
+  return { type: 'Sequence', pretokenizers: [splitAt(WORDS), { ...rule, use_regex: false }] };
+}
+
+/** The characters that stand for bytes in byte-level BPE: printable ones for themselves, the others from U+0100 on. */
+function byteCharacters(): string[] {
+  const isPrintable = (byte: number) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
+  let next = 256;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : next++));
+}
+
+const codePoint = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Bytes that the vocabulary lacks vanish, as in the original, before their neighbours are merged. */
+function withoutMissingBytes(rule: unknown, { vocab, unk_token }: Record<string, unknown>): unknown {
+  if (!JSON.stringify(rule).includes('"ByteLevel"') || typeof vocab !== 'object' || unk_token) return rule;
+  const missing = byteCharacters().filter((character) => !Object.hasOwn(vocab as object, character));
+  if (missing.length === 0) return rule;
+  const drop = { type: 'Replace', pattern: { Regex: `[${missing.map(codePoint).join('')}]` }, content: '' };
+  return { type: 'Sequence', pretokenizers: [rule, drop] };
+}
