@@ -1,8 +1,8 @@
 // GGUF, the format of llama.cpp: metadata, then a table of tensors, then their data. The file is untrusted: every length is
 // checked against the file and a limit before anything is allocated.
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { GauntletError } from '../../core/errors.js';
-import { readAll } from '../hf/files.js';
+import { openForReading, readAll } from '../hf/files.js';
 import { BLOCKS, type BlockType, dequantize } from './blocks.js';
 
 export type GgufValue = number | bigint | boolean | string | GgufValue[];
@@ -42,13 +42,10 @@ export class GgufFile {
   private readonly fd: number;
 
   constructor(readonly path: string) {
+    const { fd, size } = openForReading(path);
+    this.fd = fd;
     try {
-      this.fd = openSync(path, 'r');
-    } catch (cause) {
-      throw new GauntletError('BAD_MODEL', `${path}: cannot be read`, { cause });
-    }
-    try {
-      this.readHeader();
+      this.readHeader(size);
     } catch (error) {
       closeSync(this.fd);
       throw error;
@@ -69,9 +66,7 @@ export class GgufFile {
     closeSync(this.fd);
   }
 
-  private readHeader(): void {
-    const stat = fstatSync(this.fd);
-    const size = stat.isFile() ? stat.size : 0;
+  private readHeader(size: number): void {
     const input = new Input(this.fd, size, this.path);
     if (size < 24 || input.number(4) !== MAGIC) throw bad(this.path, 'not a GGUF file');
     const version = input.number(4);

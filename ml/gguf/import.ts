@@ -8,9 +8,10 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { parseModelConfig } from '../hf/config.js';
 import { withFile, writeAll } from '../hf/files.js';
@@ -33,9 +34,10 @@ const BLOCK = 1 << 22; // weights read at once
  * Writes the folder, whole or not at all.
  * @throws {GauntletError} BAD_MODEL for an unusable file, BAD_INPUT if the folder exists and is not empty
  */
-export function importGguf(path: string, folder: string, options: ImportOptions): { tensors: number; types: string[] } {
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new GauntletError('BAD_INPUT', `${folder}: exists and is not empty; name a new folder`);
+export function importGguf(path: string, out: string, options: ImportOptions): { tensors: number; types: string[] } {
+  const folder = resolve(out); // without a slash at the end, so that the temporary folder is its neighbour
+  if (existsSync(folder) && !(statSync(folder).isDirectory() && readdirSync(folder).length === 0))
+    throw new GauntletError('BAD_INPUT', `${out}: exists and is not an empty folder; name a new one`);
   const file = new GgufFile(path);
   const temporary = `${folder}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
   try {
@@ -44,9 +46,7 @@ export function importGguf(path: string, folder: string, options: ImportOptions)
     const endTokens = writeTokenizer(file, temporary, options.tokenizer);
     writeJson(join(temporary, 'config.json'), { ...config, ...endTokens, torch_dtype: NAMES[options.dtype] });
     writeWeights(file, join(temporary, 'model.safetensors'), config, options.dtype);
-    rmSync(folder, { recursive: true, force: true }); // it is empty
-    mkdirSync(dirname(folder), { recursive: true });
-    renameSync(temporary, folder);
+    renameSync(temporary, folder); // replaces an empty folder only
     return {
       tensors: file.tensors.size,
       types: [...new Set([...file.tensors.values()].map(({ type }) => type))].sort(),

@@ -1,6 +1,6 @@
 // Files that are written whole or not at all, and reads and writes that are never short.
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
@@ -40,6 +40,20 @@ export function writeAtomically(target: string, write: (fd: number) => void): vo
   } finally {
     rmSync(temporary, { force: true });
   }
+}
+
+/** Opens a regular file for reading. Close `fd`. @throws {GauntletError} BAD_MODEL */
+export function openForReading(path: string): { fd: number; size: number } {
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch (cause) {
+    throw new GauntletError('BAD_MODEL', `${path}: cannot be read`, { cause });
+  }
+  const stat = fstatSync(fd);
+  if (stat.isFile()) return { fd, size: stat.size };
+  closeSync(fd);
+  throw new GauntletError('BAD_MODEL', `${path}: not a file`);
 }
 
 /** @throws {GauntletError} BAD_MODEL if the file ends before `length` bytes */

@@ -1,10 +1,10 @@
 // The safetensors container: 8 bytes of header length, a JSON header, then the tensors back to back. Everything is
 // checked before use, so that a damaged download gives an error that names it and never a wrong model.
 // Format: https://huggingface.co/docs/safetensors/index#format
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
 import { elements, type TensorData } from '../nn/layout.js';
-import { readAll } from './files.js';
+import { openForReading, readAll } from './files.js';
 
 /** The range of a tensor: `begin` and `end` count bytes from the start of the data section. */
 export interface TensorEntry {
@@ -109,15 +109,9 @@ export class SafetensorsFile {
   private readonly fd: number;
 
   constructor(readonly path: string) {
+    const { fd, size } = openForReading(path);
+    this.fd = fd;
     try {
-      this.fd = openSync(path, 'r');
-    } catch (cause) {
-      throw new GauntletError('BAD_MODEL', `${path}: cannot be read`, { cause });
-    }
-    try {
-      const stat = fstatSync(this.fd);
-      if (!stat.isFile()) throw new GauntletError('BAD_MODEL', `${path}: not a file`);
-      const { size } = stat;
       this.dataStart = 8 + headerLength(size < 8 ? new Uint8Array(8) : this.bytes(0, 8), size, path, 'BAD_MODEL');
       this.entries = parseHeader(this.bytes(8, this.dataStart - 8), size - this.dataStart, path);
     } catch (error) {

@@ -110,8 +110,21 @@ describe('importing a GGUF file', () => {
   it('never replaces files', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'mine'), '');
-    assert.throws(() => importGguf(SMALL, folder, { dtype: 'F32' }), { code: 'BAD_INPUT', message: /not empty/ });
+    for (const out of [folder, join(folder, 'mine')])
+      assert.throws(() => importGguf(SMALL, out, { dtype: 'F32' }), {
+        code: 'BAD_INPUT',
+        message: /not an empty folder/,
+      });
     assert.deepEqual(readdirSync(folder), ['mine']);
+  });
+
+  it('fills an empty folder, also with a slash at the end of its name', () => {
+    for (const name of ['new', 'empty']) {
+      if (name === 'empty') mkdirSync(join(place, name));
+      importGguf(SMALL, `${join(place, name)}/`, { dtype: 'F32' });
+      assert.ok(existsSync(join(place, name, 'config.json')));
+    }
+    assert.deepEqual(readdirSync(place).sort(), ['empty', 'new']);
   });
 
   describe('refuses with one line and leaves nothing', () => {

@@ -78,7 +78,7 @@ const PIECES = [
 const LINES = [
   'def solve(nums: list[int]) -> int:\n    return sum(n for n in nums if n % 2 == 0)\n',
   'class A(B):\n\tdef __init__(self, x=1_000.5e-3):\n\t\tself.x = x or {}\n',
-  '# TODO: handle empty input\nassert solve([]) == 0, "empty"\n',
+  '# NOTE: handle empty input\nassert solve([]) == 0, "empty"\n',
   "The quick brown fox jumps over 13 lazy dogs; isn't it 3.14159?\r\n",
   'for (let i = 0; i < 10; i++) { a[i] ??= `$i{i}` + "#"; }',
   "SELECT * FROM t WHERE x >= 12345678 AND y LIKE '%_z';",
