@@ -29,10 +29,15 @@ export const promptRowSchema = z
   })
   .refine((row) => (row.tokens === undefined) !== (row.messages === undefined), 'needs either tokens or messages');
 
+const mask = aligned(z.literal([0, 1], 'must be 0 or 1')); // 1 = trained
+
+/** `gauntlet model update --loss sft` */
+export const supervisedRowSchema = z.object({ tokens, mask });
+
 /** `gauntlet model update`. Lengths are checked after the model is opened. */
 export const updateRowSchema = z.object({
   tokens,
-  mask: aligned(z.literal([0, 1], 'must be 0 or 1')), // 1 = trained
+  mask,
   oldLogprobs: perToken, // of the policy that sampled
   advantages: perToken,
   referenceLogprobs: perToken.optional(), // of the base; required with klCoefficient

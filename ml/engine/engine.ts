@@ -63,6 +63,7 @@ export interface Generated {
 }
 
 export interface LossConfig {
+  supervised?: boolean; // cross entropy, weighted by the advantage, instead of the clipped surrogate: no oldLogprobs, no clip
   clip: number; // ε of the clipped surrogate
   clipHigh?: number; // ε above 1 (asymmetric clip); default: clip
   temperature: number; // log-probs are those of softmax(logits / temperature)

@@ -7,6 +7,7 @@ import type { TokenScores } from './head.js';
 
 /** A coefficient of 0 leaves out its term, its inputs and its sums. */
 export interface PpoLoss {
+  supervised?: boolean; // cross entropy instead of the clipped surrogate
   clip: number; // the ratio stays above 1 − clip
   clipHigh: number; // and below 1 + clipHigh
   entropyBonus: number;
@@ -15,7 +16,7 @@ export interface PpoLoss {
 }
 
 export interface PolicyInputs {
-  old: Value;
+  old?: Value; // log-probs, unless supervised
   advantage: Value;
   mask: Value;
   weight: Value;
@@ -24,7 +25,7 @@ export interface PolicyInputs {
 
 /** Applies `part` to every input. */
 export const mapInputs = (inputs: PolicyInputs, part: (x: Value) => Value): PolicyInputs => ({
-  old: part(inputs.old),
+  old: inputs.old && part(inputs.old),
   advantage: part(inputs.advantage),
   mask: part(inputs.mask),
   weight: part(inputs.weight),
@@ -55,16 +56,19 @@ const total = (g: Graph, x: Value): Value => g.reduceSum(x, [0, 1], false);
 /**
  * Per token −min(r·A, clip(r, 1−ε, 1+ε′)·A) − c·H + β·KL with r = exp(logprob − old): the clipped surrogate of Schulman
  * et al. 2017, eq. 7, with a separate clip range above 1 ("clip-higher" of Yu et al. 2025, "DAPO"), minus the entropy bonus,
- * plus the KL penalty against the reference.
+ * plus the KL penalty against the reference. Supervised: −logprob·A instead of the surrogate, the cross entropy if A = 1.
  * approxKl is Σ (r − 1) − log r; clipped counts ratios outside the range; entropy is Σ −logprob; kl is the k3 estimate
  * exp(ref − lp) − (ref − lp) − 1 (Schulman 2020, "Approximating KL divergence"), which is never negative.
  */
 export function ppoObjective(g: Graph, scores: TokenScores, inputs: PolicyInputs, options: PpoLoss): Objective {
-  const { old, advantage, mask, weight, reference } = inputs;
-  const logRatio = g.sub(scores.logprob, old);
+  const { advantage, mask, weight, reference } = inputs;
+  const logRatio = g.sub(scores.logprob, inputs.old ?? scores.logprob); // supervised: every ratio is 1
   const ratio = g.exp(logRatio);
   const clipped = g.clip(ratio, 1 - options.clip, 1 + options.clipHigh);
-  const surrogate = g.neg(g.min(g.mul(ratio, advantage), g.mul(clipped, advantage)));
+  const gain = options.supervised
+    ? g.mul(scores.logprob, advantage)
+    : g.min(g.mul(ratio, advantage), g.mul(clipped, advantage));
+  const surrogate = g.neg(gain);
   const outside = g.sub(ratio, clipped);
   const inside = g.cast(g.lessOrEqual(g.mul(outside, outside), g.scalar(0)), 'float32');
   let perToken = surrogate;

@@ -67,7 +67,7 @@ export interface PpoGraphLoss extends PpoLoss {
 }
 
 /**
- * Inputs: those of the score graph; old, advantage and mask; weight for an average over sequences; reference for a KL
+ * Inputs: those of the score graph; old (unless supervised), advantage and mask; weight for an average over sequences; reference for a KL
  * penalty; returns (and oldValues, with a clip) for a value loss; each [N, 1]. If `projected` is less than N, also
  * trained int64 [projected]: only these rows, which include all masked ones, go through the output projection.
  * Outputs: gradients (flat as adapterLayout) and sums (in the order of ppoSums); with a value loss also valueSums (in
@@ -86,7 +86,8 @@ export function buildPpoGraph(
   const net = decoderForward(g, c, batch, lora, locations);
   const target = g.input('target', 'int64', [n, 1]);
   const column = (name: string): Value => g.input(name, 'float32', [n, 1]);
-  const columns = { old: column('old'), advantage: column('advantage'), mask: column('mask') };
+  const old = loss.supervised ? undefined : column('old');
+  const columns = { old, advantage: column('advantage'), mask: column('mask') };
   const weight = loss.average === 'sequence' ? column('weight') : columns.mask;
   const reference = loss.klCoefficient > 0 ? column('reference') : undefined;
   const value = lora.valueHead ? valueEstimates(g, net.hidden, net.adapter) : undefined;
@@ -116,8 +117,8 @@ export function buildPpoGraph(
   const all = g.concat(chunks, 0);
   const seeds = [{ output: hidden, seed: g.slice(all, 1, 0, c.hidden) }];
   if (value && loss.value) {
-    const old = loss.value.clip === undefined ? undefined : column('oldValues');
-    const valueInputs = { returns: column('returns'), old, mask: columns.mask, weight };
+    const oldValues = loss.value.clip === undefined ? undefined : column('oldValues');
+    const valueInputs = { returns: column('returns'), old: oldValues, mask: columns.mask, weight };
     const objective = valueObjective(g, value, valueInputs, loss.value);
     seeds.push({ output: objective.loss, seed: g.scalar(1) });
     g.output('valueSums', g.reduceSum(objective.perToken, [0], false));

@@ -73,6 +73,7 @@ export function trainedPositions(
 export function ppoGraphLoss(loss: LossConfig, valueHead: boolean): PpoGraphLoss {
   const { clip, temperature, valueCoefficient = 0, valueClip } = loss;
   return {
+    ...(loss.supervised && { supervised: true }),
     clip,
     clipHigh: loss.clipHigh ?? clip,
     temperature,
@@ -102,10 +103,10 @@ export function ppoFeeds(batch: Batch, sequences: readonly Trajectory[], loss: P
   const feeds: Record<string, Tensor> = {
     ids: batch.ids,
     target: batch.target,
-    old: batch.perToken(sequences.map(({ oldLogprobs }) => oldLogprobs)),
     advantage: batch.perToken(sequences.map((s) => s.advantages ?? s.tokens.map(() => s.advantage))),
     mask: batch.perToken(sequences.map(({ mask }) => mask)),
   };
+  if (!loss.supervised) feeds.old = batch.perToken(sequences.map(({ oldLogprobs }) => oldLogprobs));
   if (loss.average === 'sequence') {
     const weights = sequences.map(({ mask }) => {
       const trained = countTrained(mask);

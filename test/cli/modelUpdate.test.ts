@@ -35,6 +35,19 @@ describe('gauntlet model update', () => {
   });
   after(removeFolders);
 
+  it('--loss sft needs tokens and mask only, and lowers the cross entropy', async () => {
+    const rows = recorded.steps[0]!.rows as { tokens: number[]; mask: number[] }[];
+    await writeFile(at('sft.jsonl'), rows.map(({ tokens, mask }) => JSON.stringify({ tokens, mask })).join('\n'));
+    const losses: number[] = [];
+    for (const i of [0, 1, 2]) {
+      const from = i === 0 ? join(MODEL, 'adapter') : at(`sft-${i - 1}`);
+      const { code, out, err } = await update(from, `sft-${i}`, 'sft.jsonl', '--loss', 'sft');
+      assert.deepEqual([code, err], [0, '']);
+      losses.push((JSON.parse(out) as { loss: number }).loss);
+    }
+    assert.ok(losses[0]! > losses[1]! && losses[1]! > losses[2]!, String(losses));
+  });
+
   it('updates an adapter like torch and peft, step after step', async () => {
     const truth = parseSafetensors(await readFile(join(RECORDED, 'chain.safetensors')), 'chain.safetensors');
     let from = join(MODEL, 'adapter');

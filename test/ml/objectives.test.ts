@@ -93,6 +93,19 @@ describe('terms of the loss', () => {
       }
     });
 
+  it('supervised: the loss is the cross entropy, and the gradient is that of the surrogate at ratio 1', async () => {
+    const rows = trajectories().map(({ tokens, mask }) => ({ tokens, mask, oldLogprobs: mask, advantage: 1 }));
+    const logprobs = await train.score(rows, adapter, temperature);
+    const supervised = await train.ppo(rows, adapter, { clip: 0.2, temperature, supervised: true });
+    const onPolicy = rows.map((each, b) => ({ ...each, oldLogprobs: logprobs[b]! }));
+    const surrogate = await train.ppo(onPolicy, adapter, { clip: 0.2, temperature });
+    assert.ok(relativeError(supervised.gradients, surrogate.gradients) < VALUE_TOLERANCE);
+    const crossEntropy = rows.flatMap(({ mask }, b) => mask.map((m, t) => (t === 0 ? 0 : -m * logprobs[b]![t]!)));
+    const { loss, approxKl, clipFraction, ratio } = policyStats(supervised, 0);
+    assert.ok(Math.abs(loss - crossEntropy.reduce((sum, x) => sum + x) / supervised.tokens) < VALUE_TOLERANCE);
+    assert.deepEqual([ratio, approxKl, clipFraction], [1, 0, 0]);
+  });
+
   it('values equal those of torch and are aligned like log-probs', async () => {
     const values = await train.values(trajectories(), adapter);
     assert.ok(values.every((v) => v.length === T && v[0] === 0));

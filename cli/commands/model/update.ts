@@ -1,8 +1,14 @@
-// `gauntlet model update`: one AdamW step on the clipped surrogate, over a batch of rows.
-import type { Command } from 'commander';
+// `gauntlet model update`: one AdamW step on the clipped surrogate or the cross entropy, over a batch of rows.
+import { type Command, Option } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
 import { deriveKey } from '../../../core/random.js';
-import { parseAs, type UpdateConfig, updateConfigSchema, updateRowSchema } from '../../../core/schema/modelRows.js';
+import {
+  parseAs,
+  supervisedRowSchema,
+  type UpdateConfig,
+  updateConfigSchema,
+  updateRowSchema,
+} from '../../../core/schema/modelRows.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import type { AdamWConfig, LossConfig } from '../../../ml/engine/engine.js';
 import { type RowLimits, trajectoryFault } from '../../../ml/engine/validation.js';
@@ -14,13 +20,23 @@ import { withModel } from '../../model/open.js';
 import { jsonOption } from '../../options.js';
 import { createOutput } from '../../output.js';
 
-type Flags = EngineFlags & { adapter: string; batch: string; config: string; out: string; overwrite?: boolean };
+const LOSSES = ['ppo', 'sft'] as const;
+type Loss = (typeof LOSSES)[number];
+
+type Flags = EngineFlags & {
+  adapter: string;
+  batch: string;
+  config: string;
+  loss: Loss;
+  out: string;
+  overwrite?: boolean;
+};
 
 export function addUpdate(group: Command): void {
   const command = group
     .command('update')
     .description(
-      'one AdamW step of PPO: rows {"tokens", "mask", "oldLogprobs", "advantages"} → a new adapter, and {"loss", "gradNorm", "approxKl", "clipFraction", …}',
+      'one AdamW step: rows {"tokens", "mask", "oldLogprobs", "advantages"} → a new adapter, and {"loss", "gradNorm", "approxKl", "clipFraction", …}',
     );
   withEngine(command)
     .requiredOption('--adapter <folder>', 'adapter in PEFT format; continues with its optimizer state, if it has one')
@@ -28,6 +44,11 @@ export function addUpdate(group: Command): void {
     .requiredOption(
       '-c, --config <file>',
       'JSON file: learningRate, weightDecay, clip, maxGradNorm, betas, eps and more',
+    )
+    .addOption(
+      new Option('--loss <name>', 'ppo: clipped surrogate; sft: cross entropy of rows {"tokens", "mask"}')
+        .choices(LOSSES)
+        .default('ppo'),
     )
     .requiredOption('-o, --out <folder>', 'folder for the new adapter and its optimizer state')
     .option('--overwrite', 'replace an existing adapter')
@@ -41,8 +62,9 @@ export function addUpdate(group: Command): void {
         if (config.valueCoefficient > 0 && !adapter!.valueHead) {
           throw new GauntletError('BAD_ADAPTER', `${flags.adapter}: no value head, which valueCoefficient needs`);
         }
-        const rows = await readBatch(flags.batch, config, engine.info);
-        const sums = await engine.gradients(rows, { adapter: adapter!, loss: lossOf(config, state.step), signal });
+        const rows = await readBatch(flags.batch, READERS[flags.loss](config), engine.info);
+        const objective = { ...lossOf(config, state.step), ...(flags.loss === 'sft' && { supervised: true }) };
+        const sums = await engine.gradients(rows, { adapter: adapter!, loss: objective, signal });
         const next = await engine.applyUpdate(adapter!, state, sums, adamwOf(config));
         await writeAdapterFolder(engine, flags.out, next.adapter, next.state);
         const { loss, gradNorm, approxKl, clipFraction, ...further } = next.stats;
@@ -63,11 +85,27 @@ async function readUpdateConfig(path: string): Promise<UpdateConfig> {
   }
 }
 
-/** Rows of one step. @throws {GauntletError} BAD_INPUT naming the line, or that nothing is trained */
-async function readBatch(path: string, config: UpdateConfig, limits: RowLimits): Promise<Trajectory[]> {
-  const rows = await openRows(path, (value) => {
+/** Reads a row. @throws {GauntletError} BAD_INPUT */
+type RowReader = (value: unknown) => Trajectory;
+
+const READERS: Record<Loss, (config: UpdateConfig) => RowReader> = {
+  ppo: (config) => (value) => {
     const row: Trajectory = { ...parseAs(updateRowSchema, value), advantage: 0 };
-    const fault = trajectoryFault(row, limits) ?? missing(row, config);
+    const fault = missing(row, config);
+    if (fault !== undefined) throw new GauntletError('BAD_INPUT', fault);
+    return row;
+  },
+  sft: () => (value) => {
+    const { tokens, mask } = parseAs(supervisedRowSchema, value);
+    return { tokens, mask, oldLogprobs: tokens.map(() => 0), advantage: 1 };
+  },
+};
+
+/** Rows of one step. @throws {GauntletError} BAD_INPUT naming the line, or that nothing is trained */
+async function readBatch(path: string, read: RowReader, limits: RowLimits): Promise<Trajectory[]> {
+  const rows = await openRows(path, (value) => {
+    const row = read(value);
+    const fault = trajectoryFault(row, limits);
     if (fault !== undefined) throw new GauntletError('BAD_INPUT', fault);
     return row;
   });
