@@ -35,7 +35,7 @@ export interface TestBatch {
 /** A generated test after validation. `suite` is its index in the suite, or null if it is invalid. */
 export interface ValidatedTest {
   args: Value[];
-  expected: Value;
+  expected?: Value; // absent: the reference has no value for an input
   suite: number | null;
 }
 

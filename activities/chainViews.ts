@@ -23,9 +23,9 @@ export function chainViews(
     const own = judgedOf.get(chain.problemId)!;
     const candidate = own.candidates.findIndex(({ sample }) => sample === chain.sample);
     const verdicts = own.verdicts[candidate] ?? [];
-    const shown = (args: Value[], expected: Value, at: number | null): ShownTest => ({
+    const shown = (args: Value[], expected: Value | undefined, at: number | null): ShownTest => ({
       call: `${problem.entry}${formatArguments(args)}`,
-      expected: formatValue(expected),
+      expected: expected === undefined ? 'illegal input' : formatValue(expected),
       valid: at !== null,
       ...(at === null || verdicts[at] === undefined ? {} : { verdict: verdicts[at] }),
     });

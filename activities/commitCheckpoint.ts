@@ -25,13 +25,15 @@ export async function commitCheckpoint(
     validation: set.validation.map((problem) => problem.id),
     test: set.test.map((problem) => problem.id),
   });
+  const { next, plan, supervisedSteps } = input;
+  const training = { next, ...(plan && { plan }), ...(supervisedSteps !== undefined && { supervisedSteps }) };
   const roles = ROLES.filter((role) => adapterRole(config, role) === role);
   const files = new Map<string, Uint8Array>([
     ...(await Promise.all(roles.map((role) => filesOf(store, run.bases[role], role, state[role])))).flat(),
     [CHECKPOINT_FILES.archive, json(archive)],
     [CHECKPOINT_FILES.pool, json(pool)],
     [CHECKPOINT_FILES.split, split],
-    [CHECKPOINT_FILES.training, json({ next: input.next, ...(input.plan && { plan: input.plan }) })],
+    [CHECKPOINT_FILES.training, json(training)],
   ]);
   const { stage, epoch, step, score, seconds } = input;
   const checkpoint = checkpointName(stage, epoch);

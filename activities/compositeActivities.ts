@@ -2,7 +2,7 @@
 // unfinished. Fewer, longer activities keep the workflow history short.
 import { checkpointScore } from '../core/rl/scores.js';
 import type { Stage } from '../core/schema/chain.js';
-import type { StepMetrics } from '../core/schema/metrics.js';
+import type { StepMetrics, SupervisedMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import type { Digest } from '../store/store.js';
 import type { LeafActivities } from './leafActivities.js';
@@ -12,6 +12,7 @@ import type {
   ComputeRewardsInput,
   GenerateReasoningInput,
   GenerateReasoningOutput,
+  Position,
   RunRef,
   Timed,
   UpdatePolicyInput,
@@ -35,7 +36,7 @@ export interface GenerateEvaluationInput {
   stages: Stage[]; // of a chain, in order
   greedy: boolean; // also sample the chains greedily
   adapters?: { generator: Digest; discriminator: Digest } | undefined; // absent: the base model
-  base?: Digest | undefined; // the base model's chains on this split, if they are known
+  base?: Digest | 'sampled' | undefined; // chains to write tests for, if they are known; sampled: those of this policy
 }
 export interface GenerateEvaluationOutput {
   sampled: Digest; // chains
@@ -61,8 +62,9 @@ export interface JudgeEvaluationOutput {
 
 /** The part of a step that follows the execution of its programs: rewards, update, record. */
 export interface TrainPolicyInput
-  extends Omit<UpdatePolicyInput, 'trajectories'>,
+  extends Omit<UpdatePolicyInput, 'trajectories' | 'position'>,
     Pick<ComputeRewardsInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'> {
+  position: Position;
   step: number; // of the whole run, this one included
   sampledTokens: number;
   generationSeconds: number;
@@ -78,6 +80,17 @@ export interface TrainPolicyOutput extends UpdatePolicyOutput {
   replayBuffer: Digest;
   metrics: StepMetrics; // as recorded
   evaluation?: Timed<GenerateEvaluationOutput>; // if requested
+}
+
+/** A step of the warm start. */
+export interface TrainOnExamplesInput extends Omit<UpdatePolicyInput, 'trajectories'> {
+  step: number; // of the whole run, this one included
+  tests?: Digest | undefined; // FreshTests, for the discriminator
+  examplesOfStep: number; // 1-based, of the role
+}
+export interface TrainOnExamplesOutput {
+  state: UpdatePolicyOutput['state'];
+  loss: number; // on the validation split
 }
 
 export function compositeActivities(leaf: LeafActivities) {
@@ -107,7 +120,7 @@ export function compositeActivities(leaf: LeafActivities) {
 
   /**
    * Samples everything that an evaluation needs from the models. The discriminator writes tests for chains of the base
-   * model, so every evaluation has the same bugs to find.
+   * model, or of the policy after the warm start, so every evaluation has the same bugs to find.
    */
   async function generateEvaluation(input: GenerateEvaluationInput): Promise<Timed<GenerateEvaluationOutput>> {
     const { run, split, problems, stages, adapters } = input;
@@ -120,7 +133,8 @@ export function compositeActivities(leaf: LeafActivities) {
     };
     const sampled = await sample(adapters?.generator, false);
     const greedy = input.greedy ? await sample(adapters?.generator, true) : undefined;
-    const base = input.base ?? (adapters === undefined ? sampled : await sample(undefined, false));
+    const isOwn = input.base === 'sampled' || (input.base === undefined && adapters === undefined);
+    const base = isOwn ? sampled : (input.base ?? (await sample(undefined, false)));
     const targets = { kind: 'evaluation', chains: base } as const;
     const adapter = adapters && { adapter: adapters.discriminator };
     const written = await leaf.generateTests({ run, targets, samples: 1, ...adapter });
@@ -203,5 +217,24 @@ export function compositeActivities(leaf: LeafActivities) {
     return { ...updated, seconds, replayBuffer: rewarded.replayBuffer, metrics, ...(evaluation && { evaluation }) };
   }
 
-  return { generateChains, generateEvaluation, judgeEvaluation, trainPolicy };
+  /** Trains a role on examples, measures its loss on the validation split, and records both. */
+  async function trainOnExamples(input: TrainOnExamplesInput): Promise<Timed<TrainOnExamplesOutput>> {
+    const { run, role, position, state, learningRate, step, tests, examplesOfStep } = input;
+    const written = await leaf.writeExamples({ run, role, tests, step: examplesOfStep });
+    const { rows } = written;
+    const update = { run, role, position, state, learningRate, trajectories: written.examples };
+    const updated = await leaf.updatePolicy(update);
+    const { examples } = await leaf.writeExamples({ run, role, tests });
+    const scored = await leaf.scoreExamples({ run, role, examples, adapter: updated.state.adapter });
+    const seconds = written.seconds + updated.seconds + scored.seconds;
+    const { loss } = updated.stats;
+    const metrics: SupervisedMetrics = {
+      ...{ kind: 'supervised', step, role, loss, validationLoss: scored.loss },
+      ...{ update: updated.stats, rows, learningRate, seconds },
+    };
+    await leaf.recordMetrics({ run, metrics });
+    return { state: updated.state, loss: scored.loss, seconds };
+  }
+
+  return { generateChains, generateEvaluation, judgeEvaluation, trainPolicy, trainOnExamples };
 }

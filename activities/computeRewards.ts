@@ -84,7 +84,7 @@ async function rewardDiscriminator(
     pool = addToPool(
       pool,
       one.problemId,
-      valid.map(({ args, expected }) => ({ args, expected })),
+      valid.map(({ args, expected }) => ({ args, expected: expected! })),
     );
     return one.turns.map(
       ({ turn }, i): RewardedSample => ({

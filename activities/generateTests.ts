@@ -1,6 +1,6 @@
 // The discriminator writes tests. All stages of all targets form one batch: discriminator turns are independent, and a
 // larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
-import { discriminatorPrompt } from '../core/prompts/prompts.js';
+import { discriminatorPrompt, testRequest } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
@@ -21,7 +21,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   const prompts = targets.map((target) => {
     const text = chainOf(target).turns.find((turn) => turn.stage === target.stage)?.text ?? '';
     const problem = problemOf(byId, target.problemId);
-    return engine.openingTokens(discriminatorPrompt(config.prompts, problem, target.stage, text, config.testsPerTurn));
+    return engine.openingTokens(discriminatorPrompt(config.prompts, problem, target.stage, text, testRequest(config)));
   });
   const { turns, tokens } = await sampleTurns(
     scope,

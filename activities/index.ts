@@ -12,6 +12,7 @@ export function createActivities(deps: ActivityDeps) {
     prepareRun: leaf.prepareRun,
     reviseRun: leaf.reviseRun,
     quarantineProblems: leaf.quarantineProblems,
+    answerFreshInputs: leaf.answerFreshInputs,
     generateTests: leaf.generateTests,
     executeSuite: leaf.executeSuite,
     selectChains: leaf.selectChains,

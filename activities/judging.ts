@@ -1,5 +1,6 @@
 // Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
 import { judge } from '../core/compare.js';
+import { salvageInputs } from '../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../core/parse/salvage.js';
 import { arityOf } from '../core/parse/signature.js';
 import { assembleSuite, inputKey, type SuiteTest } from '../core/rewards/suite.js';
@@ -22,9 +23,11 @@ export interface JudgingTask {
 
 interface ParsedTurn {
   turn: number;
-  tests: TestCase[];
+  tests: ParsedTest[];
   lost: number;
 }
+
+type ParsedTest = Omit<TestCase, 'expected'> & { expected?: Value }; // absent: the reference says what is expected
 
 /** Two passes through the sandbox: references on generated inputs, then candidates on their suites. */
 export async function judgeTasks(
@@ -81,12 +84,20 @@ function arityOfProblem(problem: Problem): number | undefined {
   return arities.get(problem);
 }
 
-function parseTurns({ problem, turns }: JudgingTask, { testsPerTurn }: RunConfig): ParsedTurn[] {
+function parseTurns({ problem, turns }: JudgingTask, config: RunConfig): ParsedTurn[] {
+  const { testsPerTurn, discriminator, prompts } = config;
   const arity = arityOfProblem(problem);
   const options = { entry: problem.entry, limit: testsPerTurn, ...(arity === undefined ? {} : { arity }) };
-  return turns.map(({ turn, sample }) => {
+  return turns.map(({ turn, sample }): ParsedTurn => {
+    if (discriminator.expected === 'reference' && prompts === 'instruct') {
+      const { inputs, malformed } = salvageInputs(sample.text, options);
+      const lost = Math.max(malformed, testsPerTurn - inputs.length);
+      return { turn, tests: inputs.map((args) => ({ args })), lost };
+    }
     const salvage = salvageTests(sample.text, options);
-    return { turn, tests: salvage.tests, lost: unusableTests(salvage, testsPerTurn) };
+    // the shipped model always writes whole tests
+    const tests = discriminator.expected === 'model' ? salvage.tests : salvage.tests.map(({ args }) => ({ args }));
+    return { turn, tests, lost: unusableTests(salvage, testsPerTurn) };
   });
 }
 
@@ -115,22 +126,32 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
   return references;
 }
 
-/** A generated test is valid if the reference returns the expected value. Valid tests join the given tests. */
+/**
+ * A generated test is valid if the reference returns the expected value; an input is, if the reference returns a value.
+ * Valid tests join the given tests.
+ */
 function buildSuite(
   { problem, given }: JudgingTask,
   parsed: ParsedTurn[],
   reference: (args: Value[]) => CallResult,
 ): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
-  const isValid = ({ args, expected }: TestCase): boolean =>
-    judge(reference(args), expected, problem.comparison) === 'pass';
-  const valid = new Set(parsed.flatMap(({ tests }) => tests.filter(isValid)));
-  const suite = assembleSuite(given, [...valid]);
+  const valid = new Map<ParsedTest, TestCase>();
+  for (const test of parsed.flatMap(({ tests }) => tests)) {
+    const answer = reference(test.args);
+    const { args, expected = answer.kind === 'value' ? answer.value : undefined } = test;
+    if (expected === undefined || judge(answer, expected, problem.comparison) !== 'pass') continue;
+    valid.set(test, { args, expected });
+  }
+  const suite = assembleSuite(given, [...valid.values()]);
   const positions = new Map(suite.map(({ test }, i) => [inputKey(test.args), i]));
   const turns = parsed.map(
     ({ turn, lost, tests }): ValidatedTurn => ({
       turn,
       lost,
-      tests: tests.map((test) => ({ ...test, suite: valid.has(test) ? positions.get(inputKey(test.args))! : null })),
+      tests: tests.map((test) => {
+        const known = valid.get(test);
+        return known ? { ...known, suite: positions.get(inputKey(test.args))! } : { ...test, suite: null };
+      }),
     }),
   );
   return { suite, turns };

@@ -17,6 +17,7 @@ import { scoreOldPolicy } from './scoreOldPolicy.js';
 import { selectChains } from './selectChains.js';
 import { summariseEvaluation } from './summariseEvaluation.js';
 import { updatePolicy } from './updatePolicy.js';
+import { answerFreshInputs, scoreExamples, writeExamples } from './warmStart.js';
 
 export function createLeafActivities(deps: ActivityDeps) {
   const { memoised, unmemoised } = activityWrappers(deps);
@@ -31,6 +32,9 @@ export function createLeafActivities(deps: ActivityDeps) {
     computeRewards: memoised('computeRewards', 3, computeRewards),
     scoreOldPolicy: memoised('scoreOldPolicy', 1, scoreOldPolicy),
     updatePolicy: memoised('updatePolicy', 1, updatePolicy),
+    answerFreshInputs: memoised('answerFreshInputs', 1, answerFreshInputs),
+    writeExamples: memoised('writeExamples', 1, writeExamples),
+    scoreExamples: memoised('scoreExamples', 1, scoreExamples),
     summariseEvaluation: memoised('summariseEvaluation', 1, summariseEvaluation),
     recordMetrics: unmemoised(recordMetrics),
     commitCheckpoint: unmemoised(commitCheckpoint),

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
-import { planStage, replan } from '../core/schedule.js';
+import { PHASES, planStage, replan } from '../core/schedule.js';
 import { ROLES, type Role, roleSchema } from '../core/schema/chain.js';
 import { digestSchema } from '../core/schema/checkpoint.js';
 import { adapterRole, type RunConfig } from '../core/schema/config.js';
@@ -142,12 +142,13 @@ async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfi
   if (config.start?.schedule !== 'rest') return { step: 0, stage: 0, next: 0 };
   const { metadata } = checkpoint;
   const { step, stage } = metadata;
-  if (stage === 0) return { step, stage, next: 0 };
-  const { next, plan } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
+  const { next, plan, supervisedSteps } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
+  const position = { step, stage, next, ...(supervisedSteps !== undefined && { supervisedSteps }) };
+  if (stage === 0) return { ...position, ...(plan && { plan }) };
   const planned = plan ?? planStage(await readConfig(store, { config: metadata.configDigest }));
   const going = replan(planned.slice(0, next), config);
   const isGiven = canonicalJson(going) === canonicalJson(planStage(config));
-  return { step, stage, next, ...(isGiven ? {} : { plan: going }) };
+  return { ...position, ...(isGiven ? {} : { plan: going }) };
 }
 
 /** Digests prove that a file is unchanged, not that it is valid: a checkpoint may come from another program. */
@@ -178,11 +179,12 @@ const archiveSchema: z.ZodType<ReplayBuffer['archive']> = z.object({
 const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 const trainingSchema = z.object({
   next: z.int().nonnegative(),
+  supervisedSteps: z.int().nonnegative().optional(),
   plan: z
     .array(
       z.object({
         epoch: z.int().positive(),
-        phase: z.enum(['discriminator', 'generator', 'alternating']),
+        phase: z.enum(PHASES),
         step: z.int().positive(),
         role: roleSchema,
       }),

@@ -12,13 +12,17 @@ export async function recordMetrics(scope: Scope, { run, metrics }: RecordMetric
 }
 
 function fileName(metrics: RunMetrics): string | number {
-  if (metrics.kind === 'step') return metrics.step;
+  if (metrics.kind === 'step' || metrics.kind === 'supervised') return metrics.step;
   return `${metrics.step}-${metrics.kind === 'control' ? `control-${metrics.index}` : metrics.split}`;
 }
 
 function brief(metrics: RunMetrics): object {
   if (metrics.kind === 'control') return metrics;
   if (metrics.kind === 'evaluation') return { step: metrics.step, split: metrics.split, ...metrics.rates };
+  if (metrics.kind === 'supervised') {
+    const { step, role, loss, validationLoss, seconds } = metrics;
+    return { step, role, loss, validationLoss, seconds };
+  }
   const { step, stage, phase, role, reward, passRate, validity, tokensPerSecond, seconds } = metrics;
   return { step, stage, phase, role, reward, passRate, validity, tokensPerSecond, seconds };
 }

@@ -31,6 +31,11 @@ export interface Position extends PlannedStep {
   stage: Stage;
 }
 
+/** The position of a step that may belong to the warm start, which is stage 0. */
+export interface UpdatePosition extends PlannedStep {
+  stage: Stage | 0;
+}
+
 export interface RoleState {
   adapter: Digest; // the bytes of adapter_model.safetensors
   valueHead?: Digest; // of value_head.safetensors, with GAE
@@ -71,6 +76,7 @@ export interface Origin {
   stage: number; // to continue in; 0: the start of the schedule
   next: number; // index in the plan of that stage
   plan?: PlannedStep[]; // if it differs from the configured schedule
+  supervisedSteps?: number; // of the steps done, those of the warm start
 }
 
 export interface ReviseRunInput {
@@ -170,7 +176,7 @@ export interface ScoreOldPolicyOutput {
 export interface UpdatePolicyInput {
   run: RunRef;
   role: Role;
-  position: Position;
+  position: UpdatePosition;
   trajectories: Digest;
   state: RoleState;
   learningRate: number;
@@ -178,6 +184,37 @@ export interface UpdatePolicyInput {
 export interface UpdatePolicyOutput {
   state: RoleState;
   stats: PolicyStats;
+}
+
+/** Reference answers on fresh inputs, for tests that the warm start teaches. */
+export interface AnswerFreshInputsInput {
+  run: RunRef;
+}
+export interface AnswerFreshInputsOutput {
+  tests: Digest; // FreshTests
+  executions: number; // of programs
+}
+
+export interface WriteExamplesInput {
+  run: RunRef;
+  role: Role;
+  tests?: Digest | undefined; // FreshTests, for the discriminator
+  /** A step of the warm start, or absent: the examples of the validation split. */
+  step?: number;
+}
+export interface WriteExamplesOutput {
+  examples: Digest; // Trajectory[]
+  rows: number;
+}
+
+export interface ScoreExamplesInput {
+  run: RunRef;
+  role: Role;
+  examples: Digest;
+  adapter: Digest;
+}
+export interface ScoreExamplesOutput {
+  loss: number; // mean cross entropy of answer tokens, in nats
 }
 
 export interface SummariseEvaluationInput {
@@ -206,6 +243,7 @@ export interface CommitCheckpointInput {
   replayBuffer: Digest;
   next: number; // index of the next step in the stage's plan
   plan?: PlannedStep[]; // if it differs from the configured schedule
+  supervisedSteps?: number; // of the steps done, those of the warm start
 }
 
 export interface RenderReportInput {

@@ -35,9 +35,11 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   const { config, engine } = opened;
   const { ppo } = config;
   const { role, position } = input;
+  const isSupervised = position.phase === 'warm-start';
+  const { epochs, minibatch } = isSupervised ? { epochs: 1, minibatch: config.warmStart.minibatch } : ppo;
   const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
-  const minibatches = planMinibatches(rows, ppo.epochs, ppo.minibatch, path('minibatches'));
-  const anEpoch = minibatches.length / ppo.epochs;
+  const minibatches = planMinibatches(rows, epochs, minibatch, path('minibatches'));
+  const anEpoch = minibatches.length / epochs;
   const started = performance.now();
   let progress: Progress = (await resume(scope, opened, minibatches.length)) ?? {
     done: 0,
@@ -53,7 +55,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / anEpoch), at % anEpoch);
     const sums = await engine.gradients(minibatches[at]!, {
       adapter: progress.adapter,
-      loss: lossOf(config, dropoutKey),
+      loss: isSupervised ? supervisedLoss(config, dropoutKey) : lossOf(config, dropoutKey),
       signal: scope.signal,
     });
     const next = await engine.applyUpdate(progress.adapter, progress.optimizer, sums, {
@@ -87,6 +89,11 @@ export function lossOf(config: RunConfig, dropoutKey: readonly [number, number])
     ...(advantage.estimator === 'gae' && advantage.valueClip !== null ? { valueClip: advantage.valueClip } : {}),
     ...(lora.dropout > 0 ? { dropout: { rate: lora.dropout, key: dropoutKey } } : {}),
   };
+}
+
+function supervisedLoss({ ppo, lora }: RunConfig, key: readonly [number, number]): LossConfig {
+  const dropout = lora.dropout > 0 ? { dropout: { rate: lora.dropout, key } } : {};
+  return { supervised: true, clip: ppo.clip, temperature: 1, ...dropout };
 }
 
 /** Means over the minibatches that have the statistic, weighted by trained tokens. Tokens are summed. */

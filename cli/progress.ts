@@ -4,7 +4,7 @@ import type { RunProgress } from '../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';
 
-const SHORT_PHASE = { discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
+const SHORT_PHASE = { 'warm-start': 'warm', discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
 // Layouts by the width of the terminal, so that line and bar do not change with the length of the figures.
 const LAYOUTS = [
   { columns: 140, bar: 20, wide: true, speed: true },
@@ -47,7 +47,9 @@ function figures(progress: RunProgress, left: number | undefined, wide: boolean)
   const phaseName = phase && (wide ? phase : SHORT_PHASE[phase]);
   return [
     `${step}/${totalSteps}`,
-    state === 'training' && stage !== undefined ? `stage ${stage} ${phaseName ?? ''}`.trim() : state,
+    state === 'training' && stage !== undefined
+      ? [stage > 0 && `stage ${stage}`, phaseName].filter(Boolean).join(' ')
+      : state,
     ...(reward === undefined ? [] : [`reward ${reward.toFixed(wide ? 3 : 2)}`]),
     ...(passRate === undefined ? [] : [`pass ${rate(passRate)}`]),
     ...(validity === undefined ? [] : [`valid ${rate(validity)}`]),

@@ -10,12 +10,23 @@ const ROWS = [
 ] as const;
 
 export function resultTable(result: RunResult): string {
+  const { warmStart } = result;
   const rows = ROWS.map(([label, key]) => {
     const [before, after] = [result.before[key], result.after[key]];
     const points = tenths(after) - tenths(before); // of the figures as shown
-    return [label, percent(before), percent(after), `${points >= 0 ? '+' : ''}${(points / 10).toFixed(1)} points`];
+    const warm = warmStart ? [percent(warmStart[key])] : [];
+    return [
+      label,
+      percent(before),
+      ...warm,
+      percent(after),
+      `${points >= 0 ? '+' : ''}${(points / 10).toFixed(1)} points`,
+    ];
   });
-  const table = tableText(['held-out problems', 'before', 'after', 'change'], rows);
+  const table = tableText(
+    ['held-out problems', 'before', ...(warmStart ? ['warm start'] : []), 'after', 'change'],
+    rows,
+  );
   const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${result.stopped}`;
   const { generator, discriminator } = result.digests;
   const adapters = [generator, discriminator].map((digest) => digest.replace('sha256:', '').slice(0, 8)).join(', ');

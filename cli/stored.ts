@@ -30,5 +30,8 @@ export async function storedRun(store: Store, id: string): Promise<StoredRun | u
 /** Policy updates on record. */
 export async function stepsDone(store: Store, id: string): Promise<number> {
   const metrics = await readMetrics<{ kind: string; step: number }>(store, id);
-  return metrics.reduce((most, { kind, step }) => (kind === 'step' ? Math.max(most, step) : most), 0);
+  return metrics.reduce(
+    (most, { kind, step }) => (kind === 'step' || kind === 'supervised' ? Math.max(most, step) : most),
+    0,
+  );
 }

@@ -2,7 +2,8 @@
 import type { Role, Stage } from './schema/chain.js';
 import type { RunConfig } from './schema/config.js';
 
-export type Phase = 'discriminator' | 'generator' | 'alternating';
+export const PHASES = ['warm-start', 'discriminator', 'generator', 'alternating'] as const;
+export type Phase = (typeof PHASES)[number];
 
 /** One policy update of one role. */
 export interface PlannedStep {
@@ -12,7 +13,15 @@ export interface PlannedStep {
   role: Role;
 }
 
-type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator'>;
+type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator' | 'warmStart'>;
+
+/** The supervised steps before the first stage, as stage 0: one epoch, the discriminator's steps first. */
+export function planWarmStart({ warmStart, discriminator }: ScheduleConfig): PlannedStep[] {
+  const roles: Role[] = discriminator.enabled ? ['discriminator', 'generator'] : ['generator'];
+  return roles
+    .flatMap((role) => new Array<Role>(warmStart.steps).fill(role))
+    .map((role, i) => ({ epoch: 1, phase: 'warm-start', step: i + 1, role }));
+}
 
 /**
  * N discriminator steps (one epoch), N generator steps (one epoch), then K alternating steps (an epoch each, generator
@@ -38,8 +47,6 @@ export function planStage(config: ScheduleConfig): PlannedStep[] {
   }
   return plan;
 }
-
-const PHASES: readonly Phase[] = ['discriminator', 'generator', 'alternating'];
 
 /**
  * A stage's plan when N or K change after `done` steps of it: what is done stays, what follows is the new schedule from
@@ -72,7 +79,7 @@ export function endsEpoch(plan: readonly PlannedStep[], index: number): boolean 
   return plan[index] !== undefined && plan[index + 1]?.epoch !== plan[index]!.epoch;
 }
 
-/** Policy updates of a whole run, of one role or of both. */
+/** Policy updates of all stages, of one role or of both, without the warm start. */
 export function countSteps(config: ScheduleConfig, role?: Role): number {
   const perStage = planStage(config).filter((step) => role === undefined || step.role === role).length;
   return perStage * config.schedule.stages.length;
@@ -81,24 +88,27 @@ export function countSteps(config: ScheduleConfig, role?: Role): number {
 /** Where a run is in its schedule. */
 export interface SchedulePosition {
   config: ScheduleConfig;
-  stage: Stage | 0; // 0 before the first stage
+  stage: Stage | 0; // 0: the warm start, and before it
   next: number; // index of the next step in the plan of the stage
   plan?: PlannedStep[] | undefined; // set if a live change made it differ from the plan that the configuration gives
 }
 
-export const planOf = ({ plan, config }: SchedulePosition): PlannedStep[] => plan ?? planStage(config);
+export const planOf = ({ plan, config, stage }: SchedulePosition): PlannedStep[] =>
+  plan ?? (stage === 0 ? planWarmStart(config) : planStage(config));
 
 /** The next step of the current stage; undefined if none is left. */
 export const nextStep = (position: SchedulePosition & { stopped?: string }): PlannedStep | undefined =>
   position.stopped === undefined ? planOf(position)[position.next] : undefined;
 
-/** The current stage, if it has begun, and all later stages. */
-export const remainingStages = ({ config, stage }: SchedulePosition): Stage[] =>
-  config.schedule.stages.filter((each) => each >= stage);
+/** The current stage, if it has begun, and all later stages. Stage 0 is the warm start, if the run has one. */
+export function remainingStages({ config, stage }: SchedulePosition): (Stage | 0)[] {
+  const warmStart = config.warmStart.steps > 0 ? [0 as const] : [];
+  return [...warmStart, ...config.schedule.stages].filter((each) => each >= stage);
+}
 
 /** Policy updates that are left in the whole run. */
 export function stepsLeft(position: SchedulePosition): number {
   const later = position.config.schedule.stages.filter((stage) => stage > position.stage).length;
-  const current = position.stage === 0 ? 0 : planOf(position).length - position.next;
+  const current = planOf(position).length - position.next;
   return current + later * planStage(position.config).length;
 }

@@ -140,6 +140,9 @@ function lineSeries(line: Line, chart: Chart): object {
   };
 }
 
+const bandName = (stage: number, short: boolean): string =>
+  stage === 0 ? 'warm start' : short ? String(stage) : `stage ${stage}`;
+
 /** Labels every stage and shades every second one. */
 function bandSeries(chart: Chart): object {
   return {
@@ -154,7 +157,7 @@ function bandSeries(chart: Chart): object {
       label: { show: true, position: 'top', distance: 4, color: COLOURS.muted[0], fontSize: 12, fontFamily: FONT },
       data: chart.bands.map(({ stage, start, end }, index) => [
         {
-          name: chart.size && chart.size[0] < 600 ? String(stage) : `stage ${stage}`,
+          name: bandName(stage, (chart.size?.[0] ?? 860) < 600),
           xAxis: start,
           itemStyle: { color: COLOURS.band[0], opacity: index % 2 === 0 ? 1 : 0 },
         },

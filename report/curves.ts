@@ -1,8 +1,9 @@
 // The charts of a report: held-out curves, rewards, and the statistics of each policy update.
+import type { Role } from '../core/schema/chain.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import { type Chart, chartSvg, colourCss, type Line } from './charts.js';
 import type { ReportData } from './data.js';
-import { controlCurve, type Point, stageBands, stepCurve, validationCurve } from './series.js';
+import { controlCurve, type Point, stageBands, stepCurve, supervisedSteps, validationCurve } from './series.js';
 
 export function solvedChart(data: ReportData): Chart {
   const lines: Line[] = [
@@ -101,6 +102,20 @@ export function statisticsCharts(data: ReportData): { chart: Chart; caption: str
     chart: { ...frame(data, id, title, bothRoles(data, value)), size: [560, 280] as const },
     caption,
   })).filter(({ chart }) => chart.lines.length > 0);
+}
+
+/** Losses of the warm start; undefined if the run had none. */
+export function warmStartChart(data: ReportData): Chart | undefined {
+  const curve = (role: Role, loss: 'loss' | 'validationLoss') =>
+    supervisedSteps(data, role).map((each): Point => [each.step, each[loss]]);
+  const lines = (['discriminator', 'generator'] as const).flatMap((role): Line[] => [
+    { name: `${role}, its examples`, colour: role, points: curve(role, 'loss'), dashed: true },
+    { name: `${role}, validation`, colour: role, points: curve(role, 'validationLoss') },
+  ]);
+  const steps = supervisedSteps(data).length;
+  if (steps === 0) return undefined;
+  const chart = frame(data, 'warm-start', 'Loss of the warm start (nats per token)', lines);
+  return { ...chart, bands: chart.bands.slice(0, 1), end: steps };
 }
 
 /** The picture of the README: problems solved, with and without a discriminator. Follows the reader's colour scheme. */

@@ -1,7 +1,7 @@
 // The parts of the page about the run as a whole: its results, its training, its checkpoints and its inputs.
 import { fieldsText } from '../core/liveConfig.js';
 import type { EvaluationRates } from '../core/schema/run.js';
-import { bestName, rewardChart, solvedChart, statisticsCharts, testsChart } from './curves.js';
+import { bestName, rewardChart, solvedChart, statisticsCharts, testsChart, warmStartChart } from './curves.js';
 import type { ReportData } from './data.js';
 import { change, decimal, digest, duration, figure, grouped, percent, points, table } from './figures.js';
 import { type Html, html } from './html.js';
@@ -44,14 +44,23 @@ export function beforeAfter(data: ReportData): Html | undefined {
   if (!result) return undefined;
   const withControl = control?.after !== undefined;
   const after: Rates = control?.after ?? {};
+  const { warmStart } = result;
   return html`<h2>Before and after, on held-out problems</h2>
 ${table({
   caption: `Test split; “after” is ${result.best}${withControl ? '; the last column is the same run without a discriminator' : ''}.`,
-  head: ['rate', 'before', 'after', 'change', ...(withControl ? ['without a discriminator'] : [])],
+  head: [
+    'rate',
+    'before',
+    ...(warmStart ? ['after the warm start'] : []),
+    'after',
+    'change',
+    ...(withControl ? ['without a discriminator'] : []),
+  ],
   rows: [...RATES, ...(result.before.typeCheckRate === undefined ? [] : [TYPES])].map(([key, title, meaning]) => ({
     cells: [
       html`${title}<br><small>${meaning}</small>`,
       percent(result.before[key]),
+      ...(warmStart ? [percent(warmStart[key])] : []),
       percent(result.after[key]),
       points(result.before[key], result.after[key]),
       ...(withControl ? [percent(after[key])] : []),
@@ -74,7 +83,9 @@ function controlNote({ control }: ReportData): Html | undefined {
 }
 
 export function training(data: ReportData): Html {
+  const warmStart = warmStartChart(data);
   return html`<h2>Training</h2>
+${warmStart && figure(warmStart, 'Supervised steps before the first stage, on reference solutions and on tests with their answers. A role keeps the adapter with the lowest validation loss.')}
 ${figure(rewardChart(data), 'Mean over the samples of the update.')}
 <div class="pair">${statisticsCharts(data).map(({ chart, caption }) => figure(chart, caption))}</div>`;
 }

@@ -2,7 +2,7 @@
 import { planStage } from '../core/schedule.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { EvaluationMetrics, StepMetrics } from '../core/schema/metrics.js';
+import type { EvaluationMetrics, StepMetrics, SupervisedMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import type { ReportData } from './data.js';
 
@@ -11,7 +11,7 @@ export type RateName = keyof EvaluationRates;
 
 /** The part of the axis of a stage: its updates are start + 1 … end. */
 export interface StageBand {
-  stage: number;
+  stage: number; // 0: the warm start
   start: number;
   end: number;
 }
@@ -24,7 +24,8 @@ export function stageBands(data: Pick<ReportData, 'config' | 'metrics' | 'result
   const length = planStage(data.config).length;
   const recorded = steps(data);
   const [first, latest] = [recorded[0], recorded.at(-1)];
-  const bands: StageBand[] = [];
+  const warmStart = supervisedSteps(data).at(-1)?.step ?? 0;
+  const bands: StageBand[] = warmStart > 0 ? [{ stage: 0, start: 0, end: warmStart }] : [];
   for (const stage of data.config.schedule.stages) {
     const start = bands.at(-1)?.end ?? 0;
     const last = recorded.findLast((record) => record.stage === stage)?.step;
@@ -47,6 +48,14 @@ export function validations(data: ReportData): EvaluationMetrics[] {
 export function steps(data: Pick<ReportData, 'metrics'>, role?: Role): StepMetrics[] {
   return data.metrics
     .filter((record) => record.kind === 'step')
+    .filter((record) => role === undefined || record.role === role)
+    .sort((a, b) => a.step - b.step);
+}
+
+/** Of the warm start. */
+export function supervisedSteps({ metrics }: Pick<ReportData, 'metrics'>, role?: Role): SupervisedMetrics[] {
+  return metrics
+    .filter((record) => record.kind === 'supervised')
     .filter((record) => role === undefined || record.role === role)
     .sort((a, b) => a.step - b.step);
 }

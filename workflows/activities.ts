@@ -16,8 +16,16 @@ const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '
 const BATCH_LIMIT = '12 hours';
 
 const NAMES: Record<'gpu' | 'sandbox' | 'cpu', (keyof Activities)[]> = {
-  gpu: ['prepareRun', 'prepareSolving', 'generateChains', 'generateTests', 'trainPolicy', 'generateEvaluation'],
-  sandbox: ['quarantineProblems', 'executeSuite', 'judgeEvaluation', 'selectChains'],
+  gpu: [
+    'prepareRun',
+    'prepareSolving',
+    'generateChains',
+    'generateTests',
+    'trainPolicy',
+    'trainOnExamples',
+    'generateEvaluation',
+  ],
+  sandbox: ['quarantineProblems', 'answerFreshInputs', 'executeSuite', 'judgeEvaluation', 'selectChains'],
   cpu: ['reviseRun', 'recordMetrics', 'collectSolutions', 'renderReport'],
 };
 

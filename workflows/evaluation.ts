@@ -15,15 +15,17 @@ interface Evaluation {
   samples?: EvaluationSamples | undefined; // if the last step of the epoch wrote them already
 }
 
-/** @returns the base model's chains on the split, and the verdict, which is still being computed */
+/** @returns the chains on the split that tests are written for, and the verdict, which is still being computed */
 export async function evaluate(
   { activities }: RunContext,
-  { run, config, baseChains }: RunState,
+  { run, config, baseChains, stage, next }: RunState,
   { target, policy, greedy, ...evaluation }: Evaluation,
 ) {
   const { split } = target;
   const adapters = policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter };
-  const input = { run, ...evaluationBatch(config, split), greedy, base: baseChains[split] || undefined, adapters };
+  const isWarmStart = stage === 0 && next > 0; // it ends with chains of its own to write tests for
+  const base = isWarmStart ? 'sampled' : baseChains[split] || undefined;
+  const input = { run, ...evaluationBatch(config, split), greedy, base, adapters };
   const samples = evaluation.samples ?? (await activities.generateEvaluation(input));
   return { chains: samples.base, verdict: activities.judgeEvaluation({ run, samples, target }) };
 }
@@ -58,9 +60,10 @@ export async function closeEpoch(
   evaluated: Pick<Evaluation, 'policy' | 'samples'>,
 ): Promise<RunState> {
   const state = await settleEvaluation(context, before); // one evaluation at a time
-  const { step, policy, replayBuffer, best } = state;
+  const { step, policy, replayBuffer, best, warmStart } = state;
+  const supervised = warmStart && { supervisedSteps: warmStart.steps };
   const { chains, verdict } = await evaluate(context, state, {
-    target: { split: 'validation', checkpoint: { ...position, step, state: policy, replayBuffer } },
+    target: { split: 'validation', checkpoint: { ...position, ...supervised, step, state: policy, replayBuffer } },
     greedy: false,
     ...evaluated,
   });

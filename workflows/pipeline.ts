@@ -9,6 +9,7 @@ import { prepareRun } from './prepareRun.js';
 import { applyRequests } from './requests.js';
 import type { RunContext, RunHooks, RunState } from './runState.js';
 import { trainStep } from './trainStep.js';
+import { finishWarmStart } from './warmStart.js';
 
 /** @param from the state of a run that continues; absent: the run starts */
 export async function runPipeline(
@@ -30,6 +31,7 @@ export async function runPipeline(
       else if (context.evaluation !== undefined) state = await settleEvaluation(context, state);
       else break; // the stage has no step left, and no request arrived during its last evaluation
     }
+    if (stage === 0) state = await finishWarmStart(context, state);
     if (state.stopped !== undefined) break;
   }
   hooks.requests?.close?.();

@@ -18,6 +18,7 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
     policy: prepared.state,
     replayBuffer: prepared.replayBuffer,
     step: origin?.step ?? 0,
+    ...(origin?.supervisedSteps !== undefined && { warmStart: { steps: origin.supervisedSteps, best: {} } }),
     seconds: 0,
     used: NO_USAGE,
     latestUsage: {},

@@ -67,7 +67,9 @@ async function changeConfig(context: RunContext, state: RunState, fields: Record
   const last = state.next - 1;
   const { run, config } = await context.activities.reviseRun({ run: state.run, config: state.config, fields });
   const revised =
-    fields.schedule === undefined ? state.plan : replan(plan.slice(0, state.next), config, endsEpoch(plan, last));
+    fields.schedule === undefined || state.stage === 0
+      ? state.plan
+      : replan(plan.slice(0, state.next), config, endsEpoch(plan, last));
   const changed: RunState = { ...state, run, config, plan: revised };
   context.hooks.onConfig?.(changed);
   const endedNow = !endsEpoch(plan, last) && endsEpoch(planOf(changed), last);

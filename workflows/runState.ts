@@ -1,6 +1,7 @@
 // What a run carries from step to step, and what the code that trains it is given.
+import type { EvaluationSamples } from '../activities/compositeActivities.js';
 import type { Activities } from '../activities/index.js';
-import type { PolicyState, RunRef } from '../activities/types.js';
+import type { PolicyState, RoleState, RunRef } from '../activities/types.js';
 import type { Usage } from '../core/budget.js';
 import type { RequestQueue } from '../core/control.js';
 import type { SchedulePosition } from '../core/schedule.js';
@@ -23,15 +24,36 @@ export interface RunState extends SchedulePosition {
   best: { name: string; score: number; policy: PolicyState };
   validation: Partial<EvaluationRates>; // of the latest evaluation
   before: EvaluationRates; // of the base model on the test split
-  baseChains: { test: string; validation?: string }; // digests of the base model's chains on each split
+  baseChains: { test: string; validation?: string }; // digests: of the base model or, later, of the warm start
+  warmStart?: WarmStart; // as far as it is done
   records: number; // control records written
   recordedRequests: ControlMetrics[]; // by an earlier execution of this run, from here on
   stopped?: string; // why the run ends before its schedule
   searchAttributes: boolean; // the server knows them
 }
 
+/** What the warm start carries from step to step. */
+export interface WarmStart {
+  tests?: string | undefined; // digest: the references' answers on fresh inputs
+  steps: number; // done
+  best: Partial<Record<Role, { loss: number; adapter: string; stale: number }>>; // stale: steps without a lower loss
+  rates?: EvaluationRates; // on the test split, afterwards
+}
+
+/** In unified mode, both roles are the policy that was trained. */
+export const withTrained = ({ config, policy }: RunState, role: Role, trained: RoleState): PolicyState =>
+  config.mode === 'unified' ? { generator: trained, discriminator: trained } : { ...policy, [role]: trained };
+
 /** The fields of a run's progress that change. */
 export type ProgressUpdate = Partial<Omit<RunProgress, 'runId'>>;
+
+/** What a step changes in the state of its run. */
+export interface StepResult {
+  changes: Partial<RunState>;
+  used: Usage;
+  evaluation?: EvaluationSamples | undefined;
+  progress?: ProgressUpdate;
+}
 
 /** What the host of a run provides: a Temporal workflow, or a program that calls the activities directly. */
 export interface RunHooks {

@@ -1,6 +1,7 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
+
 import type { Activities } from '../activities/index.js';
-import type { PolicyState, Position } from '../activities/types.js';
+import type { Position } from '../activities/types.js';
 import { addUsage, NO_USAGE, type Usage } from '../core/budget.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/schedule.js';
@@ -9,45 +10,31 @@ import { advance, evaluationBatch } from './evaluation.js';
 import { StepSkipped } from './failures.js';
 import { recordAndApply } from './requests.js';
 import { discriminatorRollout, generatorRollout } from './rollouts.js';
-import type { RunContext, RunState } from './runState.js';
+import { type RunContext, type RunState, type StepResult, withTrained } from './runState.js';
+import { warmStartStep } from './warmStart.js';
 
 const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRollout };
 
 /** Trains the role of the planned step. If a person decides to skip the step, only what it used is kept. */
 export async function trainStep(context: RunContext, state: RunState, planned: PlannedStep): Promise<RunState> {
   const meter: Meter = { used: NO_USAGE, generationSeconds: 0 };
-  const position: Position = { stage: state.stage as Stage, ...planned };
-  const { phase, epoch, role } = planned;
-  const label = `stage ${state.stage} · step ${planned.step} · ${phase === role ? role : `${phase} · ${role}`}`;
+  const { phase, epoch, role, step } = planned;
+  const place = state.stage === 0 ? '' : `stage ${state.stage} · `;
+  const label = `${place}step ${step} · ${phase === role ? role : `${phase} · ${role}`}`;
   const activities = stepActivities(context.activities, label, meter);
-  context.hooks.onProgress?.({ stage: position.stage, phase, epoch });
+  context.hooks.onProgress?.({ stage: state.stage, phase, epoch });
   try {
-    const rollout = await ROLLOUTS[role](activities, state, position);
-    const { generationSeconds } = meter;
-    const { tokens: sampledTokens, seconds: rolloutSeconds, executions } = meter.used;
-    const trained = await activities.trainPolicy({
-      ...{ ...rollout, ...trainingInput(state, position), sampledTokens, generationSeconds, rolloutSeconds },
-    });
-    const used = { tokens: sampledTokens, seconds: trained.metrics.seconds, executions };
-    const isUnified = state.config.mode === 'unified'; // both roles are the policy that was trained
-    const policy: PolicyState = isUnified
-      ? { generator: trained.state, discriminator: trained.state }
-      : { ...state.policy, [role]: trained.state };
+    const { changes, used, evaluation, progress } =
+      phase === 'warm-start'
+        ? await warmStartStep(activities, state, planned)
+        : await policyStep(activities, state, planned, meter);
     const updated: RunState = {
-      ...state,
-      policy,
-      replayBuffer: trained.replayBuffer,
-      step: state.step + 1,
-      seconds: state.seconds + used.seconds,
+      ...{ ...state, ...changes, step: state.step + 1, seconds: state.seconds + used.seconds },
       used: addUsage(state.used, used),
       latestUsage: { ...state.latestUsage, [role]: used },
     };
-    const next = await advance(context, updated, trained.evaluation);
-    const { reward, tokensPerSecond, passRate, validity } = trained.metrics;
-    context.hooks.onProgress?.({
-      ...{ step: next.step, totalSteps: next.step + stepsLeft(next), reward, tokensPerSecond, validity },
-      ...(role === 'generator' && { passRate }),
-    });
+    const next = await advance(context, updated, evaluation);
+    context.hooks.onProgress?.({ step: next.step, totalSteps: next.step + stepsLeft(next), ...progress });
     return next;
   } catch (error) {
     if (!(error instanceof StepSkipped)) throw error;
@@ -55,16 +42,40 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
   }
 }
 
+async function policyStep(
+  activities: Activities,
+  state: RunState,
+  planned: PlannedStep,
+  meter: Meter,
+): Promise<StepResult> {
+  const { role } = planned;
+  const position: Position = { stage: state.stage as Stage, ...planned };
+  const rollout = await ROLLOUTS[role](activities, state, position);
+  const { generationSeconds } = meter;
+  const { tokens: sampledTokens, seconds: rolloutSeconds, executions } = meter.used;
+  const trained = await activities.trainPolicy({
+    ...{ ...rollout, ...trainingInput(state, position), sampledTokens, generationSeconds, rolloutSeconds },
+  });
+  const { reward, tokensPerSecond, passRate, validity, seconds } = trained.metrics;
+  return {
+    changes: { policy: withTrained(state, role, trained.state), replayBuffer: trained.replayBuffer },
+    used: { tokens: sampledTokens, seconds, executions },
+    evaluation: trained.evaluation,
+    progress: { reward, tokensPerSecond, validity, ...(role === 'generator' && { passRate }) },
+  };
+}
+
 /** The last step of an epoch also writes the samples of its evaluation, with the adapter that it trains. */
 function trainingInput(state: RunState, position: Position) {
-  const { run, config, policy, step, baseChains } = state;
+  const { run, config, policy, step, baseChains, warmStart } = state;
   const { role } = position;
+  const updates = step + 1 - (warmStart?.steps ?? 0);
   const other = role === 'generator' ? 'discriminator' : 'generator';
   const adapters = config.mode === 'unified' ? {} : { [other]: policy[other].adapter };
   const evaluation = { ...evaluationBatch(config, 'validation'), greedy: false, base: baseChains.validation, adapters };
   return {
     ...{ run, role, position, state: policy[role], step: step + 1 },
-    learningRate: config.ppo.learningRate * learningRateFactor(step + 1, countSteps(config), config.ppo),
+    learningRate: config.ppo.learningRate * learningRateFactor(updates, countSteps(config), config.ppo),
     ...(endsEpoch(planOf(state), state.next) && { evaluation }),
   };
 }

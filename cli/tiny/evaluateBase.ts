@@ -14,6 +14,7 @@ import type { Sandbox } from '../../sandbox/sandbox.js';
 const MAX_STAGE_TOKENS = 96;
 const MAX_TEST_TOKENS = 160;
 const TESTS_PER_TURN = 2;
+const REQUEST = { testsPerTurn: TESTS_PER_TURN, expected: 'model' } as const;
 
 export interface BaseRates {
   problems: number;
@@ -125,7 +126,7 @@ async function judgeTests(
     (problem): Stage => new RandomStream('base-evaluation', 'stage', problem.id).choice(STAGES),
   );
   const prompts = problems.map((problem, i) =>
-    engine.openingTokens(discriminatorPrompt('tiny', problem, stages[i]!, texts[i]![stages[i]! - 1]!, TESTS_PER_TURN)),
+    engine.openingTokens(discriminatorPrompt('tiny', problem, stages[i]!, texts[i]![stages[i]! - 1]!, REQUEST)),
   );
   const key = (i: number): readonly [number, number] => deriveKey('base-evaluation', 'tests', problems[i]!.id);
   const turns = await answers(engine, prompts, key, temperature, MAX_TEST_TOKENS);

@@ -1,5 +1,7 @@
 // Extracts the program from a stage-5 answer.
-import type { PromptStyle } from '../prompts/prompts.js';
+import type { RunConfig } from '../schema/config.js';
+
+type PromptStyle = RunConfig['prompts'];
 
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|(?![\s\S]))/gm;
 const PROGRAM_START = /^(?:def|class|import|from|async\s+def|@\w)/m;

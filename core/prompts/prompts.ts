@@ -1,5 +1,6 @@
 // The prompts of both roles. The generator never sees a test. The discriminator sees the problem, the signature and the
 // text of one stage. A chain is append-only: one opening, then one continuation per later stage.
+import { extractCode } from '../parse/code.js';
 import type { Stage } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
@@ -23,10 +24,21 @@ export interface Message {
 /** The only parts of a problem that a prompt may show. */
 export type PromptProblem = Pick<Problem, 'description' | 'functionSignature'>;
 
+/** What the discriminator writes: whole tests, or inputs whose expected values the reference computes. */
+export interface TestRequest {
+  testsPerTurn: number;
+  expected: RunConfig['discriminator']['expected'];
+}
+
+export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestRequest => ({
+  testsPerTurn,
+  expected: discriminator.expected,
+});
+
 interface PromptRules {
   opening(problem: PromptProblem, first: Stage): Message[];
   continuation(problem: PromptProblem, stage: Stage): Content;
-  discriminator(problem: PromptProblem, stage: Stage, stageText: string, testsPerTurn: number): Message[];
+  discriminator(problem: PromptProblem, stage: Stage, stageText: string, request: TestRequest): Message[];
 }
 
 const GENERATOR_SYSTEM =
@@ -35,8 +47,33 @@ const GENERATOR_SYSTEM =
 const DISCRIMINATOR_SYSTEM =
   'You are an expert software tester. You read one stage of a programmer’s work and write tests that expose its mistakes. Every test must be correct: work the expected value out from the problem statement, never from the programmer’s work. You are rewarded for correct tests that a faulty solution fails, and lose for wrong ones.';
 
+const INPUTS_SYSTEM =
+  'You are an expert software tester. You read one stage of a programmer’s work and write inputs on which a program that follows it goes wrong. Every input must be valid for the problem. You are rewarded for valid inputs that expose a mistake.';
+
 const statement = (problem: PromptProblem): string =>
   `Problem:\n${problem.description.trim()}\n\nFunction signature:\n${problem.functionSignature.trim()}`;
+
+export const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+
+const WHOLE_TESTS = {
+  system: DISCRIMINATOR_SYSTEM,
+  noun: 'test',
+  format: () => [
+    'Answer with a Python list of `((arg, ...), expected)` literals, one test a line, and nothing else. The first part is the tuple of all arguments in order (a single argument keeps its comma), the second is the value the function must return. Use literal values only: no names, no calls.',
+    'The format, shown for a function that adds two numbers:\n[\n    ((1, 2), 3),\n    ((-1, 1), 0),\n]',
+  ],
+};
+
+const INPUTS_ONLY = {
+  system: INPUTS_SYSTEM,
+  noun: 'input',
+  format: ({ functionSignature }: PromptProblem) => {
+    const name = /(?:def|class)\s+(\w+)/.exec(functionSignature)?.[1] ?? 'f';
+    return [
+      `Answer with calls of \`${name}\`, one a line, and nothing else. Use literal values only: no names, no other calls.`,
+    ];
+  },
+};
 
 const ask = (stage: Stage): string => {
   const spec = STAGE_SPECS[stage];
@@ -49,20 +86,19 @@ const instruct: PromptRules = {
     { role: 'user', content: `${statement(problem)}\n\n${ask(first)}` },
   ],
   continuation: (_problem, stage) => ask(stage),
-  discriminator: (problem, stage, stageText, testsPerTurn) => {
+  discriminator: (problem, stage, stageText, { testsPerTurn, expected }) => {
     const spec = STAGE_SPECS[stage];
-    const work = stage === 5 ? `\`\`\`python\n${stageText.trim()}\n\`\`\`` : stageText.trim();
-    const count = `${testsPerTurn} ${testsPerTurn === 1 ? 'test' : 'tests'}`;
+    const work = stage === 5 ? fenced(extractCode(stageText, 'instruct') || stageText.trim()) : stageText.trim();
+    const { system, noun, format } = expected === 'model' ? WHOLE_TESTS : INPUTS_ONLY;
     return [
-      { role: 'system', content: DISCRIMINATOR_SYSTEM },
+      { role: 'system', content: system },
       {
         role: 'user',
         content: [
           statement(problem),
           `The programmer’s work at stage ${spec.number} (${spec.title.toLowerCase()}):\n${work}`,
-          `Write ${count}. Aim at ${spec.focus}.`,
-          'Answer with a Python list of `((arg, ...), expected)` literals, one test a line, and nothing else. The first part is the tuple of all arguments in order (a single argument keeps its comma), the second is the value the function must return. Use literal values only: no names, no calls.',
-          'The format, shown for a function that adds two numbers:\n[\n    ((1, 2), 3),\n    ((-1, 1), 0),\n]',
+          `Write ${testsPerTurn} ${noun}${testsPerTurn === 1 ? '' : 's'}. Aim at ${spec.focus}.`,
+          ...format(problem),
         ].join('\n\n'),
       },
     ];
@@ -104,7 +140,7 @@ export function discriminatorPrompt(
   problem: PromptProblem,
   stage: Stage,
   stageText: string,
-  testsPerTurn: number,
+  request: TestRequest,
 ): Message[] {
-  return RULES[style].discriminator(problem, stage, stageText, testsPerTurn);
+  return RULES[style].discriminator(problem, stage, stageText, request);
 }

@@ -5,7 +5,7 @@ import { verdictSchema } from './execution.js';
 
 export const shownTestSchema = z.strictObject({
   call: z.string(), // 'solve([1, 2], 3)'
-  expected: z.string(), // a Python literal
+  expected: z.string(), // a Python literal, or 'illegal input'
   valid: z.boolean(), // the reference solution agrees
   verdict: verdictSchema.optional(), // of the program; only valid tests are executed
 });

@@ -150,10 +150,22 @@ const fieldsSchema = z.strictObject({
     })
     .prefault({}),
   testsPerTurn: positiveInt.max(5).default(3),
+  // supervised steps before the first stage: reference solutions, and tests with the references' answers
+  warmStart: z
+    .strictObject({
+      steps: stepCount.default(0), // of each role at most; 0: none
+      problems: positiveInt.default(32), // a step
+      minibatch: positiveInt.default(8),
+      learningRate: z.number().positive().default(5e-4),
+      patience: positiveInt.default(2), // a role stops after so many steps without a lower validation loss
+    })
+    .prefault({}),
   discriminator: z
     .strictObject({
       enabled: z.boolean().default(true), // false: baseline tests only
       model: z.string().nullable().default(null), // null: the generator's base
+      // who says what a test expects. reference: the discriminator writes inputs only
+      expected: z.enum(['model', 'reference']).default('model'),
     })
     .prefault({}),
   lora: loraSchema.prefault({}),

@@ -1,5 +1,6 @@
 // The records in a run's metrics/ folder: policy updates, evaluations and control requests.
 import { z } from 'zod';
+import { PHASES } from '../schedule.js';
 import { roleSchema, stageSchema } from './chain.js';
 import { evaluationRatesSchema } from './run.js';
 import { policyStatsSchema } from './trajectory.js';
@@ -27,7 +28,7 @@ export const stepMetricsSchema = z.strictObject({
   kind: z.literal('step'),
   step: z.int().positive(), // policy updates in the whole run, including this one
   stage: stageSchema,
-  phase: z.enum(['discriminator', 'generator', 'alternating']),
+  phase: z.enum(PHASES),
   epoch: z.int(),
   role: roleSchema,
   ...rewardMetricsSchema.shape,
@@ -50,6 +51,20 @@ export const stepMetricsSchema = z.strictObject({
 });
 export type StepMetrics = z.infer<typeof stepMetricsSchema>;
 
+/** metrics/<step>.json of a step of the warm start. Losses are mean cross entropies of answer tokens, in nats. */
+export const supervisedMetricsSchema = z.strictObject({
+  kind: z.literal('supervised'),
+  step: z.int().positive(),
+  role: roleSchema,
+  loss: z.number(), // of the step's examples, before each minibatch's update
+  validationLoss: z.number(), // of examples of the validation split, after the step
+  update: policyStatsSchema,
+  rows: z.int(), // examples
+  learningRate: z.number(),
+  seconds: z.number(),
+});
+export type SupervisedMetrics = z.infer<typeof supervisedMetricsSchema>;
+
 /** metrics/<step>-validation.json after an epoch (step 0: the base model), metrics/<step>-test.json before and after. */
 export const evaluationMetricsSchema = z.strictObject({
   kind: z.literal('evaluation'),
@@ -67,7 +82,7 @@ export const controlMetricsSchema = z.strictObject({
   kind: z.literal('control'),
   step: z.int().nonnegative(), // policy updates done
   index: z.int().nonnegative(), // of the record
-  stage: stageSchema,
+  stage: z.union([stageSchema, z.literal(0)]), // 0: the warm start
   next: z.int().nonnegative(), // index of the next step in the stage's plan
   action: z.enum(['pause', 'resume', 'stop', 'change', 'skip', 'budget']),
   fields: z.record(z.string(), z.unknown()).optional(), // of a change
@@ -79,6 +94,7 @@ export type ControlMetrics = z.infer<typeof controlMetricsSchema>;
 
 export const runMetricsSchema = z.discriminatedUnion('kind', [
   stepMetricsSchema,
+  supervisedMetricsSchema,
   evaluationMetricsSchema,
   controlMetricsSchema,
 ]);

@@ -19,6 +19,7 @@ export const problemSchema = z.strictObject({
   baselineTests: z.array(testCaseSchema),
   hiddenTests: z.array(testCaseSchema).default([]), // used in evaluations only, never for rewards
   referenceSolution: z.string().min(1),
+  reasoning: z.array(z.string().min(1)).length(4).optional(), // stages 1 to 4; a warm start teaches it, no prompt shows it
   difficulty: z.string().default('unknown'),
   tags: z.array(z.string()).default([]),
   source: z.string().optional(),

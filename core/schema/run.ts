@@ -1,5 +1,6 @@
 // The progress of a run (the `progress` query) and its result.
 import { z } from 'zod';
+import { PHASES } from '../schedule.js';
 import { stageSchema } from './chain.js';
 
 const rate = z.number().min(0).max(1);
@@ -28,8 +29,8 @@ export const runProgressSchema = z.strictObject({
   state: z.enum(['preparing', 'training', 'evaluating', 'paused', 'waiting', 'completed', 'failed']),
   requested: z.array(z.enum(['pause', 'resume', 'stop', 'change'])).optional(), // accepted, not in effect yet
   failure: runFailureSchema.optional(), // the failure that a waiting run needs a decision for
-  stage: stageSchema.optional(),
-  phase: z.enum(['discriminator', 'generator', 'alternating']).optional(),
+  stage: z.union([stageSchema, z.literal(0)]).optional(), // 0: the warm start
+  phase: z.enum(PHASES).optional(),
   epoch: z.int().optional(),
   step: z.int(), // policy updates done in the whole run
   totalSteps: z.int(),
@@ -47,6 +48,7 @@ export const runResultSchema = z.strictObject({
   runId: z.string(),
   seed: z.int(),
   before: evaluationRatesSchema,
+  warmStart: evaluationRatesSchema.optional(), // after the warm start, if the run had one
   after: evaluationRatesSchema, // of the best checkpoint
   trainingSeconds: z.number(),
   digests: z.strictObject({ generator: z.string(), discriminator: z.string() }), // adapters of the best checkpoint

@@ -93,7 +93,8 @@ export function corpusExample(
   }
   const stage = random.choice(STAGES);
   const written = drawTestTurn(problem, random);
-  const user = contentOf(discriminatorPrompt('tiny', prompt, stage, chain.stages[stage - 1]!, written.tests));
+  const request = { testsPerTurn: written.tests, expected: 'model' } as const;
+  const user = contentOf(discriminatorPrompt('tiny', prompt, stage, chain.stages[stage - 1]!, request));
   const turns = [{ user, assistant: written.text }];
   return { ...shared, role: 'discriminator', turns, tests: written.tests, flawedTests: written.flawed };
 }

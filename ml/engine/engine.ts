@@ -123,6 +123,8 @@ export interface Engine {
   openingTokens(messages: ChatMessage[]): number[];
   /** The tokens between an answer, which `endToken` ended, or which was truncated, and the next answer. */
   continuationTokens(content: Content, endToken?: number): number[];
+  /** The tokens of an answer that is given, with the end token of the template. Text never becomes control tokens. */
+  answerTokens(text: string): number[];
   initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]>;

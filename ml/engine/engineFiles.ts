@@ -11,7 +11,7 @@ import { type Adapter, adapterLayout, layoutSize } from '../nn/layout.js';
 import { newOptimizerState, type OptimizerState } from '../optim/adamw.js';
 import type { Engine } from './engine.js';
 
-type Text = 'encode' | 'decode' | 'openingTokens' | 'continuationTokens';
+type Text = 'encode' | 'decode' | 'openingTokens' | 'continuationTokens' | 'answerTokens';
 type Adapters = 'initAdapter' | 'newOptimizerState' | 'exportAdapter' | 'importAdapter';
 
 export class EngineFiles implements Pick<Engine, Text | Adapters> {
@@ -31,6 +31,11 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   }
   continuationTokens(content: Content, endToken?: number): number[] {
     return this.format().continuationTokens(content, endToken);
+  }
+  answerTokens(text: string): number[] {
+    const { eosTokens } = this.model;
+    const [end] = this.continuationTokens('');
+    return [...this.text().encodeProtected(this.text().protect(text)), eosTokens.includes(end!) ? end! : eosTokens[0]!];
   }
   private text(): TextTokenizer {
     this.tokenizer ??= loadTokenizer(this.model.path);

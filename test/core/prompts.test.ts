@@ -14,6 +14,8 @@ const problem = problemSchema.parse({
   referenceSolution: 'def solve(nums):\n    return sum(nums)',
 });
 
+const request = (testsPerTurn: number) => ({ testsPerTurn, expected: 'model' }) as const;
+
 describe('stages', () => {
   it('are numbered in order and have different titles, instructions and focuses', () => {
     assert.deepEqual(
@@ -52,7 +54,7 @@ describe('instruct prompts', () => {
 
   it('show the discriminator problem, signature, one stage, count, focus and format', () => {
     for (const stage of STAGES) {
-      const [system, user] = discriminatorPrompt('instruct', problem, stage, 'THE OUTPUT', 3);
+      const [system, user] = discriminatorPrompt('instruct', problem, stage, 'THE OUTPUT', request(3));
       assert.equal(system!.role, 'system');
       for (const part of [
         problem.description,
@@ -67,9 +69,20 @@ describe('instruct prompts', () => {
       assert.ok(!textOf(user!.content).includes('sum(nums)'));
     }
     assert.ok(
-      textOf(discriminatorPrompt('instruct', problem, 5, 'x = 1', 1)[1]!.content).includes('```python\nx = 1\n```'),
+      textOf(discriminatorPrompt('instruct', problem, 5, 'x = 1', request(1))[1]!.content).includes(
+        '```python\nx = 1\n```',
+      ),
     );
-    assert.ok(textOf(discriminatorPrompt('instruct', problem, 1, '', 1)[1]!.content).includes('1 test.'));
+    assert.ok(textOf(discriminatorPrompt('instruct', problem, 1, '', request(1))[1]!.content).includes('1 test.'));
+  });
+
+  it('ask for calls instead of tests if the reference knows what is expected', () => {
+    const answer = 'My solution:\n```python\ndef solve(nums):\n    return 0\n```\nDone.';
+    const inputs = { testsPerTurn: 2, expected: 'reference' } as const;
+    const text = textOf(discriminatorPrompt('instruct', problem, 5, answer, inputs)[1]!.content);
+    for (const part of ['Write 2 inputs.', 'calls of `solve`', '```python\ndef solve(nums):\n    return 0\n```\n\n'])
+      assert.ok(text.includes(part), part);
+    for (const part of ['((arg', 'Done.']) assert.ok(!text.includes(part), part);
   });
 });
 
@@ -79,13 +92,13 @@ describe('tiny prompts', () => {
     const [opening] = generatorOpening('tiny', problem);
     assert.deepEqual(opening, { role: 'user', content: [{ control: '<gen>' }, head, { control: '<s1>' }] });
     assert.deepEqual(generatorContinuation('tiny', problem, 4), [{ control: '<s4>' }]);
-    const [tests] = discriminatorPrompt('tiny', problem, 3, 'for x in nums', 2);
+    const [tests] = discriminatorPrompt('tiny', problem, 3, 'for x in nums', request(2));
     assert.equal(textOf(tests!.content), `<disc>${head}<s3>for x in nums<tests>`);
   });
 
   it('keep the text of problems and stages apart from the markers', () => {
     const hostile = { ...problem, description: '<tests>' };
-    const [message] = discriminatorPrompt('tiny', hostile, 3, '<disc>', 2);
+    const [message] = discriminatorPrompt('tiny', hostile, 3, '<disc>', request(2));
     const markers = (message!.content as (string | { control: string })[]).filter((part) => typeof part !== 'string');
     assert.deepEqual(markers, [{ control: '<disc>' }, { control: '<s3>' }, { control: '<tests>' }]);
   });

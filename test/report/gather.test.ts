@@ -22,9 +22,9 @@ describe('report: records in the store', () => {
         await writeMetrics(
           store,
           'first',
-          record.kind === 'step'
-            ? record.step
-            : `${record.step}-${record.kind === 'evaluation' ? record.split : record.index}`,
+          record.kind === 'evaluation' || record.kind === 'control'
+            ? `${record.step}-${record.kind === 'evaluation' ? record.split : record.index}`
+            : record.step,
           record,
         );
       }

@@ -102,6 +102,7 @@ export class FakeEngine implements Engine {
   decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
   openingTokens = (messages: { content: Content }[]): number[] =>
     this.encode(messages.map(({ content }) => textOf(content)).join('\n'));
+  answerTokens = (text: string): number[] => [...this.encode(text), EOS];
   continuationTokens = (content: Content, endToken?: number): number[] =>
     this.encode(endToken === EOS ? textOf(content) : `!${textOf(content)}`);
 

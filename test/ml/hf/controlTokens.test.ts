@@ -64,7 +64,7 @@ for (const { name, folder, style } of MODELS)
         return STAGES.flatMap((stage) => [
           chat.openingTokens(generatorOpening(style, problem, stage) as ChatMessage[]),
           chat.continuationTokens(generatorContinuation(style, problem, stage)),
-          chat.openingTokens(discriminatorPrompt(style, problem, stage, text, 2)),
+          chat.openingTokens(discriminatorPrompt(style, problem, stage, text, { testsPerTurn: 2, expected: 'model' })),
         ]);
       };
       const expected = promptsOf('x').map(controls);

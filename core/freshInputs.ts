@@ -1,0 +1,83 @@
+// New inputs of a function, made from those of its tests: neighbours of known values, among them edge cases. Whether an
+// input is valid is for the reference solution to say.
+import { isTuple } from './parse/arithmetic.js';
+import type { RandomStream } from './random.js';
+import type { Value } from './schema/value.js';
+
+const TRIES = 20; // draws for each wanted input
+
+/** Up to `count` distinct lists of arguments that are not among `known`. */
+export function freshInputs(known: readonly Value[][], count: number, random: RandomStream): Value[][] {
+  const seen = new Set(known.map((args) => JSON.stringify(args)));
+  const fresh: Value[][] = [];
+  for (let tries = 0; known.length > 0 && tries < TRIES * count && fresh.length < count; tries++) {
+    const start = random.choice(known);
+    const args = start.map((arg, at) => {
+      const other = random.choice(known)[at] ?? arg;
+      return random.uniform() < 0.3 ? other : arg;
+    });
+    if (args.length > 0) {
+      const at = random.int(0, args.length - 1);
+      args[at] = neighbour(args[at]!, random);
+    }
+    const key = JSON.stringify(args);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    fresh.push(args);
+  }
+  return fresh;
+}
+
+/** A value of the same type that differs a little, or is empty. */
+function neighbour(value: Value, random: RandomStream): Value {
+  if (typeof value === 'boolean') return !value;
+  if (typeof value === 'number') return numberNear(value, random);
+  if (typeof value === 'string') return [...textNear([...value], random)].join('');
+  if (Array.isArray(value)) return listNear(value, random);
+  if (isTuple(value)) return { t: replaceOne(value.t, random) };
+  if (value !== null && 'd' in value) return { d: random.choice([value.d.slice(1), value.d.slice(0, -1), []]) };
+  return value; // of other types, such as floats, only known values are used
+}
+
+function numberNear(value: number, random: RandomStream): number {
+  const near = random.choice([value - 1, value + 1, -value, 0, 1, value * 2, random.int(-10, 10)]);
+  return Number.isSafeInteger(near) ? near : 0;
+}
+
+const LETTERS = [...'abcxyzAEZ019 -'];
+
+function textNear(letters: readonly string[], random: RandomStream): string[] {
+  const at = random.int(0, Math.max(0, letters.length - 1));
+  const ways = [
+    () => [],
+    () => [...letters].reverse(),
+    () => [...letters, random.choice(LETTERS)],
+    () => letters.filter((_, i) => i !== at),
+    () => letters.map((letter, i) => (i === at ? random.choice(LETTERS) : letter)),
+    () =>
+      letters.map((letter, i) =>
+        i !== at ? letter : letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+      ),
+  ];
+  return random.choice(ways)();
+}
+
+function listNear(items: readonly Value[], random: RandomStream): Value[] {
+  if (items.length === 0) return []; // the type of its elements is unknown
+  const ways = [
+    () => [],
+    () => items.slice(0, 1),
+    () => [...items].reverse(),
+    () => [...items, random.choice(items)],
+    () => items.filter((_, i) => i !== items.length - 1),
+    () => random.shuffle(items),
+    () => replaceOne(items, random),
+    () => replaceOne(items, random),
+  ];
+  return random.choice(ways)();
+}
+
+function replaceOne(items: readonly Value[], random: RandomStream): Value[] {
+  const at = random.int(0, Math.max(0, items.length - 1));
+  return items.map((item, i) => (i === at ? neighbour(item, random) : item));
+}

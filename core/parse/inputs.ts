@@ -1,0 +1,42 @@
+// Reads the inputs in a discriminator's answer: calls of the function under test with literal arguments. Nothing runs.
+import type { Value } from '../schema/value.js';
+import { LiteralProblem } from './arithmetic.js';
+import { calledWith, nameOf, noBindings, SalvageProblem } from './asserts.js';
+import type { SalvageOptions } from './salvage.js';
+import { takePiece } from './scan.js';
+import { parsePython, singleExpression } from './tree.js';
+
+export interface SalvagedInputs {
+  inputs: Value[][]; // the arguments of each call, in the order of the text
+  malformed: number; // calls that cannot be read
+}
+
+const MAX_TEXT = 100_000;
+const MAX_MALFORMED = 64; // reading stops after so many
+
+/** Reads `f(1, [2])` anywhere outside definitions; what surrounds a call is ignored. Never throws. */
+export function salvageInputs(answer: string, options: SalvageOptions): SalvagedInputs {
+  const text = answer.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n');
+  const calls = new RegExp(`(?<!\\w|def |class )${nameOf(options.entry)}(?=\\()`, 'g');
+  const found: SalvagedInputs = { inputs: [], malformed: 0 };
+  for (let call = calls.exec(text); call !== null; call = calls.exec(text)) {
+    if (found.inputs.length === options.limit || found.malformed === MAX_MALFORMED) break;
+    const { end, closed } = takePiece(text, call.index, false);
+    const args = closed ? argumentsIn(text.slice(call.index, end), options) : undefined;
+    if (args === undefined) found.malformed++;
+    else found.inputs.push(args);
+    if (closed) calls.lastIndex = end;
+  }
+  return found;
+}
+
+/** Undefined if an argument is not a literal, or if their number is wrong. */
+function argumentsIn(call: string, options: SalvageOptions): Value[] | undefined {
+  try {
+    const parsed = parsePython(call);
+    return calledWith(singleExpression(parsed), parsed.text, options, noBindings());
+  } catch (error) {
+    if (error instanceof SalvageProblem || error instanceof LiteralProblem) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,152 @@
+// The warm start: supervised steps of both roles before the first stage.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import type { TrajectoryList } from '../../activities/artifacts.js';
+import { type Activities, createActivities } from '../../activities/index.js';
+import { createLeafActivities } from '../../activities/leafActivities.js';
+import { type RunMetrics, runMetricsSchema } from '../../core/schema/metrics.js';
+import { runResultSchema } from '../../core/schema/run.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
+import { readMetrics } from '../../store/runs.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+
+const WARM_RUN = { ...SMALL_RUN, warmStart: { steps: 2, problems: 4, minibatch: 2, learningRate: 1e-3 } };
+
+describe('the warm start', () => {
+  let world: Doubles;
+  let acts: Activities;
+  beforeEach(async () => {
+    world = await doubles();
+    acts = createActivities(world.deps);
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+
+  const records = async (runId = 'run') =>
+    (await readMetrics<RunMetrics>(world.deps.store, runId)).map((record) => runMetricsSchema.parse(record));
+  const supervised = async () => (await records()).filter((record) => record.kind === 'supervised');
+
+  it('trains both roles before the first stage, and measures the result on the test split', async () => {
+    const result = runResultSchema.parse(await runPipeline(acts, 'run', WARM_RUN));
+    const all = await records();
+    assert.deepEqual(
+      (await supervised()).map(({ step, role, rows }) => [step, role, rows]),
+      [
+        [1, 'discriminator', 4],
+        [2, 'discriminator', 4],
+        [3, 'generator', 4],
+        [4, 'generator', 4],
+      ],
+    );
+    const [first] = all.filter((record) => record.kind === 'step');
+    assert.deepEqual([first!.step, first!.stage], [5, 1]);
+    const tests = all.filter((record) => record.kind === 'evaluation' && record.split === 'test');
+    assert.deepEqual(
+      tests.map((record) => record.kind === 'evaluation' && [record.step, record.checkpoint]),
+      [
+        [0, 'base'],
+        [4, 'checkpoint_stage_0_epoch_1'],
+        [10, result.best],
+      ],
+    );
+    assert.ok(result.warmStart!.passRate > result.before.passRate);
+    assert.ok(world.engine.losses.slice(0, 8).every((loss) => loss.supervised && loss.temperature === 1));
+    assert.ok(world.engine.losses.slice(8).every((loss) => !loss.supervised));
+  });
+
+  it('keeps the adapters, but neither the optimizer nor the place in the learning rate schedule', async () => {
+    await runPipeline(acts, 'run', WARM_RUN);
+    const { store } = world.deps;
+    const [base, warm] = await Promise.all(
+      [0, 1].map((e) => loadCheckpoint(store, 'run', `checkpoint_stage_0_epoch_${e}`)),
+    );
+    for (const role of ['generator', 'discriminator']) {
+      const file = (name: string) => [base, warm].map((each) => each!.metadata.files[`${role}/${name}`]);
+      const [adapters, optimizers] = [file('adapter_model.safetensors'), file('optimizer.safetensors')];
+      assert.notEqual(adapters[0], adapters[1]);
+      assert.equal(optimizers[0], optimizers[1]);
+    }
+    const [first] = (await records()).filter((record) => record.kind === 'step');
+    assert.equal(first!.learningRate, 1e-3 / 3); // the first of three warm-up updates
+  });
+
+  it('stops a role whose validation loss no longer falls, and keeps its best adapter', async () => {
+    const losses = [3, 2, 4, 5, 1, 3, 0.5, 0.4, 0.3]; // the discriminator stops after its fourth step
+    const adapters: string[] = [];
+    const trainOnExamples: Activities['trainOnExamples'] = async (input) => {
+      const trained = await acts.trainOnExamples(input);
+      adapters.push(trained.state.adapter);
+      return { ...trained, loss: losses.shift()! };
+    };
+    const warmStart = { ...WARM_RUN.warmStart, steps: 5, patience: 2 };
+    await runPipeline({ ...acts, trainOnExamples }, 'run', { ...WARM_RUN, warmStart });
+    const roles = (await supervised()).map(({ role }) => role[0]);
+    assert.equal(roles.join(''), 'ddddggggg');
+    const { metadata } = await loadCheckpoint(world.deps.store, 'run', 'checkpoint_stage_0_epoch_1');
+    assert.equal(metadata.files['discriminator/adapter_model.safetensors'], adapters[1]);
+    assert.equal(metadata.files['generator/adapter_model.safetensors'], adapters[8]);
+  });
+
+  it('ends with the same adapters after a crash in the middle', async () => {
+    const calm = await doubles();
+    const expected = await runPipeline(createActivities(calm.deps), 'run', WARM_RUN);
+    await rm(calm.folder, { recursive: true, force: true });
+    let calls = 0;
+    const crash: Activities['trainOnExamples'] = async (input) => {
+      if (++calls === 3) throw new Error('killed');
+      return acts.trainOnExamples(input);
+    };
+    await assert.rejects(runPipeline({ ...acts, trainOnExamples: crash }, 'run', WARM_RUN), /killed/);
+    const trained = world.engine.calls.filter((call) => call === 'gradients').length;
+    const { digests, best } = await runPipeline(acts, 'run', WARM_RUN);
+    assert.deepEqual([digests, best], [expected.digests, expected.best]);
+    assert.equal(trained, 4); // two steps of two minibatches, which were not computed again
+  });
+
+  it('teaches reference solutions, and tests with the answers of the references', async () => {
+    const { run } = await acts.prepareRun({
+      runId: 'run',
+      input: { ...WARM_RUN, prompts: 'instruct', stages: [5], schedule: {} },
+    });
+    const leaf = createLeafActivities(world.deps);
+    world.engine.info.contextLength = 4000;
+    const { tests } = await leaf.answerFreshInputs({ run });
+    const texts = async (role: 'generator' | 'discriminator') => {
+      const { examples } = await leaf.writeExamples({ run, role, tests, step: 1 });
+      const rows = await world.deps.store.getJson<TrajectoryList>(examples);
+      return rows.map(({ tokens, mask }) => ({
+        prompt: world.engine.decode(tokens.filter((_, t) => mask[t] === 0)),
+        answer: world.engine.decode(tokens.filter((_, t) => mask[t] === 1)),
+      }));
+    };
+    for (const { prompt, answer } of await texts('generator')) {
+      const n = Number(/add (\d+)/.exec(prompt)![1]);
+      assert.equal(answer, `\`\`\`python\ndef solve(x):\n    return x + ${n}\n\`\`\``);
+    }
+    for (const { prompt, answer } of await texts('discriminator')) {
+      const n = Number(/add (\d+)/.exec(prompt)![1]);
+      assert.ok(prompt.includes(`return x + ${n}`));
+      const pairs = [...answer.matchAll(/\(\((-?\d+),\), (-?\d+)\)/g)];
+      assert.equal(pairs.length, 2, answer);
+      for (const [, x, expected] of pairs) assert.equal(Number(expected), Number(x) + n);
+    }
+    for (const [id, own] of Object.entries(await world.deps.store.getJson<Record<string, { args: number[] }[]>>(tests)))
+      assert.ok(own.length > 5 && own.every(({ args }) => args[0] !== 0 && args[0] !== 1), id); // not the baseline's inputs
+  });
+
+  it('trains the generator only if there is no discriminator', async () => {
+    await runPipeline(acts, 'run', { ...WARM_RUN, discriminator: { enabled: false } });
+    assert.deepEqual(
+      (await supervised()).map(({ role }) => role),
+      ['generator', 'generator'],
+    );
+  });
+
+  it('is continued by a fork of a checkpoint in its middle of the schedule', async () => {
+    const whole = await runPipeline(acts, 'run', WARM_RUN);
+    const start = { run: 'run', checkpoint: 'checkpoint_stage_0_epoch_1', schedule: 'rest' };
+    const fork = await runPipeline(acts, 'fork', { ...WARM_RUN, start });
+    assert.deepEqual(fork.digests, whole.digests);
+    assert.ok((await records('fork')).every(({ kind }) => kind !== 'supervised'));
+  });
+});

@@ -1,0 +1,62 @@
+// The warm start: supervised steps of each role before the first stage, on reference solutions and on tests whose expected
+// values the references computed. A role stops early if its validation loss no longer falls, and keeps its best adapter.
+import type { Activities } from '../activities/index.js';
+import { type PlannedStep, planOf } from '../core/schedule.js';
+import { checkpointName } from '../core/schema/checkpoint.js';
+import type { EvaluationRates } from '../core/schema/run.js';
+import { evaluate } from './evaluation.js';
+import { type RunContext, type RunState, type StepResult, withTrained } from './runState.js';
+
+export async function warmStartStep(
+  activities: Activities,
+  state: RunState,
+  planned: PlannedStep,
+): Promise<StepResult> {
+  const { run, config, policy, warmStart = { steps: 0, best: {} } } = state;
+  const { role } = planned;
+  const answered =
+    warmStart.tests === undefined && role === 'discriminator' && (await activities.answerFreshInputs({ run }));
+  const tests = answered ? answered.tests : warmStart.tests;
+  const plan = planOf(state);
+  const {
+    state: trained,
+    loss,
+    seconds,
+  } = await activities.trainOnExamples({
+    ...{ run, role, position: { stage: 0, ...planned }, state: policy[role], step: state.step + 1 },
+    ...{ learningRate: config.warmStart.learningRate, tests },
+    examplesOfStep: plan.slice(0, state.next + 1).filter((each) => each.role === role).length,
+  });
+  const before = warmStart.best[role];
+  const isBetter = before === undefined || loss < before.loss;
+  const best = isBetter ? { loss, adapter: trained.adapter, stale: 0 } : { ...before, stale: before.stale + 1 };
+  const isStale = best.stale >= config.warmStart.patience;
+  const left = isStale ? plan.filter((each, i) => i <= state.next || each.role !== role) : plan;
+  const isLast = !left.slice(state.next + 1).some((each) => each.role === role);
+  // the optimizer of the stages starts anew
+  const kept = isLast ? { ...trained, adapter: best.adapter, optimizer: state.best.policy[role].optimizer } : trained;
+  return {
+    changes: {
+      policy: withTrained(state, role, kept),
+      ...(left.length < plan.length && { plan: left }),
+      warmStart: { ...warmStart, tests, steps: warmStart.steps + 1, best: { ...warmStart.best, [role]: best } },
+    },
+    used: { tokens: 0, seconds, executions: answered ? answered.executions : 0 },
+  };
+}
+
+/** Evaluates the result on the test split. From now on, the tests of evaluations are written for its chains. */
+export async function finishWarmStart(context: RunContext, state: RunState): Promise<RunState> {
+  const { step, policy, warmStart, baseChains } = state;
+  if (warmStart === undefined || state.stopped !== undefined) return state;
+  context.hooks.onProgress?.({ state: 'evaluating' });
+  const target = { split: 'test', step, checkpoint: checkpointName(0, 1) } as const;
+  const { chains, verdict } = await evaluate(context, state, { target, policy, greedy: true });
+  const { rates } = await verdict;
+  context.hooks.onProgress?.({ state: 'training' });
+  return {
+    ...state,
+    warmStart: { ...warmStart, rates: rates as EvaluationRates },
+    baseChains: { ...baseChains, test: chains },
+  };
+}
