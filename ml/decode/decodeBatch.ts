@@ -27,8 +27,8 @@ export interface Sequence {
 export const promptSegmentAt = ({ segments, filled }: Sequence): Segment | undefined =>
   segments.find(({ from, steps }) => from === filled && !steps);
 
-const PREFILL_SEQUENCES = 8;
-const PREFILL_TOKENS = 1024; // per run
+export const PREFILL_SEQUENCES = 8; // per run
+const PREFILL_TOKENS = 1024;
 
 export class DecodeBatch {
   readonly sequences: Sequence[] = [];

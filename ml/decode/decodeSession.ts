@@ -1,5 +1,5 @@
-// Generation on one thread. Sequences step together and leave the batch when they finish; prompts are read in between. The
-// tokens of a sequence depend on weights, prompt, key and options only, not on the rest of the batch (see decodeGraph.ts).
+// Generation on one thread. Sequences step together and leave the batch when they finish, which makes room for the next
+// ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
 import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
@@ -17,7 +17,14 @@ import { type LoraShape, layoutSize, loraViews, parameterLayout } from '../nn/la
 import { mergeLora } from '../nn/mergeLora.js';
 import { SeparateWeights, type WeightLocations } from '../nn/separateWeights.js';
 import { encodeModel } from '../onnx/encode.js';
-import { type CachedPrefix, DecodeBatch, type PromptGroup, promptGroups, promptSegmentAt } from './decodeBatch.js';
+import {
+  type CachedPrefix,
+  DecodeBatch,
+  PREFILL_SEQUENCES,
+  type PromptGroup,
+  promptGroups,
+  promptSegmentAt,
+} from './decodeBatch.js';
 import { outputKindFor, Sampler, type SamplingOptions } from './sampler.js';
 import { segmentsOf } from './segments.js';
 
@@ -58,6 +65,8 @@ interface Opened extends Graphs {
   fixed: Record<string, Tensor>;
 }
 
+/** Sequences that step together; others wait for their slots. More would not fit into the processor's cache. */
+export const DECODE_SLOTS = 32;
 const FUSED_BYTES = 64e6; // of fused weights that stay open for adapters that alternate
 /** The weights of larger models are not converted to f32 when the session opens. */
 export const CONSTANT_FOLDED_PARAMETERS = 2e9;
@@ -106,14 +115,17 @@ export class DecodeSession {
     if (feasible.length === 0) return { answers, caches, counts };
 
     const opened = await this.session(outputKindFor(options));
-    const batch = new DecodeBatch(this.model.config, feasible.length, this.minBatch, opened.steps !== opened.prompts);
-    for (const [index, { key, prompt, sampled, cached }] of feasible) {
-      const segments = segmentsOf(prompt.length, sampled);
-      const sequence = { index, key, tokens: [...prompt], promptLength: prompt.length, segments, filled: 0 };
-      batch.add({ ...sequence, limit: limitOf(prompt) }, cached);
-      counts.reused += cached?.length ?? 0;
-    }
-    while (batch.sequences.length > 0) {
+    const slots = Math.min(DECODE_SLOTS, feasible.length);
+    const batch = new DecodeBatch(this.model.config, slots, this.minBatch, opened.steps !== opened.prompts);
+    while (batch.sequences.length > 0 || feasible.length > 0) {
+      const free = slots - batch.sequences.length;
+      const refill = batch.sequences.length === 0 || free >= PREFILL_SEQUENCES ? free : 0;
+      for (const [index, { key, prompt, sampled, cached }] of feasible.splice(0, refill)) {
+        const segments = segmentsOf(prompt.length, sampled);
+        const sequence = { index, key, tokens: [...prompt], promptLength: prompt.length, segments, filled: 0 };
+        batch.add({ ...sequence, limit: limitOf(prompt) }, cached);
+        counts.reused += cached?.length ?? 0;
+      }
       for (let groups = promptGroups(batch.sequences); groups.length > 0; groups = promptGroups(batch.sequences)) {
         for (const group of groups) {
           hooks.check?.();

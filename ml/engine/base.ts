@@ -10,7 +10,7 @@ import type { WeightLocations } from '../nn/separateWeights.js';
 import { flattenWeights, type SharedWeights } from '../pool/shared.js';
 import { openQuantized } from './quantizedWeights.js';
 
-/** Larger models are mapped, recomputed in training, and trained one sequence at a time. */
+/** Larger models are mapped, and trained with as many sequences at a time as their activations allow. */
 const LARGE = 32e6;
 export const isLarge = ({ parameters }: { parameters: number }): boolean => parameters > LARGE;
 

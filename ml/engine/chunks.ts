@@ -10,16 +10,34 @@ export function split<T>(items: readonly T[], size: number): T[][] {
 }
 
 /**
- * Works on items in chunks of similar length, which reduces padding. The longest chunks come first, so that no worker
- * starts a long one at the end. @returns results in the order of the items
+ * Splits rows into shards of similar length: of `size` rows, or of the largest power of two that fits, at least one.
  */
-export async function inChunks<R, T>(
+export function shards<R>(
   rows: readonly R[],
   length: (row: R) => number,
   size: number,
+  fits: (sequences: number, length: number) => boolean,
+): number[][] {
+  const order = byLength(rows, length);
+  const parts: number[][] = [];
+  for (let at = 0; at < order.length; at += parts.at(-1)!.length) {
+    let count = Math.min(size, order.length - at);
+    while (count > 1 && !fits(count, length(rows[order[at + count - 1]!]!))) count = 2 ** Math.floor(Math.log2(count - 1));
+    parts.push(order.slice(at, at + count));
+  }
+  return parts;
+}
+
+/**
+ * Works on items in parts, given as indices sorted by length. The longest part comes first, so that no worker starts a
+ * long one at the end. @returns results in the order of the items
+ */
+export async function inParts<R, T>(
+  rows: readonly R[],
+  parts: readonly number[][],
   work: (parts: R[][]) => Promise<T[][]>,
 ): Promise<T[]> {
-  const order = split(byLength(rows, length), size).reverse();
+  const order = [...parts].reverse();
   const done = await work(order.map((part) => part.map((i) => rows[i]!)));
   const results = new Array<T>(rows.length);
   order.forEach((part, p) => {

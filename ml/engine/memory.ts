@@ -11,13 +11,15 @@ import { rowChunks } from '../loss/head.js';
 import { PROJECTIONS } from '../nn/config.js';
 import { elements, layoutSize, loraLayout, projectionShape } from '../nn/layout.js';
 import { planThreads } from '../pool/threads.js';
-import { layerActivations, shouldRecompute } from '../train/activations.js';
+import { fitsOneRun, layerActivations, shouldRecompute } from '../train/activations.js';
+import { paddedLength } from '../train/batch.js';
+import { MAX_GRAPHS } from '../train/trainSession.js';
 import { isLarge } from './base.js';
 import type { EngineOptions } from './engine.js';
 
 export interface MemoryUse {
   task: 'decode' | 'train';
-  sequences: number; // decoded in parallel; a large model trains one at a time
+  sequences: number; // decoded in parallel, or trained
   length: number; // tokens of a sequence
   rank: number; // of the adapter; 0: none
   quantization?: Quantization;
@@ -26,6 +28,7 @@ export interface MemoryUse {
 
 const F32 = 4;
 const PROCESS = 130e6; // Node.js, ONNX Runtime's library, compiled graphs
+const GRAPH_PER_LAYER = 1.4e6; // of a compiled training graph
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
@@ -54,7 +57,9 @@ function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): numb
 
 function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: MemoryUse): number {
   const { config: c } = model;
-  const batch = { sequences: isLarge(model) ? 1 : Math.min(sequences, 8), length: Math.ceil(length / 32) * 32 };
+  const most = [8, 4, 2, 1].filter((count) => count <= sequences);
+  const together = isLarge(model) ? most.find((count) => fitsOneRun(c, { sequences: count, length }, rank)) : most[0];
+  const batch = { sequences: together ?? 1, length: paddedLength(length) };
   const tokens = batch.sequences * batch.length;
   const unpacked = unpacks(model, use.quantization);
   const { end, start } = rowChunks(tokens, c.vocab)[0]!;
@@ -90,6 +95,13 @@ export function availableMemory(): number {
   const meminfo = '/proc/meminfo';
   const available = existsSync(meminfo) && /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync(meminfo, 'utf8'))?.[1];
   return process.memoryUsage.rss() + (available ? Number(available) * 1024 : freemem());
+}
+
+/** Whether generation and training of usual sizes, with all their compiled graphs, fit into half of the free memory. */
+export function memorySuffices(model: ModelFiles, quantization?: Quantization): boolean {
+  const use = { sequences: 32, length: 512, rank: 16, quantization };
+  const both = estimateMemory(model, { ...use, task: 'decode' }) + estimateMemory(model, { ...use, task: 'train' });
+  return both + MAX_GRAPHS * GRAPH_PER_LAYER * model.config.layers < availableMemory() / 2;
 }
 
 /** @throws {GauntletError} OUT_OF_MEMORY if `needed` is more than `available` */

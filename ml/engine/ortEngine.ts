@@ -12,9 +12,10 @@ import type { Job, JobResults, SharedAdapter, WorkerInit } from '../pool/jobs.js
 import { WorkerPool } from '../pool/pool.js';
 import { shareVector } from '../pool/shared.js';
 import { concurrentSequences, decodePlan, planThreads, type ThreadPlan, threadsOf } from '../pool/threads.js';
+import { fitsOneRun } from '../train/activations.js';
 import { GradientTotal, policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
-import { byLength, inChunks, split } from './chunks.js';
+import { byLength, inParts, shards, split } from './chunks.js';
 import type {
   AdamWConfig,
   Adapter,
@@ -30,10 +31,11 @@ import type {
   OptimizerState,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
-import { checkMemory, estimateMemory, type MemoryUse } from './memory.js';
+import { availableMemory, checkMemory, estimateMemory, type MemoryUse, memorySuffices } from './memory.js';
 import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
 
-const DEFAULT_KV_CACHE_BYTES = 256 * 2 ** 20;
+/** The default size of the KV store: a tenth of the free memory. */
+const defaultKvBytes = (): number => Math.max(256e6, 0.1 * availableMemory());
 const SCORE_SEQUENCES = 16;
 export const GRADIENT_SEQUENCES = 8;
 
@@ -41,24 +43,19 @@ interface Tokens {
   tokens: number[];
 }
 
-/**
- * Sequences of a shard. This depends on the model only, because sums depend on it. A large model has one: its activations
- * fill the memory.
- */
-const shardSize = (model: { parameters: number }, size: number): number => (isLarge(model) ? 1 : size);
-
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
   provider?: Provider;
+  keepGraphs?: boolean; // see WorkerInit; default true
 }
 
 export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { provider = 'cpu', checkpointing }: PoolOptions = {},
+  { provider = 'cpu', checkpointing, keepGraphs = true }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const init: WorkerInit = { config, contextLength, base, provider, checkpointing };
+  const init: WorkerInit = { config, contextLength, base, provider, checkpointing, keepGraphs };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
@@ -71,7 +68,9 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   checkMemory(path, Math.min(...needs), options);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const plan = planThreads(model, provider === 'cpu' ? options : { workers: 1, ...options }); // one worker feeds a GPU
-  return new OrtEngine(model, digest, openPool(model, base, plan, { ...options, provider }), plan, options);
+  const keepGraphs = !isLarge(model) || memorySuffices(model, options.quantization);
+  const pool = openPool(model, base, plan, { ...options, provider, keepGraphs });
+  return new OrtEngine(model, digest, pool, plan, options);
 }
 
 class OrtEngine extends EngineFiles implements Engine {
@@ -88,7 +87,7 @@ class OrtEngine extends EngineFiles implements Engine {
     private readonly options: EngineOptions,
   ) {
     super(model);
-    const { kvCacheBytes = DEFAULT_KV_CACHE_BYTES } = options;
+    const { kvCacheBytes = defaultKvBytes() } = options;
     if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes);
     const { path, parameters, config, eosTokens } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
@@ -122,7 +121,8 @@ class OrtEngine extends EngineFiles implements Engine {
         return answers.map((answer, i) => ({ answer, cache: caches[i] }));
       });
     };
-    const done = await inChunks(withCache, ({ prompt }) => prompt.length, size, work);
+    const parts = split(byLength(withCache, ({ prompt }) => prompt.length), size);
+    const done = await inParts(withCache, parts, work);
     return done.map(({ answer, cache }, i) => {
       if (cache) {
         const all = segments[i]!;
@@ -159,13 +159,13 @@ class OrtEngine extends EngineFiles implements Engine {
     this.checkMemory('train', lengthsOf(sequences), adapter);
     const shared = this.share(adapter);
     // log-probs do not depend on the rest of the batch, so the chunks may depend on the number of workers
-    const size = shardSize(this.model, Math.min(SCORE_SEQUENCES, Math.ceil(sequences.length / this.plan.workers)));
+    const size = Math.max(1, Math.min(SCORE_SEQUENCES, Math.ceil(sequences.length / this.plan.workers)));
     const work = (parts: Tokens[][]): Promise<number[][][]> => {
       const threads = threadsOf(parts.length, this.plan);
       const jobs = parts.map((part) => jobOf({ sequences: part, adapter: shared, threads }));
       return this.pool.runAll(jobs, { signal });
     };
-    return inChunks(sequences, ({ tokens }) => tokens.length, Math.max(1, size), work);
+    return inParts(sequences, this.shards(sequences, size, adapter), work);
   }
 
   async gradients(
@@ -175,10 +175,9 @@ class OrtEngine extends EngineFiles implements Engine {
     refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
     this.checkMemory('train', lengthsOf(sequences), adapter);
     const shared = this.share(adapter)!;
-    const sorted = byLength(sequences, ({ tokens }) => tokens.length);
-    const shards = split(sorted, shardSize(this.model, GRADIENT_SEQUENCES));
-    const threads = threadsOf(shards.length, this.plan);
-    const jobs = shards.map((indices): Job => {
+    const parts = this.shards(sequences, GRADIENT_SEQUENCES, adapter);
+    const threads = threadsOf(parts.length, this.plan);
+    const jobs = parts.map((indices): Job => {
       const trajectories = indices.map((i) => sequences[i]!);
       return { kind: 'gradients', adapter: shared, threads, sequences: trajectories, indices, loss };
     });
@@ -208,6 +207,14 @@ class OrtEngine extends EngineFiles implements Engine {
 
   async close(): Promise<void> {
     await this.pool.close();
+  }
+
+  /** They depend on the model, the adapter's rank and the lengths only, because sums depend on them. */
+  private shards(sequences: readonly Tokens[], size: number, adapter: Adapter | undefined): number[][] {
+    const { config } = this.model;
+    const fits = (count: number, length: number): boolean =>
+      !isLarge(this.model) || fitsOneRun(config, { sequences: count, length }, adapter?.rank ?? 0);
+    return shards(sequences, ({ tokens }) => tokens.length, size, fits);
   }
 
   /** @throws {GauntletError} OUT_OF_MEMORY if sequences of these lengths need more than the available memory */

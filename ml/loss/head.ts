@@ -7,6 +7,8 @@ import type { Value } from '../ir/op.js';
 const CHUNK_ELEMENTS = 1 << 20;
 const MIN_CHUNK_ROWS = 256; // smaller chunks cost more time than they save memory; 156 MB of logits at a vocabulary of 152k
 
+const MIN_PROJECTED = 64; // rows
+
 export interface RowRange {
   start: number;
   end: number;
@@ -15,13 +17,14 @@ export interface RowRange {
 const chunkSize = (vocab: number): number => Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
 
 /**
- * The number of rows to project if only `needed` of `rows` count: whole chunks, so that few graphs serve all numbers. If
- * the vocabulary is large, quarters of chunks, because the projection is then a large part of the work.
+ * The number of rows to project if only `needed` of `rows` count. Few sizes are in use, so that few graphs serve all
+ * numbers: whole chunks, or, if the vocabulary is large and the projection a large part of the work, 2ⁿ and 3·2ⁿ rows.
  */
 export function projectedRows(needed: number, rows: number, vocab: number): number {
   const chunk = chunkSize(vocab);
-  const step = chunk > MIN_CHUNK_ROWS ? chunk : chunk / 4;
-  return Math.min(rows, Math.max(1, Math.ceil(needed / step)) * step);
+  if (chunk > MIN_CHUNK_ROWS) return Math.min(rows, Math.max(1, Math.ceil(needed / chunk)) * chunk);
+  const power = 2 ** Math.ceil(Math.log2(Math.max(MIN_PROJECTED, needed)));
+  return Math.min(rows, 0.75 * power >= Math.max(MIN_PROJECTED, needed) ? 0.75 * power : power);
 }
 
 /** The chunks in which `rows` go through the projection. They depend on shapes only. */

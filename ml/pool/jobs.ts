@@ -14,6 +14,7 @@ export interface WorkerInit {
   base: Base;
   checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
   provider: Provider;
+  keepGraphs: boolean; // memory suffices for the graphs of generation and those of training
 }
 
 /** An adapter whose values are in shared memory. Equal digests mean equal values. */

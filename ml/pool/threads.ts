@@ -1,6 +1,7 @@
 // How cores are assigned to workers and threads. It changes no result.
 import { availableParallelism } from 'node:os';
 import { GauntletError } from '../../core/errors.js';
+import { DECODE_SLOTS } from '../decode/decodeSession.js';
 import { exceedsL2, isLarge } from '../engine/base.js';
 import type { EngineOptions } from '../engine/engine.js';
 
@@ -26,17 +27,9 @@ export function planThreads(
   return { workers, threads: positive('threads', options.threads ?? share) };
 }
 
-const CHUNK_SEQUENCES = 32; // that step together; their caches fit into the processor's cache
-
 /** The threads of each of `jobs` parallel jobs: fewer jobs than workers leave cores to share. */
 export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): number =>
   Math.max(threads, Math.floor((workers * threads) / Math.max(1, jobs)));
-
-/** The chunk size for `count` sequences: every worker gets the same number of chunks. */
-export function chunkSize(count: number, { workers }: ThreadPlan): number {
-  const rounds = Math.max(1, Math.ceil(count / (CHUNK_SEQUENCES * workers)));
-  return Math.max(1, Math.ceil(count / (rounds * workers)));
-}
 
 const MEMORY_BOUND = 32; // steps of at most this many sequences take longer to read weights than to compute
 
@@ -50,12 +43,12 @@ export function decodePlan(
   plan: ThreadPlan,
 ): { size: number; threads: number } {
   if (isLarge(model) || !exceedsL2(model) || count > MEMORY_BOUND)
-    return { size: chunkSize(count, plan), threads: plan.threads };
+    return { size: Math.max(1, Math.ceil(count / plan.workers)), threads: plan.threads };
   return { size: Math.max(1, count), threads: threadsOf(1, plan) };
 }
 
 /** The maximum number of sequences that are generated in parallel. */
-export const concurrentSequences = ({ workers }: ThreadPlan): number => CHUNK_SEQUENCES * workers;
+export const concurrentSequences = ({ workers }: ThreadPlan): number => DECODE_SLOTS * workers;
 
 function positive(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value > 0) return value;

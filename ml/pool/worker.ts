@@ -22,7 +22,7 @@ const model: SessionModel =
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
 const decoder = new DecodeSession(model, init.contextLength);
-const trainer = new TrainSession(model, { checkpointing: init.checkpointing });
+const trainer = new TrainSession(model, { checkpointing: init.checkpointing, keepGraphs: init.keepGraphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 
@@ -101,8 +101,8 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
   try {
     tools.check();
     const { kind } = job as Job;
-    // a large model does not fit twice: generation and training close each other's sessions
-    if (model.locations) await (kind === 'generate' ? trainer : decoder).close();
+    // without memory for both, generation and training close each other's sessions
+    if (!init.keepGraphs) await (kind === 'generate' ? trainer : decoder).close();
     const handler = handlers[kind] as (job: unknown, tools: Tools) => Promise<JobResults[Job['kind']]>;
     const result = await handler(job, tools);
     send({ id, kind: 'done', result }, transferable(kind, result));

@@ -1,10 +1,17 @@
-// The size of the activations that a backward pass reads, and whether they are recomputed instead of kept.
+// The size of the activations that a backward pass reads: how many rows are trained together, and whether activations are
+// recomputed instead of kept.
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { BatchShape } from '../nn/decoder.js';
-import { projectionShape } from '../nn/layout.js';
+import { layoutSize, parameterLayout, projectionShape } from '../nn/layout.js';
+import { paddedLength } from './batch.js';
 
 const F32 = 4;
-const KEPT_BYTES = 512e6; // up to this size, memory is cheaper than a third more time
+const MIN_KEPT_BYTES = 512e6; // up to this size, memory is cheaper than a third more time
+const TOTAL_BYTES = 2e9; // of activations and f32 weights, if the model leaves more than the minimum
+
+/** The bytes of activations to keep. They depend on the model only, because shards, and so sums, depend on them. */
+const keptBytes = (c: DecoderConfig): number =>
+  Math.max(MIN_KEPT_BYTES, TOTAL_BYTES - F32 * layoutSize(parameterLayout(c)));
 
 /** The bytes of one layer, for an adapter of this rank. */
 export function layerActivations(c: DecoderConfig, { sequences, length }: BatchShape, rank: number): number {
@@ -15,4 +22,8 @@ export function layerActivations(c: DecoderConfig, { sequences, length }: BatchS
 
 /** The default for gradient checkpointing. It changes no result. */
 export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: number): boolean =>
-  c.layers * layerActivations(c, batch, rank) > KEPT_BYTES;
+  c.layers * layerActivations(c, batch, rank) > keptBytes(c);
+
+/** Whether to train rows of this length together: if they need neither recomputation nor rows of padding. */
+export const fitsOneRun = (c: DecoderConfig, { sequences, length }: BatchShape, rank: number): boolean =>
+  Number.isInteger(Math.log2(sequences)) && !shouldRecompute(c, { sequences, length: paddedLength(length) }, rank);

@@ -9,6 +9,11 @@ import { ppoSums, VALUE_SUMS } from '../loss/objectives.js';
 import type { PpoGraphLoss } from '../loss/trainingGraph.js';
 import type { BatchShape } from '../nn/decoder.js';
 
+const LENGTH_STEP = 32;
+
+/** The standard length for sequences of up to `length` tokens. */
+export const paddedLength = (length: number, step = LENGTH_STEP): number => Math.ceil(length / step) * step;
+
 /**
  * Sequences are padded on the right with token 0, which the causal mask hides. Their number is padded to a power of two.
  */
@@ -17,9 +22,9 @@ export class Batch {
   readonly ids: Tensor; // [N]
   readonly target: Tensor; // [N, 1]: the next token
 
-  constructor(sequences: readonly { tokens: readonly number[] }[], lengthStep: number) {
+  constructor(sequences: readonly { tokens: readonly number[] }[], lengthStep?: number) {
     const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
-    const length = Math.ceil(longest / lengthStep) * lengthStep;
+    const length = paddedLength(longest, lengthStep);
     this.shape = { sequences: 2 ** Math.ceil(Math.log2(sequences.length)), length };
     const n = this.positions;
     const [ids, target] = [new BigInt64Array(n), new BigInt64Array(n)];

@@ -18,7 +18,7 @@ import { GradientTotal } from './statistics.js';
 export interface TrainSessionOptions {
   lengthStep?: number; // sequences are padded to a multiple of this
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
-  maxSessions?: number; // compiled graphs to keep; the least recently used one is closed
+  keepGraphs?: boolean; // default true; false: one compiled graph
 }
 /** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
 export interface SupervisedSequence {
@@ -31,10 +31,8 @@ export interface SupervisedSums {
   tokens: number;
 }
 
-const LENGTH_STEP = 32;
-const MAX_SESSIONS = 24;
-/** For a model in files: its graph of thousands of nodes takes memory, and half a second to compile. */
-const MAX_LARGE_SESSIONS = 1;
+/** Compiled graphs; the least recently used one is closed. One of 30 layers takes 40 MB, and two seconds to compile. */
+export const MAX_GRAPHS = 24;
 
 type Tokens = { tokens: readonly number[] };
 
@@ -159,15 +157,16 @@ export class TrainSession {
       tokens.length === 0 || tokens.some((id) => !(id >= 0 && id < this.config.vocab));
     if (sequences.some(invalid))
       throw new GauntletError('BAD_INPUT', `a row is empty or has a token outside 0..${this.config.vocab - 1}`);
-    return new Batch(sequences, this.options.lengthStep ?? LENGTH_STEP);
+    return new Batch(sequences, this.options.lengthStep);
   }
 
   /** The compiled graph of a key. Each is built once; the least recently used one is closed to make room. */
   private async session(
     key: object,
     build: () => Graph,
-    optimizationsDisabled = this.model.locations !== undefined,
+    checkpointing = false,
   ): Promise<GraphSession> {
+    const optimizationsDisabled = checkpointing || this.model.locations !== undefined;
     const weights = this.model.locations && ('mapped' as const);
     const name = JSON.stringify({ ...key, threads: this.threads });
     const known = this.sessions.get(name);
@@ -176,7 +175,7 @@ export class TrainSession {
     this.sessions.delete(name);
     this.sessions.set(name, session); // most recently used last
     session.catch(() => this.sessions.delete(name)); // a retry compiles it again
-    const limit = this.options.maxSessions ?? (this.model.locations ? MAX_LARGE_SESSIONS : MAX_SESSIONS);
+    const limit = this.options.keepGraphs === false ? 1 : MAX_GRAPHS;
     if (known || this.sessions.size <= limit) return session;
     const [oldest, unused] = this.sessions.entries().next().value!;
     this.sessions.delete(oldest);

@@ -18,7 +18,7 @@ import { locateWeights } from '../../../ml/device/weightLocations.js';
 import { isLarge, openBase } from '../../../ml/engine/base.js';
 import { digestModel } from '../../../ml/hf/digest.js';
 import { describeModel, type ModelFiles, readWeights } from '../../../ml/hf/model.js';
-import { chunkSize, concurrentSequences, decodePlan, planThreads, threadsOf } from '../../../ml/pool/threads.js';
+import { concurrentSequences, decodePlan, planThreads, threadsOf } from '../../../ml/pool/threads.js';
 import { TrainSession, type TrainSessionOptions } from '../../../ml/train/trainSession.js';
 import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
 
@@ -139,16 +139,6 @@ describe('threads', () => {
     assert.deepEqual(planThreads(small, { workers: 2, threads: 4 }), { workers: 2, threads: 4 });
   });
 
-  it('split requests into chunks of similar size, equally many per worker', () => {
-    const plan = { workers: 6, threads: 1 };
-    assert.deepEqual(
-      [0, 1, 17, 192, 193].map((count) => chunkSize(count, plan)),
-      [1, 1, 3, 32, 17],
-    );
-    assert.equal(chunkSize(8, { workers: 1, threads: 6 }), 8);
-    assert.equal(concurrentSequences(plan), 192);
-  });
-
   it('generate few sequences on one worker if the weights exceed the L2 cache', () => {
     const plan = { workers: 6, threads: 1 };
     const outgrown = { parameters: 3e6 };
@@ -162,6 +152,7 @@ describe('threads', () => {
         { size: 32, threads: 1 },
       ],
     );
+    assert.equal(concurrentSequences(plan), 192);
     assert.deepEqual(decodePlan(small, 16, plan), { size: 3, threads: 1 });
     assert.deepEqual(decodePlan(large, 16, { workers: 2, threads: 3 }), { size: 8, threads: 3 });
   });
