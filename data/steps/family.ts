@@ -16,14 +16,14 @@ export type Level = (typeof LEVELS)[number];
 const SHAPES: Record<Level, { lengths: number[]; hard: number; stateful: number; problems: number }> = {
   1: { lengths: [1], hard: 0, stateful: 0, problems: 220 },
   2: { lengths: [2], hard: 0, stateful: 0, problems: 420 },
-  3: { lengths: [3], hard: 0, stateful: 0, problems: 240 },
-  4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 240 },
-  5: { lengths: [4], hard: 3, stateful: 1, problems: 240 },
+  3: { lengths: [3], hard: 0, stateful: 0, problems: 120 },
+  4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 120 },
+  5: { lengths: [4], hard: 3, stateful: 1, problems: 120 },
 };
 const HELD_OUT = 0.2; // of the chains of a level, for each of validation and test
 const TRIES = 40; // chains that are drawn for each wanted problem
 
-export interface Chain {
+interface Chain {
   operations: readonly Operation[];
   suite: Suite;
 }
@@ -58,30 +58,36 @@ function drawChain(level: Level, random: RandomStream): Operation[] | undefined 
   return chain;
 }
 
-/** All chains of a level, in a fixed order. Each has its own sequence of kinds; those of level 1 may share a kind. */
-function drawChains(level: Level): Chain[] {
+/** Level 1 tries every simple operation; the others draw. */
+function* candidates(level: Level): Generator<Operation[]> {
   const random = new RandomStream('steps', 'chains', level);
-  const wanted = SHAPES[level].problems;
-  const drawn =
-    level === 1
-      ? random.shuffle(OPERATIONS.filter(({ tier }) => tier === 1)).map((one) => [one])
-      : Array.from({ length: TRIES * wanted }, () => undefined);
-  const chains = new Map<string, Chain | undefined>();
-  let found = 0;
-  for (const given of drawn) {
-    if (found === wanted) break;
-    const operations = given ?? drawChain(level, random);
-    if (!operations) continue;
-    const key = compositionOf(level, operations);
-    if (chains.has(key)) continue;
-    const suite = chooseTests(operations);
-    chains.set(key, suite && { operations, suite });
-    if (suite) found++;
+  if (level === 1) {
+    yield* random.shuffle(OPERATIONS.filter(({ tier }) => tier === 1)).map((one) => [one]);
+    return;
   }
-  return [...chains.values()].filter((chain) => chain !== undefined);
+  for (let tries = 0; tries < TRIES * SHAPES[level].problems; tries++) {
+    const chain = drawChain(level, random);
+    if (chain) yield chain;
+  }
 }
 
-export const compositionOf = (level: Level, operations: readonly Operation[]): string =>
+/** All chains of a level, in a fixed order. From level 2 on, each has its own sequence of kinds. */
+function drawChains(level: Level): Chain[] {
+  const chains: Chain[] = [];
+  const seen = new Set<string>();
+  for (const operations of candidates(level)) {
+    const composition = compositionOf(level, operations);
+    if (seen.has(composition)) continue;
+    seen.add(composition);
+    const suite = chooseTests(operations);
+    if (suite) chains.push({ operations, suite });
+    if (chains.length === SHAPES[level].problems) break;
+  }
+  return chains;
+}
+
+/** What no two splits share: the sequence of kinds of operations, in level 1 with the parameter. */
+const compositionOf = (level: Level, operations: readonly Operation[]): string =>
   operations.map(({ kind, name }) => (level === 1 ? name : kind)).join(' > ');
 
 function toProblem(level: Level, { operations, suite }: Chain, split: Split): Problem {
@@ -107,7 +113,7 @@ function toProblem(level: Level, { operations, suite }: Chain, split: Split): Pr
 const loaded = new Map<Level, Record<Split, Problem[]>>();
 
 /** The problems of a level. The chains of the three splits are disjoint. */
-export function loadLevel(level: Level): Record<Split, Problem[]> {
+function loadLevel(level: Level): Record<Split, Problem[]> {
   const known = loaded.get(level);
   if (known) return known;
   const chains = drawChains(level);

@@ -15,7 +15,7 @@ export interface Operation {
   from: Domain;
   to: Domain;
   tier: 1 | 2 | 3; // 2 and 3 are for the higher levels
-  words: readonly [string, string, string]; // wordings, in the imperative; training sees the first two only
+  words: readonly string[]; // three wordings, in the imperative; training sees the first two only
   care: string; // what must happen in the cases that are easily forgotten
   python: readonly string[]; // statements, then one expression; $ is the variable
   points: readonly number[]; // numbers at which the behaviour changes
@@ -24,7 +24,7 @@ export interface Operation {
 }
 
 interface Fields<F extends Domain, T extends Domain> {
-  words: readonly [string, string, string];
+  words: string; // separated by ' | '
   care: string;
   python: string | readonly string[];
   run: (value: Values[F]) => Values[T];
@@ -47,7 +47,7 @@ export function operation<F extends Domain, T extends Domain>(
     from,
     to,
     tier,
-    words,
+    words: words.split(' | '),
     care,
     python: typeof python === 'string' ? [python] : python,
     points: points ?? (typeof parameter === 'number' ? [parameter] : []),
@@ -59,7 +59,7 @@ export function operation<F extends Domain, T extends Domain>(
 /** A condition on the numbers of a list or the characters of a string, from which several operations are made. */
 export interface Condition<T> {
   name: string;
-  words: readonly [string, string, string]; // after 'that are'
+  words: string; // after 'that are', separated by ' | '
   care: string;
   python: string;
   holds: (item: T) => boolean;

@@ -12,7 +12,7 @@ const swapCase = (c: string): string => (isLower(c) ? c.toUpperCase() : c.toLowe
 const CONDITIONS: Of[] = [
   {
     name: 'vowel',
-    words: ['vowels', 'among a, e, i, o, u', 'one of the five vowels'],
+    words: 'vowels | among a, e, i, o, u | one of the five vowels',
     care: 'in upper case too',
     python: 'c in "aeiouAEIOU"',
     holds: isVowel,
@@ -20,7 +20,7 @@ const CONDITIONS: Of[] = [
   },
   {
     name: 'consonant',
-    words: ['consonants', 'letters but not vowels', 'letters other than a, e, i, o, u'],
+    words: 'consonants | letters but not vowels | letters other than a, e, i, o, u',
     care: 'upper case too; digits and spaces are not',
     python: 'c.isalpha() and c not in "aeiouAEIOU"',
     holds: (c) => isLetter(c) && !isVowel(c),
@@ -28,7 +28,7 @@ const CONDITIONS: Of[] = [
   },
   {
     name: 'upper',
-    words: ['uppercase letters', 'capital letters', 'letters in upper case'],
+    words: 'uppercase letters | capital letters | letters in upper case',
     care: 'digits and spaces are not',
     python: 'c.isupper()',
     holds: isUpper,
@@ -36,7 +36,7 @@ const CONDITIONS: Of[] = [
   },
   {
     name: 'lower',
-    words: ['lowercase letters', 'small letters', 'letters in lower case'],
+    words: 'lowercase letters | small letters | letters in lower case',
     care: 'digits and spaces are not',
     python: 'c.islower()',
     holds: isLower,
@@ -44,7 +44,7 @@ const CONDITIONS: Of[] = [
   },
   {
     name: 'digit',
-    words: ['digits', 'digits from 0 to 9', 'decimal digits'],
+    words: 'digits | digits from 0 to 9 | decimal digits',
     care: '0 is one',
     python: 'c.isdigit()',
     holds: isDigit,
@@ -52,7 +52,7 @@ const CONDITIONS: Of[] = [
   },
   {
     name: 'letter',
-    words: ['letters', 'letters of the alphabet', 'alphabetic characters'],
+    words: 'letters | letters of the alphabet | alphabetic characters',
     care: 'in upper case too, but no digits',
     python: 'c.isalpha()',
     holds: isLetter,
@@ -62,7 +62,7 @@ const CONDITIONS: Of[] = [
     (letter): Of => ({
       name: 'equal',
       parameter: letter,
-      words: [`the letter ${letter}`, `equal to the letter ${letter}`, `an ${letter}`],
+      words: `the letter ${letter} | equal to the letter ${letter} | an ${letter}`,
       care: 'in upper case too',
       python: `c.lower() == "${letter}"`,
       holds: (c) => c.toLowerCase() === letter,
@@ -72,7 +72,8 @@ const CONDITIONS: Of[] = [
 ];
 
 /** Keep, remove, count, locate and mask the characters of a condition. */
-const conditional = ({ name, words: w, care, python: test, holds, wrong, parameter }: Of): Operation[] => {
+const conditional = ({ name, words, care, python: test, holds, wrong, parameter }: Of): Operation[] => {
+  const w = words.split(' | ');
   type Test = (c: string) => boolean;
   const each = <R>(make: (test: Test) => R): R[] => wrong.map(make);
   const keep = (t: Test) => (s: string) => [...s].filter(t).join('');
@@ -83,11 +84,7 @@ const conditional = ({ name, words: w, care, python: test, holds, wrong, paramet
   return [
     operation(`keep-${name}`, 'text', 'text', {
       parameter,
-      words: [
-        `keep only the characters that are ${w[0]}`,
-        `remove all characters except those that are ${w[1]}`,
-        `filter the string so that only characters that are ${w[2]} remain`,
-      ],
+      words: `keep only the characters that are ${w[0]} | remove all characters except those that are ${w[1]} | filter the string so that only characters that are ${w[2]} remain`,
       care,
       python: `"".join(c for c in $ if ${test})`,
       run: keep(holds),
@@ -95,11 +92,7 @@ const conditional = ({ name, words: w, care, python: test, holds, wrong, paramet
     }),
     operation(`remove-${name}`, 'text', 'text', {
       parameter,
-      words: [
-        `remove the characters that are ${w[0]}`,
-        `drop all characters that are ${w[1]}`,
-        `delete all characters that are ${w[2]}`,
-      ],
+      words: `remove the characters that are ${w[0]} | drop all characters that are ${w[1]} | delete all characters that are ${w[2]}`,
       care,
       python: `"".join(c for c in $ if not (${test}))`,
       run: remove(holds),
@@ -107,11 +100,7 @@ const conditional = ({ name, words: w, care, python: test, holds, wrong, paramet
     }),
     operation(`count-${name}`, 'text', 'number', {
       parameter,
-      words: [
-        `count the characters that are ${w[0]}`,
-        `find how many characters are ${w[1]}`,
-        `determine the number of characters that are ${w[2]}`,
-      ],
+      words: `count the characters that are ${w[0]} | find how many characters are ${w[1]} | determine the number of characters that are ${w[2]}`,
       care,
       python: `sum(1 for c in $ if ${test})`,
       run: count(holds),
@@ -119,11 +108,7 @@ const conditional = ({ name, words: w, care, python: test, holds, wrong, paramet
     }),
     operation(`index-${name}`, 'text', 'number', {
       parameter,
-      words: [
-        `find the index of the first of the characters that are ${w[0]}`,
-        `find the first position, counted from 0, of a character among those that are ${w[1]}`,
-        `locate the leftmost of the characters that are ${w[2]}, counting from 0`,
-      ],
+      words: `find the index of the first of the characters that are ${w[0]} | find the first position, counted from 0, of a character among those that are ${w[1]} | locate the leftmost of the characters that are ${w[2]}, counting from 0`,
       care: `${care}; the answer is -1 if there is none`,
       python: `next((i for i, c in enumerate($) if ${test}), -1)`,
       run: first(holds),
@@ -135,11 +120,7 @@ const conditional = ({ name, words: w, care, python: test, holds, wrong, paramet
     }),
     operation(`mask-${name}`, 'text', 'text', {
       parameter,
-      words: [
-        `replace the characters that are ${w[0]} by *`,
-        `put a * in place of all characters that are ${w[1]}`,
-        `hide the characters that are ${w[2]}, each behind a *`,
-      ],
+      words: `replace the characters that are ${w[0]} by * | put a * in place of all characters that are ${w[1]} | hide the characters that are ${w[2]}, each behind a *`,
       care,
       python: `"".join("*" if ${test} else c for c in $)`,
       run: mask(holds),
@@ -180,18 +161,15 @@ const cancel = (s: string): string => {
 
 const SIMPLE: Operation[] = [
   operation('words', 'text', 'number', {
-    words: ['count the words', 'find how many words there are', 'determine the number of words'],
+    words: 'count the words | find how many words there are | determine the number of words',
     care: 'words are separated by one or more spaces; an empty string has 0',
     python: 'len($.split())',
     run: (s) => wordsOf(s).length,
     slips: [(s) => s.split(' ').length, (s) => (s === '' ? 0 : s.split(' ').length), (s) => wordsOf(s).length || 1],
   }),
   operation('longest-word-length', 'text', 'number', {
-    words: [
-      'find the length of the longest word',
-      'measure the longest word',
-      'compute how many characters the longest word has',
-    ],
+    words:
+      'find the length of the longest word | measure the longest word | compute how many characters the longest word has',
     care: 'words are separated by spaces; 0 if there are none',
     python: 'max((len(word) for word in $.split()), default=0)',
     run: (s) => longest(wordsOf(s)).length,
@@ -201,18 +179,15 @@ const SIMPLE: Operation[] = [
     ],
   }),
   operation('distinct-characters', 'text', 'number', {
-    words: [
-      'count the different characters',
-      'find how many distinct characters there are',
-      'count the characters, each only once',
-    ],
+    words:
+      'count the different characters | find how many distinct characters there are | count the characters, each only once',
     care: 'upper and lower case are different; a space counts too',
     python: 'len(set($))',
     run: (s) => distinct(s).length,
     slips: [(s) => distinct(s.toLowerCase()).length, (s) => distinct(s.replaceAll(' ', '')).length],
   }),
   operation('digit-sum', 'text', 'number', {
-    words: ['add up the digits', 'compute the sum of all digits', 'total the digits'],
+    words: 'add up the digits | compute the sum of all digits | total the digits',
     care: 'each digit alone: "12" gives 3; 0 without digits',
     python: 'sum(int(c) for c in $ if c.isdigit())',
     run: digitSum,
@@ -222,22 +197,16 @@ const SIMPLE: Operation[] = [
     ],
   }),
   operation('swap-case', 'text', 'text', {
-    words: [
-      'swap the case of every letter',
-      'make uppercase letters lowercase and lowercase letters uppercase',
-      'invert the case of the letters',
-    ],
+    words:
+      'swap the case of every letter | make uppercase letters lowercase and lowercase letters uppercase | invert the case of the letters',
     care: 'other characters stay',
     python: '$.swapcase()',
     run: (s) => letters(s, swapCase),
     slips: [(s) => s.toUpperCase(), (s) => letters(s, (c) => (isLower(c) ? c.toUpperCase() : c))],
   }),
   operation('capital', 'text', 'text', {
-    words: [
-      'make the first character uppercase',
-      'capitalize the first character',
-      'turn the first character into upper case',
-    ],
+    words:
+      'make the first character uppercase | capitalize the first character | turn the first character into upper case',
     care: 'all others stay as they are; an empty string stays empty',
     python: '$[:1].upper() + $[1:]',
     run: (s) => s.slice(0, 1).toUpperCase() + s.slice(1),
@@ -247,18 +216,15 @@ const SIMPLE: Operation[] = [
     ],
   }),
   operation('reverse-words', 'text', 'text', {
-    words: ['put the words in reverse order', 'reverse the order of the words', 'list the words from last to first'],
+    words: 'put the words in reverse order | reverse the order of the words | list the words from last to first',
     care: 'separated by single spaces, without spaces at the ends',
     python: '" ".join($.split()[::-1])',
     run: (s) => wordsOf(s).reverse().join(' '),
     slips: [(s) => s.split(' ').reverse().join(' '), (s) => s.trim().split(' ').reverse().join(' ')],
   }),
   operation('squeeze', 'text', 'text', {
-    words: [
-      'replace each run of equal characters by one of them',
-      'collapse repeated neighbours into one character',
-      'remove every character that equals the one right before it',
-    ],
+    words:
+      'replace each run of equal characters by one of them | collapse repeated neighbours into one character | remove every character that equals the one right before it',
     care: 'upper and lower case are different',
     python: '"".join(c for i, c in enumerate($) if i == 0 or c != $[i - 1])',
     run: (s) =>
@@ -274,7 +240,7 @@ const SIMPLE: Operation[] = [
     ],
   }),
   operation('distinct', 'text', 'text', {
-    words: ['remove repeated characters', 'drop duplicate characters', 'keep each character only once'],
+    words: 'remove repeated characters | drop duplicate characters | keep each character only once',
     care: 'the first of them stays; upper and lower case are different',
     python: '"".join(dict.fromkeys($))',
     run: distinct,
@@ -296,11 +262,7 @@ const SIMPLE: Operation[] = [
   ...[3, 5].map((k) =>
     operation('take', 'text', 'text', {
       parameter: k,
-      words: [
-        `keep the last ${k} characters`,
-        `take ${k} characters from the end`,
-        `keep only the final ${k} characters`,
-      ],
+      words: `keep the last ${k} characters | take ${k} characters from the end | keep only the final ${k} characters`,
       care: 'keep all if there are fewer',
       python: `$[-${k}:]`,
       run: (s) => s.slice(-k),
@@ -308,11 +270,8 @@ const SIMPLE: Operation[] = [
     }),
   ),
   operation('every-second', 'text', 'text', {
-    words: [
-      'keep every second character, starting with the first',
-      'keep the characters at even indices',
-      'keep the 1st, 3rd, 5th character and so on',
-    ],
+    words:
+      'keep every second character, starting with the first | keep the characters at even indices | keep the 1st, 3rd, 5th character and so on',
     care: 'a single character stays',
     python: '$[::2]',
     run: (s) =>
@@ -333,11 +292,8 @@ const SIMPLE: Operation[] = [
     ],
   }),
   operation('mirror', 'text', 'text', {
-    words: [
-      'append the reversed string without repeating the last character',
-      'extend it to a palindrome around its last character',
-      'add all characters but the last in reverse order at the end',
-    ],
+    words:
+      'append the reversed string without repeating the last character | extend it to a palindrome around its last character | add all characters but the last in reverse order at the end',
     care: '"ab" becomes "aba"; an empty string stays empty',
     python: '$ + $[:-1][::-1]',
     run: (s) => s + chars(s.slice(0, -1)).reverse().join(''),
@@ -347,11 +303,8 @@ const SIMPLE: Operation[] = [
     ],
   }),
   operation('word-lengths', 'text', 'list', {
-    words: [
-      'list the lengths of the words',
-      'make a list of the length of each word',
-      'replace the words by a list of their lengths',
-    ],
+    words:
+      'list the lengths of the words | make a list of the length of each word | replace the words by a list of their lengths',
     care: 'words are separated by one or more spaces; no words give an empty list',
     python: '[len(word) for word in $.split()]',
     run: (s) => wordsOf(s).map((word) => word.length),
@@ -361,11 +314,8 @@ const SIMPLE: Operation[] = [
     ],
   }),
   operation('digits', 'text', 'list', {
-    words: [
-      'list the digits as integers',
-      'make a list of all digits, as integers',
-      'collect the digits in a list of integers',
-    ],
+    words:
+      'list the digits as integers | make a list of all digits, as integers | collect the digits in a list of integers',
     care: 'each digit alone, zeros too; an empty list without digits',
     python: '[int(c) for c in $ if c.isdigit()]',
     run: (s) => chars(s).filter(isDigit).map(Number),
@@ -383,11 +333,8 @@ const SIMPLE: Operation[] = [
 const HARD: Operation[] = [
   operation('encode', 'text', 'text', {
     tier: 2,
-    words: [
-      'replace each run of equal characters by the character and the length of the run',
-      'encode the string by run lengths',
-      'write each group of equal neighbours as the character followed by its count',
-    ],
+    words:
+      'replace each run of equal characters by the character and the length of the run | encode the string by run lengths | write each group of equal neighbours as the character followed by its count',
     care: '"aab" becomes "a2b1"; upper and lower case are different',
     python: [
       'runs = []',
@@ -415,11 +362,7 @@ const HARD: Operation[] = [
     operation('shift', 'text', 'text', {
       tier: 2,
       parameter: k,
-      words: [
-        `replace each letter by the one ${k} places later in the alphabet`,
-        `shift every letter ${k} places forward in the alphabet`,
-        `apply a Caesar cipher with shift ${k}`,
-      ],
+      words: `replace each letter by the one ${k} places later in the alphabet | shift every letter ${k} places forward in the alphabet | apply a Caesar cipher with shift ${k}`,
       care: 'after z comes a; the case stays, and so do other characters',
       python: [
         'out = ""',
@@ -440,7 +383,7 @@ const HARD: Operation[] = [
   ),
   operation('longest-word', 'text', 'text', {
     tier: 2,
-    words: ['keep only the longest word', 'reduce it to its longest word', 'take the word with the most characters'],
+    words: 'keep only the longest word | reduce it to its longest word | take the word with the most characters',
     care: 'the first one in a tie; an empty string if there are no words',
     python: 'max($.split(), key=len, default="")',
     run: (s) => longest(wordsOf(s)),
@@ -448,11 +391,8 @@ const HARD: Operation[] = [
   }),
   operation('words-by-length', 'text', 'text', {
     tier: 2,
-    words: [
-      'order the words from short to long',
-      'sort the words by length, shortest first',
-      'arrange the words by increasing length',
-    ],
+    words:
+      'order the words from short to long | sort the words by length, shortest first | arrange the words by increasing length',
     care: 'words of one length keep their order; single spaces between them',
     python: '" ".join(sorted($.split(), key=len))',
     run: (s) =>
@@ -478,11 +418,8 @@ const HARD: Operation[] = [
   }),
   operation('longest-run', 'text', 'number', {
     tier: 2,
-    words: [
-      'find the length of the longest run of one character',
-      'find how often a character occurs in a row at most',
-      'measure the longest group of equal neighbours',
-    ],
+    words:
+      'find the length of the longest run of one character | find how often a character occurs in a row at most | measure the longest group of equal neighbours',
     care: '0 for an empty string; upper and lower case are different',
     python: [
       'best = length = 0',
@@ -500,11 +437,8 @@ const HARD: Operation[] = [
   }),
   operation('run-lengths', 'text', 'list', {
     tier: 2,
-    words: [
-      'list the lengths of the runs of equal characters',
-      'list how long each group of equal neighbours is',
-      'replace the string by the list of its run lengths',
-    ],
+    words:
+      'list the lengths of the runs of equal characters | list how long each group of equal neighbours is | replace the string by the list of its run lengths',
     care: 'a character without equal neighbours is a run of 1',
     python: [
       'out = []',
@@ -524,11 +458,8 @@ const HARD: Operation[] = [
   }),
   operation('undo', 'text', 'text', {
     tier: 3,
-    words: [
-      'treat # as a backspace key: it deletes the last character that is still there',
-      'apply backspaces: each # removes the character kept before it, and itself',
-      'process from left to right, where # erases the previous character that remains',
-    ],
+    words:
+      'treat # as a backspace key: it deletes the last character that is still there | apply backspaces: each # removes the character kept before it, and itself | process from left to right, where # erases the previous character that remains',
     care: 'a # with nothing before it does nothing',
     python: [
       'out = []',
@@ -548,11 +479,8 @@ const HARD: Operation[] = [
   }),
   operation('cancel', 'text', 'text', {
     tier: 3,
-    words: [
-      'remove two equal neighbours, and repeat until no two neighbours are equal',
-      'keep deleting pairs of equal adjacent characters until there are none',
-      'let equal adjacent characters cancel each other, again and again',
-    ],
+    words:
+      'remove two equal neighbours, and repeat until no two neighbours are equal | keep deleting pairs of equal adjacent characters until there are none | let equal adjacent characters cancel each other, again and again',
     care: '"abba" becomes an empty string; "aaa" becomes "a"',
     python: [
       'out = []',

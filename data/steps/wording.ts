@@ -57,7 +57,7 @@ const DANGERS: Record<Domain, string> = {
 /** Short answers to the first four stages. */
 export function reasoning(operations: readonly Operation[]): string[] {
   const [from, to] = [inputOf(operations), resultOf(operations)];
-  const steps = operations.map(({ words }) => words[0].split(/[:;]/)[0]!);
+  const steps = operations.map(({ words }) => words[0]!.split(/[:;]/)[0]!);
   const cases = EXAMPLES[from].flatMap((input) => {
     const value = evaluate(operations, input);
     return value === undefined ? [] : [`${JSON.stringify(input)} gives ${JSON.stringify(value)}`];
@@ -74,4 +74,4 @@ export function reasoning(operations: readonly Operation[]): string[] {
 
 /** The expression, or the English words if there are several lines of code. */
 const pseudocode = ({ from, python, words }: Operation): string =>
-  python.length === 1 ? python[0]!.replaceAll('$', VARIABLES[from]) : words[0];
+  python.length === 1 ? python[0]!.replaceAll('$', VARIABLES[from]) : words[0]!;
