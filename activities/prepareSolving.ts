@@ -4,7 +4,7 @@ import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
-import { SPLITS } from '../core/schema/problem.js';
+import { isBuiltIn, SPLITS } from '../core/schema/problem.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
 import { adapterShape, writeAdapter } from './artifacts.js';
@@ -31,7 +31,7 @@ export async function prepareSolving(scope: Scope, given: SolveProblemsInput): P
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
   const config = await solvingConfig(scope, input);
   const set = await deps.loadProblems(config.problems);
-  const split = input.split ?? (config.problems === 'tiny' ? 'test' : undefined);
+  const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
   const test = all.slice(0, input.limit ?? all.length);
   if (test.length === 0) throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve`);

@@ -19,7 +19,7 @@ export interface ActivityDeps {
   engine(model: string, options: EngineConfig): Promise<Engine>;
   /** Opens the sandbox of a configuration, once. Without `containers`, their defaults apply. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers'>>): Promise<Sandbox>;
-  /** 'tiny' or a problem file. */
+  /** Built-in problems by name, or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
   /** The version of this program, recorded in manifests and checkpoints. */
   codeVersion: string;

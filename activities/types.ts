@@ -254,7 +254,7 @@ export interface RenderReportInput {
 
 /** Also the input of the workflow solveProblems. */
 export interface SolveProblemsInput {
-  source?: string; // 'tiny' (default) or a problem file
+  source?: string; // built-in problems ('tiny' by default) or a problem file
   split?: 'train' | 'validation' | 'test'; // default: test for the shipped set, all problems for a file
   limit?: number;
   preset?: string; // ignored with a checkpoint

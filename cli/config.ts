@@ -6,6 +6,7 @@ import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import { merged, resolveConfig } from '../core/presets.js';
 import type { RunConfigInput } from '../core/schema/config.js';
+import { isBuiltIn } from '../core/schema/problem.js';
 import { modelFolder, portableName } from '../data/modelFolder.js';
 import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
@@ -31,7 +32,7 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   const input = merged(merged(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
   const { model, problems, discriminator } = resolveConfig(input);
   if (model !== 'tiny') input.model = portableName(model);
-  if (problems !== 'tiny') input.problems = resolve(problems);
+  if (!isBuiltIn(problems)) input.problems = resolve(problems);
   checkModel(input.model ?? model);
   if (discriminator.model !== null) {
     const other = portableName(discriminator.model);

@@ -67,7 +67,10 @@ export function withConfig(command: Command): Command {
     .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
     .option('--seed <n>', 'random seed', integer())
     .option('--model <folder>', 'model in Hugging Face layout')
-    .option('--problems <file>', 'problem file, JSON or JSON lines')
+    .option(
+      '--problems <file>',
+      'problem file, JSON or JSON lines; or built-in problems: tiny, steps, steps:3, steps:1-2',
+    )
     .addOption(sandboxOption())
     .addOption(deviceOption())
     .addOption(setOption());

@@ -1,7 +1,9 @@
-// Loads problem sets: the shipped family by name, or a problem file, split by a hash of the ids.
+// Loads problem sets: a built-in family by name, or a problem file, split by a hash of the ids.
+import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
-import { type Problem, SPLITS, type Split } from '../core/schema/problem.js';
+import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
 import { openDrafts, type Rejected } from './problemDrafts.js';
+import { LEVELS, loadSteps } from './steps/family.js';
 import { loadTinyProblems } from './tiny/problems.js';
 
 export interface ProblemSet extends Record<Split, Problem[]> {
@@ -35,12 +37,24 @@ export function splitByHash(problems: readonly Problem[]): ProblemSet {
   return set;
 }
 
+/** Built-in problems by name: 'tiny', 'steps' (levels 1 and 2), 'steps:3', 'steps:1-4'. @throws GauntletError BAD_INPUT */
+export function loadBuiltIn(source: string): ProblemSet {
+  if (source === 'tiny') return loadTinyProblems();
+  const [, first, last = first] = /^steps:([1-5])(?:-([1-5]))?$/.exec(source === 'steps' ? 'steps:1-2' : source) ?? [];
+  const levels = LEVELS.filter((level) => level >= Number(first) && level <= Number(last));
+  if (levels.length > 0) return loadSteps(levels);
+  throw new GauntletError(
+    'BAD_INPUT',
+    `problems: \`${source}\`: write steps, steps:LEVEL or steps:FIRST-LAST, levels 1 to 5`,
+  );
+}
+
 /**
- * @param source 'tiny' (the shipped family), or a file in the `gauntlet` format
+ * @param source 'tiny' or 'steps' with or without levels (built-in), or a file in the `gauntlet` format
  * @throws GauntletError BAD_INPUT, one line
  */
 export async function loadProblems(source: string): Promise<ProblemSet> {
-  if (source === 'tiny') return loadTinyProblems();
+  if (isBuiltIn(source)) return loadBuiltIn(source);
   const problems: Problem[] = [];
   const rejected: Rejected[] = [];
   for await (const entry of (await openDrafts(source, 'gauntlet')).entries()) {

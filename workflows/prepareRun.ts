@@ -1,6 +1,7 @@
 // Everything before the first step: the configuration, the health gate, and the evaluation of the base model.
 import { NO_USAGE } from '../core/budget.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
+import { isBuiltIn } from '../core/schema/problem.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import { closeEpoch, evaluate, settleEvaluation } from './evaluation.js';
 import type { RunContext, RunState } from './runState.js';
@@ -31,8 +32,8 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
     searchAttributes: prepared.searchAttributes,
   };
   hooks.onConfig?.(state);
-  // The shipped problems were generated together with their references; the health gate would find nothing.
-  if (config.problems !== 'tiny') {
+  // Built-in problems are generated together with their references; the health gate would find nothing.
+  if (!isBuiltIn(config.problems)) {
     const { problems } = await activities.quarantineProblems({ run: state.run });
     state = { ...state, run: { ...state.run, problems } };
   }

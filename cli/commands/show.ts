@@ -1,6 +1,7 @@
 // `gauntlet show`: chains in full, sampled from a checkpoint or from a base model.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { isBuiltIn } from '../../core/schema/problem.js';
 import { chainText } from '../chainText.js';
 import { integer, number } from '../options.js';
 import { createOutput } from '../output.js';
@@ -12,13 +13,13 @@ export function addShow(program: Command): void {
   const command = program
     .command('show')
     .description('sample chains and show them in full: stages, tests, executions and rewards')
-    .option('--problems <file>', "problem file, or 'tiny' for held-out problems of the shipped model", 'tiny')
+    .option('--problems <file>', 'problem file, or held-out built-in problems: tiny, steps, steps:3, steps:1-2', 'tiny')
     .option('-n, --limit <n>', 'number of problems', integer(1), 1)
     .option('--temperature <t>', 'sampling temperature; 0 is greedy', number({ from: 0 }), 0.8)
     .option('--seed <n>', 'random seed', integer(), 0);
   withPolicy(command, 'chain').action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
-    const source = flags.problems === 'tiny' ? 'tiny' : resolve(flags.problems);
+    const source = isBuiltIn(flags.problems) ? flags.problems : resolve(flags.problems);
     const { limit, temperature, seed } = flags;
     const { views } = await solveWith(named, flags, output, { source, limit, temperature, seed, tests: true });
     for (const view of views) output.result(view, () => chainText(view));

@@ -1,6 +1,7 @@
 // `gauntlet solve`: programs for problems of your own, from a checkpoint or a base model.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { isBuiltIn } from '../../core/schema/problem.js';
 import { integer } from '../options.js';
 import { counted, createOutput, percent } from '../output.js';
 import { passRates, type SolvingFlags, solveWith, withPolicy } from '../solving.js';
@@ -11,13 +12,13 @@ export function addSolve(program: Command): void {
   const command = program
     .command('solve')
     .description('write programs for the problems of a file')
-    .argument('<file>', 'problem file, JSON or JSON lines')
+    .argument('<file>', 'problem file, JSON or JSON lines; or built-in problems: tiny, steps, steps:3')
     .option('-n, --samples <n>', 'programs per problem', integer(1), 1);
   withPolicy(command, 'program').action(
     async (file: string, named: string | undefined, flags: SolvingFlags & { samples: number }) => {
       const output = createOutput(flags.json);
       const { codes, solved, problems } = await solveWith(named, flags, output, {
-        source: resolve(file),
+        source: isBuiltIn(file) ? file : resolve(file),
         samples: flags.samples,
         ...(flags.samples > 1 ? { temperature: TEMPERATURE } : {}),
       });

@@ -120,7 +120,7 @@ const fieldsSchema = z.strictObject({
   seed: z.int().nonnegative().default(0),
   seedFromRun: z.boolean().default(false), // derive the seed from the run id, so that scheduled runs differ
   model: z.string().default('tiny'), // 'tiny' (shipped) or a folder in Hugging Face layout
-  problems: z.string().default('tiny'), // 'tiny' (shipped family) or a problem file
+  problems: z.string().default('tiny'), // 'tiny' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GauntletError } from '../../core/errors.js';
 import type { Problem } from '../../core/schema/problem.js';
+import { toRecord } from '../../data/formats/gauntlet.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems, splitByHash } from '../../data/problems.js';
 import { parseSignature } from '../../data/signature.js';
@@ -66,6 +67,14 @@ describe('problem files', () => {
       source: 'p.json',
       comparison: 'lenient',
     });
+  });
+
+  it('reads the reasoning of a problem, writes it again, and refuses another number of texts', async () => {
+    const reasoning = ['plain words', 'steps', 'pseudocode', 'constraints'];
+    const [problem] = await read([{ ...record, reasoning }]);
+    assert.deepEqual(problem!.reasoning, reasoning);
+    assert.deepEqual(await read([toRecord(problem!)]), [problem]);
+    await refuses([{ ...record, reasoning: ['one'] }], /field `reasoning`: must have 4 texts/);
   });
 
   it('reads JSON lines, a single problem, and an object with `problems` alike', async () => {

@@ -1,0 +1,133 @@
+// The problems of the `steps` family: chains of operations, with an English description, a reference program and tests.
+import { RandomStream } from '../../core/random.js';
+import { type Problem, SPLITS, type Split } from '../../core/schema/problem.js';
+import { LIST_OPERATIONS } from './lists.js';
+import { NUMBER_OPERATIONS } from './numbers.js';
+import type { Domain, Operation } from './operation.js';
+import { chooseTests, type Suite } from './tests.js';
+import { TEXT_OPERATIONS } from './texts.js';
+import { describe, program, reasoning, signature } from './wording.js';
+
+export const OPERATIONS: readonly Operation[] = [...LIST_OPERATIONS, ...TEXT_OPERATIONS, ...NUMBER_OPERATIONS];
+export const LEVELS = [1, 2, 3, 4, 5] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** The number of operations of a chain, and of those how many at least are of tier 2 or 3, and of tier 3. */
+const SHAPES: Record<Level, { lengths: number[]; hard: number; stateful: number; problems: number }> = {
+  1: { lengths: [1], hard: 0, stateful: 0, problems: 220 },
+  2: { lengths: [2], hard: 0, stateful: 0, problems: 420 },
+  3: { lengths: [3], hard: 0, stateful: 0, problems: 120 },
+  4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 120 },
+  5: { lengths: [4], hard: 3, stateful: 1, problems: 120 },
+};
+const HELD_OUT = 0.2; // of the chains of a level, for each of validation and test
+const TRIES = 40; // chains that are drawn for each wanted problem
+
+interface Chain {
+  operations: readonly Operation[];
+  suite: Suite;
+}
+
+const operationsFrom = (domain: Domain): Operation[] => OPERATIONS.filter(({ from }) => from === domain);
+
+/** An operation that takes a domain: first its group ('keep', 'sum'), so that large groups are not preferred. */
+function drawOperation(domain: Domain, tiers: readonly number[], random: RandomStream): Operation | undefined {
+  const suitable = operationsFrom(domain).filter(({ tier }) => tiers.includes(tier));
+  if (suitable.length === 0) return undefined;
+  const group = ({ kind }: Operation): string => kind.split('-')[0]!;
+  const chosen = random.choice([...new Set(suitable.map(group))]);
+  return random.choice(suitable.filter((one) => group(one) === chosen));
+}
+
+function drawChain(level: Level, random: RandomStream): Operation[] | undefined {
+  const { lengths, hard, stateful } = SHAPES[level];
+  let domain = random.choice(['list', 'list', 'text', 'text', 'number'] as const) as Domain;
+  const length = random.choice(lengths);
+  const tiers = random.shuffle([
+    ...Array.from({ length: stateful }, () => [3]),
+    ...Array.from({ length: hard - stateful }, () => [2]),
+    ...Array.from({ length: length - hard }, () => (hard > 0 ? [1, 2] : [1])),
+  ]);
+  const chain: Operation[] = [];
+  for (const tier of tiers) {
+    const next = drawOperation(domain, tier, random);
+    if (!next || chain.some(({ kind }) => kind === next.kind)) return undefined;
+    chain.push(next);
+    domain = next.to;
+  }
+  return chain;
+}
+
+/** Level 1 tries every simple operation; the others draw. */
+function* candidates(level: Level): Generator<Operation[]> {
+  const random = new RandomStream('steps', 'chains', level);
+  if (level === 1) {
+    yield* random.shuffle(OPERATIONS.filter(({ tier }) => tier === 1)).map((one) => [one]);
+    return;
+  }
+  for (let tries = 0; tries < TRIES * SHAPES[level].problems; tries++) {
+    const chain = drawChain(level, random);
+    if (chain) yield chain;
+  }
+}
+
+/** All chains of a level, in a fixed order. From level 2 on, each has its own sequence of kinds. */
+function drawChains(level: Level): Chain[] {
+  const chains: Chain[] = [];
+  const seen = new Set<string>();
+  for (const operations of candidates(level)) {
+    const composition = compositionOf(level, operations);
+    if (seen.has(composition)) continue;
+    seen.add(composition);
+    const suite = chooseTests(operations);
+    if (suite) chains.push({ operations, suite });
+    if (chains.length === SHAPES[level].problems) break;
+  }
+  return chains;
+}
+
+/** What no two splits share: the sequence of kinds of operations, in level 1 with the parameter. */
+const compositionOf = (level: Level, operations: readonly Operation[]): string =>
+  operations.map(({ kind, name }) => (level === 1 ? name : kind)).join(' > ');
+
+function toProblem(level: Level, { operations, suite }: Chain, split: Split): Problem {
+  const names = operations.map(({ name }) => name);
+  const id = `steps-${level}-${names.join('-')}`;
+  return {
+    id,
+    title: names.join(', then '),
+    description: describe(id, operations, split === 'train'),
+    functionSignature: signature(operations),
+    entry: 'solve',
+    baselineTests: suite.baseline,
+    hiddenTests: suite.hidden,
+    referenceSolution: program(operations),
+    reasoning: reasoning(operations),
+    difficulty: `level ${level}`,
+    tags: [...new Set([operations[0]!.from, ...operations.map(({ kind }) => kind)])],
+    source: 'steps',
+    comparison: 'strict',
+  };
+}
+
+const loaded = new Map<Level, Record<Split, Problem[]>>();
+
+/** The problems of a level. The chains of the three splits are disjoint. */
+function loadLevel(level: Level): Record<Split, Problem[]> {
+  const known = loaded.get(level);
+  if (known) return known;
+  const chains = drawChains(level);
+  const held = Math.round(HELD_OUT * chains.length);
+  const set: Record<Split, Problem[]> = { train: [], validation: [], test: [] };
+  for (const [i, chain] of new RandomStream('steps', 'split', level).shuffle(chains).entries()) {
+    const split = i < held ? 'test' : i < 2 * held ? 'validation' : 'train';
+    set[split].push(toProblem(level, chain, split));
+  }
+  loaded.set(level, set);
+  return set;
+}
+
+export function loadSteps(levels: readonly Level[]): Record<Split, Problem[]> {
+  const load = (split: Split): Problem[] => levels.flatMap((level) => loadLevel(level)[split]);
+  return Object.fromEntries(SPLITS.map((split) => [split, load(split)])) as Record<Split, Problem[]>;
+}
