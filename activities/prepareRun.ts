@@ -17,15 +17,17 @@ import {
   writeAdapter,
 } from './artifacts.js';
 import { findOrigin, loadInitialState, originRef } from './origin.js';
+import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
 export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput): Promise<PrepareRunOutput> {
   const { store, deps } = scope;
   const given = resolveConfig(input);
-  const config = seeded(given, runId);
-  const problems = await deps.loadProblems(config.problems);
-  requireSplits(problems, config.problems);
+  const problems = await deps.loadProblems(given.problems);
+  requireSplits(problems, given.problems);
+  const { info } = await deps.engine(given.model, given.engine);
+  const config = withModelDefaults(seeded(given, runId), info);
   const generator = await initialRole(scope, config, 'generator');
   const discriminator = await initialRole(scope, config, 'discriminator');
   const identity = runIdentity(config);

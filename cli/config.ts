@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import { merged, resolveConfig } from '../core/presets.js';
-import type { RunConfigInput } from '../core/schema/config.js';
+import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
 import { modelFolder, portableName } from '../data/modelFolder.js';
 import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
@@ -29,13 +29,14 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   }
   if (flags.device !== undefined) direct.engine = { device: flags.device };
   const input = merged(merged(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
-  const { model, problems, discriminator } = resolveConfig(input);
+  const config = resolveConfig(input);
+  const { model, problems, discriminator } = config;
   if (model !== 'tiny') input.model = portableName(model);
   if (problems !== 'tiny') input.problems = resolve(problems);
-  checkModel(input.model ?? model);
+  checkModel(input.model ?? model, templateArgumentsOf(config, 'generator'));
   if (discriminator.model !== null) {
     const other = portableName(discriminator.model);
-    checkModel(other);
+    checkModel(other, templateArgumentsOf(config, 'discriminator'));
     input.discriminator = { ...input.discriminator, model: other };
   }
   await loadProblems(input.problems ?? problems);
@@ -54,17 +55,21 @@ async function readConfigFile(path: string | undefined): Promise<Record<string, 
 }
 
 /** Reads what text needs of a model: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
-export function checkModel(model: string): void {
+export function checkModel(model: string, templateArguments?: TemplateArguments): void {
   const folder = modelFolder(model);
   const path = join(folder, 'config.json');
   const json = readJson(path);
   parseModelConfig(json, path);
-  const chat = loadChatFormat(folder, loadTokenizer(folder));
+  const chat = loadChatFormat(folder, loadTokenizer(folder), templateArguments);
   chat.openingTokens([
     { role: 'system', content: 'rules' },
     { role: 'user', content: 'task' },
   ]);
 }
+
+/** `--template-argument name=value`, as the field templateArguments. @throws GauntletError BAD_CONFIG */
+export const readTemplateArguments = (assignments: string[]): TemplateArguments =>
+  resolveConfig({ templateArguments: parseAssignments(assignments, '--template-argument ') }).templateArguments;
 
 /** `--set a.b=1 --set c=x` as nested fields; values are JSON where they parse as JSON, else text. */
 export function parseAssignments(assignments: string[], flag = '--set '): Record<string, unknown> {

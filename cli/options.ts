@@ -50,6 +50,14 @@ export const setOption = (): Option =>
     .argParser((value: string, previous: string[]) => [...previous, value])
     .default([], 'none');
 
+export const templateArgumentOption = (): Option =>
+  new Option(
+    '--template-argument <name=value>',
+    'set one argument of the chat template, e.g. enable_thinking=false; repeatable',
+  )
+    .argParser((value: string, previous: string[]) => [...previous, value])
+    .default([], 'none');
+
 export interface ConfigFlags {
   preset?: string;
   config?: string;

@@ -105,6 +105,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
     issue.code === 'invalid_union'
       ? issue.errors.flat().flatMap((e) => (e.code === 'invalid_value' ? e.values : []))
       : [];
+  if (issue.code === 'invalid_key') return `the name ${issue.issues[0]!.message}`;
   const text = options.length > 0 ? `must be one of ${options.join(', ')}` : issue.message;
   return text.replace(/\s+/g, ' ');
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
-import { adapterRole, modelOf, runIdentity } from '../../core/schema/config.js';
+import { adapterRole, modelOf, runIdentity, templateArgumentsOf } from '../../core/schema/config.js';
 
 function refusal(input: unknown): string {
   try {
@@ -132,6 +132,20 @@ describe('presets', () => {
     assert.equal(modelOf(two, 'discriminator'), 'tiny');
   });
 
+  it('has template arguments for each role, which are part of the identity of a run', () => {
+    const given = { enable_thinking: false };
+    const [one, two] = [
+      resolveConfig({ templateArguments: given }),
+      resolveConfig({ templateArguments: given, discriminator: { templateArguments: { style: 'x' } } }),
+    ];
+    assert.deepEqual(
+      [templateArgumentsOf(one, 'generator'), templateArgumentsOf(one, 'discriminator')],
+      [given, given],
+    );
+    assert.deepEqual(templateArgumentsOf(two, 'discriminator'), { style: 'x' });
+    assert.notDeepEqual(runIdentity(one), runIdentity(resolveConfig()));
+  });
+
   it('resolves a resolved configuration to itself', () => {
     for (const input of [...PRESET_NAMES, 'custom'].map((preset) => ({ preset, stages: [2, 5] }))) {
       const config = resolveConfig(input);
@@ -164,6 +178,15 @@ describe('presets', () => {
       [{ lora: { dropout: 1 } }, /^lora\.dropout: .*<1/],
       [{ engine: { groupSize: 48 } }, /^engine\.groupSize: must be a power of two$/],
       [{ engine: { quantization: 'nf4' } }, /^engine\.quantization: .*none.*int8.*int4/],
+      [
+        { templateArguments: { tools: [] } },
+        /^templateArguments\.tools: must be a string, a number, true, false or null$/,
+      ],
+      [{ templateArguments: { messages: 'x' } }, /^templateArguments\.messages: the name is set by the conversation$/],
+      [
+        { discriminator: { templateArguments: { 'a b': 1 } } },
+        /^discriminator\.templateArguments\.a b: the name must be/,
+      ],
       [{ sandbox: 'vm' }, /^sandbox: .*auto.*docker.*wasm/],
       [{ seed: -1, credit: 0, sandbox: 0, prompts: 0 }, /\(and 1 more\)$/],
       ['tiny', /must be an object of fields, not a string/],
