@@ -79,8 +79,8 @@ describe('presets', () => {
     assert.deepEqual([discriminator.enabled, with_.enabled, preset], [false, true, 'tiny-no-discriminator']);
   });
 
-  it('qwen-1.5b has the default values', () => {
-    const config = resolveConfig({ preset: 'qwen-1.5b' });
+  it('custom has the default values', () => {
+    const config = resolveConfig({ preset: 'custom' });
     assert.deepEqual(
       [config.schedule.discriminatorSteps, config.schedule.generatorSteps, config.schedule.alternatingSteps],
       [10, 10, 5],
@@ -94,6 +94,18 @@ describe('presets', () => {
       [config.sampling.temperature, config.sampling.maxNewTokens, config.prompts],
       [0.7, 512, 'instruct'],
     );
+  });
+
+  it('has presets of public models', () => {
+    const models = PRESET_NAMES.map((preset) => resolveConfig({ preset })).filter(({ model }) => model !== 'tiny');
+    assert.equal(models.length, 5);
+    for (const { preset, model, prompts, problems, warmStart, discriminator, engine } of models) {
+      assert.match(model, /^[\w-]+\/[\w.-]+$/);
+      assert.deepEqual([prompts, problems, discriminator.expected], ['instruct', 'steps', 'reference'], preset);
+      assert.ok(warmStart.steps > 0);
+      assert.equal(engine.quantization, /1(\.5)?b$/.test(preset) ? 'int8' : 'none', preset);
+    }
+    assert.deepEqual(resolveConfig({ preset: 'qwen3-0.6b' }).templateArguments, { enable_thinking: false });
   });
 
   it('merges fields into the preset and replaces lists', () => {
@@ -155,7 +167,10 @@ describe('presets', () => {
 
   it('rejects invalid input with one line that names the field and the allowed values', () => {
     const cases: [unknown, RegExp][] = [
-      [{ preset: 'huge' }, /^preset: unknown 'huge'; known: tiny, tiny-no-discriminator, qwen-1\.5b, custom$/],
+      [
+        { preset: 'huge' },
+        /^preset: unknown 'huge'; known: tiny, tiny-no-discriminator, smollm2-135m, qwen-0\.5b, .*, custom$/,
+      ],
       [{ preset: 'toString' }, /^preset: unknown/],
       [{ preset: 7 }, /^preset: must be a name/],
       [{ sed: 1 }, /^sed: no such field; known: preset, seed, /],
