@@ -6,13 +6,14 @@ import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import { merged, resolveConfig } from '../core/presets.js';
 import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
-import { modelFolder, portableName } from '../data/modelFolder.js';
+import { portableName } from '../data/modelFolder.js';
 import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
 import type { ConfigFlags } from './options.js';
 import { note } from './output.js';
+import { provideModel } from './provideModel.js';
 
 /** Read from the working directory if --config is not given. */
 export const CONFIG_FILE = 'gauntlet.config.json';
@@ -33,10 +34,10 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   const { model, problems, discriminator } = config;
   if (model !== 'tiny') input.model = portableName(model);
   if (problems !== 'tiny') input.problems = resolve(problems);
-  checkModel(input.model ?? model, templateArgumentsOf(config, 'generator'));
+  await checkModel(input.model ?? model, templateArgumentsOf(config, 'generator'));
   if (discriminator.model !== null) {
     const other = portableName(discriminator.model);
-    checkModel(other, templateArgumentsOf(config, 'discriminator'));
+    await checkModel(other, templateArgumentsOf(config, 'discriminator'));
     input.discriminator = { ...input.discriminator, model: other };
   }
   await loadProblems(input.problems ?? problems);
@@ -54,9 +55,9 @@ async function readConfigFile(path: string | undefined): Promise<Record<string, 
   return fields;
 }
 
-/** Reads what text needs of a model: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
-export function checkModel(model: string, templateArguments?: TemplateArguments): void {
-  const folder = modelFolder(model);
+/** Downloads a model of the hub that is not here, and reads what text needs of it: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
+export async function checkModel(model: string, templateArguments?: TemplateArguments): Promise<void> {
+  const folder = await provideModel(model);
   const path = join(folder, 'config.json');
   const json = readJson(path);
   parseModelConfig(json, path);

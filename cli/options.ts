@@ -74,7 +74,7 @@ export function withConfig(command: Command): Command {
     .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}`)
     .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
     .option('--seed <n>', 'random seed', integer())
-    .option('--model <folder>', 'model in Hugging Face layout')
+    .option('--model <folder>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')
     .option('--problems <file>', 'problem file, JSON or JSON lines')
     .addOption(sandboxOption())
     .addOption(deviceOption())

@@ -35,7 +35,8 @@ export type SolvingFlags = ConnectionOptions & {
 
 /** Adds what says which model answers, and where. */
 export function withPolicy(command: Command, result: string): Command {
-  const base = "use this untrained model instead of a checkpoint: 'tiny' (the shipped one) or a folder";
+  const base =
+    "use this untrained model instead of a checkpoint: 'tiny' (the shipped one), a folder or an id of the hub";
   return withStore(
     command
       .argument(...CHECKPOINT)
@@ -61,7 +62,7 @@ export async function solveWith(
   if (base !== undefined && checkpointId !== undefined)
     throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);
   const templateArguments = readTemplateArguments(flags.templateArgument);
-  if (model !== undefined) checkModel(model, templateArguments);
+  if (model !== undefined) await checkModel(model, templateArguments);
   const store = await openFileStore(flags.store);
   const checkpoint = base === undefined ? await chooseCheckpoint(store, checkpointId) : undefined;
   if (checkpoint) await loadCheckpoint(store, checkpoint.runId, checkpoint.name);

@@ -132,7 +132,7 @@ const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
   seedFromRun: z.boolean().default(false), // derive the seed from the run id, so that scheduled runs differ
-  model: z.string().default('tiny'), // 'tiny' (shipped) or a folder in Hugging Face layout
+  model: z.string().default('tiny'), // 'tiny' (shipped), a folder in Hugging Face layout, or an id of the hub
   templateArguments: templateArgumentsSchema.default({}), // of the model's chat template
   problems: z.string().default('tiny'), // 'tiny' (shipped family) or a problem file
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),

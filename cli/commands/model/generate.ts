@@ -49,7 +49,7 @@ export function addGenerate(group: Command): void {
         const { maxNewTokens, temperature, topP, topK, repetitionPenalty, seed } = flags;
         const stopTokens = [...engine.info.eosTokens, ...flags.stopToken];
         const options = { adapter, maxNewTokens, temperature, topP, topK, repetitionPenalty, stopTokens, signal };
-        const hasText = existsSync(join(flags.model, 'tokenizer.json'));
+        const hasText = existsSync(join(engine.info.path, 'tokenizer.json'));
         await mapRows(
           flags,
           (value) => promptOf(value, engine, chat),
