@@ -3,13 +3,13 @@ import { GauntletError } from '../core/errors.js';
 import type { BugArchive } from '../core/rewards/archive.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
 import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
-import { type RunConfig, runConfigSchema } from '../core/schema/config.js';
+import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
 import type { TypeVerdict, Verdict } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Value } from '../core/schema/value.js';
 import type { ProblemSet } from '../data/problems.js';
-import type { Adapter, Engine, OptimizerState } from '../ml/engine/engine.js';
+import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
 import type { Digest, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
@@ -107,6 +107,7 @@ export function problemOf(byId: Map<string, Problem>, id: string): Problem {
 export interface OpenRole {
   config: RunConfig;
   engine: Engine;
+  chat: Chat;
   /** Imports an adapter of the role. Sampling needs no value head. */
   adapter(weights: Digest, valueHead?: Digest): Promise<Adapter>;
 }
@@ -124,7 +125,8 @@ export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<O
   }
   const adapter: OpenRole['adapter'] = (weights, valueHead) =>
     readAdapter(scope.store, engine, { config: adapterConfig, weights, ...(valueHead && { valueHead }) });
-  return { config, engine, adapter };
+  const chat = engine.chat(templateArgumentsOf(config, role));
+  return { config, engine, chat, adapter };
 }
 
 /** For a run's manifest and checkpoints. The discriminator's digest is present if it has its own base. */

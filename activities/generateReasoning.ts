@@ -6,12 +6,12 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
 import { type ChainList, openRole, problemOf, readProblems } from './artifacts.js';
-import { sampleTurns, samplingFilters } from './sampling.js';
+import { sampleTurns, samplingFilters, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
-  const { config, engine, adapter } = await openRole(scope, input.run, 'generator');
+  const { config, engine, chat, adapter } = await openRole(scope, input.run, 'generator');
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
@@ -24,11 +24,11 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   }));
   function promptTokens(problem: Problem, chain: Chain): number[] {
     const last = chain.turns.at(-1);
-    if (!last) return engine.openingTokens(generatorOpening(config.prompts, problem, input.stage));
+    if (!last) return chat.openingTokens(generatorOpening(config.prompts, problem, input.stage));
     const endToken = last.truncated ? undefined : last.answerTokens.at(-1);
-    return engine.continuationTokens(generatorContinuation(config.prompts, problem, input.stage), endToken);
+    return chat.continuationTokens(generatorContinuation(config.prompts, problem, input.stage), endToken);
   }
-  const { turns, tokens } = await sampleTurns(scope, engine, rows, {
+  const { turns, tokens } = await sampleTurns(scope, { engine, chat }, rows, {
     ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
     temperature: batchTemperature(input.batch, config),
     maxNewTokens: config.sampling.maxNewTokens,
@@ -64,7 +64,7 @@ function batchPath(batch: ChainBatch, config: RunConfig): (string | number)[] {
 }
 
 function batchTemperature(batch: ChainBatch, config: RunConfig): number {
-  if (batch.kind === 'train') return config.sampling.temperature;
+  if (batch.kind === 'train') return trainingTemperature(config);
   if (batch.kind === 'solve') return batch.temperature;
   return batch.greedy ? 0 : config.evaluation.temperature;
 }

@@ -5,12 +5,12 @@ import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random
 import type { RunConfig } from '../core/schema/config.js';
 import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
 import { chainReader, preferComplete } from './chains.js';
-import { sampleTurns, samplingFilters } from './sampling.js';
+import { sampleTurns, samplingFilters, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
 
 export async function generateTests(scope: Scope, input: GenerateTestsInput): Promise<GenerateTestsOutput> {
-  const { config, engine, adapter } = await openRole(scope, input.run, 'discriminator');
+  const { config, engine, chat, adapter } = await openRole(scope, input.run, 'discriminator');
   const { byId } = await readProblems(scope.store, input.run.problems);
   const targets = await resolveTargets(scope, input.targets, config);
   const chainOf = await chainReader(scope, targets);
@@ -21,11 +21,11 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   const prompts = targets.map((target) => {
     const text = chainOf(target).turns.find((turn) => turn.stage === target.stage)?.text ?? '';
     const problem = problemOf(byId, target.problemId);
-    return engine.openingTokens(discriminatorPrompt(config.prompts, problem, target.stage, text, testRequest(config)));
+    return chat.openingTokens(discriminatorPrompt(config.prompts, problem, target.stage, text, testRequest(config)));
   });
   const { turns, tokens } = await sampleTurns(
     scope,
-    engine,
+    { engine, chat },
     jobs.map(({ target, t, sample }) => ({
       turns: [],
       prompt: prompts[t]!,
@@ -33,7 +33,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     })),
     {
       ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
-      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : config.sampling.temperature,
+      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
       maxNewTokens: config.sampling.maxTestTokens,
       ...(isTraining(input.targets) ? {} : samplingFilters(config)),
     },

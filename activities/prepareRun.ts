@@ -6,8 +6,9 @@ import { deriveKey } from '../core/random.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
+import { commitOf } from '../data/modelFolder.js';
 import type { ProblemSet } from '../data/problems.js';
-import { createRun, readControls, writeInput } from '../store/runs.js';
+import { createRun, type RunFacts, readControls, writeInput } from '../store/runs.js';
 import {
   adapterShape,
   encodeOptimizerState,
@@ -17,15 +18,17 @@ import {
   writeAdapter,
 } from './artifacts.js';
 import { findOrigin, loadInitialState, originRef } from './origin.js';
+import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
 export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput): Promise<PrepareRunOutput> {
   const { store, deps } = scope;
   const given = resolveConfig(input);
-  const config = seeded(given, runId);
-  const problems = await deps.loadProblems(config.problems);
-  requireSplits(problems, config.problems);
+  const problems = await deps.loadProblems(given.problems);
+  requireSplits(problems, given.problems);
+  const { info } = await deps.engine(given.model, given.engine);
+  const config = withModelDefaults(seeded(given, runId), info);
   const generator = await initialRole(scope, config, 'generator');
   const discriminator = await initialRole(scope, config, 'discriminator');
   const identity = runIdentity(config);
@@ -41,6 +44,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   const { origin } = await createRun(store, runId, {
     config: identity,
     ...modelDigests(run),
+    ...modelRevisions(generator.folder, discriminator.folder),
     dataDigest: run.problems,
     codeVersion: deps.codeVersion,
     ...(found && { origin: originRef(found) }),
@@ -66,8 +70,14 @@ export function seeded(config: RunConfig, runId: string): RunConfig {
   return config.seedFromRun ? { ...config, seed: deriveKey('run', runId)[0] } : config;
 }
 
+interface InitialRole {
+  base: BaseRef;
+  state: RoleState;
+  folder: string; // of the model
+}
+
 /** A role before training: its base, a new adapter (shared in unified mode) and an empty optimizer state. */
-async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise<{ base: BaseRef; state: RoleState }> {
+async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise<InitialRole> {
   const model = modelOf(config, role);
   const engine = await scope.deps.engine(model, config.engine);
   const key = deriveKey(config.seed, 'adapter', adapterRole(config, role));
@@ -75,7 +85,15 @@ async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise
   const { config: adapterConfig, ...weights } = await writeAdapter(scope.store, engine, adapter);
   const optimizer = await scope.store.putBlob(encodeOptimizerState(engine.newOptimizerState(adapter)));
   const state = roleState(weights, optimizer);
-  return { base: { model, modelDigest: engine.info.digest, adapterConfig }, state };
+  return { base: { model, modelDigest: engine.info.digest, adapterConfig }, state, folder: engine.info.path };
+}
+
+function modelRevisions(generator: string, discriminator: string): Partial<RunFacts> {
+  const [modelRevision, other] = [commitOf(generator), commitOf(discriminator)];
+  return {
+    ...(modelRevision && { modelRevision }),
+    ...(other && discriminator !== generator && { discriminatorModelRevision: other }),
+  };
 }
 
 /** @throws GauntletError BAD_INPUT, because checkpoint selection and reports need validation and test problems */

@@ -3,11 +3,19 @@ import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import type { Role } from '../core/schema/chain.js';
-import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
+import {
+  adapterRole,
+  modelOf,
+  type RunConfig,
+  runIdentity,
+  templateArgumentsSchema,
+  typeCheckSchema,
+} from '../core/schema/config.js';
 import { isBuiltIn, SPLITS } from '../core/schema/problem.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
 import { adapterShape, writeAdapter } from './artifacts.js';
+import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareSolvingOutput, SolveProblemsInput } from './types.js';
 
@@ -17,6 +25,7 @@ const solveInputSchema = z.strictObject({
   limit: z.int().positive().optional(),
   preset: z.string().optional(),
   model: z.string().optional(),
+  templateArguments: templateArgumentsSchema.optional(),
   checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),
   samples: z.int().positive().optional(),
   temperature: z.number().nonnegative().optional(),
@@ -24,12 +33,14 @@ const solveInputSchema = z.strictObject({
   seed: z.int().nonnegative().optional(),
 }) satisfies z.ZodType<SolveProblemsInput>;
 
-export async function prepareSolving(scope: Scope, given: SolveProblemsInput): Promise<PrepareSolvingOutput> {
-  const input = solveInputSchema.parse(given);
+export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Promise<PrepareSolvingOutput> {
+  const input = solveInputSchema.parse(raw);
   const { store, deps } = scope;
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
-  const config = await solvingConfig(scope, input);
+  const given = await solvingConfig(scope, input);
+  const { info } = await deps.engine(given.model, given.engine);
+  const config = withModelDefaults(given, info);
   const set = await deps.loadProblems(config.problems);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
@@ -66,6 +77,7 @@ async function solvingConfig(scope: Scope, input: SolveProblemsInput): Promise<R
     problems: input.source ?? 'tiny',
     typeCheck: typeCheckSchema.parse({}), // solving does not check types
     ...(input.model === undefined ? {} : { model: input.model }),
+    ...(input.templateArguments && { templateArguments: input.templateArguments }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),
   };
   const { checkpoint } = input;

@@ -1,8 +1,8 @@
 // Samples one turn for every row of a batch. A prompt that fills the context gives a truncated, empty answer.
-import { sampledRanges, sequenceOf, type TokenTurn } from '../core/rl/trajectories.js';
+import { promptOf, sampledRanges, type TokenTurn } from '../core/rl/trajectories.js';
 import type { SampledTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Engine, GenerateOptions, GenerateRequest } from '../ml/engine/engine.js';
+import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../ml/engine/engine.js';
 import type { Scope } from './scope.js';
 
 interface SamplingRow {
@@ -11,26 +11,44 @@ interface SamplingRow {
   key: readonly [number, number];
 }
 
+/** Replaces null in the sampling settings by what the model recommends, else by no temperature and no filter. */
+export function withModelDefaults(config: RunConfig, { generation }: ModelInfo): RunConfig {
+  const { sampling } = config;
+  return {
+    ...config,
+    sampling: {
+      ...sampling,
+      temperature: sampling.temperature ?? generation.temperature ?? 1,
+      topP: sampling.topP ?? generation.topP ?? 1,
+      topK: sampling.topK ?? generation.topK ?? 0,
+      repetitionPenalty: sampling.repetitionPenalty ?? generation.repetitionPenalty ?? 1,
+    },
+  };
+}
+
+/** `prepareRun` has replaced null. */
+export const trainingTemperature = ({ sampling }: RunConfig): number => sampling.temperature ?? 1;
+
 /** The filters of evaluation and solving. Disabled filters are absent. */
 export function samplingFilters({ sampling }: RunConfig): Pick<GenerateOptions, 'topP' | 'topK' | 'repetitionPenalty'> {
   const { topP, topK, repetitionPenalty } = sampling;
   return {
-    ...(topP < 1 ? { topP } : {}),
-    ...(topK > 0 ? { topK } : {}),
-    ...(repetitionPenalty > 1 ? { repetitionPenalty } : {}),
+    ...(topP !== null && topP < 1 ? { topP } : {}),
+    ...(topK ? { topK } : {}),
+    ...(repetitionPenalty !== null && repetitionPenalty > 1 ? { repetitionPenalty } : {}),
   };
 }
 
 export async function sampleTurns(
   scope: Scope,
-  engine: Engine,
+  { engine, chat }: { engine: Engine; chat: Chat },
   rows: SamplingRow[],
   options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
 ): Promise<{ turns: SampledTurn[]; tokens: number }> {
   const { contextLength, eosTokens } = engine.info;
   const asked = rows.map(({ turns, prompt, key }): GenerateRequest => {
     const sampled = sampledRanges(turns);
-    const whole = sequenceOf([...turns, { promptTokens: prompt, answerTokens: [] }]);
+    const whole = promptOf(turns, prompt);
     return { prompt: whole, key, ...(sampled.length > 0 ? { sampled } : {}) };
   });
   const room = ({ prompt }: GenerateRequest): boolean => prompt.length < contextLength;
@@ -50,8 +68,10 @@ export async function sampleTurns(
     if (!room(asked[i]!)) return { promptTokens: row.prompt, answerTokens: [], text: '', truncated: true };
     const { tokens: answerTokens, finished } = answers[next++]!;
     tokens += answerTokens.length;
-    const body = finished ? answerTokens.slice(0, -1) : answerTokens;
-    return { promptTokens: row.prompt, answerTokens, text: engine.decode(body), truncated: !finished };
+    const thinking = chat.thinkingRange(row.prompt, answerTokens);
+    const start = Math.max(0, (thinking?.[1] ?? 0) - row.prompt.length);
+    const text = engine.decode(answerTokens.slice(start, finished ? -1 : undefined));
+    return { promptTokens: row.prompt, answerTokens, ...(thinking && { thinking }), text, truncated: !finished };
   });
   return { turns, tokens };
 }

@@ -15,7 +15,7 @@ export interface ActivityLog {
 
 export interface ActivityDeps {
   store: Store;
-  /** Opens a model by name ('tiny' or a folder). Each model is opened once. */
+  /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). Each model is opened once. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
   /** Opens the sandbox of a configuration, once. Without `containers`, their defaults apply. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers'>>): Promise<Sandbox>;

@@ -4,6 +4,7 @@ import { whitenAdvantages } from '../core/rl/advantages.js';
 import { generalizedAdvantages } from '../core/rl/gae.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { openRole, type TrajectoryList } from './artifacts.js';
+import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ScoreOldPolicyInput, ScoreOldPolicyOutput } from './types.js';
 
@@ -13,7 +14,7 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
   const { config, engine, adapter: read } = await openRole(scope, input.run, input.role);
   const { signal } = scope;
   const adapter = await read(input.adapter, input.valueHead);
-  const { temperature } = config.sampling;
+  const temperature = trainingTemperature(config);
   const old = await engine.logprobs(rows, { adapter, temperature, signal });
   const base = config.ppo.klCoefficient > 0 ? await engine.logprobs(rows, { temperature, signal }) : undefined;
   const values = config.advantage.estimator === 'gae' ? await engine.values(rows, { adapter, signal }) : undefined;

@@ -1,7 +1,7 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
-import type { EngineConfig, RunConfig } from '../core/schema/config.js';
+import type { EngineConfig, RunConfig, TemplateArguments } from '../core/schema/config.js';
 import type { ControlMetrics, RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
@@ -259,6 +259,7 @@ export interface SolveProblemsInput {
   limit?: number;
   preset?: string; // ignored with a checkpoint
   model?: string;
+  templateArguments?: TemplateArguments; // default: the preset's or the run's
   /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
   checkpoint?: { runId: string; name: string };
   samples?: number; // per problem, default 1

@@ -15,6 +15,7 @@ import {
   type TrajectoryList,
   writeAdapter,
 } from './artifacts.js';
+import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { RoleState, UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
 
@@ -77,10 +78,10 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
 
 /** Disabled terms are absent, so that the engine does not compute them. */
 export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
-  const { ppo, advantage, lora, sampling } = config;
+  const { ppo, advantage, lora } = config;
   return {
     clip: ppo.clip,
-    temperature: sampling.temperature,
+    temperature: trainingTemperature(config),
     ...(ppo.clipHigh === null ? {} : { clipHigh: ppo.clipHigh }),
     ...(ppo.average === 'token' ? {} : { average: ppo.average }),
     ...(ppo.entropyBonus > 0 ? { entropyBonus: ppo.entropyBonus } : {}),

@@ -4,12 +4,13 @@ import { freshInputs } from '../core/freshInputs.js';
 import { stageAnswer, testAnswer } from '../core/prompts/answers.js';
 import { discriminatorPrompt, generatorContinuation, generatorOpening, testRequest } from '../core/prompts/prompts.js';
 import { RandomStream } from '../core/random.js';
-import { creditMask, sequenceOf, type TokenTurn } from '../core/rl/trajectories.js';
+import { type TokenTurn, trainedRows } from '../core/rl/trajectories.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
+import type { Trajectory } from '../core/schema/trajectory.js';
 import type { ProblemSet } from '../data/problems.js';
-import type { Engine } from '../ml/engine/engine.js';
+import type { Chat } from '../ml/engine/engine.js';
 import { openRole, readConfig, readProblems, type TrajectoryList } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type {
@@ -75,26 +76,24 @@ const validationProblems = ({ validation }: ProblemSet): Problem[] =>
 /** The examples of a step or of the validation split, as rows of training. */
 export async function writeExamples(scope: Scope, input: WriteExamplesInput): Promise<WriteExamplesOutput> {
   const { run, role, step } = input;
-  const { config, engine } = await openRole(scope, run, role);
+  const { config, engine, chat } = await openRole(scope, run, role);
   const { set } = await readProblems(scope.store, run.problems);
   const problems = step === undefined ? validationProblems(set) : stepProblems(set, config)[step - 1]!;
   const tests = input.tests === undefined ? {} : await scope.store.getJson<FreshTests>(input.tests);
   const turns = problems.flatMap((problem): TokenTurn[][] => {
-    if (role === 'generator') return [generatorTurns(engine, config, problem)];
+    if (role === 'generator') return [generatorTurns(chat, config, problem)];
     const path = ['warm-start', 'tests', step ?? 'validation', problem.id];
-    return discriminatorTurns(engine, config, problem, tests[problem.id] ?? [], new RandomStream(config.seed, ...path));
+    return discriminatorTurns(chat, config, problem, tests[problem.id] ?? [], new RandomStream(config.seed, ...path));
   });
-  const rows = turns.flatMap((each): TrajectoryList => {
-    const tokens = sequenceOf(each);
-    if (tokens.length > engine.info.contextLength) return [];
-    const mask = creditMask(each, each[0]!.stage, 'suffix');
-    return [{ tokens, mask, oldLogprobs: tokens.map(() => 0), advantage: 1 }];
-  });
+  const rows = turns
+    .flatMap((each) => trainedRows(each, each[0]!.stage, 'suffix'))
+    .filter(({ tokens }) => tokens.length <= engine.info.contextLength)
+    .map((row): Trajectory => ({ ...row, oldLogprobs: row.mask.map(() => 0), advantage: 1 }));
   return { examples: await scope.store.putJson(rows), rows: rows.length };
 }
 
 /** A chain of the stages whose answers the problem provides: all of them, or the code only. */
-function generatorTurns(engine: Engine, { prompts, stages }: RunConfig, problem: Problem): TokenTurn[] {
+function generatorTurns(chat: Chat, { prompts, stages }: RunConfig, problem: Problem): TokenTurn[] {
   const turns: TokenTurn[] = [];
   for (const stage of stages) {
     const answer = stageAnswer(prompts, problem, stage);
@@ -102,16 +101,16 @@ function generatorTurns(engine: Engine, { prompts, stages }: RunConfig, problem:
     const end = turns.at(-1)?.answerTokens.at(-1);
     const promptTokens =
       turns.length === 0
-        ? engine.openingTokens(generatorOpening(prompts, problem, stage))
-        : engine.continuationTokens(generatorContinuation(prompts, problem, stage), end);
-    turns.push({ stage, promptTokens, answerTokens: engine.answerTokens(answer) });
+        ? chat.openingTokens(generatorOpening(prompts, problem, stage))
+        : chat.continuationTokens(generatorContinuation(prompts, problem, stage), end);
+    turns.push(turnOf(chat, stage, promptTokens, answer));
   }
   return turns;
 }
 
 /** Tests for one stage of the reference's work; none if the reference answered no fresh input. */
 function discriminatorTurns(
-  engine: Engine,
+  chat: Chat,
   config: RunConfig,
   problem: Problem,
   tests: readonly TestCase[],
@@ -124,10 +123,14 @@ function discriminatorTurns(
   const chosen = random.sample(tests, request.testsPerTurn);
   if (chosen.length === 0) return [];
   const work = stageAnswer(prompts, problem, stage)!;
-  const promptTokens = engine.openingTokens(discriminatorPrompt(prompts, problem, stage, work, request));
-  return [
-    [{ stage, promptTokens, answerTokens: engine.answerTokens(testAnswer(prompts, request, problem.entry, chosen)) }],
-  ];
+  const promptTokens = chat.openingTokens(discriminatorPrompt(prompts, problem, stage, work, request));
+  return [[turnOf(chat, stage, promptTokens, testAnswer(prompts, request, problem.entry, chosen))]];
+}
+
+function turnOf(chat: Chat, stage: Stage, promptTokens: number[], answer: string): TokenTurn {
+  const answerTokens = chat.answerTokens(answer);
+  const thinking = chat.thinkingRange(promptTokens, answerTokens);
+  return { stage, promptTokens, answerTokens, ...(thinking && { thinking }) };
 }
 
 /** The mean cross entropy of the answers. */

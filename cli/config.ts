@@ -5,15 +5,16 @@ import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import { merged, resolveConfig } from '../core/presets.js';
-import type { RunConfigInput } from '../core/schema/config.js';
+import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
-import { modelFolder, portableName } from '../data/modelFolder.js';
+import { portableName } from '../data/modelFolder.js';
 import { loadProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
 import type { ConfigFlags } from './options.js';
 import { note } from './output.js';
+import { provideModel } from './provideModel.js';
 
 /** Read from the working directory if --config is not given. */
 export const CONFIG_FILE = 'gauntlet.config.json';
@@ -30,13 +31,14 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   }
   if (flags.device !== undefined) direct.engine = { device: flags.device };
   const input = merged(merged(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
-  const { model, problems, discriminator } = resolveConfig(input);
+  const config = resolveConfig(input);
+  const { model, problems, discriminator } = config;
   if (model !== 'tiny') input.model = portableName(model);
   if (!isBuiltIn(problems)) input.problems = resolve(problems);
-  checkModel(input.model ?? model);
+  await checkModel(input.model ?? model, templateArgumentsOf(config, 'generator'));
   if (discriminator.model !== null) {
     const other = portableName(discriminator.model);
-    checkModel(other);
+    await checkModel(other, templateArgumentsOf(config, 'discriminator'));
     input.discriminator = { ...input.discriminator, model: other };
   }
   await loadProblems(input.problems ?? problems);
@@ -54,18 +56,22 @@ async function readConfigFile(path: string | undefined): Promise<Record<string, 
   return fields;
 }
 
-/** Reads what text needs of a model: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
-export function checkModel(model: string): void {
-  const folder = modelFolder(model);
+/** Downloads a model of the hub that is not here, and reads what text needs of it: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
+export async function checkModel(model: string, templateArguments?: TemplateArguments): Promise<void> {
+  const folder = await provideModel(model);
   const path = join(folder, 'config.json');
   const json = readJson(path);
   parseModelConfig(json, path);
-  const chat = loadChatFormat(folder, loadTokenizer(folder));
+  const chat = loadChatFormat(folder, loadTokenizer(folder), templateArguments);
   chat.openingTokens([
     { role: 'system', content: 'rules' },
     { role: 'user', content: 'task' },
   ]);
 }
+
+/** `--template-argument name=value`, as the field templateArguments. @throws GauntletError BAD_CONFIG */
+export const readTemplateArguments = (assignments: string[]): TemplateArguments =>
+  resolveConfig({ templateArguments: parseAssignments(assignments, '--template-argument ') }).templateArguments;
 
 /** `--set a.b=1 --set c=x` as nested fields; values are JSON where they parse as JSON, else text. */
 export function parseAssignments(assignments: string[], flag = '--set '): Record<string, unknown> {

@@ -8,6 +8,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   BAD_CONFIG: EXIT.usage,
   BAD_INPUT: EXIT.usage,
   BAD_MODEL: EXIT.usage,
+  HUB_FAULT: EXIT.unavailable,
   BAD_ADAPTER: EXIT.usage,
   BAD_CHECKPOINT: EXIT.failed,
   CORRUPT_ARTIFACT: EXIT.failed,

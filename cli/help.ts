@@ -6,7 +6,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   train: [
     'train --preset tiny --seed 1 --watch',
     'train first --config my.json --set ppo.learningRate=0.0005 -w',
-    'train --preset qwen-1.5b --model path/to/model --problems problems.jsonl --watch',
+    'train --preset smollm2-135m --problems problems.jsonl --watch',
   ],
   status: ['status', 'status demo-seed-0 --watch'],
   resume: ['resume demo-seed-0 --watch', 'resume demo-seed-0 --skip'],

@@ -50,6 +50,14 @@ export const setOption = (): Option =>
     .argParser((value: string, previous: string[]) => [...previous, value])
     .default([], 'none');
 
+export const templateArgumentOption = (): Option =>
+  new Option(
+    '--template-argument <name=value>',
+    'set one argument of the chat template, e.g. enable_thinking=false; repeatable',
+  )
+    .argParser((value: string, previous: string[]) => [...previous, value])
+    .default([], 'none');
+
 export interface ConfigFlags {
   preset?: string;
   config?: string;
@@ -66,7 +74,7 @@ export function withConfig(command: Command): Command {
     .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}`)
     .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
     .option('--seed <n>', 'random seed', integer())
-    .option('--model <folder>', 'model in Hugging Face layout')
+    .option('--model <folder>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')
     .option(
       '--problems <file>',
       'problem file, JSON or JSON lines; or built-in problems: tiny, steps, steps:3, steps:1-2',

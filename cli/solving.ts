@@ -13,9 +13,9 @@ import { loadCheckpoint } from '../store/checkpoints.js';
 import { openFileStore } from '../store/fileStore.js';
 import type { Store } from '../store/store.js';
 import type { solveProblems } from '../workflows/solveProblems.js';
-import { checkModel } from './config.js';
+import { checkModel, readTemplateArguments } from './config.js';
 import { CHECKPOINT, chooseCheckpoint } from './naming.js';
-import { deviceOption, jsonOption, sandboxOption } from './options.js';
+import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
 import type { Output } from './output.js';
 import { type ConnectionOptions, withSession, withStore } from './session.js';
 
@@ -26,16 +26,23 @@ export interface Solved {
   codes: { problemId: string; code: string; passed: number; tests: number }[];
 }
 
-export type SolvingFlags = ConnectionOptions & { base?: string; model?: string; json?: boolean };
+export type SolvingFlags = ConnectionOptions & {
+  base?: string;
+  model?: string;
+  templateArgument: string[];
+  json?: boolean;
+};
 
 /** Adds what says which model answers, and where. */
 export function withPolicy(command: Command, result: string): Command {
-  const base = "use this untrained model instead of a checkpoint: 'tiny' (the shipped one) or a folder";
+  const base =
+    "use this untrained model instead of a checkpoint: 'tiny' (the shipped one), a folder or an id of the hub";
   return withStore(
     command
       .argument(...CHECKPOINT)
       .option('--base <model>', base)
       .addOption(new Option('--model <folder>', 'base of the checkpoint, if it moved').conflicts('base'))
+      .addOption(templateArgumentOption())
       .addOption(sandboxOption())
       .addOption(deviceOption())
       .addOption(jsonOption(result)),
@@ -54,13 +61,15 @@ export async function solveWith(
   const { base, model = base } = flags;
   if (base !== undefined && checkpointId !== undefined)
     throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);
-  if (model !== undefined) checkModel(model);
+  const templateArguments = readTemplateArguments(flags.templateArgument);
+  if (model !== undefined) await checkModel(model, templateArguments);
   const store = await openFileStore(flags.store);
   const checkpoint = base === undefined ? await chooseCheckpoint(store, checkpointId) : undefined;
   if (checkpoint) await loadCheckpoint(store, checkpoint.runId, checkpoint.name);
   const policy = {
     ...(checkpoint && { checkpoint }),
     ...(model && { model: portableName(model) }),
+    ...(flags.templateArgument.length > 0 && { templateArguments }),
   };
   return withSession(flags, output, 'if-none-poll', ({ client }) => solve(client, store, { ...input, ...policy }));
 }

@@ -6,7 +6,11 @@ export const ERROR_CODES = {
   BAD_INPUT: { retryable: false, help: 'correct the file or argument that the message names' },
   BAD_MODEL: {
     retryable: false,
-    help: 'provide a folder in Hugging Face layout (config.json, *.safetensors, tokenizer.json)',
+    help: 'provide a folder in Hugging Face layout (config.json, *.safetensors, tokenizer.json), or follow the message',
+  },
+  HUB_FAULT: {
+    retryable: true,
+    help: 'the Hugging Face hub cannot be reached or sent something wrong; it is retried, and continues a partial download',
   },
   BAD_ADAPTER: { retryable: false, help: 'provide an adapter of this model' },
   BAD_CHECKPOINT: { retryable: false, help: 'run `gauntlet store verify` and resume from another checkpoint' },

@@ -47,6 +47,8 @@ export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig 
     );
   }
   const changed = resolveConfig({ ...merged(config, fields), preset: config.preset });
+  if (changed.sampling.temperature === null)
+    throw new GauntletError('BAD_CONFIG', 'sampling.temperature: must be a number in a change');
   const [hasHead, needsHead] = [config, changed].map(({ advantage }) => advantage.estimator === 'gae');
   if (hasHead !== needsHead) {
     const reason = `its adapters have ${hasHead ? 'a' : 'no'} value head`;

@@ -27,11 +27,38 @@ const TINY: RunConfigInput = {
   reward: { scheme: 'shifted', diversityCredit: true },
 };
 
+/**
+ * Trains a public model of the Hugging Face hub. Small batches fit a CPU. The reference solutions say what tests expect,
+ * because models of this size cannot, and a warm start teaches the formats. docs/how-to/use-another-model.md has the
+ * memory and the time of each model.
+ */
+const PUBLIC: RunConfigInput = {
+  problems: 'steps',
+  prompts: 'instruct',
+  schedule: { discriminatorSteps: 4, generatorSteps: 6, alternatingSteps: 6 },
+  batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 8, samples: 4 } },
+  sampling: { temperature: 0.8, maxNewTokens: 256, maxTestTokens: 128, topP: null, topK: null },
+  warmStart: { steps: 8 },
+  discriminator: { expected: 'reference' },
+  lora: { dropout: 0 },
+  ppo: { learningRate: 2e-4, weightDecay: 0 },
+  evaluation: { problems: 32, testProblems: 96 },
+};
+
 export const PRESETS = {
   tiny: TINY,
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
-  // schema defaults, and a model of the Hugging Face hub
-  'qwen-1.5b': { model: 'Qwen/Qwen2.5-Coder-1.5B-Instruct', prompts: 'instruct' },
+  // too small to reason in stages
+  'smollm2-135m': {
+    ...PUBLIC,
+    model: 'HuggingFaceTB/SmolLM2-135M-Instruct',
+    stages: [5],
+    ppo: { ...PUBLIC.ppo, learningRate: 5e-4 },
+  },
+  'qwen-0.5b': { ...PUBLIC, model: 'Qwen/Qwen2.5-Coder-0.5B-Instruct' },
+  'qwen3-0.6b': { ...PUBLIC, model: 'Qwen/Qwen3-0.6B', templateArguments: { enable_thinking: false } },
+  'llama-1b': { ...PUBLIC, model: 'meta-llama/Llama-3.2-1B-Instruct', engine: { quantization: 'int8' } },
+  'qwen-1.5b': { ...PUBLIC, model: 'Qwen/Qwen2.5-Coder-1.5B-Instruct', engine: { quantization: 'int8' } },
 } as const satisfies Record<string, RunConfigInput>;
 
 export type PresetName = keyof typeof PRESETS;
@@ -105,6 +132,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
     issue.code === 'invalid_union'
       ? issue.errors.flat().flatMap((e) => (e.code === 'invalid_value' ? e.values : []))
       : [];
+  if (issue.code === 'invalid_key') return `the name ${issue.issues[0]!.message}`;
   const text = options.length > 0 ? `must be one of ${options.join(', ')}` : issue.message;
   return text.replace(/\s+/g, ' ');
 }

@@ -1,9 +1,11 @@
-// The folder of a model that a person names: the shipped model, a folder, or an id of the Hugging Face hub whose files are in
-// the hub's cache on this machine.
+// The folder of a model that a person names: the shipped model, a folder, or an id of the Hugging Face hub. The files of an
+// id come from the hub's cache on this machine; those that are missing are downloaded.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
+import { type DownloadProgress, downloadModel } from './hub/download.js';
+import { hubCache, isOffline } from './hub/environment.js';
+import { isComplete } from './hub/listing.js';
 import { tinyModelPath } from './paths.js';
 
 const HUB_ID = /^([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:@([\w-][\w.-]*))?$/; // owner/name, owner/name@revision
@@ -12,35 +14,33 @@ const HUB_ID = /^([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:@([\w-][\w.-]*))?$/; // owner
 export const portableName = (model: string): string =>
   model === 'tiny' || (HUB_ID.test(model) && !existsSync(model)) ? model : resolve(model);
 
-/** @throws GauntletError BAD_MODEL, naming the way out */
-export function modelFolder(model: string): string {
+/** @throws GauntletError BAD_MODEL, naming the way out; HUB_FAULT if a retry may help */
+export async function modelFolder(model: string, onProgress?: (progress: DownloadProgress) => void): Promise<string> {
   if (model === 'tiny') return tinyModelPath();
   if (existsSync(model)) return model;
   const [, owner, name, revision = 'main'] = HUB_ID.exec(model) ?? [];
   if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such folder; name one with --model`);
-  const cached = join(hubCache(), `models--${owner}--${name}`);
-  const folder = snapshot(cached, revision);
+  const folder = snapshot(join(hubCache(), `models--${owner}--${name}`), revision);
   if (folder !== undefined) return folder;
-  const id = `${owner}/${name}`;
-  const download = `hf download ${id}${revision === 'main' ? '' : ` --revision ${revision}`}`;
+  if (!isOffline()) return downloadModel(`${owner}/${name}`, revision, onProgress);
   throw new GauntletError(
     'BAD_MODEL',
-    `${model}: no such folder, and not in the Hugging Face cache ${hubCache()}; download it with \`${download}\`, or name a folder with --model`,
+    `${model}: not in the Hugging Face cache ${hubCache()}, and HF_HUB_OFFLINE forbids downloads; unset it, or name a folder with --model`,
   );
 }
 
-/** As in huggingface_hub. */
-function hubCache(): string {
-  const { HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HOME } = process.env;
-  if (HF_HUB_CACHE) return HF_HUB_CACHE;
-  return join(HF_HOME || join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'huggingface'), 'hub');
-}
+/** The commit of a folder in the hub's cache. */
+export const commitOf = (folder: string): string | undefined =>
+  /[\\/]models--[^\\/]+[\\/]snapshots[\\/]([0-9a-f]{40})$/.exec(folder)?.[1];
 
-/** The snapshot of a branch, a tag or a commit, which may be abbreviated. */
+/** The complete snapshot of a branch, a tag or a commit, which may be abbreviated. */
 function snapshot(cached: string, revision: string): string | undefined {
   const ref = join(cached, 'refs', revision);
   const commit = existsSync(ref) ? readFileSync(ref, 'utf8').trim() : revision;
   const snapshots = join(cached, 'snapshots');
   const found = existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.startsWith(commit)) : [];
-  return found.length === 1 ? join(snapshots, found[0]!) : undefined;
+  const folder = found.length === 1 ? join(snapshots, found[0]!) : undefined;
+  // a link whose file is missing does not count
+  const files = folder === undefined ? [] : readdirSync(folder).filter((name) => existsSync(join(folder, name)));
+  return isComplete(files) ? folder : undefined;
 }

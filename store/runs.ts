@@ -29,6 +29,9 @@ export const runManifestSchema = z.strictObject({
   configDigest: z.string(),
   modelDigest: z.string(),
   discriminatorModelDigest: z.string().optional(), // if the discriminator has its own base model
+  /** The commits of models of the Hugging Face hub, for people: the digests decide. */
+  modelRevision: z.string().optional(),
+  discriminatorModelRevision: z.string().optional(),
   dataDigest: z.string(),
   codeVersion: z.string(), // of the code that started the run; other code may continue it
   seed: z.int().nonnegative(),

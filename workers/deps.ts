@@ -43,12 +43,19 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     const say = options.say ?? ((line: string) => void log?.warn(line));
     return openSandbox(kind, { ...containers, log: say, daemonTimeoutMs: DAEMON_RESTART_MS });
   });
+  const folderOf = (model: string): Promise<string> => {
+    let noted = false;
+    return modelFolder(model, ({ total }) => {
+      if (!noted) log?.info({ model, bytes: total }, 'downloading a model');
+      noted = true;
+    });
+  };
   const store = await openFileStore(options.store);
   return {
     deps: {
       store,
       engine: async (model, config) =>
-        engines.open(JSON.stringify({ path: modelFolder(model), ...engineOptions(config, options) })),
+        engines.open(JSON.stringify({ path: await folderOf(model), ...engineOptions(config, options) })),
       sandbox: (config) => {
         const containers = containersSchema.parse(config.containers ?? {});
         return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));

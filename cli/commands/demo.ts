@@ -48,7 +48,7 @@ export function addDemo(program: Command): void {
       ...(flags.sandbox && { sandbox: flags.sandbox }),
       ...parseAssignments(flags.set),
     };
-    checkModel(resolveConfig(input).model);
+    await checkModel(resolveConfig(input).model);
     output.note(GREETING);
     await withSession(flags, output, 'if-none-poll', async (session) => {
       const ui = session.server.uiUrl ?? 'see your server';

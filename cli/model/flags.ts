@@ -2,7 +2,6 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import { modelFolder } from '../../data/modelFolder.js';
 import type { Device, EngineOptions } from '../../ml/engine/engine.js';
 import { deviceOption, integer, jsonOption } from '../options.js';
 
@@ -19,9 +18,7 @@ export interface EngineFlags {
 const GROUP_SIZE = 32; // weights of a projection that share a scale
 
 export const modelOption = (): Option =>
-  new Option('-m, --model <folder>', 'base model: a folder, or an id in the Hugging Face cache')
-    .argParser(modelFolder)
-    .makeOptionMandatory();
+  new Option('-m, --model <folder>', 'base model: a folder, or an id of the Hugging Face hub').makeOptionMandatory();
 
 export const inputOption = (flags = '-i, --input <file>'): Option =>
   new Option(flags, 'JSON lines; - for standard input').makeOptionMandatory();

@@ -49,6 +49,7 @@ async function answers(
 
 /** Five stage texts per problem. */
 async function chains(engine: Engine, problems: Problem[], temperature: number): Promise<string[][]> {
+  const chat = engine.chat();
   const sequences: number[][] = problems.map(() => []);
   const texts: string[][] = problems.map(() => []);
   let previous: Answer[] = [];
@@ -56,8 +57,8 @@ async function chains(engine: Engine, problems: Problem[], temperature: number):
     for (const [i, problem] of problems.entries()) {
       const prompt =
         stage === 1
-          ? engine.openingTokens(generatorOpening('tiny', problem))
-          : engine.continuationTokens(generatorContinuation('tiny', problem, stage), previous[i]!.endToken);
+          ? chat.openingTokens(generatorOpening('tiny', problem))
+          : chat.continuationTokens(generatorContinuation('tiny', problem, stage), previous[i]!.endToken);
       sequences[i]!.push(...prompt);
     }
     const key = (i: number): readonly [number, number] => deriveKey('base-evaluation', 'chain', problems[i]!.id, stage);
@@ -126,7 +127,7 @@ async function judgeTests(
     (problem): Stage => new RandomStream('base-evaluation', 'stage', problem.id).choice(STAGES),
   );
   const prompts = problems.map((problem, i) =>
-    engine.openingTokens(discriminatorPrompt('tiny', problem, stages[i]!, texts[i]![stages[i]! - 1]!, REQUEST)),
+    engine.chat().openingTokens(discriminatorPrompt('tiny', problem, stages[i]!, texts[i]![stages[i]! - 1]!, REQUEST)),
   );
   const key = (i: number): readonly [number, number] => deriveKey('base-evaluation', 'tests', problems[i]!.id);
   const turns = await answers(engine, prompts, key, temperature, MAX_TEST_TOKENS);

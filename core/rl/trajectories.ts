@@ -6,7 +6,7 @@ import type { Trajectory } from '../schema/trajectory.js';
 import { type Estimator, sequenceAdvantages } from './advantages.js';
 
 export type Credit = RunConfig['credit'];
-export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens'>;
+export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens' | 'thinking'>;
 
 /** A smaller advantage counts as zero. */
 const MIN_ADVANTAGE = 1e-6;
@@ -22,25 +22,70 @@ function isTrained(stage: Stage, trained: Stage, credit: Credit): boolean {
   }
 }
 
-/** All tokens of a chain in order. */
-export function sequenceOf(turns: readonly Omit<TokenTurn, 'stage'>[]): number[] {
+type Tokens = Omit<TokenTurn, 'stage'>;
+
+/** All tokens of a chain in order. The thinking of all turns but the last is left out, as in the prompt of the last one. */
+export const sequenceOf = (turns: readonly Tokens[]): number[] =>
+  joined([...turns.slice(0, -1).map(withoutThinking), ...turns.slice(-1)]);
+
+/** The prompt of a turn: everything before it, and its own instruction. */
+export const promptOf = (turns: readonly Tokens[], instruction: number[]): number[] =>
+  sequenceOf([...turns, { promptTokens: instruction, answerTokens: [] }]);
+
+function joined(turns: readonly Tokens[]): number[] {
   const none: number[] = []; // a single concat: repeated ones are slow
   return none.concat(...turns.flatMap((turn) => [turn.promptTokens, turn.answerTokens]));
 }
 
-/** Ranges [from, to) of the answers in sequenceOf(turns), without empty ones. */
+function withoutThinking(turn: Tokens): Tokens {
+  const { promptTokens, answerTokens, thinking } = turn;
+  if (!thinking) return turn;
+  const [from, to] = thinking;
+  return {
+    promptTokens: promptTokens.slice(0, from),
+    answerTokens: answerTokens.slice(Math.max(0, to - promptTokens.length)),
+  };
+}
+
+/**
+ * Ranges [from, to) of the answers in the prompt of a next turn, without empty ones. An answer without its thinking is
+ * not among them: it is at other positions than when it was sampled, so it is read like a prompt.
+ */
 export function sampledRanges(turns: readonly TokenTurn[]): [from: number, to: number][] {
   let length = 0;
-  return turns.flatMap(({ promptTokens, answerTokens }): [number, number][] => {
+  return turns.flatMap((turn): [number, number][] => {
+    const { promptTokens, answerTokens } = withoutThinking(turn);
     const from = length + promptTokens.length;
     length = from + answerTokens.length;
-    return length > from ? [[from, length]] : [];
+    return length > from && !turn.thinking ? [[from, length]] : [];
   });
 }
 
 /**
- * 1 for every sampled token (end token included) of the stages that get credit, aligned with sequenceOf(turns) and cut
- * after the last 1. Instructions are never trained, nor is entry 0, which nothing predicts.
+ * The rows that train a chain: one, unless turns have thinking. What follows such a turn does not see its thinking, so
+ * each of them ends a row. A row trains the turns after the previous row's. Rows without a trained token are left out.
+ */
+export function trainedRows(
+  turns: readonly TokenTurn[],
+  trainedStage: Stage,
+  credit: Credit,
+): { tokens: number[]; mask: number[] }[] {
+  const ends = turns.flatMap(({ thinking }, i) => (thinking || i === turns.length - 1 ? [i + 1] : []));
+  return ends.flatMap((end, i) => {
+    const start = ends[i - 1] ?? 0;
+    const context = promptOf(turns.slice(0, start), []);
+    const own = turns.slice(start, end);
+    const trained = creditMask(own, trainedStage, credit);
+    if (trained.length === 0) return [];
+    const mask = [...context.map(() => 0), ...trained];
+    return [{ tokens: [...context, ...joined(own)].slice(0, mask.length), mask }];
+  });
+}
+
+/**
+ * 1 for every sampled token (end token included) of the stages that get credit, for turns without thinking before the
+ * last one: aligned with sequenceOf(turns) and cut after the last 1. Instructions are never trained, nor is entry 0,
+ * which nothing predicts.
  */
 export function creditMask(turns: readonly TokenTurn[], trainedStage: Stage, credit: Credit): number[] {
   const mask: number[] = [];
@@ -88,11 +133,10 @@ export function toTrajectories(
     return group.flatMap((sample, g): Trajectory[] => {
       const advantage = advantages_G?.[g];
       if (!keepsZeros && advantage !== undefined && isZero(advantage)) return [];
-      const mask = creditMask(sample.turns, trainedStage, credit);
-      if (mask.length === 0) return [];
-      const tokens = sequenceOf(sample.turns).slice(0, mask.length);
-      const row = { tokens, mask, oldLogprobs: mask.map(() => 0) };
-      return [advantage === undefined ? { ...row, advantage: 0, reward: sample.reward } : { ...row, advantage }];
+      const credited = advantage === undefined ? { advantage: 0, reward: sample.reward } : { advantage };
+      return trainedRows(sample.turns, trainedStage, credit).map(
+        (row): Trajectory => ({ ...row, oldLogprobs: row.mask.map(() => 0), ...credited }),
+      );
     });
   });
 }

@@ -12,7 +12,9 @@ export type Role = z.infer<typeof roleSchema>;
 export interface SampledTurn {
   promptTokens: number[]; // the instruction, appended to the sequence before sampling
   answerTokens: number[]; // end with eos unless the length limit cut them
-  text: string; // the answer, decoded without its end token
+  /** [from, to) of prompt and answer together: the thinking, which the chat template leaves out once a turn follows. */
+  thinking?: [from: number, to: number];
+  text: string; // the answer, decoded without its thinking and its end token
   truncated: boolean; // the length limit ended the answer
 }
 
@@ -20,7 +22,7 @@ export interface Turn extends SampledTurn {
   stage: Stage;
 }
 
-/** The sequence of a chain is the concatenation of promptTokens and answerTokens over its turns. */
+/** The sequence of a chain is the concatenation of promptTokens and answerTokens over its turns, see `sequenceOf`. */
 export interface Chain {
   problemId: string;
   sample: number; // 0..G-1 in its group

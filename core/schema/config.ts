@@ -115,11 +115,25 @@ export const startSchema = z.strictObject({
 
 const stepCount = z.int().nonnegative().max(100_000); // a plan is a list of them
 
+/** Variables that the renderer of a chat template sets itself. */
+const RENDERED = ['messages', 'add_generation_prompt', 'bos_token', 'eos_token', 'pad_token', 'unk_token'];
+
+/** Arguments of a model's chat template, like `enable_thinking: false`. */
+export const templateArgumentsSchema = z.record(
+  z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable')
+    .refine((name) => !RENDERED.includes(name), 'is set by the conversation'),
+  z.union([z.string(), z.number(), z.boolean(), z.null()], 'must be a string, a number, true, false or null'),
+);
+export type TemplateArguments = z.infer<typeof templateArgumentsSchema>;
+
 const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
   seedFromRun: z.boolean().default(false), // derive the seed from the run id, so that scheduled runs differ
-  model: z.string().default('tiny'), // 'tiny' (shipped) or a folder in Hugging Face layout
+  model: z.string().default('tiny'), // 'tiny' (shipped), a folder in Hugging Face layout, or an id of the hub
+  templateArguments: templateArgumentsSchema.default({}), // of the model's chat template
   problems: z.string().default('tiny'), // 'tiny' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
@@ -138,15 +152,16 @@ const fieldsSchema = z.strictObject({
       discriminator: batchSchema.default({ problems: 16, samples: 4 }),
     })
     .prefault({}),
+  // null: the model's, from generation_config.json
   sampling: z
     .strictObject({
-      temperature: z.number().positive().default(0.7),
+      temperature: z.number().positive().nullable().default(0.7),
       maxNewTokens: positiveInt.default(512), // a stage
       maxTestTokens: positiveInt.default(512), // a discriminator turn
       // for evaluation and solving; training samples from the whole tempered distribution
-      topP: z.number().positive().max(1).default(0.9),
-      topK: z.int().nonnegative().default(0), // 0: all
-      repetitionPenalty: z.number().min(1).default(1), // 1: none
+      topP: z.number().positive().max(1).nullable().default(0.9),
+      topK: z.int().nonnegative().nullable().default(0), // 0: all
+      repetitionPenalty: z.number().min(1).nullable().default(1), // 1: none
     })
     .prefault({}),
   testsPerTurn: positiveInt.max(5).default(3),
@@ -164,6 +179,7 @@ const fieldsSchema = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(true), // false: baseline tests only
       model: z.string().nullable().default(null), // null: the generator's base
+      templateArguments: templateArgumentsSchema.nullable().default(null), // null: the generator's
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
     })
@@ -221,6 +237,14 @@ export function runIdentity(config: RunConfig): RunConfig {
 /** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {
   return role === 'discriminator' ? (discriminator.model ?? model) : model;
+}
+
+/** The arguments of a role's chat template. */
+export function templateArgumentsOf(
+  { templateArguments, discriminator }: Pick<RunConfig, 'templateArguments' | 'discriminator'>,
+  role: Role,
+): TemplateArguments {
+  return role === 'discriminator' ? (discriminator.templateArguments ?? templateArguments) : templateArguments;
 }
 
 /** The role whose adapter is used for `role`. */

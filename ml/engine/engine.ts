@@ -1,8 +1,10 @@
 // The engine's port: one base model on disk, any adapter, generation and training. The implementation runs
 // onnxruntime-node in worker threads. On the caller's event loop it only copies and hashes adapters and adds gradients.
 import type { Content } from '../../core/prompts/prompts.js';
+import type { TemplateArguments } from '../../core/schema/config.js';
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
 import type { ChatMessage } from '../hf/chat.js';
+import type { GenerationDefaults } from '../hf/config.js';
 import type { Quantization } from '../hf/packed.js';
 import type { Adapter } from '../nn/layout.js';
 import type { AdamWConfig, OptimizerState } from '../optim/adamw.js';
@@ -112,19 +114,28 @@ export interface ModelInfo {
   vocabSize: number;
   contextLength: number;
   eosTokens: number[];
+  generation: GenerationDefaults;
 }
 
-export interface Engine {
-  readonly info: ModelInfo;
-  /** The methods on text use the tokenizer and chat template. @throws BAD_MODEL if the folder has none */
-  encode(text: string): number[];
-  decode(tokens: number[]): string; // keeps special tokens; remove a final eos before parsing
+/** Conversations as tokens, as the chat template of the model writes them. */
+export interface Chat {
   /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[];
   /** The tokens between an answer, which `endToken` ended, or which was truncated, and the next answer. */
   continuationTokens(content: Content, endToken?: number): number[];
   /** The tokens of an answer that is given, with the end token of the template. Text never becomes control tokens. */
   answerTokens(text: string): number[];
+  /** The range of a turn, its prompt and answer together, that the template leaves out once another turn follows. */
+  thinkingRange(promptTokens: readonly number[], answerTokens: readonly number[]): [number, number] | undefined;
+}
+
+export interface Engine {
+  readonly info: ModelInfo;
+  /** The methods on text use the tokenizer. @throws BAD_MODEL if the folder has none */
+  encode(text: string): number[];
+  decode(tokens: number[]): string; // keeps special tokens; remove a final eos before parsing
+  /** Its methods throw BAD_MODEL if the folder has no chat template. */
+  chat(templateArguments?: TemplateArguments): Chat;
   initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]>;

@@ -1,22 +1,22 @@
 // The methods of an engine that only read and write data: text as tokens, new adapters, and adapters in files.
 import { basename } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import type { Content } from '../../core/prompts/prompts.js';
 import { RandomStream } from '../../core/random.js';
-import { type ChatFormat, type ChatMessage, loadChatFormat } from '../hf/chat.js';
+import type { TemplateArguments } from '../../core/schema/config.js';
+import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
 import type { ModelFiles } from '../hf/model.js';
 import { readPeft, writePeft } from '../hf/peft.js';
 import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
 import { type Adapter, adapterLayout, layoutSize } from '../nn/layout.js';
 import { newOptimizerState, type OptimizerState } from '../optim/adamw.js';
-import type { Engine } from './engine.js';
+import type { Chat, Engine } from './engine.js';
 
-type Text = 'encode' | 'decode' | 'openingTokens' | 'continuationTokens' | 'answerTokens';
+type Text = 'encode' | 'decode' | 'chat';
 type Adapters = 'initAdapter' | 'newOptimizerState' | 'exportAdapter' | 'importAdapter';
 
 export class EngineFiles implements Pick<Engine, Text | Adapters> {
   private tokenizer: TextTokenizer | undefined;
-  private chat: ChatFormat | undefined;
+  private readonly chats = new Map<string, Chat>(); // by the arguments of the template
 
   constructor(protected readonly model: ModelFiles) {}
 
@@ -26,24 +26,28 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   decode(tokens: number[]): string {
     return this.text().decode(tokens);
   }
-  openingTokens(messages: ChatMessage[]): number[] {
-    return this.format().openingTokens(messages);
+  chat(templateArguments: TemplateArguments = {}): Chat {
+    const key = JSON.stringify(templateArguments);
+    const chat = this.chats.get(key) ?? this.openChat(templateArguments);
+    this.chats.set(key, chat);
+    return chat;
   }
-  continuationTokens(content: Content, endToken?: number): number[] {
-    return this.format().continuationTokens(content, endToken);
-  }
-  answerTokens(text: string): number[] {
-    const { eosTokens } = this.model;
-    const [end] = this.continuationTokens('');
-    return [...this.text().encodeProtected(this.text().protect(text)), eosTokens.includes(end!) ? end! : eosTokens[0]!];
+  private openChat(templateArguments: TemplateArguments): Chat {
+    let format: ChatFormat | undefined; // opened by the first use: training needs no text
+    const open = (): ChatFormat => {
+      format ??= loadChatFormat(this.model.path, this.text(), templateArguments);
+      return format;
+    };
+    return {
+      openingTokens: (messages) => open().openingTokens(messages),
+      continuationTokens: (content, endToken) => open().continuationTokens(content, endToken),
+      answerTokens: (text) => open().answerTokens(text, this.model.eosTokens),
+      thinkingRange: (promptTokens, answerTokens) => open().thinkingRange(promptTokens, answerTokens),
+    };
   }
   private text(): TextTokenizer {
     this.tokenizer ??= loadTokenizer(this.model.path);
     return this.tokenizer;
-  }
-  private format(): ChatFormat {
-    this.chat ??= loadChatFormat(this.model.path, this.text());
-    return this.chat;
   }
 
   /** Initialized like PEFT: A uniform in ±1/√in, B zero. A value head starts at zero, too. */

@@ -89,9 +89,9 @@ class OrtEngine extends EngineFiles implements Engine {
     super(model);
     const { kvCacheBytes = defaultKvBytes() } = options;
     if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes);
-    const { path, parameters, config, eosTokens } = model;
+    const { path, parameters, config, eosTokens, generation } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
-    this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens };
+    this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens, generation };
   }
 
   async generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]> {

@@ -4,6 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import type { Content } from '../../core/prompts/prompts.js';
+import type { TemplateArguments } from '../../core/schema/config.js';
+import { unmarked } from './controlTokens.js';
 import { ModelTemplate } from './template.js';
 import type { TextTokenizer } from './tokenizer.js';
 
@@ -16,15 +18,20 @@ const ANSWER = '\u2402answer\u2403'; // stands for the answer while the template
 
 const CACHED = 256;
 
+/** Ends the thinking in an answer, in the templates of all known models that think. */
+const END_OF_THINKING = '</think>';
+
 export class ChatFormat {
   private readonly template: ModelTemplate;
   private readonly continuations = new Map<string, number[]>(); // cached: rendering takes a millisecond, and turns repeat
+  private turn: { before: string; after: string; opened: number[] } | undefined; // see turnParts
 
   /** @param source the template's Jinja text. @throws {GauntletError} BAD_MODEL if it does not parse */
   constructor(
     source: string,
     private readonly tokenizer: TextTokenizer,
     private readonly where = 'chat template',
+    private readonly given: TemplateArguments = {},
   ) {
     try {
       this.template = new ModelTemplate(source);
@@ -52,25 +59,84 @@ export class ChatFormat {
     return known.slice(known[0] === endToken ? 1 : 0);
   }
 
+  /** The tokens of an answer that is given. Text never becomes control tokens. */
+  answerTokens(text: string, endTokens: readonly number[]): number[] {
+    const [end] = this.continuationTokens('');
+    const { encodeProtected, protect } = this.tokenizer;
+    return [...encodeProtected(protect(text)), endTokens.includes(end!) ? end! : endTokens[0]!];
+  }
+
+  /**
+   * The thinking of a turn: the range of its prompt and answer together that the template leaves out once another turn
+   * follows. undefined if it leaves out nothing.
+   */
+  thinkingRange(promptTokens: readonly number[], answerTokens: readonly number[]): [number, number] | undefined {
+    const { opened } = this.turnParts();
+    const start = promptTokens.length - opened.length;
+    const inPrompt = opened.every((token, i) => promptTokens[start + i] === token) ? opened.length : 0;
+    const inAnswer = this.thinkingLength([...answerTokens]);
+    if (inPrompt + inAnswer === 0) return undefined;
+    return [promptTokens.length - inPrompt, promptTokens.length + inAnswer];
+  }
+
+  /** The number of tokens at the start of an answer that the template leaves out. */
+  private thinkingLength(tokens: number[]): number {
+    const text = this.tokenizer.decode(tokens);
+    if (!text.includes(END_OF_THINKING)) return 0;
+    const { before, after } = this.turnParts();
+    const rendered = this.renderAnswer({ control: this.tokenizer.protectSampled(tokens) }, 'question');
+    if (!rendered.startsWith(before) || !rendered.endsWith(after)) return 0;
+    const kept = unmarked(rendered.slice(before.length, rendered.length - after.length));
+    const start = kept === '' ? text.length : text.lastIndexOf(kept);
+    let [low, high] = [0, tokens.length]; // the fewest tokens whose text reaches the part that is kept
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.tokenizer.decode(tokens.slice(0, middle)).length < start) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The text of a finished turn before and after its answer, and the tokens that the prompt of the answer has in addition. */
+  private turnParts(): { before: string; after: string; opened: number[] } {
+    if (this.turn) return this.turn;
+    const [before, after] = this.aroundAnswer('question');
+    const prompt = this.render([{ role: 'user', content: 'question' }]);
+    const opened = prompt.startsWith(before) ? this.tokenizer.encodeProtected(prompt.slice(before.length)) : [];
+    this.turn = { before, after, opened };
+    return this.turn;
+  }
+
   /** The tokens from the end of an answer, its end token included, to the start of the next answer. */
   private afterAnswer(content: Content): number[] {
-    const text = this.render([
-      { role: 'user', content: 'question' },
-      { role: 'assistant', content: ANSWER },
-      { role: 'user', content },
-    ]);
+    return this.tokenizer.encodeProtected(this.aroundAnswer(content)[1]);
+  }
+
+  /** The text before and after an answer that one more user message follows. */
+  private aroundAnswer(content: Content): [string, string] {
+    const text = this.renderAnswer(ANSWER, content);
     const at = text.indexOf(ANSWER);
     if (at < 0)
       throw new GauntletError('BAD_MODEL', `${this.where}: the template does not render the assistant's answer`);
-    return this.tokenizer.encodeProtected(text.slice(at + ANSWER.length));
+    return [text.slice(0, at), text.slice(at + ANSWER.length)];
+  }
+
+  private renderAnswer(answer: string | { control: string }, content: Content): string {
+    return this.render([
+      { role: 'user', content: 'question' },
+      { role: 'assistant', content: [answer] },
+      { role: 'user', content },
+    ]);
   }
 
   private render(chat: ChatMessage[]): string {
     const messages = chat.map(({ role, content }) => ({ role, content: this.written(content) }));
     const { bos_token, eos_token, pad_token, unk_token } = this.tokenizer.config;
     const special = Object.entries({ bos_token, eos_token, pad_token, unk_token }).map(([k, v]) => [k, tokenText(v)]);
+    const given = Object.entries(this.given).map(([k, v]) => [k, typeof v === 'string' ? this.written(v) : v]);
+    const variables = Object.fromEntries([...given, ...special]) as Record<string, unknown>;
     try {
-      return this.template.render({ ...Object.fromEntries(special), messages, add_generation_prompt: true });
+      return this.template.render({ ...variables, messages, add_generation_prompt: true });
     } catch (cause) {
       throw new GauntletError('BAD_MODEL', `${this.where}: ${(cause as Error).message}`, { cause });
     }
@@ -82,8 +148,12 @@ export class ChatFormat {
   }
 }
 
-/** Reads chat_template.jinja, else tokenizer_config.json. @throws {GauntletError} BAD_MODEL if there is no template */
-export function loadChatFormat(folder: string, tokenizer: TextTokenizer): ChatFormat {
+/**
+ * Reads chat_template.jinja, else tokenizer_config.json.
+ * @param given arguments of the template, like `enable_thinking`
+ * @throws {GauntletError} BAD_MODEL if there is no template
+ */
+export function loadChatFormat(folder: string, tokenizer: TextTokenizer, given?: TemplateArguments): ChatFormat {
   const path = join(folder, 'chat_template.jinja');
   const isOwnFile = existsSync(path);
   const source = isOwnFile ? readFileSync(path, 'utf8') : defaultTemplate(tokenizer.config.chat_template);
@@ -93,6 +163,7 @@ export function loadChatFormat(folder: string, tokenizer: TextTokenizer): ChatFo
     source,
     tokenizer,
     `${isOwnFile ? path : join(folder, 'tokenizer_config.json')}: chat template`,
+    given,
   );
 }
 

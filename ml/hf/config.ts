@@ -146,9 +146,33 @@ class Fields {
   }
 }
 
-/** The tokens that end an answer: from generation_config.json, else from config.json. */
-export function readEosTokens(folder: string, config: Json): number[] {
-  const path = join(folder, 'generation_config.json');
-  const value = (existsSync(path) ? readJson(path).eos_token_id : undefined) ?? config.eos_token_id ?? [];
-  return (Array.isArray(value) ? value : [value]).filter((id): id is number => Number.isSafeInteger(id));
+/** The sampling that a model recommends. An absent setting is off. */
+export interface GenerationDefaults {
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  repetitionPenalty?: number;
 }
+
+/** The tokens that end an answer, from generation_config.json, else from config.json; and the recommended sampling. */
+export function readGeneration(folder: string, config: Json): { eosTokens: number[]; generation: GenerationDefaults } {
+  const path = join(folder, 'generation_config.json');
+  const json = existsSync(path) ? readJson(path) : {};
+  const ends = json.eos_token_id ?? config.eos_token_id ?? [];
+  const setting = (field: string, isUsable: (value: number) => boolean): number | undefined => {
+    const value = json[field];
+    return typeof value === 'number' && isUsable(value) ? value : undefined; // others, like top_k 0, mean off
+  };
+  return {
+    eosTokens: (Array.isArray(ends) ? ends : [ends]).filter((id): id is number => Number.isSafeInteger(id)),
+    generation: withoutUndefined({
+      temperature: setting('temperature', (t) => t > 0 && t < Number.POSITIVE_INFINITY),
+      topP: setting('top_p', (p) => p > 0 && p < 1),
+      topK: setting('top_k', (k) => Number.isSafeInteger(k) && k > 0),
+      repetitionPenalty: setting('repetition_penalty', (r) => r > 1 && r < Number.POSITIVE_INFINITY),
+    }),
+  };
+}
+
+const withoutUndefined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;

@@ -11,6 +11,9 @@ export interface AddedToken {
   rstrip?: boolean; // takes the blanks after it
 }
 
+/** Protected text without its marks. */
+export const unmarked = (text: string): string => text.replaceAll(MARK, '');
+
 /** Added tokens that are only blanks are ordinary text. */
 export const isControl = ({ content }: AddedToken): boolean => content.trim() !== '';
 
@@ -46,7 +49,7 @@ export class ControlTokens {
     if (!rendered.includes(MARK)) return undefined;
     return rendered
       .split(this.written)
-      .map((text, i) => ({ text: text.replaceAll(MARK, ''), isControl: i % 2 === 1 }))
+      .map((text, i) => ({ text: unmarked(text), isControl: i % 2 === 1 }))
       .filter(({ text }) => text !== '');
   }
 }

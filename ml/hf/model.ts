@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { elements, type TensorData } from '../nn/layout.js';
 import { describeCheckpoint, type StoredParameter } from './checkpoint.js';
-import { type ModelConfig, parseModelConfig, readEosTokens } from './config.js';
+import { type GenerationDefaults, type ModelConfig, parseModelConfig, readGeneration } from './config.js';
 import { SafetensorsFile } from './safetensors.js';
 import { readJson } from './tokenizer.js';
 
@@ -16,6 +16,7 @@ export interface ModelFiles {
   path: string;
   config: ModelConfig;
   eosTokens: number[];
+  generation: GenerationDefaults;
   parameters: number; // scalars; a tied embedding counts once
   stored: ReadonlyMap<string, StoredParameter>; // every name of parameterLayout
 }
@@ -29,7 +30,7 @@ export function describeModel(folder: string): ModelFiles {
   const config = parseModelConfig(json, configPath);
   const stored = describeCheckpoint(folder, config);
   const parameters = [...stored.values()].reduce((n, { shape }) => n + elements(shape), 0);
-  return { path: folder, config, eosTokens: readEosTokens(folder, json), parameters, stored };
+  return { path: folder, config, ...readGeneration(folder, json), parameters, stored };
 }
 
 /** All weights in memory, in f32. */

@@ -14,6 +14,8 @@ export interface TextTokenizer {
   protect(text: string): string;
   /** Like `encode`, but control tokens that protected text spells are encoded as ordinary text. */
   encodeProtected(text: string): number[];
+  /** Protected text of sampled tokens. The control tokens among them stay control tokens. */
+  protectSampled(tokens: number[]): string;
   /** Keeps special tokens. An id outside the vocabulary becomes the unknown token. */
   decode(tokens: number[]): string;
   /** The id of one token of the vocabulary. */
@@ -37,7 +39,7 @@ export function makeTokenizer(
   config: Record<string, unknown>,
   where = 'tokenizer.json',
 ): TextTokenizer {
-  const added = (json.added_tokens ?? []) as AddedToken[];
+  const added = (json.added_tokens ?? []) as (AddedToken & { id: number })[];
   const open = (addedTokens: readonly AddedToken[]): Tokenizer => {
     try {
       const model = json.model as Record<string, unknown>;
@@ -56,6 +58,11 @@ export function makeTokenizer(
   };
   const tokenizer = open(added);
   const control = new ControlTokens(added);
+  const controlOf = new Map(added.filter(isControl).map(({ id, content }) => [id, content]));
+  const decode = (tokens: number[]): string =>
+    tokens.length === 0
+      ? ''
+      : tokenizer.decode(tokens, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
   let plain: Tokenizer | undefined; // knows no control token; opened when a text spells one
   const encodeWith = (used: Tokenizer, text: string): number[] => {
     const ids: (number | undefined)[] = used.encode(text, { add_special_tokens: false }).ids;
@@ -77,10 +84,16 @@ export function makeTokenizer(
       plain ??= open(added.filter((token) => !isControl(token)));
       return parts.flatMap((part) => encodeWith(part.isControl ? tokenizer : plain!, part.text));
     },
-    decode: (tokens) =>
-      tokens.length === 0
-        ? ''
-        : tokenizer.decode(tokens, { skip_special_tokens: false, clean_up_tokenization_spaces: false }),
+    protectSampled(tokens) {
+      const ends = tokens.flatMap((id, i) => (controlOf.has(id) ? [i] : []));
+      return [...ends, tokens.length]
+        .map((end, i) => {
+          const text = control.protect(decode(tokens.slice(i === 0 ? 0 : ends[i - 1]! + 1, end)));
+          return text + (controlOf.get(tokens[end]!) ?? '');
+        })
+        .join('');
+    },
+    decode,
     tokenId: (token) => tokenizer.token_to_id(token),
   };
 }

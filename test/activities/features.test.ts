@@ -228,6 +228,26 @@ describe('optional features', () => {
     );
   });
 
+  it('records the commit of a model from the hub in the manifest', async () => {
+    const commit = 'c'.repeat(40);
+    world.engine.info.path = `/cache/hub/models--some--model/snapshots/${commit}`;
+    await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
+    const manifest = await readRun(world.deps.store, 'run');
+    assert.deepEqual([manifest.modelRevision, manifest.discriminatorModelRevision], [commit, undefined]);
+    world.engine.info.path = 'double';
+    await acts.prepareRun({ runId: 'run', input: SMALL_RUN }); // the digests decide whether it is the same run
+  });
+
+  it("takes the model's sampling settings for null, and the configuration's for numbers", async () => {
+    Object.assign(world.engine.info.generation, { temperature: 0.6, topK: 20 });
+    const sampling = { ...SMALL_RUN.sampling, temperature: null, topP: null, topK: 3, repetitionPenalty: null };
+    const { run, config } = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, sampling } });
+    const expected = { temperature: 0.6, topP: 1, topK: 3, repetitionPenalty: 1 };
+    assert.deepEqual({ ...config.sampling, ...expected }, config.sampling);
+    const { runId, config: stored } = await readRun(world.deps.store, run.runId);
+    assert.deepEqual([runId, stored.sampling], ['run', config.sampling], 'the manifest names the numbers');
+  });
+
   it('filters the distribution for evaluation and solving, but not for training', async () => {
     const sampling = { ...SMALL_RUN.sampling, topP: 0.9, topK: 20, repetitionPenalty: 1.1 };
     const { run } = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, sampling } });

@@ -136,7 +136,7 @@ describe('activities that use the engine', function () {
       trajectories: await world.deps.store.putJson(rows),
       adapter: state.generator.adapter,
     });
-    const expected = await engine.logprobs(rows, { adapter, temperature: config.sampling.temperature });
+    const expected = await engine.logprobs(rows, { adapter, temperature: config.sampling.temperature! });
     const got = await world.deps.store.getJson<Trajectory[]>(scored.trajectories);
     got.forEach((row, r) => {
       row.oldLogprobs.forEach((logprob, t) => {

@@ -96,9 +96,9 @@ describe('command-line validation', () => {
     await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
   });
   it('refuses a preset without its model and a model folder that does not exist', async () => {
-    const preset =
-      /Qwen\/\S+: no such folder, and not in the Hugging Face cache .*; download it with `hf download Qwen\/\S+`.*BAD_MODEL/;
-    await refuses(['train', '--preset', 'qwen-1.5b', ...store], preset);
+    const { code, err } = await withEnvironment({ HF_HUB_OFFLINE: '1' }, 'train', '--preset', 'qwen-1.5b', ...store);
+    assert.match(err, /Qwen\/\S+: not in the Hugging Face cache .*, and HF_HUB_OFFLINE forbids downloads; .*BAD_MODEL/);
+    assert.equal(code, 2);
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
   });
   it('refuses a checkpoint together with a base model', () =>

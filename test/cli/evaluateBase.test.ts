@@ -30,8 +30,10 @@ function answer(text: string, temperature: number): string {
 
 const engine = {
   info: { eosTokens: [eos] },
-  openingTokens: (messages: Message[]) => vocabulary.encode(messages.map(({ content }) => textOf(content)).join('')),
-  continuationTokens: (content: Content) => vocabulary.encode(textOf(content)),
+  chat: () => ({
+    openingTokens: (messages: Message[]) => vocabulary.encode(messages.map(({ content }) => textOf(content)).join('')),
+    continuationTokens: (content: Content) => vocabulary.encode(textOf(content)),
+  }),
   decode: (tokens: number[]) => vocabulary.decode(tokens),
   generate: async (rows: { prompt: number[] }[], options: { temperature: number }) =>
     rows.map(({ prompt }) => ({

@@ -275,6 +275,22 @@ describe('gauntlet model', function () {
       }
     });
 
+    it('passes --template-argument to the chat template', async () => {
+      await cp(at('model'), at('arguments'), { recursive: true });
+      const template = "{{ messages[0].content }}{% if thinks is false %}{{ ' solve' }}{% endif %}";
+      await writeFile(join(at('arguments'), 'chat_template.jinja'), template);
+      const answer = async (row: object, ...more: string[]) => {
+        await writeFile(at('row.jsonl'), lines([row]));
+        const fixed = ['--max-new-tokens', '9', '--temperature', '0'];
+        return run('generate', '--model', at('arguments'), '--input', at('row.jsonl'), ...fixed, ...more);
+      };
+      const messages = (content: string) => ({ messages: [{ role: 'user', content }] });
+      const [plain, longer] = [await answer(messages('x')), await answer(messages('x solve'))];
+      assert.equal(await answer(messages('x'), '--template-argument', 'thinks=false'), longer);
+      assert.equal(await answer(messages('x'), '--template-argument', 'thinks=true'), plain);
+      assert.notEqual(plain, longer);
+    });
+
     it('keeps the end token out of the text', async () => {
       await cp(at('model'), at('ending'), { recursive: true });
       const all = Array.from({ length: 50 }, (_, id) => id);

@@ -29,7 +29,8 @@ function table(text: string, heading?: string): string[][] {
 }
 
 function leaves(value: unknown, path = ''): [string, string][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[path, JSON.stringify(value)]];
+  const isLeaf = typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length === 0;
+  if (isLeaf) return [[path, JSON.stringify(value)]];
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path ? `${path}.${key}` : key));
 }
 

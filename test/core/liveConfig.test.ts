@@ -42,6 +42,9 @@ describe('applyConfigPatch', () => {
       code: 'BAD_CONFIG',
       message: /^ppo\.learningRate: /,
     });
+    assert.throws(() => applyConfigPatch(config, { sampling: { temperature: null } }), {
+      message: /^sampling\.temperature: must be a number/,
+    });
     assert.throws(() => applyConfigPatch(config, { ppo: { rate: 1 } }), { message: /ppo\.rate: no such field/ });
   });
 

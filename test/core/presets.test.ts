@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
-import { adapterRole, modelOf, runIdentity } from '../../core/schema/config.js';
+import { adapterRole, modelOf, runIdentity, templateArgumentsOf } from '../../core/schema/config.js';
 
 function refusal(input: unknown): string {
   try {
@@ -79,8 +79,8 @@ describe('presets', () => {
     assert.deepEqual([discriminator.enabled, with_.enabled, preset], [false, true, 'tiny-no-discriminator']);
   });
 
-  it('qwen-1.5b has the default values', () => {
-    const config = resolveConfig({ preset: 'qwen-1.5b' });
+  it('custom has the default values', () => {
+    const config = resolveConfig({ preset: 'custom' });
     assert.deepEqual(
       [config.schedule.discriminatorSteps, config.schedule.generatorSteps, config.schedule.alternatingSteps],
       [10, 10, 5],
@@ -94,6 +94,18 @@ describe('presets', () => {
       [config.sampling.temperature, config.sampling.maxNewTokens, config.prompts],
       [0.7, 512, 'instruct'],
     );
+  });
+
+  it('has presets of public models', () => {
+    const models = PRESET_NAMES.map((preset) => resolveConfig({ preset })).filter(({ model }) => model !== 'tiny');
+    assert.equal(models.length, 5);
+    for (const { preset, model, prompts, problems, warmStart, discriminator, engine } of models) {
+      assert.match(model, /^[\w-]+\/[\w.-]+$/);
+      assert.deepEqual([prompts, problems, discriminator.expected], ['instruct', 'steps', 'reference'], preset);
+      assert.ok(warmStart.steps > 0);
+      assert.equal(engine.quantization, /1(\.5)?b$/.test(preset) ? 'int8' : 'none', preset);
+    }
+    assert.deepEqual(resolveConfig({ preset: 'qwen3-0.6b' }).templateArguments, { enable_thinking: false });
   });
 
   it('merges fields into the preset and replaces lists', () => {
@@ -132,6 +144,20 @@ describe('presets', () => {
     assert.equal(modelOf(two, 'discriminator'), 'tiny');
   });
 
+  it('has template arguments for each role, which are part of the identity of a run', () => {
+    const given = { enable_thinking: false };
+    const [one, two] = [
+      resolveConfig({ templateArguments: given }),
+      resolveConfig({ templateArguments: given, discriminator: { templateArguments: { style: 'x' } } }),
+    ];
+    assert.deepEqual(
+      [templateArgumentsOf(one, 'generator'), templateArgumentsOf(one, 'discriminator')],
+      [given, given],
+    );
+    assert.deepEqual(templateArgumentsOf(two, 'discriminator'), { style: 'x' });
+    assert.notDeepEqual(runIdentity(one), runIdentity(resolveConfig()));
+  });
+
   it('resolves a resolved configuration to itself', () => {
     for (const input of [...PRESET_NAMES, 'custom'].map((preset) => ({ preset, stages: [2, 5] }))) {
       const config = resolveConfig(input);
@@ -141,7 +167,10 @@ describe('presets', () => {
 
   it('rejects invalid input with one line that names the field and the allowed values', () => {
     const cases: [unknown, RegExp][] = [
-      [{ preset: 'huge' }, /^preset: unknown 'huge'; known: tiny, tiny-no-discriminator, qwen-1\.5b, custom$/],
+      [
+        { preset: 'huge' },
+        /^preset: unknown 'huge'; known: tiny, tiny-no-discriminator, smollm2-135m, qwen-0\.5b, .*, custom$/,
+      ],
       [{ preset: 'toString' }, /^preset: unknown/],
       [{ preset: 7 }, /^preset: must be a name/],
       [{ sed: 1 }, /^sed: no such field; known: preset, seed, /],
@@ -164,6 +193,15 @@ describe('presets', () => {
       [{ lora: { dropout: 1 } }, /^lora\.dropout: .*<1/],
       [{ engine: { groupSize: 48 } }, /^engine\.groupSize: must be a power of two$/],
       [{ engine: { quantization: 'nf4' } }, /^engine\.quantization: .*none.*int8.*int4/],
+      [
+        { templateArguments: { tools: [] } },
+        /^templateArguments\.tools: must be a string, a number, true, false or null$/,
+      ],
+      [{ templateArguments: { messages: 'x' } }, /^templateArguments\.messages: the name is set by the conversation$/],
+      [
+        { discriminator: { templateArguments: { 'a b': 1 } } },
+        /^discriminator\.templateArguments\.a b: the name must be/,
+      ],
       [{ sandbox: 'vm' }, /^sandbox: .*auto.*docker.*wasm/],
       [{ seed: -1, credit: 0, sandbox: 0, prompts: 0 }, /\(and 1 more\)$/],
       ['tiny', /must be an object of fields, not a string/],

@@ -6,7 +6,7 @@ import { modelFolder, portableName } from '../../data/modelFolder.js';
 import { tinyModelPath } from '../../data/paths.js';
 
 describe('the folder of a model', () => {
-  const names = ['HF_HUB_CACHE', 'HF_HOME', 'XDG_CACHE_HOME', 'HOME'];
+  const names = ['HF_HUB_CACHE', 'HF_HOME', 'HF_HUB_OFFLINE', 'XDG_CACHE_HOME', 'HOME'];
   const before = Object.fromEntries(names.map((name) => [name, process.env[name]]));
   let place: string;
   const cached = (...path: string[]): string => {
@@ -18,8 +18,10 @@ describe('the folder of a model', () => {
     place = mkdtempSync(join(tmpdir(), 'gauntlet-hub-'));
     for (const name of names) delete process.env[name];
     process.env.XDG_CACHE_HOME = place;
+    process.env.HF_HUB_OFFLINE = '1';
     const [one, two] = [cached('snapshots', 'aaaa1111'), cached('snapshots', 'bbbb2222')];
-    for (const folder of [one, two]) writeFileSync(join(folder, 'config.json'), '{}');
+    for (const folder of [one, two])
+      for (const file of ['config.json', 'model.safetensors']) writeFileSync(join(folder, file), '{}');
     writeFileSync(join(cached('refs'), 'main'), 'bbbb2222\n');
   });
   afterEach(() => {
@@ -29,41 +31,41 @@ describe('the folder of a model', () => {
     rmSync(place, { recursive: true });
   });
 
-  it('is the shipped one, the given one, or a snapshot in the cache of the hub', () => {
-    assert.equal(modelFolder('tiny'), tinyModelPath());
-    assert.equal(modelFolder(place), place);
-    assert.equal(modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
-    assert.equal(modelFolder('some/model@main'), cached('snapshots', 'bbbb2222'));
-    assert.equal(modelFolder('some/model@aaaa'), cached('snapshots', 'aaaa1111'));
+  it('is the shipped one, the given one, or a snapshot in the cache of the hub', async () => {
+    assert.equal(await modelFolder('tiny'), tinyModelPath());
+    assert.equal(await modelFolder(place), place);
+    assert.equal(await modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
+    assert.equal(await modelFolder('some/model@main'), cached('snapshots', 'bbbb2222'));
+    assert.equal(await modelFolder('some/model@aaaa'), cached('snapshots', 'aaaa1111'));
   });
 
-  it('is found where the variables of the hub say', () => {
+  it('is found where the variables of the hub say', async () => {
     process.env.XDG_CACHE_HOME = '/nowhere';
     process.env.HF_HOME = join(place, 'huggingface');
-    assert.equal(modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
+    assert.equal(await modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
     process.env.HF_HOME = '/nowhere';
     process.env.HF_HUB_CACHE = join(place, 'huggingface', 'hub');
-    assert.equal(modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
+    assert.equal(await modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
     for (const name of names) delete process.env[name];
     process.env.HOME = '/nowhere';
-    assert.throws(
-      () => modelFolder('some/model'),
-      /not in the Hugging Face cache \/nowhere\/\.cache\/huggingface\/hub;/,
-    );
+    process.env.HF_HUB_OFFLINE = '1';
+    const message = /not in the Hugging Face cache \/nowhere\/\.cache\/huggingface\/hub, and/;
+    await assert.rejects(modelFolder('some/model'), { message });
   });
 
-  it('is refused with one line that names the command to download it', () => {
+  it('is refused with one line if downloads are forbidden', async () => {
     const refused = (model: string, message: RegExp) =>
-      assert.throws(() => modelFolder(model), { code: 'BAD_MODEL', message });
-    refused(
-      'other/model',
-      /^other\/model: no such folder, and not in .*; download it with `hf download other\/model`, or/,
-    );
-    refused('some/model@v2', /download it with `hf download some\/model --revision v2`/);
+      assert.rejects(modelFolder(model), { code: 'BAD_MODEL', message });
+    const absent = (model: string) =>
+      new RegExp(`^${model}: not in .*, and HF_HUB_OFFLINE forbids downloads; unset it`);
+    await refused('other/model', absent('other/model'));
+    await refused('some/model@v2', absent('some/model@v2'));
+    rmSync(join(cached('snapshots', 'aaaa1111'), 'config.json'));
+    await refused('some/model@aaaa', absent('some/model@aaaa')); // incomplete
     writeFileSync(join(cached('refs'), 'main'), '');
-    refused('some/model', /download it/); // two snapshots, and none is named
+    await refused('some/model', absent('some/model')); // two snapshots, and none is named
     for (const bad of ['../model', 'a/../b', 'some/model/x', 'some/..', 'nothing', './a/b'])
-      refused(bad, new RegExp(`^${bad.replaceAll('.', '\\.')}: no such folder; name one with --model$`));
+      await refused(bad, new RegExp(`^${bad.replaceAll('.', '\\.')}: no such folder; name one with --model$`));
   });
 
   it('has a name that means the same on every machine', () => {

@@ -132,7 +132,7 @@ describe('report: page', () => {
     const two = renderReport({
       ...data,
       metrics: [],
-      config: { ...data.config, discriminator: { enabled: true, model: 'other', expected: 'model' } },
+      config: { ...data.config, discriminator: { ...data.config.discriminator, model: 'other' } },
       digests: { ...data.digests, discriminatorModel: fakeDigest('7') },
     });
     assert.ok(two.includes('the embedded model against other, stages') && two.includes('model of the discriminator'));

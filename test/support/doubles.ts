@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ActivityDeps } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
-import { type Content, textOf } from '../../core/prompts/prompts.js';
+import { textOf } from '../../core/prompts/prompts.js';
 import { uniformAt } from '../../core/random.js';
 import type {
   CallResult,
@@ -18,7 +18,8 @@ import type {
 } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
-import type { Adapter, Engine, GenerateRequest, LossConfig } from '../../ml/engine/engine.js';
+import type { Adapter, Chat, Engine, GenerateRequest, LossConfig } from '../../ml/engine/engine.js';
+import type { GenerationDefaults } from '../../ml/hf/config.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { openMemoryStore } from './memoryStore.js';
@@ -95,16 +96,18 @@ export class FakeEngine implements Engine {
     vocabSize: 256,
     contextLength: 1000,
     eosTokens: [EOS],
+    generation: {} as GenerationDefaults,
   };
   calls: string[] = [];
   losses: LossConfig[] = [];
   encode = (text: string): number[] => [...text].map((char) => char.charCodeAt(0));
   decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
-  openingTokens = (messages: { content: Content }[]): number[] =>
-    this.encode(messages.map(({ content }) => textOf(content)).join('\n'));
-  answerTokens = (text: string): number[] => [...this.encode(text), EOS];
-  continuationTokens = (content: Content, endToken?: number): number[] =>
-    this.encode(endToken === EOS ? textOf(content) : `!${textOf(content)}`);
+  chat = (): Chat => ({
+    openingTokens: (messages) => this.encode(messages.map(({ content }) => textOf(content)).join('\n')),
+    answerTokens: (text) => [...this.encode(text), EOS],
+    continuationTokens: (content, endToken) => this.encode(endToken === EOS ? textOf(content) : `!${textOf(content)}`),
+    thinkingRange: () => undefined,
+  });
 
   /** A value head is one more value: its estimate for every token. */
   initAdapter(config: Parameters<Engine['initAdapter']>[0], seed: number): Adapter {

@@ -5,12 +5,13 @@ import type { Command } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
 import { deriveKey } from '../../../core/random.js';
 import { parseAs, promptRowSchema } from '../../../core/schema/modelRows.js';
-import type { Engine, Generated } from '../../../ml/engine/engine.js';
+import type { Chat, Engine, Generated } from '../../../ml/engine/engine.js';
 import { tokensFault } from '../../../ml/engine/validation.js';
+import { readTemplateArguments } from '../../config.js';
 import { type EngineFlags, withEngine, withRows } from '../../model/flags.js';
 import { mapRows, type RowFlags } from '../../model/mapRows.js';
 import { withModel } from '../../model/open.js';
-import { integer, number } from '../../options.js';
+import { integer, number, templateArgumentOption } from '../../options.js';
 
 type Flags = EngineFlags &
   RowFlags & {
@@ -22,6 +23,7 @@ type Flags = EngineFlags &
     topK?: number;
     repetitionPenalty?: number;
     stopToken: number[];
+    templateArgument: string[];
   };
 
 export function addGenerate(group: Command): void {
@@ -40,15 +42,17 @@ export function addGenerate(group: Command): void {
     .option('--top-k <k>', 'sample from the k most likely tokens', integer(1))
     .option('--repetition-penalty <r>', 'above 1: makes tokens of the row less likely', number({ above: 0 }))
     .option('--stop-token <id>', 'also end an answer at this token; repeatable', stopToken, [])
+    .addOption(templateArgumentOption())
     .action((flags: Flags) =>
       withModel(flags, async ({ engine, adapter, signal }) => {
+        const chat = engine.chat(readTemplateArguments(flags.templateArgument));
         const { maxNewTokens, temperature, topP, topK, repetitionPenalty, seed } = flags;
         const stopTokens = [...engine.info.eosTokens, ...flags.stopToken];
         const options = { adapter, maxNewTokens, temperature, topP, topK, repetitionPenalty, stopTokens, signal };
-        const hasText = existsSync(join(flags.model, 'tokenizer.json'));
+        const hasText = existsSync(join(engine.info.path, 'tokenizer.json'));
         await mapRows(
           flags,
-          (value) => promptOf(value, engine),
+          (value) => promptOf(value, engine, chat),
           async (prompts, from) => {
             const rows = prompts.map((prompt, i) => ({ prompt, key: deriveKey(seed, 'generate', from + i) }));
             const answers = await engine.generate(rows, options);
@@ -67,9 +71,9 @@ function stopToken(text: string, previous: number[]): number[] {
 const textOf = ({ tokens, finished }: Generated, engine: Engine): string =>
   engine.decode(finished ? tokens.slice(0, -1) : tokens);
 
-function promptOf(value: unknown, engine: Engine): number[] {
+function promptOf(value: unknown, engine: Engine, chat: Chat): number[] {
   const { tokens, messages } = parseAs(promptRowSchema, value);
-  const prompt = tokens ?? engine.openingTokens(messages!);
+  const prompt = tokens ?? chat.openingTokens(messages!);
   const fault =
     tokensFault(prompt, engine.info) ??
     (prompt.length === engine.info.contextLength

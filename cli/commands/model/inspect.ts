@@ -14,6 +14,7 @@ import {
 } from '../../model/flags.js';
 import { integer, jsonOption } from '../../options.js';
 import { createOutput } from '../../output.js';
+import { provideModel } from '../../provideModel.js';
 
 type Flags = EngineFlags & { rank: number; rows: number; length: number; json?: boolean };
 
@@ -27,8 +28,8 @@ export function addInspect(group: Command): void {
     .option('--length <n>', 'tokens per row', integer(1), 512)
     .addOption(checkpointingOption())
     .addOption(jsonOption())
-    .action((flags: Flags) => {
-      const found = inspect(describeModel(flags.model), flags);
+    .action(async (flags: Flags) => {
+      const found = inspect(describeModel(await provideModel(flags.model)), flags);
       createOutput(flags.json).result(found, () => text(found));
     });
 }

@@ -61,15 +61,16 @@ describe('engine', () => {
 
   it('encodes and decodes text, and appends the turns of a conversation', () => {
     assert.equal(engine.decode(engine.encode('def solve(nums):')), 'def solve(nums):');
-    const opening = engine.openingTokens([{ role: 'user', content: 'solve 3' }]);
+    const chat = engine.chat();
+    const opening = chat.openingTokens([{ role: 'user', content: 'solve 3' }]);
     assert.equal(engine.decode(opening), '<|im_start|>user\nsolve 3<|im_end|>\n<|im_start|>assistant\n');
     assert.equal(
-      engine.decode(engine.continuationTokens('beta', engine.info.eosTokens[0])),
+      engine.decode(chat.continuationTokens('beta', engine.info.eosTokens[0])),
       '\n<|im_start|>user\nbeta<|im_end|>\n<|im_start|>assistant\n',
     );
     assert.deepEqual(
-      engine.continuationTokens('beta').slice(1),
-      engine.continuationTokens('beta', engine.info.eosTokens[0]),
+      chat.continuationTokens('beta').slice(1),
+      chat.continuationTokens('beta', engine.info.eosTokens[0]),
     );
   });
 

@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../../data/paths.js';
+import { readGeneration } from '../../../ml/hf/config.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { parameterLayout } from '../../../ml/nn/layout.js';
@@ -22,6 +23,25 @@ describe('model folders', () => {
       parameterLayout(model.config).map((e) => e.name),
     );
     assert.deepEqual(model.weights.get('model.layers.2.self_attn.k_proj.weight')!.shape, [16, 48]);
+  });
+
+  it('reads the end tokens and the recommended sampling', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'model-'));
+    try {
+      const read = (generation: object) => {
+        writeFileSync(join(folder, 'generation_config.json'), JSON.stringify(generation));
+        return readGeneration(folder, { eos_token_id: 7 });
+      };
+      assert.deepEqual(readGeneration(folder, { eos_token_id: 7 }), { eosTokens: [7], generation: {} });
+      const qwen = { eos_token_id: [5, 3], temperature: 0.6, top_p: 0.95, top_k: 20, repetition_penalty: 1.1 };
+      const generation = { temperature: 0.6, topP: 0.95, topK: 20, repetitionPenalty: 1.1 };
+      assert.deepEqual(read(qwen), { eosTokens: [5, 3], generation });
+      const off = { temperature: 0, top_p: 1, top_k: 0, repetition_penalty: 1 };
+      assert.deepEqual(read(off), { eosTokens: [7], generation: {} });
+      assert.deepEqual(read({ temperature: 'hot', top_k: null }).generation, {});
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('names a missing file or tensor, and reads shards through their index', () => {

@@ -1,0 +1,292 @@
+// Downloads from a hub on this machine, honest and hostile.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { commitOf, modelFolder } from '../../data/modelFolder.js';
+import { packageRoot } from '../../data/paths.js';
+import { COMMIT, digestOf, type Entry, type FakeHub, openHub, TOKEN } from '../support/hub.js';
+
+const WEIGHTS = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 8)) % 256));
+const FILES = { 'config.json': '{"a": 1}', 'tokenizer.json': '{}', 'model.safetensors': WEIGHTS };
+const VARIABLES = ['HF_ENDPOINT', 'HF_HUB_CACHE', 'HF_HOME', 'HF_TOKEN', 'HF_TOKEN_PATH', 'HF_HUB_OFFLINE'];
+
+describe('a model of the Hugging Face hub', function () {
+  this.timeout(30_000);
+  const before = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
+  let hub: FakeHub;
+  let place: string;
+  const repository = () => join(place, 'hub', 'models--some--model');
+  const blobs = (): string[] =>
+    existsSync(join(repository(), 'blobs')) ? readdirSync(join(repository(), 'blobs')) : [];
+  const refused = async (code: 'BAD_MODEL' | 'HUB_FAULT', message: RegExp, model = 'some/model') => {
+    await assert.rejects(modelFolder(model), (error: Error & { code?: string }) => {
+      assert.equal(error.code, code, error.message);
+      assert.match(error.message, message);
+      assert.ok(!/\n/.test(error.message) && !error.message.includes(TOKEN), error.message);
+      return true;
+    });
+  };
+
+  beforeEach(async () => {
+    for (const name of VARIABLES) delete process.env[name];
+    place = await mkdtemp(join(tmpdir(), 'gauntlet-hub-'));
+    hub = await openHub(FILES);
+    process.env.HF_HOME = place;
+    process.env.HF_ENDPOINT = `${hub.url}/`;
+  });
+  afterEach(async () => {
+    for (const [name, value] of Object.entries(before))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    await hub.close();
+    await rm(place, { recursive: true, force: true });
+  });
+
+  it("is downloaded into the cache's layout, and found there afterwards", async () => {
+    hub.files.set('pytorch_model.bin', Buffer.from('pickle')).set('run.py', Buffer.from('code'));
+    const seen: number[] = [];
+    const folder = await modelFolder('some/model', ({ done, total }) => {
+      assert.equal(total, WEIGHTS.length + 10);
+      seen.push(done);
+    });
+    assert.equal(folder, join(repository(), 'snapshots', COMMIT));
+    assert.deepEqual(readdirSync(folder).sort(), Object.keys(FILES).sort());
+    assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), WEIGHTS);
+    const link = readlinkSync(join(folder, 'model.safetensors'));
+    assert.equal(link, join('..', '..', 'blobs', digestOf('model.safetensors', WEIGHTS)));
+    assert.equal(readFileSync(join(repository(), 'refs', 'main'), 'utf8'), COMMIT);
+    assert.equal(commitOf(folder), COMMIT);
+    assert.equal(commitOf(place), undefined);
+    assert.equal(seen.at(-1), WEIGHTS.length + 10);
+    const { length } = hub.requests;
+    for (const name of ['some/model', 'some/model@main', `some/model@${COMMIT}`])
+      assert.equal(await modelFolder(name), folder);
+    assert.equal(hub.requests.length, length, 'the cache answers');
+    assert.ok(!hub.requests.some(({ path }) => /pytorch|run\.py/.test(path)));
+  });
+
+  it('may have shards, and takes a single file instead if there is one', async () => {
+    hub.files.delete('model.safetensors');
+    for (const name of ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'])
+      hub.files.set(name, Buffer.from(name));
+    await refused('HUB_FAULT', /sent an invalid answer: it has no config\.json or no safetensors$/);
+    hub.files.set('model.safetensors.index.json', Buffer.from('{}'));
+    const names = readdirSync(await modelFolder('some/model@v1'));
+    assert.equal(names.filter((name) => name.startsWith('model')).length, 3);
+    hub.files.set('model.safetensors', WEIGHTS);
+    await rm(join(repository(), 'snapshots'), { recursive: true });
+    const single = readdirSync(await modelFolder('some/model@v2'));
+    assert.deepEqual(
+      single.filter((name) => name.startsWith('model')),
+      ['model.safetensors'],
+    );
+  });
+
+  it('completes a folder in which files are missing', async () => {
+    const folder = await modelFolder('some/model');
+    const blob = join(repository(), 'blobs', digestOf('model.safetensors', WEIGHTS));
+    await rm(blob);
+    assert.equal(await modelFolder('some/model'), folder);
+    assert.deepEqual(readFileSync(blob), WEIGHTS);
+  });
+
+  it('sends the token to the hub only, from HF_TOKEN or from the file of its login', async () => {
+    const sent = () =>
+      [...new Set(hub.requests.map(({ origin, authorization }) => `${origin} ${authorization}`))].sort();
+    process.env.HF_TOKEN = TOKEN;
+    await modelFolder('some/model');
+    assert.deepEqual(sent(), ['cdn undefined', `hub Bearer ${TOKEN}`]);
+    delete process.env.HF_TOKEN;
+    await rm(repository(), { recursive: true });
+    await writeFile(join(place, 'token'), 'hf_other\n');
+    hub.requests.length = 0;
+    await modelFolder('some/model');
+    assert.deepEqual(sent(), ['cdn undefined', 'hub Bearer hf_other']);
+  });
+
+  it('continues a transfer that breaks off', async () => {
+    let cuts = 1;
+    hub.send = (name, _request, response) => name === 'model.safetensors' && cuts-- > 0 && breakOff(response, 100_000);
+    await modelFolder('some/model');
+    const ranges = hub.requests.filter(({ origin }) => origin === 'cdn').map(({ range }) => range);
+    assert.equal(ranges[0], undefined);
+    assert.match(ranges[1]!, /^bytes=[1-9]\d*-$/);
+    assert.ok(!blobs().some((name) => name.endsWith('.incomplete')));
+  });
+
+  it('continues what a killed process left', async () => {
+    const digest = digestOf('model.safetensors', WEIGHTS);
+    hub.send = (name, _request, response) => name === 'model.safetensors' && stall(response, 120_000);
+    const child = download(place, hub.url);
+    while (!blobs().some((name) => name.startsWith(digest))) await new Promise((settle) => setTimeout(settle, 50));
+    await new Promise((settle) => setTimeout(settle, 300));
+    child.kill('SIGKILL');
+    await new Promise((settle) => child.on('close', settle));
+    assert.ok(!existsSync(join(repository(), 'refs', 'main')));
+    hub.send = () => false;
+    const folder = await modelFolder('some/model');
+    assert.match(hub.requests.filter(({ origin }) => origin === 'cdn').at(-1)!.range!, /^bytes=[1-9]\d*-$/);
+    assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), WEIGHTS);
+    assert.ok(!blobs().some((name) => name.endsWith('.incomplete')));
+  });
+
+  it('starts again if the server ignores the range', async () => {
+    let first = true;
+    hub.send = (name, _request, response) => {
+      if (name !== 'model.safetensors') return false;
+      if (first) {
+        first = false;
+        return breakOff(response, 50_000);
+      }
+      response.end(WEIGHTS);
+      return true;
+    };
+    assert.deepEqual(readFileSync(join(await modelFolder('some/model'), 'model.safetensors')), WEIGHTS);
+  });
+
+  it('is refused if the content has another digest or length, and nothing of it stays', async () => {
+    const wrong = Buffer.from(WEIGHTS);
+    wrong[77]! ^= 1;
+    for (const [content, message] of [
+      [wrong, /model\.safetensors has digest [0-9a-f]{64}, the hub lists [0-9a-f]{64}$/],
+      [Buffer.concat([WEIGHTS, WEIGHTS]), /model\.safetensors is longer than listed$/],
+    ] as const) {
+      hub.send = (name, _request, response) => name === 'model.safetensors' && Boolean(response.end(content));
+      await refused('HUB_FAULT', message);
+      assert.ok(!blobs().some((name) => name.startsWith(digestOf('model.safetensors', WEIGHTS))));
+    }
+    await rm(repository(), { recursive: true });
+    hub.send = (name, _request, response) => name === 'tokenizer.json' && Boolean(response.end('[]'));
+    await refused('HUB_FAULT', /tokenizer\.json has digest/);
+  });
+
+  it('writes nothing outside of its folder, whatever the hub lists', async () => {
+    const bad = [
+      '../../evil',
+      '/etc/evil',
+      'a/../../evil',
+      'sub/model.safetensors',
+      '..',
+      '',
+      'config.json/../x',
+      'C:\\x',
+    ];
+    hub.listing = (entries) => [
+      ...bad.map((path) => ({ ...entries[0]!, path })),
+      { ...entries[0]!, type: 'directory', path: 'model.safetensors' },
+      { ...entries[0]!, type: 'symlink', path: 'chat_template.jinja' },
+      ...entries,
+    ];
+    assert.deepEqual(readdirSync(await modelFolder('some/model')).sort(), Object.keys(FILES).sort());
+    assert.deepEqual(readdirSync(place), ['hub']);
+    assert.deepEqual(readdirSync(join(place, 'hub')), ['models--some--model']);
+  });
+
+  it('is refused if the listing is invalid or has impossible sizes', async () => {
+    const change = (fields: object) => (entries: Entry[]) =>
+      entries.map((entry) => (entry.path === 'model.safetensors' ? { ...entry, ...fields } : entry));
+    const lfs = (oid: unknown) => ({ lfs: { oid, size: 1, pointerSize: 1 } });
+    const cases: [(entries: Entry[]) => unknown, RegExp][] = [
+      [change({ size: 2 ** 60 }), /invalid answer: it gives model\.safetensors no usable size$/],
+      [change({ size: -1 }), /no usable size$/],
+      [change({ size: '9' }), /no usable size$/],
+      [change(lfs('../../../x')), /invalid answer: it gives model\.safetensors no digest$/],
+      [change(lfs(7)), /no digest$/],
+      [() => ({ text: 'no\nlist' }), /sent an invalid answer$/],
+      [() => [null], /sent an invalid answer$/],
+      [() => new Array(10_001).fill({ type: 'file', path: 'x', size: 1 }), /lists more than 10000 files$/],
+      [() => 'x'.repeat(33 * 2 ** 20), /its answer is too long$/],
+      [() => [], /no config\.json/],
+    ];
+    for (const [listing, message] of cases) {
+      hub.listing = listing;
+      await refused('HUB_FAULT', message);
+    }
+    hub.info = () => ({ sha: '../../x' });
+    await refused('HUB_FAULT', /names no commit$/);
+    hub.info = () => ({});
+    hub.listing = change({ size: 2 ** 39 });
+    await refused('BAD_MODEL', /^some\/model: needs 549\.8 GB, but .* are free in .*; set HF_HUB_CACHE/);
+  });
+
+  it('is refused with one line if the hub denies it, has it not, or cannot be reached', async () => {
+    process.env.HF_TOKEN = TOKEN;
+    for (const status of [401, 403]) {
+      hub.info = () => ({ status });
+      await refused('BAD_MODEL', new RegExp(`answers ${status}: the model is gated, private or .* set HF_TOKEN, or`));
+    }
+    hub.info = () => ({ status: 404 });
+    await refused(
+      'BAD_MODEL',
+      /^some\/model@v9: not in the Hugging Face cache .* has no such model or revision$/,
+      'some/model@v9',
+    );
+    hub.info = () => ({ status: 503 });
+    await refused('HUB_FAULT', /answers 503$/);
+    process.env.HF_ENDPOINT = 'http://127.0.0.1:9';
+    await refused('HUB_FAULT', /cannot be reached \(.+\); set HF_ENDPOINT to an address that can be, or name a folder/);
+    process.env.HF_ENDPOINT = 'file:///etc';
+    await refusedInput();
+    process.env.HF_HUB_OFFLINE = '1';
+    await refused(
+      'BAD_MODEL',
+      /^some\/model: not in the Hugging Face cache .*, and HF_HUB_OFFLINE forbids downloads; /,
+    );
+  });
+
+  async function refusedInput() {
+    await assert.rejects(modelFolder('some/model'), { code: 'BAD_INPUT', message: /^HF_ENDPOINT: must be an address/ });
+  }
+
+  it('does not follow the listing to another host', async () => {
+    process.env.HF_TOKEN = TOKEN;
+    hub.link = `<${hub.cdn}/next>; rel="next"`;
+    await refused('HUB_FAULT', /it continues on another host$/);
+    assert.ok(!hub.requests.some(({ origin }) => origin === 'cdn'));
+  });
+
+  it('is downloaded by two processes and two callers at once', async () => {
+    const children = [download(place, hub.url), download(place, hub.url)];
+    const ends = children.map((child) => new Promise<number | null>((settle) => child.on('close', settle)));
+    const [one, two] = await Promise.all([modelFolder('some/model'), modelFolder('some/model')]);
+    assert.equal(one, two);
+    assert.deepEqual(await Promise.all(ends), [0, 0]);
+    assert.deepEqual(readFileSync(join(one, 'model.safetensors')), WEIGHTS);
+    assert.equal(blobs().length, 3, blobs().join());
+    assert.deepEqual(readdirSync(one).sort(), Object.keys(FILES).sort());
+  });
+
+  it('names the disk if it cannot write', async () => {
+    await mkdir(join(place, 'hub'));
+    await writeFile(repository(), 'a file');
+    await refused('HUB_FAULT', /^some\/model: cannot be written to .* \(E[A-Z]+\)$/);
+  });
+});
+
+/** Sends a part, then closes the connection. */
+function breakOff(response: ServerResponse, bytes: number): true {
+  response.writeHead(200, { 'content-length': WEIGHTS.length });
+  response.write(WEIGHTS.subarray(0, bytes), () => setTimeout(() => response.destroy(), 200));
+  return true;
+}
+
+/** Sends a part, and then nothing. */
+function stall(response: ServerResponse, bytes: number): true {
+  response.writeHead(200, { 'content-length': WEIGHTS.length });
+  response.write(WEIGHTS.subarray(0, bytes));
+  return true;
+}
+
+function download(home: string, endpoint: string) {
+  const module = pathToFileURL(join(packageRoot(), 'dist', 'data', 'modelFolder.js')).href;
+  const program = `import { modelFolder } from ${JSON.stringify(module)}; await modelFolder('some/model');`;
+  return spawn(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...process.env, HF_HOME: home, HF_ENDPOINT: endpoint },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}

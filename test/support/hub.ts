@@ -1,0 +1,95 @@
+// A Hugging Face hub on this machine: model info, tree, and files, of which large ones redirect to another origin.
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export const COMMIT = 'c0ffee'.padEnd(40, '0');
+export const TOKEN = 'hf_secretsecret';
+
+export interface FakeHub {
+  url: string;
+  cdn: string;
+  files: Map<string, Buffer>;
+  /** Changes what the hub says. */
+  listing: (entries: Entry[]) => unknown;
+  link?: string; // header of the listing
+  info: () => { status?: number; sha?: unknown };
+  /** Called for every file; may send something else than the file. */
+  send: (name: string, request: IncomingMessage, response: ServerResponse) => boolean;
+  requests: { origin: 'hub' | 'cdn'; path: string; authorization?: string; range?: string }[];
+  close(): Promise<void>;
+}
+
+export interface Entry {
+  type: string;
+  path: string;
+  size: number;
+  oid: string;
+  lfs?: { oid: string; size: number; pointerSize: number };
+}
+
+const isLarge = (name: string): boolean => name.endsWith('.safetensors');
+const hash = (kind: string, ...parts: (string | Buffer)[]): string =>
+  parts.reduce((sum, part) => sum.update(part), createHash(kind)).digest('hex');
+
+export const digestOf = (name: string, content: Buffer): string =>
+  isLarge(name) ? hash('sha256', content) : hash('sha1', `blob ${content.length}\0`, content);
+
+function entryOf([path, content]: [string, Buffer]): Entry {
+  const size = content.length;
+  const oid = hash('sha1', `blob ${size}\0`, content);
+  const lfs = isLarge(path) ? { lfs: { oid: digestOf(path, content), size, pointerSize: 130 } } : {};
+  return { type: 'file', path, size, oid, ...lfs };
+}
+
+export async function openHub(files: Record<string, string | Buffer>): Promise<FakeHub> {
+  const hub: FakeHub = {
+    url: '',
+    cdn: '',
+    files: new Map(Object.entries(files).map(([name, content]) => [name, Buffer.from(content)])),
+    listing: (entries) => entries,
+    info: () => ({}),
+    send: () => false,
+    requests: [],
+    close: async () => {
+      for (const server of [main, cdn]) {
+        server.closeAllConnections();
+        await new Promise((settle) => server.close(settle));
+      }
+    },
+  };
+  const answer = (origin: 'hub' | 'cdn') => (request: IncomingMessage, response: ServerResponse) => {
+    const path = decodeURIComponent(request.url!.split('?')[0]!);
+    const { authorization, range } = request.headers;
+    hub.requests.push({ origin, path, ...(authorization && { authorization }), ...(range && { range }) });
+    const json = (value: unknown, status = 200): void => {
+      response.writeHead(status, { 'content-type': 'application/json', ...(hub.link && { link: hub.link }) });
+      response.end(JSON.stringify(value));
+    };
+    if (path.includes('/revision/')) {
+      const { status = 200, sha = COMMIT } = hub.info();
+      return json({ _id: '1', id: 'some/model', sha, error: 'text\nof the hub' }, status);
+    }
+    if (path.includes('/tree/')) return json(hub.listing([...hub.files].map(entryOf)));
+    const name = path.split('/').at(-1)!;
+    const content = hub.files.get(name);
+    if (content === undefined) return json({}, 404);
+    if (origin === 'hub' && isLarge(name)) {
+      response.writeHead(302, { location: `${hub.cdn}/blob/${name}` });
+      return response.end();
+    }
+    if (hub.send(name, request, response)) return;
+    const from = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
+    const rest = content.subarray(from);
+    response.writeHead(from > 0 ? 206 : 200, {
+      'content-length': rest.length,
+      ...(from > 0 && { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` }),
+    });
+    response.end(rest);
+  };
+  const [main, cdn] = [createServer(answer('hub')), createServer(answer('cdn'))];
+  for (const server of [main, cdn]) await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
+  hub.url = `http://127.0.0.1:${(main.address() as AddressInfo).port}`;
+  hub.cdn = `http://127.0.0.1:${(cdn.address() as AddressInfo).port}`;
+  return hub;
+}
