@@ -35,13 +35,13 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   const { model, problems, discriminator } = config;
   if (model !== 'tiny') input.model = portableName(model);
   if (!isBuiltIn(problems)) input.problems = resolve(problems);
+  await loadProblems(input.problems ?? problems); // before a model is downloaded
   await checkModel(input.model ?? model, templateArgumentsOf(config, 'generator'));
   if (discriminator.model !== null) {
     const other = portableName(discriminator.model);
     await checkModel(other, templateArgumentsOf(config, 'discriminator'));
     input.discriminator = { ...input.discriminator, model: other };
   }
-  await loadProblems(input.problems ?? problems);
   return input;
 }
 

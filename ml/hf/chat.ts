@@ -1,5 +1,6 @@
 // Conversations as tokens, with the model's own chat template. A chain is append-only: the opening, then after each answer
-// the tokens that the template puts between two answers. Earlier tokens are never encoded again.
+// the tokens that the template puts between two answers. Earlier tokens are never encoded again; the template
+// may only leave out the thinking of earlier answers.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';

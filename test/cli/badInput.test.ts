@@ -96,7 +96,15 @@ describe('command-line validation', () => {
     await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
   });
   it('refuses a preset without its model and a model folder that does not exist', async () => {
-    const { code, err } = await withEnvironment({ HF_HUB_OFFLINE: '1' }, 'train', '--preset', 'qwen-1.5b', ...store);
+    const { code, err } = await withEnvironment(
+      { HF_HUB_OFFLINE: '1' },
+      'train',
+      '--preset',
+      'qwen-1.5b',
+      '--problems',
+      'tiny',
+      ...store,
+    );
     assert.match(err, /Qwen\/\S+: not in the Hugging Face cache .*, and HF_HUB_OFFLINE forbids downloads; .*BAD_MODEL/);
     assert.equal(code, 2);
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
