@@ -1,6 +1,7 @@
 // Generation on one thread. Sequences step together and leave the batch when they finish, which makes room for the next
 // ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
+import type { UsableDevice } from '../device/providers.js';
 import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
@@ -16,7 +17,6 @@ import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../nn/fusedWeights.js'
 import { type LoraShape, layoutSize, loraViews, parameterLayout } from '../nn/layout.js';
 import { mergeLora } from '../nn/mergeLora.js';
 import { SeparateWeights, type WeightLocations } from '../nn/separateWeights.js';
-import { encodeModel } from '../onnx/encode.js';
 import {
   type CachedPrefix,
   DecodeBatch,
@@ -26,7 +26,7 @@ import {
   promptSegmentAt,
 } from './decodeBatch.js';
 import { outputKindFor, Sampler, type SamplingOptions } from './sampler.js';
-import { segmentsOf } from './segments.js';
+import { inBlocks, PROMPT_BLOCK, segmentsOf } from './segments.js';
 
 export interface DecodeOptions extends SamplingOptions {
   maxNewTokens: number;
@@ -82,6 +82,7 @@ export class DecodeSession {
     private readonly model: SessionModel,
     private readonly contextLength: number,
     private threads = 1,
+    private readonly device: UsableDevice = { provider: 'cpu' },
   ) {
     this.sampler = new Sampler(model.config.vocab);
     this.minBatch = model.locations ? 2 : 1; // with separate weights, a batch of one rounds differently
@@ -121,7 +122,7 @@ export class DecodeSession {
       const free = slots - batch.sequences.length;
       const refill = batch.sequences.length === 0 || free >= PREFILL_SEQUENCES ? free : 0;
       for (const [index, { key, prompt, sampled, cached }] of feasible.splice(0, refill)) {
-        const segments = segmentsOf(prompt.length, sampled);
+        const segments = inBlocks(segmentsOf(prompt.length, sampled), this.device.promptBlock ?? PROMPT_BLOCK);
         const sequence = { index, key, tokens: [...prompt], promptLength: prompt.length, segments, filled: 0 };
         batch.add({ ...sequence, limit: limitOf(prompt) }, cached);
         counts.reused += cached?.length ?? 0;
@@ -185,6 +186,7 @@ export class DecodeSession {
         }
     });
     const first = group[0]![0]!;
+    const outputs = this.device.provider === 'cpu' ? 0 : 1; // WebGPU fails on empty tensors; the output is not read
     const positions = (): BigInt64Array => ids.map((_, i) => BigInt(from + (i % length)));
     const out = await opened.prompts.run({
       ...opened.fixed,
@@ -194,7 +196,7 @@ export class DecodeSession {
       seqlensK: tensor(new Int32Array(rows).fill(from + length - 1), [rows]),
       totalSequenceLength: tensor(Int32Array.of(from + length), []),
       kvIndices: tensor(kvIndices, [kvIndices.length / 3, 3]),
-      last: tensor(new BigInt64Array(0), [0]),
+      last: tensor(new BigInt64Array(outputs), [outputs]),
       ...(ropeOutsideAttention(config) && { positions: tensor(positions(), [ids.length, 1]) }),
     });
     const kv = out.kv!.data as Float32Array;
@@ -241,7 +243,7 @@ export class DecodeSession {
       const options = { locations, lora, packedMatMul: true };
       const model = buildDecodeGraph(config, (g) => new SeparateWeights(g, config, options), graph);
       const weights = weightMode(config, locations);
-      const session = await GraphSession.open(encodeModel(model), { threads: this.threads, weights });
+      const session = await GraphSession.open(model, { threads: this.threads, weights });
       return { prompts: session, steps: session };
     }
     const { weights } = this.model;
@@ -249,7 +251,7 @@ export class DecodeSession {
     const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
       const model = build(config, (g) => new FusedWeights(g, config), graph);
       const memory = { location: FUSED_WEIGHTS, data };
-      return GraphSession.open(encodeModel(model), { threads: this.threads, memory });
+      return GraphSession.open(model, { threads: this.threads, memory });
     };
     return { prompts: await open(buildDecodeGraph), steps: await open(buildStepGraph) };
   }

@@ -2,17 +2,37 @@
 // the same in every process. A run blocks its thread, so sessions live in worker threads.
 import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
+import { Graph } from '../ir/graph.js';
+import { type Replacements, replaceOperations } from '../ir/replace.js';
+import { encodeModel } from '../onnx/encode.js';
 import type { Provider } from './providers.js';
+import { replacementsFor } from './replacements.js';
 import { LOCATION_ROOT } from './weightLocations.js';
 
 export type Tensor = ort.Tensor;
 export type TensorArray = Float32Array | BigInt64Array | Int32Array | Uint8Array;
 
-let provider: Provider = 'cpu'; // a thread serves one engine, and an engine has one device
+// a thread serves one engine, and an engine has one device
+let device: { provider: Provider; replacements: Replacements } = { provider: 'cpu', replacements: {} };
 
 /** Sets the provider for the sessions of this thread. Nodes that a GPU provider does not support run on the CPU. */
-export function useProvider(name: Provider): void {
-  provider = name;
+export function useProvider(provider: Provider, replacements = replacementsFor(provider)): void {
+  device = { provider, replacements };
+}
+
+/** Sessions that stay open. A GPU provider compiles its kernels again after its last session was closed. */
+const keptOpen = new Map<Provider, Promise<ort.InferenceSession>>();
+
+async function keepKernels(provider: Provider): Promise<void> {
+  if (provider === 'cpu') return;
+  if (!keptOpen.has(provider)) {
+    const g = new Graph();
+    const x = g.input('x', 'float32', [1]);
+    g.output('y', g.add(x, x));
+    const options = { executionProviders: [provider], logSeverityLevel: 3 } as const;
+    keptOpen.set(provider, ort.InferenceSession.create(encodeModel(g), options));
+  }
+  await keptOpen.get(provider);
 }
 
 export interface SessionOptions {
@@ -58,12 +78,16 @@ export class GraphSession {
     readonly memory: SessionOptions['memory'], // must not be collected before the session
   ) {}
 
-  /** @throws {GauntletError} ENGINE_FAULT if the runtime refuses the model */
+  /** Changes the graph to suit the device. @throws {GauntletError} ENGINE_FAULT if the runtime refuses it */
   static async open(
-    model: Uint8Array,
+    graph: Graph,
     { threads = 1, weights, memory, optimizationsDisabled = false }: SessionOptions = {},
   ): Promise<GraphSession> {
+    const { provider, replacements } = device;
+    if (Object.keys(replacements).length > 0) replaceOperations(graph, replacements);
+    const model = encodeModel(graph);
     try {
+      await keepKernels(provider);
       return new GraphSession(
         await ort.InferenceSession.create(model, {
           executionProviders: [provider],

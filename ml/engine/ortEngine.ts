@@ -5,7 +5,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
-import { type Provider, resolveDevice } from '../device/providers.js';
+import { resolveDevice, type UsableDevice } from '../device/providers.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
 import type { Job, JobResults, SharedAdapter, WorkerInit } from '../pool/jobs.js';
@@ -44,7 +44,7 @@ interface Tokens {
 }
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
-  provider?: Provider;
+  device?: UsableDevice;
   keepGraphs?: boolean; // see WorkerInit; default true
 }
 
@@ -52,24 +52,24 @@ export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { provider = 'cpu', checkpointing, keepGraphs = true }: PoolOptions = {},
+  { device = { provider: 'cpu' }, checkpointing, keepGraphs = true }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const init: WorkerInit = { config, contextLength, base, provider, checkpointing, keepGraphs };
+  const init: WorkerInit = { config, contextLength, base, device, checkpointing, keepGraphs };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
 /** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
-  const provider = await resolveDevice(options.device);
+  const device = await resolveDevice(options.device);
   const model = describeModel(path);
   const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
   const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
   checkMemory(path, Math.min(...needs), options);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
-  const plan = planThreads(model, provider === 'cpu' ? options : { workers: 1, ...options }); // one worker feeds a GPU
+  const plan = planThreads(model, device.provider === 'cpu' ? options : { workers: 1, ...options }); // one worker feeds a GPU
   const keepGraphs = !isLarge(model) || memorySuffices(model, options.quantization);
-  const pool = openPool(model, base, plan, { ...options, provider, keepGraphs });
+  const pool = openPool(model, base, plan, { ...options, device, keepGraphs });
   return new OrtEngine(model, digest, pool, plan, options);
 }
 

@@ -10,7 +10,6 @@ import { projectedRows } from '../loss/head.js';
 import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
-import { encodeModel } from '../onnx/encode.js';
 import { shouldRecompute } from './activations.js';
 import { Batch, countTrained, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
 import { GradientTotal } from './statistics.js';
@@ -170,8 +169,7 @@ export class TrainSession {
     const weights = this.model.locations && ('mapped' as const);
     const name = JSON.stringify({ ...key, threads: this.threads });
     const known = this.sessions.get(name);
-    const session =
-      known ?? GraphSession.open(encodeModel(build()), { threads: this.threads, weights, optimizationsDisabled });
+    const session = known ?? GraphSession.open(build(), { threads: this.threads, weights, optimizationsDisabled });
     this.sessions.delete(name);
     this.sessions.set(name, session); // most recently used last
     session.catch(() => this.sessions.delete(name)); // a retry compiles it again
