@@ -2,7 +2,14 @@
 // ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
 import type { UsableDevice } from '../device/providers.js';
-import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
+import {
+  disposeOnDevice,
+  GraphSession,
+  keepsTensors,
+  type SessionOptions,
+  type Tensor,
+  tensor,
+} from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -11,6 +18,7 @@ import {
   buildStepGraph,
   type DecodeGraphOptions,
   type OutputKind,
+  presentName,
   ropeOutsideAttention,
 } from '../nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../nn/fusedWeights.js';
@@ -25,6 +33,7 @@ import {
   promptGroups,
   promptSegmentAt,
 } from './decodeBatch.js';
+import { cacheNames } from './kvCaches.js';
 import { outputKindFor, Sampler, type SamplingOptions } from './sampler.js';
 import { inBlocks, PROMPT_BLOCK, segmentsOf } from './segments.js';
 
@@ -55,7 +64,7 @@ export interface UsedAdapter extends Adapter {
   digest: string; // equal digests mean equal values
 }
 
-/** Open graphs for prompts and for steps. A large model has one graph for both. */
+/** Open graphs for prompts and for steps. A large model has one graph for both, and so has WebGPU. */
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
@@ -199,6 +208,7 @@ export class DecodeSession {
       last: tensor(new BigInt64Array(outputs), [outputs]),
       ...(ropeOutsideAttention(config) && { positions: tensor(positions(), [ids.length, 1]) }),
     });
+    disposeOnDevice(out);
     const kv = out.kv!.data as Float32Array;
     group.forEach((same, g) => {
       for (const b of same) {
@@ -213,6 +223,7 @@ export class DecodeSession {
   private async step({ steps, fixed }: Opened, batch: DecodeBatch, { temperature }: DecodeOptions) {
     if (fixed.scale) (fixed.scale.data as Float32Array)[0] = 1 / temperature;
     const out = await steps.run({ ...fixed, ...batch.feeds() });
+    if (keepsTensors(this.device)) batch.keepOnDevice(out);
     batch.write(out.kv!.data as Float32Array);
     return out.next!.data as Float32Array | BigInt64Array;
   }
@@ -238,12 +249,14 @@ export class DecodeSession {
 
   private async open(output: OutputKind, lora: LoraShape | undefined): Promise<Graphs> {
     const { config, locations } = this.model;
-    const graph: DecodeGraphOptions = { positions: this.contextLength, output };
+    const returnCaches = keepsTensors(this.device);
+    const graph: DecodeGraphOptions = { positions: this.contextLength, output, returnCaches };
+    const onDevice = returnCaches ? cacheNames(config).map(presentName) : undefined;
     if (locations) {
       const options = { locations, lora, packedMatMul: true };
       const model = buildDecodeGraph(config, (g) => new SeparateWeights(g, config, options), graph);
       const weights = weightMode(config, locations);
-      const session = await GraphSession.open(model, { threads: this.threads, weights });
+      const session = await GraphSession.open(model, { threads: this.threads, weights, onDevice });
       return { prompts: session, steps: session };
     }
     const { weights } = this.model;
@@ -251,8 +264,12 @@ export class DecodeSession {
     const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
       const model = build(config, (g) => new FusedWeights(g, config), graph);
       const memory = { location: FUSED_WEIGHTS, data };
-      return GraphSession.open(model, { threads: this.threads, memory });
+      return GraphSession.open(model, { threads: this.threads, memory, onDevice });
     };
+    if (returnCaches) {
+      const session = await open(buildDecodeGraph); // the graph for steps reads caches in the processor's memory
+      return { prompts: session, steps: session };
+    }
     return { prompts: await open(buildDecodeGraph), steps: await open(buildStepGraph) };
   }
 

@@ -100,13 +100,17 @@ export function smallModelPrograms(): { programs: Program[]; close: () => void }
     async run(device) {
       const session = new DecodeSession(model, CONTEXT, 1, device);
       session.use(adapter);
-      const sampled = [[LENGTH - ANSWER, LENGTH]] as const;
-      const requests = rows.slice(0, 1).map(({ tokens }) => ({ prompt: tokens, key: [0, 0] as const, sampled }));
+      const requests = rows.map(({ tokens }, i) => {
+        return { prompt: tokens, key: [0, i] as const, sampled: [[tokens.length - ANSWER, tokens.length]] as const };
+      });
       const options = { maxNewTokens: 1, temperature: 1, logprobs: true, stopTokens: [] };
       const { answers, caches } = await session.generate(requests, options, {}, true);
       await session.close();
-      const [prompts, steps] = splitCache(caches[0]!.kv, LENGTH - ANSWER - 1);
-      return { [`reading prompts${kind}`]: prompts, [`decoding${kind}`]: [...steps, ...answers[0]!.logprobs!] };
+      const parts = rows.map(({ tokens }, i) => splitCache(caches[i]!.kv, tokens.length - ANSWER - 1));
+      return {
+        [`reading prompts${kind}`]: parts.flatMap(([prompts]) => prompts),
+        [`decoding${kind}`]: [...parts.flatMap(([, steps]) => steps), ...answers.flatMap(({ logprobs }) => logprobs!)],
+      };
     },
   });
   const training = (

@@ -1,6 +1,10 @@
 // Devices: which ones are installed, which one is selected, and the errors for a missing or failing one. A GPU is not
 // needed: the tests provide the installations and the starts.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freeGpuMemory } from '../../../ml/device/gpuMemory.js';
 import { type Check, checkHere, listProviders, resolveDevice } from '../../../ml/device/providers.js';
 import { reasonOf } from '../../../ml/device/reason.js';
 
@@ -62,6 +66,27 @@ describe('devices', function () {
       assert.ok(fault === undefined || /^\S.*\S$/.test(fault), fault);
     }
     assert.match((await checkHere('tpu' as 'cpu')).fault ?? '', /^it does not start: ./);
+  });
+
+  it('the free memory of a CUDA device is that of nvidia-smi, if it answers', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nvidia-'));
+    const before = process.env.PATH;
+    try {
+      writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\n[ "$3" = --id=1 ] && echo 1024 || echo 2048\n', {
+        mode: 0o755,
+      });
+      process.env.PATH = `${folder}:${before}`;
+      assert.equal(await freeGpuMemory('cuda'), 2 ** 31);
+      process.env.CUDA_VISIBLE_DEVICES = '1,0';
+      assert.equal(await freeGpuMemory('cuda'), 2 ** 30);
+      assert.equal(await freeGpuMemory('webgpu'), undefined);
+      writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\necho no devices were found; exit 6\n');
+      assert.equal(await freeGpuMemory('cuda'), undefined);
+    } finally {
+      process.env.PATH = before;
+      delete process.env.CUDA_VISIBLE_DEVICES;
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("the reason is the runtime's message without source files", () => {
