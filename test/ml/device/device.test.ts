@@ -22,7 +22,10 @@ describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', function () {
   after(() => Promise.all([cpu?.close(), device?.close()]));
 
   it('samples the same tokens as the CPU', async () => {
-    const requests = [0, 1].map((i) => ({ prompt: cpu.encode('def add(a, b):\n'.repeat(3 + i)), key: [7, i] as const }));
+    const requests = [0, 1].map((i) => ({
+      prompt: cpu.encode('def add(a, b):\n'.repeat(3 + i)),
+      key: [7, i] as const,
+    }));
     for (const temperature of [0, 1]) {
       const options = { maxNewTokens: 6, temperature, stopTokens: [] };
       assert.deepEqual(await device.generate(requests, options), await cpu.generate(requests, options));
