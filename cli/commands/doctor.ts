@@ -81,8 +81,11 @@ function checks(store: string): Record<string, Check> {
 const OPTIONAL: readonly string[] = ['device cuda', 'device webgpu', 'sandbox docker'];
 
 async function deviceCheck(device: Provider): ReturnType<Check> {
-  await resolveDevice(device);
-  return { required: false, detail: `--device ${device} works` };
+  const { promptBlock } = await resolveDevice(device);
+  const limit = promptBlock
+    ? `; prompts are read in blocks of ${promptBlock} tokens, because longer ones go wrong`
+    : '';
+  return { required: false, detail: `--device ${device} works: it agrees with the CPU in the self-test${limit}` };
 }
 
 /** The same versions as `engines` of package.json. */

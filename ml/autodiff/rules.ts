@@ -73,6 +73,11 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
   },
   Neg: ({ g, dy }) => [g.neg(dy)],
   Exp: ({ g, node, dy }) => [g.mul(dy, node.outputs[0]!)],
+  Sqrt: ({ g, node, dy }) => [g.mul(dy, g.scale(g.reciprocal(node.outputs[0]!), 0.5))],
+  Reciprocal: ({ g, node, dy }) => {
+    const y = node.outputs[0]!;
+    return [g.neg(g.mul(dy, g.mul(y, y)))];
+  },
   Sigmoid: ({ g, node, dy }) => {
     const y = node.outputs[0]!;
     return [g.mul(dy, g.mul(y, g.sub(g.scalar(1), y)))];

@@ -1,7 +1,15 @@
 // Generation on one thread. Sequences step together and leave the batch when they finish, which makes room for the next
 // ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
-import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
+import type { UsableDevice } from '../device/providers.js';
+import {
+  disposeOnDevice,
+  GraphSession,
+  keepsTensors,
+  type SessionOptions,
+  type Tensor,
+  tensor,
+} from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -10,13 +18,13 @@ import {
   buildStepGraph,
   type DecodeGraphOptions,
   type OutputKind,
+  presentName,
   ropeOutsideAttention,
 } from '../nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../nn/fusedWeights.js';
 import { type LoraShape, layoutSize, loraViews, parameterLayout } from '../nn/layout.js';
 import { mergeLora } from '../nn/mergeLora.js';
 import { SeparateWeights, type WeightLocations } from '../nn/separateWeights.js';
-import { encodeModel } from '../onnx/encode.js';
 import {
   type CachedPrefix,
   DecodeBatch,
@@ -25,8 +33,9 @@ import {
   promptGroups,
   promptSegmentAt,
 } from './decodeBatch.js';
+import { cacheNames } from './kvCaches.js';
 import { outputKindFor, Sampler, type SamplingOptions } from './sampler.js';
-import { segmentsOf } from './segments.js';
+import { inBlocks, PROMPT_BLOCK, segmentsOf } from './segments.js';
 
 export interface DecodeOptions extends SamplingOptions {
   maxNewTokens: number;
@@ -55,7 +64,7 @@ export interface UsedAdapter extends Adapter {
   digest: string; // equal digests mean equal values
 }
 
-/** Open graphs for prompts and for steps. A large model has one graph for both. */
+/** Open graphs for prompts and for steps. A large model has one graph for both, and so has WebGPU. */
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
@@ -82,6 +91,7 @@ export class DecodeSession {
     private readonly model: SessionModel,
     private readonly contextLength: number,
     private threads = 1,
+    private readonly device: UsableDevice = { provider: 'cpu' },
   ) {
     this.sampler = new Sampler(model.config.vocab);
     this.minBatch = model.locations ? 2 : 1; // with separate weights, a batch of one rounds differently
@@ -121,7 +131,7 @@ export class DecodeSession {
       const free = slots - batch.sequences.length;
       const refill = batch.sequences.length === 0 || free >= PREFILL_SEQUENCES ? free : 0;
       for (const [index, { key, prompt, sampled, cached }] of feasible.splice(0, refill)) {
-        const segments = segmentsOf(prompt.length, sampled);
+        const segments = inBlocks(segmentsOf(prompt.length, sampled), this.device.promptBlock ?? PROMPT_BLOCK);
         const sequence = { index, key, tokens: [...prompt], promptLength: prompt.length, segments, filled: 0 };
         batch.add({ ...sequence, limit: limitOf(prompt) }, cached);
         counts.reused += cached?.length ?? 0;
@@ -185,6 +195,7 @@ export class DecodeSession {
         }
     });
     const first = group[0]![0]!;
+    const outputs = this.device.provider === 'cpu' ? 0 : 1; // WebGPU fails on empty tensors; the output is not read
     const positions = (): BigInt64Array => ids.map((_, i) => BigInt(from + (i % length)));
     const out = await opened.prompts.run({
       ...opened.fixed,
@@ -194,9 +205,10 @@ export class DecodeSession {
       seqlensK: tensor(new Int32Array(rows).fill(from + length - 1), [rows]),
       totalSequenceLength: tensor(Int32Array.of(from + length), []),
       kvIndices: tensor(kvIndices, [kvIndices.length / 3, 3]),
-      last: tensor(new BigInt64Array(0), [0]),
+      last: tensor(new BigInt64Array(outputs), [outputs]),
       ...(ropeOutsideAttention(config) && { positions: tensor(positions(), [ids.length, 1]) }),
     });
+    disposeOnDevice(out);
     const kv = out.kv!.data as Float32Array;
     group.forEach((same, g) => {
       for (const b of same) {
@@ -211,6 +223,7 @@ export class DecodeSession {
   private async step({ steps, fixed }: Opened, batch: DecodeBatch, { temperature }: DecodeOptions) {
     if (fixed.scale) (fixed.scale.data as Float32Array)[0] = 1 / temperature;
     const out = await steps.run({ ...fixed, ...batch.feeds() });
+    if (keepsTensors(this.device)) batch.keepOnDevice(out);
     batch.write(out.kv!.data as Float32Array);
     return out.next!.data as Float32Array | BigInt64Array;
   }
@@ -236,12 +249,14 @@ export class DecodeSession {
 
   private async open(output: OutputKind, lora: LoraShape | undefined): Promise<Graphs> {
     const { config, locations } = this.model;
-    const graph: DecodeGraphOptions = { positions: this.contextLength, output };
+    const returnCaches = keepsTensors(this.device);
+    const graph: DecodeGraphOptions = { positions: this.contextLength, output, returnCaches };
+    const onDevice = returnCaches ? cacheNames(config).map(presentName) : undefined;
     if (locations) {
       const options = { locations, lora, packedMatMul: true };
       const model = buildDecodeGraph(config, (g) => new SeparateWeights(g, config, options), graph);
       const weights = weightMode(config, locations);
-      const session = await GraphSession.open(encodeModel(model), { threads: this.threads, weights });
+      const session = await GraphSession.open(model, { threads: this.threads, weights, onDevice });
       return { prompts: session, steps: session };
     }
     const { weights } = this.model;
@@ -249,8 +264,12 @@ export class DecodeSession {
     const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
       const model = build(config, (g) => new FusedWeights(g, config), graph);
       const memory = { location: FUSED_WEIGHTS, data };
-      return GraphSession.open(encodeModel(model), { threads: this.threads, memory });
+      return GraphSession.open(model, { threads: this.threads, memory, onDevice });
     };
+    if (returnCaches) {
+      const session = await open(buildDecodeGraph); // the graph for steps reads caches in the processor's memory
+      return { prompts: session, steps: session };
+    }
     return { prompts: await open(buildDecodeGraph), steps: await open(buildStepGraph) };
   }
 

@@ -6,6 +6,10 @@ import type { DecoderConfig } from '../nn/config.js';
 /** Numbers that the cache holds for one token. */
 export const cacheWidth = ({ layers, kvHeads, headDim }: DecoderConfig): number => 2 * layers * kvHeads * headDim;
 
+/** The inputs of a graph that are caches, in the order of the buffers. */
+export const cacheNames = ({ layers }: DecoderConfig): string[] =>
+  Array.from({ length: layers }, (_, l) => [`k${l}`, `v${l}`]).flat();
+
 export class KvCaches {
   slots = 0;
   private buffers: Float32Array[];
@@ -48,7 +52,7 @@ export class KvCaches {
     return this.named(() => none);
   }
   private named(of: (i: number) => Tensor): Record<string, Tensor> {
-    return Object.fromEntries(this.buffers.map((_, i) => [`${i % 2 === 0 ? 'k' : 'v'}${i >> 1}`, of(i)]));
+    return Object.fromEntries(cacheNames(this.c).map((name, i) => [name, of(i)]));
   }
 
   /** Copies the first `count` positions of row `from` of kv [2·layers, rows, KV, positions, hd] to `row`, at `position`. */

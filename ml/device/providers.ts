@@ -1,6 +1,6 @@
 // The execution providers of this installation of ONNX Runtime. The package lists providers that it could load, but it
 // only has their libraries after an install step. The project's set-up skips that step, which downloads hundreds of
-// megabytes.
+// megabytes. A provider is used only if it passes the self-test.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,7 +17,7 @@ export const CUDA_INSTALL = 'node node_modules/onnxruntime-node/script/install.j
 const PLATFORM = `${process.platform}/${process.arch}`;
 
 const PREFERRED: readonly Provider[] = ['cuda', 'webgpu']; // for `auto`; else cpu
-const PROBE_LIMIT_MS = 60_000; // the first start on a GPU compiles kernels
+const CHECK_LIMIT_MS = 300_000; // the first start compiles kernels; a software renderer takes half a minute
 
 /** The names (`cpu`, `webgpu`, `cuda`, …) of the providers whose library is installed. */
 export function listProviders(): string[] {
@@ -27,23 +27,34 @@ export function listProviders(): string[] {
     .map(({ name }) => name);
 }
 
-/** The reason why an installed provider does not start; undefined if it starts. */
-export type Probe = (provider: Provider) => Promise<string | undefined>;
+/** The result of the self-test. */
+export interface DeviceCheck {
+  fault?: string; // why the provider cannot be used
+  promptBlock?: number; // the most tokens of a prompt that it reads correctly at once; absent: any number
+}
+export type Check = (provider: Provider) => Promise<DeviceCheck>;
+
+export interface UsableDevice extends Pick<DeviceCheck, 'promptBlock'> {
+  provider: Provider;
+}
 
 /**
- * The provider for a device. `auto` is the first preferred provider that is installed and starts, else the CPU.
+ * The provider for a device. `auto` is the first preferred provider that is installed and passes, else the CPU.
  * @throws {GauntletError} DEVICE_UNAVAILABLE saying how to install the provider or do without it
  */
 export async function resolveDevice(
   device: Device = 'cpu',
   installed: readonly string[] = listProviders(),
-  probe: Probe = startsHere,
-): Promise<Provider> {
-  if (device === 'cpu') return device;
+  check: Check = checkHere,
+): Promise<UsableDevice> {
+  if (device === 'cpu') return { provider: device };
   if (device === 'auto') {
-    for (const provider of PREFERRED)
-      if (installed.includes(provider) && (await probe(provider)) === undefined) return provider;
-    return 'cpu';
+    for (const provider of PREFERRED) {
+      if (!installed.includes(provider)) continue;
+      const { fault, promptBlock } = await check(provider);
+      if (fault === undefined) return { provider, promptBlock };
+    }
+    return { provider: 'cpu' };
   }
   if (!installed.includes(device)) {
     const solution =
@@ -52,18 +63,27 @@ export async function resolveDevice(
         : 'ONNX Runtime does not support it on this platform';
     throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed; ${solution}; or use cpu`);
   }
-  const reason = await probe(device);
-  if (reason === undefined) return device;
-  throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} does not start (${reason}): use cpu, or auto`);
+  const { fault, promptBlock } = await check(device);
+  if (fault === undefined) return { provider: device, promptBlock };
+  throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} cannot be used (${fault}): use cpu, or auto`);
 }
 
-/** Probes in a separate process, because drivers write to standard error and a broken one can crash the process. */
-export function startsHere(provider: Provider): Promise<string | undefined> {
-  const script = fileURLToPath(new URL('./probe.js', import.meta.url));
+const checks = new Map<Provider, Promise<DeviceCheck>>();
+
+/** Runs the self-test of a provider, once. */
+export function checkHere(provider: Provider): Promise<DeviceCheck> {
+  const known = checks.get(provider) ?? checkInProcess(provider);
+  checks.set(provider, known);
+  return known;
+}
+
+/** In a separate process, because drivers write to standard error and a broken one can crash the process. */
+function checkInProcess(provider: Provider): Promise<DeviceCheck> {
+  const script = fileURLToPath(new URL('../selfTest/process.js', import.meta.url));
   return new Promise((settle) => {
-    execFile(process.execPath, [script, provider], { timeout: PROBE_LIMIT_MS }, (error, stdout) => {
-      if (error === null) settle(undefined);
-      else settle(stdout.trim() || (error.killed ? 'no answer' : `its process ended (${error.signal ?? error.code})`));
+    execFile(process.execPath, [script, provider], { timeout: CHECK_LIMIT_MS }, (error, stdout) => {
+      if (error === null) settle(JSON.parse(stdout.trim().split('\n').at(-1)!) as DeviceCheck);
+      else settle({ fault: error.killed ? 'no answer' : `its process ended: ${error.signal ?? error.code}` });
     });
   });
 }

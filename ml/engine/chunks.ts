@@ -22,7 +22,8 @@ export function shards<R>(
   const parts: number[][] = [];
   for (let at = 0; at < order.length; at += parts.at(-1)!.length) {
     let count = Math.min(size, order.length - at);
-    while (count > 1 && !fits(count, length(rows[order[at + count - 1]!]!))) count = 2 ** Math.floor(Math.log2(count - 1));
+    while (count > 1 && !fits(count, length(rows[order[at + count - 1]!]!)))
+      count = 2 ** Math.floor(Math.log2(count - 1));
     parts.push(order.slice(at, at + count));
   }
   return parts;

@@ -97,14 +97,20 @@ export function availableMemory(): number {
   return process.memoryUsage.rss() + (available ? Number(available) * 1024 : freemem());
 }
 
-/** Whether generation and training of usual sizes, with all their compiled graphs, fit into half of the free memory. */
-export function memorySuffices(model: ModelFiles, quantization?: Quantization): boolean {
+/**
+ * Whether generation and training of usual sizes, with all their compiled graphs, fit into half of the free memory.
+ * @param available as for `checkMemory`
+ */
+export function memorySuffices(model: ModelFiles, quantization?: Quantization, available = availableMemory()): boolean {
   const use = { sequences: 32, length: 512, rank: 16, quantization };
   const both = estimateMemory(model, { ...use, task: 'decode' }) + estimateMemory(model, { ...use, task: 'train' });
-  return both + MAX_GRAPHS * GRAPH_PER_LAYER * model.config.layers < availableMemory() / 2;
+  return both + MAX_GRAPHS * GRAPH_PER_LAYER * model.config.layers < available / 2;
 }
 
-/** @throws {GauntletError} OUT_OF_MEMORY if `needed` is more than `available` */
+/**
+ * @param available the free memory of a device with its own; default: that of this process
+ * @throws {GauntletError} OUT_OF_MEMORY if `needed` is more than `available`
+ */
 export function checkMemory(
   path: string,
   needed: number,

@@ -5,7 +5,8 @@ import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
-import { type Provider, resolveDevice } from '../device/providers.js';
+import { freeGpuMemory } from '../device/gpuMemory.js';
+import { resolveDevice, type UsableDevice } from '../device/providers.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
 import type { Job, JobResults, SharedAdapter, WorkerInit } from '../pool/jobs.js';
@@ -44,7 +45,7 @@ interface Tokens {
 }
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
-  provider?: Provider;
+  device?: UsableDevice;
   keepGraphs?: boolean; // see WorkerInit; default true
 }
 
@@ -52,25 +53,26 @@ export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { provider = 'cpu', checkpointing, keepGraphs = true }: PoolOptions = {},
+  { device = { provider: 'cpu' }, checkpointing, keepGraphs = true }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const init: WorkerInit = { config, contextLength, base, provider, checkpointing, keepGraphs };
+  const init: WorkerInit = { config, contextLength, base, device, checkpointing, keepGraphs };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
 /** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
-  const provider = await resolveDevice(options.device);
+  const device = await resolveDevice(options.device);
   const model = describeModel(path);
   const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
   const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
-  checkMemory(path, Math.min(...needs), options);
+  const limits = { force: options.force, available: await freeGpuMemory(device.provider) };
+  checkMemory(path, Math.min(...needs), limits);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
-  const plan = planThreads(model, provider === 'cpu' ? options : { workers: 1, ...options }); // one worker feeds a GPU
-  const keepGraphs = !isLarge(model) || memorySuffices(model, options.quantization);
-  const pool = openPool(model, base, plan, { ...options, provider, keepGraphs });
-  return new OrtEngine(model, digest, pool, plan, options);
+  const plan = planThreads(model, device.provider === 'cpu' ? options : { workers: 1, ...options }); // one worker feeds a GPU
+  const keepGraphs = !isLarge(model) || memorySuffices(model, options.quantization, limits.available);
+  const pool = openPool(model, base, plan, { ...options, device, keepGraphs });
+  return new OrtEngine(model, digest, pool, plan, options, limits);
 }
 
 class OrtEngine extends EngineFiles implements Engine {
@@ -85,6 +87,7 @@ class OrtEngine extends EngineFiles implements Engine {
     private readonly pool: WorkerPool,
     private readonly plan: ThreadPlan,
     private readonly options: EngineOptions,
+    private readonly limits: Parameters<typeof checkMemory>[2],
   ) {
     super(model);
     const { kvCacheBytes = defaultKvBytes() } = options;
@@ -121,7 +124,10 @@ class OrtEngine extends EngineFiles implements Engine {
         return answers.map((answer, i) => ({ answer, cache: caches[i] }));
       });
     };
-    const parts = split(byLength(withCache, ({ prompt }) => prompt.length), size);
+    const parts = split(
+      byLength(withCache, ({ prompt }) => prompt.length),
+      size,
+    );
     const done = await inParts(withCache, parts, work);
     return done.map(({ answer, cache }, i) => {
       if (cache) {
@@ -226,7 +232,7 @@ class OrtEngine extends EngineFiles implements Engine {
       length: Math.min(Math.max(0, ...lengths), this.info.contextLength),
       rank: adapter?.rank ?? 0,
     };
-    checkMemory(this.info.path, estimateMemory(this.model, use), this.options);
+    checkMemory(this.info.path, estimateMemory(this.model, use), this.limits);
   }
 
   private share(adapter: Adapter | undefined): SharedAdapter | undefined {

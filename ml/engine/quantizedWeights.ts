@@ -5,7 +5,7 @@ import { type ErrorCode, GauntletError } from '../../core/errors.js';
 import { locateWeights, locationOf } from '../device/weightLocations.js';
 import { cacheFolder } from '../hf/files.js';
 import type { ModelFiles } from '../hf/model.js';
-import { isPacked, packedFormat, packedLayout, type Quantization } from '../hf/packed.js';
+import { isPacked, type PackedLayout, packedFormat, packedLayout, type Quantization } from '../hf/packed.js';
 import type { FileRange, WeightLocations } from '../nn/separateWeights.js';
 import { inThread } from '../pool/inThread.js';
 import type { QuantizeAnswer, QuantizeTask } from './quantizeWorker.js';
@@ -21,9 +21,20 @@ export async function openQuantized(
   const layout = packedLayout(model.config, quantization);
   const path = join(cacheFolder(), 'quantized', `${digest}-${format}.safetensors`);
   if (!isPacked(path, layout)) await quantize({ stored: model.stored, layout, groupSize, target: path });
+  const locations = locateQuantized(model.stored, layout, groupSize, path);
+  return { locations, digest: createHash('sha256').update(`${digest} ${format} ${bits}`).digest('hex') };
+}
+
+/** The quantized matrices in their file, and the other parameters in the checkpoint. */
+export function locateQuantized(
+  stored: ModelFiles['stored'],
+  layout: PackedLayout,
+  groupSize: number,
+  path: string,
+): WeightLocations {
   const location = locationOf(path);
   const at = (offset: number): FileRange => ({ location, offset });
-  const locations = new Map(locateWeights(model.stored));
+  const locations = new Map(locateWeights(stored));
   for (const { name, bits: own, values, scales } of layout.matrices)
     locations.set(name, {
       bits: own,
@@ -32,7 +43,7 @@ export async function openQuantized(
       scales: at(scales),
       zeros: at(layout.zeros[own].offset),
     });
-  return { locations, digest: createHash('sha256').update(`${digest} ${format} ${bits}`).digest('hex') };
+  return locations;
 }
 
 async function quantize(task: QuantizeTask): Promise<void> {

@@ -93,7 +93,7 @@ export class Graph {
   private one<K extends Op>(op: K, inputs: readonly Value[], attrs: OpAttributes[K]): Value {
     return this.apply(op, inputs, attrs)[0]!;
   }
-  private unary(op: 'Neg' | 'Exp' | 'Sigmoid' | 'Softmax' | 'LogSoftmax'): (x: Value) => Value {
+  private unary(op: 'Neg' | 'Exp' | 'Sqrt' | 'Reciprocal' | 'Sigmoid' | 'Softmax' | 'LogSoftmax'): (x: Value) => Value {
     return (x) => this.one(op, [x], {});
   }
   private binary(
@@ -111,6 +111,8 @@ export class Graph {
   readonly gatherND = this.binary('GatherND');
   readonly neg = this.unary('Neg');
   readonly exp = this.unary('Exp');
+  readonly sqrt = this.unary('Sqrt');
+  readonly reciprocal = this.unary('Reciprocal');
   readonly sigmoid = this.unary('Sigmoid');
   readonly softmax = this.unary('Softmax');
   readonly logSoftmax = this.unary('LogSoftmax');

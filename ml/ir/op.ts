@@ -17,6 +17,8 @@ export interface OpAttributes {
   Min: None;
   Neg: None;
   Exp: None;
+  Sqrt: None;
+  Reciprocal: None;
   Sigmoid: None;
   QuickGelu: { alpha: number }; // x·sigmoid(αx); α = 1 is SiLU
   Clip: { min: number; max: number };

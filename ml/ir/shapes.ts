@@ -108,6 +108,8 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LessOrEqual: arithmetic('bool'),
   Neg: unary,
   Exp: unary,
+  Sqrt: unary,
+  Reciprocal: unary,
   Sigmoid: unary,
   QuickGelu: unary,
   Clip: unary,

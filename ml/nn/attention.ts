@@ -26,18 +26,31 @@ export function causalAttention(g: Graph, q: Value, k: Value, v: Value): Value {
       transB: true,
       alpha: 1 / Math.sqrt(headDim),
     });
-    const p = g.softmax(g.add(g.reshape(scores, [sequences, heads, size, end]), causalMask(g, start, end)));
+    const p = g.softmax(g.add(g.reshape(scores, [sequences, heads, size, end]), causalMask(g, length, start, end)));
     const mixed = g.fusedMatMul(g.reshape(p, [...folded, end]), part(v, 0));
     blocks.push(g.reshape(mixed, [sequences, heads, size, headDim]));
   }
   return g.concat(blocks, 2);
 }
 
-/** What is added to the scores of queries start..end against keys 0..end. One constant per block and graph. */
-function causalMask(g: Graph, start: number, end: number): Value {
-  const name = `causal_${start}_${end}`;
-  for (const known of g.constants.keys()) if (known.name === name) return known;
-  const mask = new Float32Array((end - start) * end);
-  for (let i = start; i < end; i++) mask.fill(MASKED, (i - start) * end + i + 1, (i - start + 1) * end);
-  return g.constant(name, [end - start, end], mask);
+/**
+ * What is added to the scores of queries start..end against keys 0..end: a slice of one constant, so that the masks of a
+ * graph grow with the length, not with its square. The runtime folds the slices of graphs that it optimizes.
+ */
+function causalMask(g: Graph, length: number, start: number, end: number): Value {
+  const rows = Math.min(QUERY_BLOCK, length);
+  const width = Math.ceil(length / rows) * rows;
+  const first = width - rows - start; // row i of the constant hides what comes after its column width − rows + i
+  const size = end - start;
+  const band = causalBand(g, rows, width);
+  const columns = size === width ? band : g.slice(band, 1, first, first + end);
+  return size === rows ? columns : g.slice(columns, 0, 0, size);
+}
+
+/** [rows, width]; one per graph. */
+function causalBand(g: Graph, rows: number, width: number): Value {
+  for (const known of g.constants.keys()) if (known.name === 'causal') return known;
+  const mask = new Float32Array(rows * width);
+  for (let i = 0; i < rows; i++) mask.fill(MASKED, i * width + width - rows + i + 1, (i + 1) * width);
+  return g.constant('causal', [rows, width], mask);
 }

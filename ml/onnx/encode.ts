@@ -64,6 +64,8 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   Min: plain,
   Neg: plain,
   Exp: plain,
+  Sqrt: plain,
+  Reciprocal: plain,
   Sigmoid: plain,
   LessOrEqual: plain,
   MatMul: plain,

@@ -2,7 +2,7 @@
 // request, and a worker copies them if their digest or version is new to it.
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
-import type { Provider } from '../device/providers.js';
+import type { UsableDevice } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
 import type { AdamWConfig, Adapter, GradientSums, LossConfig, OptimizerState } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -13,7 +13,7 @@ export interface WorkerInit {
   contextLength: number;
   base: Base;
   checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
-  provider: Provider;
+  device: UsableDevice;
   keepGraphs: boolean; // memory suffices for the graphs of generation and those of training
 }
 

@@ -15,13 +15,13 @@ import { copyWeights } from './shared.js';
 const PROGRESS_TOKENS = 256; // per progress message
 
 const init = workerData as WorkerInit;
-useProvider(init.provider);
+useProvider(init.device.provider);
 const { config } = init;
 const model: SessionModel =
   init.base.kind === 'fed'
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
-const decoder = new DecodeSession(model, init.contextLength);
+const decoder = new DecodeSession(model, init.contextLength, 1, init.device);
 const trainer = new TrainSession(model, { checkpointing: init.checkpointing, keepGraphs: init.keepGraphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };

@@ -2,7 +2,7 @@
 // compiled graph. Weights and adapter are inputs of the graphs, so a new adapter needs no new graph and no copy of weights.
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { GraphSession, type Tensor, tensors } from '../device/runtime.js';
+import { GraphSession, type Tensor, tensors, uploaded } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
@@ -10,7 +10,6 @@ import { projectedRows } from '../loss/head.js';
 import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
-import { encodeModel } from '../onnx/encode.js';
 import { shouldRecompute } from './activations.js';
 import { Batch, countTrained, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
 import { GradientTotal } from './statistics.js';
@@ -38,7 +37,7 @@ type Tokens = { tokens: readonly number[] };
 
 export class TrainSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
-  private readonly weights: Record<string, Tensor>;
+  private weights: Promise<Record<string, Tensor>> | undefined;
   private readonly config: DecoderConfig;
   private threads = 1;
 
@@ -47,7 +46,6 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = tensors(model.weights ?? []);
   }
 
   /** Sets the number of threads for the next runs. It changes no result. */
@@ -93,7 +91,7 @@ export class TrainSession {
       ...(trained && { trained }),
       ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
     };
-    const out = await session.run({ ...feeds, ...this.weights, ...this.adapterTensors(adapter) });
+    const out = await session.run({ ...feeds, ...(await this.weightTensors()), ...this.adapterTensors(adapter) });
     return ppoResult(batch, sequences, loss, out);
   }
 
@@ -135,8 +133,19 @@ export class TrainSession {
       buildScoreGraph(this.config, batch.shape, outputs, lora, { locations }),
     );
     const target: Record<string, Tensor> = name === 'logprobs' ? { target: batch.target } : {};
-    const out = await session.run({ ids: batch.ids, ...target, ...this.weights, ...this.adapterTensors(adapter) });
+    const out = await session.run({
+      ids: batch.ids,
+      ...target,
+      ...(await this.weightTensors()),
+      ...this.adapterTensors(adapter),
+    });
     return batch.aligned(sequences, out[name]!);
+  }
+
+  /** The weights that are inputs of all graphs. */
+  private weightTensors(): Promise<Record<string, Tensor>> {
+    this.weights ??= uploaded(tensors(this.model.weights ?? []));
+    return this.weights;
   }
 
   private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
@@ -161,17 +170,12 @@ export class TrainSession {
   }
 
   /** The compiled graph of a key. Each is built once; the least recently used one is closed to make room. */
-  private async session(
-    key: object,
-    build: () => Graph,
-    checkpointing = false,
-  ): Promise<GraphSession> {
+  private async session(key: object, build: () => Graph, checkpointing = false): Promise<GraphSession> {
     const optimizationsDisabled = checkpointing || this.model.locations !== undefined;
     const weights = this.model.locations && ('mapped' as const);
     const name = JSON.stringify({ ...key, threads: this.threads });
     const known = this.sessions.get(name);
-    const session =
-      known ?? GraphSession.open(encodeModel(build()), { threads: this.threads, weights, optimizationsDisabled });
+    const session = known ?? GraphSession.open(build(), { threads: this.threads, weights, optimizationsDisabled });
     this.sessions.delete(name);
     this.sessions.set(name, session); // most recently used last
     session.catch(() => this.sessions.delete(name)); // a retry compiles it again

@@ -28,7 +28,7 @@ describe('commands about this machine', function () {
     for (const device of ['cuda', 'webgpu']) {
       const { required, ok, detail } = of(`device ${device}`);
       assert.equal(required, false);
-      assert.match(detail, ok ? /works$/ : /(is not installed|does not start).*use cpu.*DEVICE_UNAVAILABLE/);
+      assert.match(detail, ok ? /works: / : /(is not installed|cannot be used).*use cpu.*DEVICE_UNAVAILABLE/);
     }
     assert.deepEqual([of('sandbox docker').ok, of('sandbox docker').required], [false, false]);
     assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
+import { DecodeSession } from '../../ml/decode/decodeSession.js';
 import { locateWeights } from '../../ml/device/weightLocations.js';
-import type { Engine } from '../../ml/engine/engine.js';
+import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { describeModel } from '../../ml/hf/model.js';
 import { ropeTables } from '../../ml/nn/rope.js';
@@ -13,7 +14,7 @@ import { TrainSession } from '../../ml/train/trainSession.js';
 
 const FOLDER = process.env.GAUNTLET_ARCHITECTURES ?? join(packageRoot(), 'test', 'ml', 'parity', 'architectures');
 const TOLERANCE = 1e-4; // of a log-prob
-const NEW_TOKENS = 40;
+const GREEDY = { maxNewTokens: 40, temperature: 0, stopTokens: [] };
 
 interface Row {
   prompt: number[];
@@ -42,8 +43,8 @@ function worst(ours: number[][], theirs: readonly number[][]): number {
 const checkpoints = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 
 describe('architectures', () => {
-  it('have recordings with tied and untied embeddings, in three dtypes, in one file and in shards', () => {
-    assert.equal(checkpoints.length, 6);
+  it('have recordings with tied and untied embeddings, in three dtypes, in one file and in shards, for all head sizes', () => {
+    assert.equal(checkpoints.length, 9);
   });
 
   for (const { name } of checkpoints) {
@@ -51,6 +52,7 @@ describe('architectures', () => {
       const { rows } = read(name, 'expected.json') as { rows: Row[] };
       const tuned = rows.filter((row) => row.tuned);
       const whole = (some: Row[]) => some.map((row) => ({ tokens: [...row.prompt, ...row.tokens] }));
+      const requests = rows.map(({ prompt }): GenerateRequest => ({ prompt, key: [0, 0] }));
       let engine: Engine;
       before(async () => {
         engine = await openEngine(join(FOLDER, name), { workers: 1 });
@@ -70,14 +72,29 @@ describe('architectures', () => {
       });
 
       it('greedy tokens equal those of transformers', async () => {
-        const ours = await engine.generate(
-          rows.map(({ prompt }) => ({ prompt, key: [0, 0] })),
-          { maxNewTokens: NEW_TOKENS, temperature: 0, stopTokens: [] },
-        );
+        const ours = await engine.generate(requests, GREEDY);
         assert.deepEqual(
           ours.map((answer) => answer.tokens),
           rows.map((row) => row.tokens),
         );
+      });
+
+      it('greedy tokens equal those of transformers with mapped weights, in whole prompts and in short blocks', async () => {
+        const { config, stored } = describeModel(join(FOLDER, name));
+        for (const device of [{ provider: 'cpu' }, { provider: 'cpu', promptBlock: 31 }] as const) {
+          const session = new DecodeSession(
+            { config, locations: locateWeights(stored) },
+            config.contextLength,
+            1,
+            device,
+          );
+          const { answers } = await session.generate(requests, GREEDY);
+          await session.close();
+          assert.deepEqual(
+            answers.map(({ tokens }) => tokens),
+            rows.map(({ tokens }) => tokens),
+          );
+        }
       });
 
       it("an adapter that peft saved gives peft's log-probs", async () => {

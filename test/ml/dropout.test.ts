@@ -37,7 +37,7 @@ async function masks(rate: number, name = 'key'): Promise<Float32Array[]> {
     Array.from({ length: 4 }, () => ({ tokens: new Array(ROWS / 4).fill(0) })),
     ROWS / 4,
   );
-  const session = await GraphSession.open(encodeModel(g));
+  const session = await GraphSession.open(g);
   const out = await session.run({
     x: tensor(new Float32Array(ROWS * WIDTH).fill(1), [ROWS, WIDTH]),
     ...dropoutFeeds(batch, [0, 1, 2, 3], deriveKey(name)),

@@ -7,7 +7,7 @@ import { VJP_RULES } from '../../ml/autodiff/rules.js';
 import { Graph } from '../../ml/ir/graph.js';
 import { type Op, sizeOf } from '../../ml/ir/op.js';
 import { verify } from '../../ml/ir/verify.js';
-import { type BuiltCase, buildCases, OPS } from './opCases.js';
+import { type BuiltCase, buildCases, OPS } from '../../ml/selfTest/opCases.js';
 import { interpret, interpretAll, type NdArray, ndarray } from './reference/interpret.js';
 
 const STEP = 1e-5;

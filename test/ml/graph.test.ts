@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';
 import { END, sizeOf, staticShape } from '../../ml/ir/op.js';
+import { replaceOperations } from '../../ml/ir/replace.js';
 import { verify } from '../../ml/ir/verify.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
 import { DataLocation, ModelProto } from '../../ml/onnx/schema.js';
@@ -116,6 +117,20 @@ describe('a graph', () => {
     const x = g.input('x', 'float32', [1]);
     assert.equal(g.cast(x, 'float32'), x);
     assert.equal(g.scale(x, 1), x);
+  });
+
+  it('gets operations replaced in place', () => {
+    const { g, x } = small();
+    g.output('twice', g.exp(g.exp(x)));
+    replaceOperations(g, { Exp: (h, { inputs }) => [h.sigmoid(h.neg(inputs[0]!))] });
+    verify(g);
+    assert.deepEqual(
+      g.nodes.map(({ op }) => op),
+      ['Add', 'Neg', 'Sigmoid', 'Neg', 'Sigmoid'],
+    );
+    assert.equal(g.outputs[1]!.value, g.nodes.at(-1)!.outputs[0]);
+    const narrow = { Add: (h: Graph, { inputs }: { inputs: readonly Value[] }) => [h.slice(inputs[0]!, 0, 0, 1)] };
+    assert.throws(() => replaceOperations(g, narrow), /the replacement of Add has no output 0 of the same type/);
   });
 
   it('refuses a name twice, a constant of the wrong size and two outputs of one name', () => {

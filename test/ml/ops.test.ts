@@ -1,48 +1,25 @@
-// Compares ONNX Runtime's kernels, through our encoding, with the f64 reference interpreter.
+// Compares ONNX Runtime's kernels, through our encoding, with the f64 reference interpreter: on the CPU, and on the device
+// that GAUNTLET_TEST_DEVICE names.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
-import { GraphSession, type TensorArray, tensor } from '../../ml/device/runtime.js';
+import { useProvider } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
-import type { DType } from '../../ml/ir/op.js';
-import { encodeModel } from '../../ml/onnx/encode.js';
-import { buildCases, OPS } from './opCases.js';
+import { buildCases, OPS } from '../../ml/selfTest/opCases.js';
+import { runCase } from '../../ml/selfTest/operators.js';
+import { testDevice } from '../support/testDevice.js';
 import { interpret, type NdArray, ndarray } from './reference/interpret.js';
 
 const TOLERANCE = 2e-6; // f32 against f64 on values of order one
+const DEVICE_TOLERANCE = 2e-5; // GPUs have faster and less exact functions
 
-const ARRAYS: Partial<Record<DType, (data: Float64Array) => TensorArray>> = {
-  int64: (data) => BigInt64Array.from(data, BigInt),
-  int32: (data) => Int32Array.from(data),
-  uint8: (data) => Uint8Array.from(data),
-};
-
-async function runOnnx(
-  graph: Graph,
-  feeds: Record<string, NdArray>,
-): Promise<Record<string, { dims: readonly number[]; data: number[] }>> {
-  const session = await GraphSession.open(encodeModel(graph));
-  const asTensor = (dtype: DType, { data, shape }: NdArray) =>
-    tensor(ARRAYS[dtype]?.(data) ?? Float32Array.from(data), shape);
-  const out = await session.run(
-    Object.fromEntries(graph.inputs.map((x) => [x.name, asTensor(x.dtype, feeds[x.name]!)])),
-  );
-  await session.close();
-  return Object.fromEntries(
-    Object.entries(out).map(([name, t]) => [
-      name,
-      { dims: t.dims, data: Array.from(t.data as ArrayLike<number | bigint>, Number) },
-    ]),
-  );
-}
-
-async function assertAgrees(graph: Graph, feeds: Record<string, NdArray>): Promise<void> {
+async function assertAgrees(graph: Graph, feeds: Record<string, NdArray>, tolerance = TOLERANCE): Promise<void> {
   const expected = interpret(graph, feeds);
-  const actual = await runOnnx(graph, feeds);
+  const actual = await runCase({ graph, feeds });
   for (const [name, { shape, data }] of Object.entries(expected)) {
     assert.deepEqual([...actual[name]!.dims], [...shape], `shape of ${name}`);
     data.forEach((v, k) => {
       assert.ok(
-        Math.abs(actual[name]!.data[k]! - v) < TOLERANCE * Math.max(1, Math.abs(v)),
+        Math.abs(actual[name]!.data[k]! - v) < tolerance * Math.max(1, Math.abs(v)),
         `${name}[${k}]: ${actual[name]!.data[k]} is not ${v}`,
       );
     });
@@ -83,5 +60,21 @@ describe('ONNX Runtime agrees with the reference interpreter', () => {
     g.output('second', g.add(x, g.scalar(1)));
     g.output('third', x);
     await assertAgrees(g, { x: ndarray([2], [3, 4]) });
+  });
+});
+
+describe('a device agrees with the reference interpreter', () => {
+  it('in every case of every operation (GAUNTLET_TEST_DEVICE)', async function () {
+    this.timeout(120_000);
+    useProvider(testDevice(this));
+    try {
+      for (const op of OPS)
+        for (const { title, graph, feeds } of buildCases(op))
+          await assertAgrees(graph, feeds, DEVICE_TOLERANCE).catch((error: Error) => {
+            throw new Error(`${title}: ${error.message}`, { cause: error });
+          });
+    } finally {
+      useProvider('cpu');
+    }
   });
 });

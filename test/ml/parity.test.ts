@@ -7,7 +7,6 @@ import { Graph } from '../../ml/ir/graph.js';
 import type { DecoderConfig } from '../../ml/nn/config.js';
 import { decoderForward } from '../../ml/nn/decoder.js';
 import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
-import { encodeModel } from '../../ml/onnx/encode.js';
 import { adamwStep, newOptimizerState } from '../../ml/optim/adamw.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.js';
@@ -52,7 +51,7 @@ describe('parity with torch, transformers and peft', () => {
     const g = new Graph();
     const net = decoderForward(g, RECORDED_CONFIG, { sequences: B, length: T });
     g.output('logits', g.gemm(net.hidden, net.head, { transB: true }));
-    const session = await GraphSession.open(encodeModel(g));
+    const session = await GraphSession.open(g);
     const feeds = Object.fromEntries([...recorded.all('base.')].map(([name, w]) => [name, tensor(w.data, w.shape)]));
     const ids = tensor(BigInt64Array.from(tokens().flat(), BigInt), [B * T]);
     const { logits } = await session.run({ ids, ...feeds });
@@ -65,7 +64,7 @@ describe('parity with torch, transformers and peft', () => {
     const g = new Graph();
     const net = decoderForward(g, RECORDED_CONFIG, { sequences: B, length });
     g.output('next', g.argMax(g.gemm(net.hidden, net.head, { transB: true }), -1));
-    const session = await GraphSession.open(encodeModel(g));
+    const session = await GraphSession.open(g);
     const feeds = Object.fromEntries([...recorded.all('base.')].map(([name, w]) => [name, tensor(w.data, w.shape)]));
     const expected = [...recorded.get('greedy')];
     const { next } = await session.run({ ids: tensor(BigInt64Array.from(expected, BigInt), [B * length]), ...feeds });

@@ -6,7 +6,6 @@ import { projectedRows } from '../../ml/loss/head.js';
 import { buildPpoGraph } from '../../ml/loss/trainingGraph.js';
 import type { DecoderConfig } from '../../ml/nn/config.js';
 import { adapterLayout, layoutSize, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
-import { encodeModel } from '../../ml/onnx/encode.js';
 import { Batch, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from '../../ml/train/batch.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 
@@ -86,7 +85,7 @@ describe('rows of the output projection', () => {
     assert.equal(batch.positions, 384);
     const tensors = (views: ReturnType<typeof viewsOf>) =>
       Object.fromEntries([...views].map(([name, v]) => [name, tensor(v.data, v.shape)]));
-    const session = await GraphSession.open(encodeModel(buildPpoGraph(CONFIG, batch.shape, adapter, loss)));
+    const session = await GraphSession.open(buildPpoGraph(CONFIG, batch.shape, adapter, loss));
     const feeds = { ...ppoFeeds(batch, rows, loss), ...tensors(weights), ...tensors(viewsOf(layout, values)) };
     const whole = ppoResult(batch, rows, loss, await session.run(feeds));
     await session.close();

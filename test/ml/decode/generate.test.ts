@@ -16,7 +16,6 @@ import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { buildDecodeGraph } from '../../../ml/nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fusedLayout, fuseWeights } from '../../../ml/nn/fusedWeights.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
-import { encodeModel } from '../../../ml/onnx/encode.js';
 
 const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
 const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {
@@ -43,7 +42,7 @@ async function openLogits(adapter?: Adapter): Promise<{ config: DecoderConfig; s
   const data = fuseWeights(config, adapter ? mergeLora(config, weights, adapter) : weights);
   return {
     config,
-    session: await GraphSession.open(encodeModel(graph), { memory: { location: FUSED_WEIGHTS, data } }),
+    session: await GraphSession.open(graph, { memory: { location: FUSED_WEIGHTS, data } }),
   };
 }
 

@@ -1,33 +1,42 @@
 // Devices: which ones are installed, which one is selected, and the errors for a missing or failing one. A GPU is not
 // needed: the tests provide the installations and the starts.
 import assert from 'node:assert/strict';
-import { reasonOf } from '../../../ml/device/probe.js';
-import { listProviders, resolveDevice, startsHere } from '../../../ml/device/providers.js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freeGpuMemory } from '../../../ml/device/gpuMemory.js';
+import { type Check, checkHere, listProviders, resolveDevice } from '../../../ml/device/providers.js';
+import { reasonOf } from '../../../ml/device/reason.js';
 
-const works = async (): Promise<undefined> => undefined;
-const fails = async (): Promise<string> => 'no adapter';
+const works: Check = async () => ({});
+const fails: Check = async () => ({ fault: 'no adapter' });
+
+const CPU = { provider: 'cpu' };
 
 describe('devices', function () {
-  this.timeout(30_000);
+  this.timeout(300_000); // the self-test on a GPU in software takes half a minute
 
-  it('the CPU is always available, is the default, and is not probed', async () => {
-    const untouched = async (): Promise<never> => assert.fail('it was probed');
+  it('the CPU is always available, is the default, and is not checked', async () => {
+    const untouched = async (): Promise<never> => assert.fail('it was checked');
     assert.ok(listProviders().includes('cpu'));
-    assert.equal(await resolveDevice(undefined, [], untouched), 'cpu');
-    assert.equal(await resolveDevice('cpu', [], untouched), 'cpu');
+    assert.deepEqual(await resolveDevice(undefined, [], untouched), CPU);
+    assert.deepEqual(await resolveDevice('cpu', [], untouched), CPU);
   });
 
   it('auto is the first preferred device that is installed and starts, else the CPU', async () => {
-    const only = (name: string) => async (provider: string) => (provider === name ? undefined : 'broken');
-    assert.equal(await resolveDevice('auto', ['cpu', 'webgpu', 'cuda'], works), 'cuda');
-    assert.equal(await resolveDevice('auto', ['cpu', 'webgpu'], works), 'webgpu');
-    assert.equal(await resolveDevice('auto', ['cpu', 'webgpu', 'cuda'], only('webgpu')), 'webgpu');
-    assert.equal(await resolveDevice('auto', ['cpu', 'webgpu', 'cuda'], fails), 'cpu');
-    assert.equal(await resolveDevice('auto', ['cpu'], works), 'cpu');
+    const only = (name: string) => async (provider: string) => (provider === name ? {} : { fault: 'broken' });
+    const selected = async (...args: Parameters<typeof resolveDevice>) => (await resolveDevice(...args)).provider;
+    assert.equal(await selected('auto', ['cpu', 'webgpu', 'cuda'], works), 'cuda');
+    assert.equal(await selected('auto', ['cpu', 'webgpu'], works), 'webgpu');
+    assert.equal(await selected('auto', ['cpu', 'webgpu', 'cuda'], only('webgpu')), 'webgpu');
+    assert.equal(await selected('auto', ['cpu', 'webgpu', 'cuda'], fails), 'cpu');
+    assert.equal(await selected('auto', ['cpu'], works), 'cpu');
   });
 
-  it('uses a device that is installed and starts', async () => {
-    assert.equal(await resolveDevice('cuda', ['cuda'], works), 'cuda');
+  it('uses a device that is installed and passes the check, with the limit that the check found', async () => {
+    const check: Check = async () => ({ promptBlock: 31 });
+    for (const device of ['cuda', 'auto'] as const)
+      assert.deepEqual(await resolveDevice(device, ['cuda'], check), { provider: 'cuda', promptBlock: 31 });
   });
 
   it('refuses a missing device and explains how to install it', async () => {
@@ -42,20 +51,42 @@ describe('devices', function () {
     );
   });
 
-  it('refuses a device that does not start and states the reason', async () => {
+  it('refuses a device that fails the check and states the reason', async () => {
     await assert.rejects(resolveDevice('webgpu', ['webgpu'], fails), {
       code: 'DEVICE_UNAVAILABLE',
-      message: 'device webgpu does not start (no adapter): use cpu, or auto',
+      message: 'device webgpu cannot be used (no adapter): use cpu, or auto',
     });
   });
 
-  it('probes in a separate process, which gives the reason in one line', async () => {
-    assert.equal(await startsHere('cpu'), undefined);
+  it('checks in a separate process, once, which gives the reason in one line', async () => {
+    assert.deepEqual(await checkHere('cpu'), {});
+    assert.equal(checkHere('cpu'), checkHere('cpu'));
     for (const provider of ['cuda', 'webgpu'] as const) {
-      const reason = await startsHere(provider); // undefined on a machine that has it
-      assert.ok(reason === undefined || /^\S.*\S$/.test(reason), reason);
+      const { fault } = await checkHere(provider); // undefined on a machine that has it
+      assert.ok(fault === undefined || /^\S.*\S$/.test(fault), fault);
     }
-    assert.match((await startsHere('tpu' as 'cpu')) ?? '', /\S/, 'a provider of no such name does not start');
+    assert.match((await checkHere('tpu' as 'cpu')).fault ?? '', /^it does not start: ./);
+  });
+
+  it('the free memory of a CUDA device is that of nvidia-smi, if it answers', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nvidia-'));
+    const before = process.env.PATH;
+    try {
+      writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\n[ "$3" = --id=1 ] && echo 1024 || echo 2048\n', {
+        mode: 0o755,
+      });
+      process.env.PATH = `${folder}:${before}`;
+      assert.equal(await freeGpuMemory('cuda'), 2 ** 31);
+      process.env.CUDA_VISIBLE_DEVICES = '1,0';
+      assert.equal(await freeGpuMemory('cuda'), 2 ** 30);
+      assert.equal(await freeGpuMemory('webgpu'), undefined);
+      writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\necho no devices were found; exit 6\n');
+      assert.equal(await freeGpuMemory('cuda'), undefined);
+    } finally {
+      process.env.PATH = before;
+      delete process.env.CUDA_VISIBLE_DEVICES;
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("the reason is the runtime's message without source files", () => {

@@ -15,7 +15,6 @@ import { Graph } from '../../../ml/ir/graph.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
 import { SeparateWeights, type WeightLocations } from '../../../ml/nn/separateWeights.js';
 import { HEAD } from '../../../ml/nn/tensorNames.js';
-import { encodeModel } from '../../../ml/onnx/encode.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
 import { randomAdapter, randomRows, SMALL, writeSmallModel } from '../../support/smallModel.js';
 import { relativeError } from '../recorded.js';
@@ -86,7 +85,7 @@ describe('a quantized base', () => {
           const weights = new SeparateWeights(g, model.config, { locations, packedMatMul });
           g.output('y', weights.linear(g.input('x', 'float32', [3, shape[1]]), name, shape, false));
           assert.equal(g.nodes.at(-1)!.op, packedMatMul ? 'MatMulNBits' : 'Gemm');
-          const session = await GraphSession.open(encodeModel(g), { weights: packedMatMul ? 'packed' : 'mapped' });
+          const session = await GraphSession.open(g, { weights: packedMatMul ? 'packed' : 'mapped' });
           const { y } = await session.run({ x: tensor(x, [3, shape[1]]) });
           await session.close();
           return y!.data as Float32Array;

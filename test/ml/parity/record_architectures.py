@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Qw
 OUT = sys.argv[1]
 VOCAB, NEW_TOKENS, CONTEXT = 67, 40, 256
 PROMPTS = [1, 2, 5, 31, 32, 33, 63, 64, 65, 90]
+LONG_CONTEXT, LONG_PROMPTS = 640, [31, 257, 300, 530]  # read in several blocks
 CLEAR = 1e-3  # a greedy choice must win by so much that f32 cannot turn it
 SIZES = {
     "vocab_size": VOCAB, "hidden_size": 48, "intermediate_size": 56, "num_hidden_layers": 2, "num_attention_heads": 6,
@@ -28,6 +29,7 @@ LLAMA3 = {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq
           "original_max_position_embeddings": 64}
 PLAIN = {"rope_type": "default", "rope_theta": 1000000.0}
 WHOLE = "5GB"
+LONG = {"max_position_embeddings": LONG_CONTEXT}
 CASES = [  # name, class, config, fields, dtype of the file, shard size, dtype of the adapter
     ("qwen2-tied-f32", Qwen2ForCausalLM, Qwen2Config, {"tie_word_embeddings": True, "rope_parameters": PLAIN}, "float32", WHOLE, "bfloat16"),
     ("qwen2-untied-bf16-sharded", Qwen2ForCausalLM, Qwen2Config, {"rms_norm_eps": 1e-5}, "bfloat16", "40KB", "float32"),
@@ -36,6 +38,13 @@ CASES = [  # name, class, config, fields, dtype of the file, shard size, dtype o
     ("llama-untied-bf16", LlamaForCausalLM, LlamaConfig, {"head_dim": 16, "rope_parameters": LLAMA3}, "bfloat16", WHOLE, "float32"),
     ("llama-tied-f32-biases", LlamaForCausalLM, LlamaConfig, {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True,
      "num_key_value_heads": 6, "rope_parameters": LLAMA3}, "float32", WHOLE, "float32"),
+    # the head sizes of public models
+    ("llama-head64", LlamaForCausalLM, LlamaConfig, LONG | {"hidden_size": 32, "num_attention_heads": 4,
+     "head_dim": 64, "tie_word_embeddings": True}, "bfloat16", WHOLE, "float32"),
+    ("qwen2-head128", Qwen2ForCausalLM, Qwen2Config, LONG | {"hidden_size": 128, "num_attention_heads": 1, "num_key_value_heads": 1,
+     "rope_parameters": PLAIN}, "bfloat16", WHOLE, "float32"),
+    ("qwen3-head128", Qwen3ForCausalLM, Qwen3Config, LONG | {"hidden_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1,
+     "head_dim": 128, "rope_parameters": PLAIN}, "bfloat16", WHOLE, "float32"),
 ]
 # (head_dim, parameters) of Qwen2.5, Llama 3.1, Llama 3.2 1B, and a head that is no power of two
 ROPES = [
@@ -78,14 +87,15 @@ def record(index, name, model_class, config_class, fields, dtype, shard, adapter
     shutil.rmtree(folder, ignore_errors=True)
     torch.manual_seed(100 + index)
     model = model_class(config_class(**(SIZES | fields)))
+    deviation = min(0.25, 1.75 / model.config.hidden_size**0.5)  # wider sums would lose digits in f32
     with torch.no_grad():  # far from the initial values, so that no term vanishes
         for parameter_name, p in model.named_parameters():
-            p.copy_(torch.randn_like(p) * 0.25 + (1.0 if "norm" in parameter_name else 0.0))
+            p.copy_(torch.randn_like(p) * deviation + (1.0 if "norm" in parameter_name else 0.0))
     model.to(getattr(torch, dtype)).save_pretrained(folder, max_shard_size=shard)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     rng = torch.Generator().manual_seed(index)
     rows = []
-    for length in PROMPTS:
+    for length in LONG_PROMPTS if model.config.max_position_embeddings == LONG_CONTEXT else PROMPTS:
         while True:
             prompt = torch.randint(0, VOCAB, (length,), generator=rng).tolist()
             tokens, margin = greedy(model, prompt)

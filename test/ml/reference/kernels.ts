@@ -105,6 +105,8 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
   LessOrEqual: binary((a, b) => (a <= b ? 1 : 0)),
   Neg: unary((x) => -x),
   Exp: unary(Math.exp),
+  Sqrt: unary(Math.sqrt),
+  Reciprocal: unary((x) => 1 / x),
   Sigmoid: unary(sigmoid),
   QuickGelu: (inputs, { alpha }) => unary((x) => x * sigmoid(alpha * x))(inputs),
   Clip: (inputs, { min, max }) => unary((x) => Math.min(Math.max(x, min), max))(inputs),
