@@ -144,8 +144,12 @@ export class TrainSession {
 
   /** The weights that are inputs of all graphs. */
   private weightTensors(): Promise<Record<string, Tensor>> {
-    this.weights ??= uploaded(tensors(this.model.weights ?? []));
-    return this.weights;
+    const weights = this.weights ?? uploaded(tensors(this.model.weights ?? []));
+    this.weights = weights;
+    weights.catch(() => {
+      this.weights = undefined; // a retry uploads them again
+    });
+    return weights;
   }
 
   private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
