@@ -47,9 +47,10 @@ const rows = [90, 70, 81, 64].map((length, i) => {
 });
 
 describe('rows of the output projection', () => {
-  it('are full chunks or quarters of a small chunk, and include all trained rows', () => {
+  it('are full chunks, or 2ⁿ or 3·2ⁿ with a large vocabulary, and include all trained rows', () => {
     assert.equal(projectedRows(1, 2048, 151936), 64);
-    assert.equal(projectedRows(257, 2048, 151936), 320);
+    assert.equal(projectedRows(65, 2048, 151936), 96);
+    assert.equal(projectedRows(257, 2048, 151936), 384);
     assert.equal(projectedRows(0, 2048, 151936), 64);
     assert.equal(projectedRows(350, 384, 151936), 384);
     assert.equal(projectedRows(600, 2048, 2048), 1024); // full chunks of 512

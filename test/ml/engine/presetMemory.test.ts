@@ -46,7 +46,7 @@ function gigabytes(model: ModelFiles, bits?: 8 | 4): string {
 describe('the presets of public models', () => {
   it('are documented with their memory', () => {
     const text = readFileSync(join(packageRoot(), 'docs', 'how-to', 'use-another-model.md'), 'utf8');
-    const rows = [...text.matchAll(/^\| `([\w.-]+)` \| (.*) \|$/gm)].map(([, name, cells]) => [
+    const rows = [...text.matchAll(/^\| `([a-z\d.-]+)` \| (.*) \|$/gm)].map(([, name, cells]) => [
       name,
       ...cells!.split(' | ').slice(0, 5),
     ]);
