@@ -61,13 +61,12 @@ export async function answerFreshInputs(
 
 /** The problems of each step. The train split is used up before a problem repeats. */
 function stepProblems({ train }: ProblemSet, { warmStart, seed }: RunConfig): Problem[][] {
+  const { problems: size, discriminatorSteps, generatorSteps } = warmStart;
+  const steps = Math.max(discriminatorSteps, generatorSteps);
   const order: Problem[] = [];
-  const needed = warmStart.steps * warmStart.problems;
-  for (let pass = 0; order.length < needed; pass++)
+  for (let pass = 0; order.length < steps * size; pass++)
     order.push(...new RandomStream(seed, 'warm-start', 'problems', pass).shuffle(train));
-  return Array.from({ length: warmStart.steps }, (_, i) =>
-    order.slice(i * warmStart.problems, (i + 1) * warmStart.problems),
-  );
+  return Array.from({ length: steps }, (_, i) => order.slice(i * size, (i + 1) * size));
 }
 
 const validationProblems = ({ validation }: ProblemSet): Problem[] =>

@@ -38,7 +38,7 @@ const PUBLIC: RunConfigInput = {
   schedule: { discriminatorSteps: 4, generatorSteps: 6, alternatingSteps: 6 },
   batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 8, samples: 4 } },
   sampling: { temperature: 0.8, maxNewTokens: 256, maxTestTokens: 128, topP: null, topK: null },
-  warmStart: { steps: 8 },
+  warmStart: { discriminatorSteps: 3, generatorSteps: 12 },
   discriminator: { expected: 'reference' },
   lora: { dropout: 0 },
   ppo: { learningRate: 2e-4, weightDecay: 0 },

@@ -17,10 +17,11 @@ type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator' | 'warmStart'
 
 /** The supervised steps before the first stage, as stage 0: one epoch, the discriminator's steps first. */
 export function planWarmStart({ warmStart, discriminator }: ScheduleConfig): PlannedStep[] {
-  const roles: Role[] = discriminator.enabled ? ['discriminator', 'generator'] : ['generator'];
-  return roles
-    .flatMap((role) => new Array<Role>(warmStart.steps).fill(role))
-    .map((role, i) => ({ epoch: 1, phase: 'warm-start', step: i + 1, role }));
+  const discriminatorSteps = discriminator.enabled ? warmStart.discriminatorSteps : 0;
+  return [
+    ...new Array<Role>(discriminatorSteps).fill('discriminator'),
+    ...new Array<Role>(warmStart.generatorSteps).fill('generator'),
+  ].map((role, i) => ({ epoch: 1, phase: 'warm-start', step: i + 1, role }));
 }
 
 /**
@@ -102,7 +103,7 @@ export const nextStep = (position: SchedulePosition & { stopped?: string }): Pla
 
 /** The current stage, if it has begun, and all later stages. Stage 0 is the warm start, if the run has one. */
 export function remainingStages({ config, stage }: SchedulePosition): (Stage | 0)[] {
-  const warmStart = config.warmStart.steps > 0 ? [0 as const] : [];
+  const warmStart = planWarmStart(config).length > 0 ? [0 as const] : [];
   return [...warmStart, ...config.schedule.stages].filter((each) => each >= stage);
 }
 

@@ -168,7 +168,8 @@ const fieldsSchema = z.strictObject({
   // supervised steps before the first stage: reference solutions, and tests with the references' answers
   warmStart: z
     .strictObject({
-      steps: stepCount.default(0), // of each role at most; 0: none
+      discriminatorSteps: stepCount.default(0), // at most; 0: none
+      generatorSteps: stepCount.default(0),
       problems: positiveInt.default(32), // a step
       minibatch: positiveInt.default(8),
       learningRate: z.number().positive().default(5e-4),

@@ -102,7 +102,7 @@ describe('presets', () => {
     for (const { preset, model, prompts, problems, warmStart, discriminator, engine } of models) {
       assert.match(model, /^[\w-]+\/[\w.-]+$/);
       assert.deepEqual([prompts, problems, discriminator.expected], ['instruct', 'steps', 'reference'], preset);
-      assert.ok(warmStart.steps > 0);
+      assert.ok(warmStart.generatorSteps > 0);
       assert.equal(engine.quantization, /1(\.5)?b$/.test(preset) ? 'int8' : 'none', preset);
     }
     assert.deepEqual(resolveConfig({ preset: 'qwen3-0.6b' }).templateArguments, { enable_thinking: false });
