@@ -95,6 +95,30 @@ describe('judging', () => {
       assert.equal(out.executions, 4); // the reference and three distinct programs
     });
 
+    for (const prompts of ['tiny', 'instruct'] as const)
+      it(`takes the expected values of inputs from the reference (${prompts} prompts)`, async () => {
+        const input = { ...SMALL_RUN, prompts, discriminator: { expected: 'reference' } };
+        const { run } = await acts.prepareRun({ runId: `inputs-${prompts}`, input });
+        const written = prompts === 'tiny' ? '((7,), 0)\n(("a",), 0)' : 'solve(7)\nsolve("a")'; // 'a' + 1 raises
+        const out = await acts.executeSuite({
+          run,
+          per: 'problem',
+          suite: 'baseline',
+          chains: await put([chain(0, GOOD), chain(1, SMALL_ONLY)]),
+          tests: await tests([chain(0, GOOD)], [[written]]),
+        });
+        const [cell] = await get<SuiteVerdicts[]>(out.verdicts);
+        assert.deepEqual(cell!.suite.at(-1), { origin: 'generated', test: { args: [7], expected: 8 } });
+        assert.deepEqual(
+          cell!.verdicts.map((each) => each.at(-1)),
+          ['pass', 'fail'],
+        );
+        assert.deepEqual(
+          cell!.turns[0]!.tests.map((test) => test.suite),
+          [2, null],
+        );
+      });
+
     it('sends programs and inputs to the sandbox, but no expected values', async () => {
       const chains = [chain(0, GOOD)];
       const written = await tests(chains, [['((41,), 42)']]);

@@ -1,9 +1,26 @@
 import assert from 'node:assert/strict';
 import { resolveConfig } from '../../core/presets.js';
-import { countSteps, endsEpoch, planStage, replan } from '../../core/schedule.js';
+import { countSteps, endsEpoch, planStage, planWarmStart, remainingStages, replan } from '../../core/schedule.js';
 import { checkpointName } from '../../core/schema/checkpoint.js';
 
 const schedule = { discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 3 };
+
+describe('planWarmStart', () => {
+  const counts = { discriminatorSteps: 1, generatorSteps: 2 };
+  const roles = (input: object): string[] => planWarmStart(resolveConfig(input)).map(({ role }) => role);
+
+  it('is one epoch, the discriminator first; without one, its steps are left out', () => {
+    assert.deepEqual(roles({ warmStart: counts }), ['discriminator', 'generator', 'generator']);
+    assert.deepEqual(roles({ warmStart: counts, discriminator: { enabled: false } }), ['generator', 'generator']);
+    assert.deepEqual(roles({}), []);
+  });
+
+  it('comes before the stages if it has steps', () => {
+    const stages = (input: object) => remainingStages({ config: resolveConfig(input), stage: 0, next: 0 });
+    assert.deepEqual(stages({ stages: [4, 5], warmStart: { generatorSteps: 1 } }), [0, 4, 5]);
+    assert.deepEqual(stages({ stages: [4, 5] }), [4, 5]);
+  });
+});
 
 describe('planStage', () => {
   it('is N discriminator steps, N generator steps, then K in turn, generator first', () => {

@@ -1,0 +1,36 @@
+// Variations of known inputs, for tests whose expected values a reference computes.
+import assert from 'node:assert/strict';
+import { freshInputs } from '../../core/freshInputs.js';
+import { RandomStream } from '../../core/random.js';
+import type { Value } from '../../core/schema/value.js';
+
+const fresh = (known: Value[][], count = 40) => freshInputs(known, count, new RandomStream(0, 'test'));
+const typeOf = (value: Value): string => (Array.isArray(value) ? 'list' : typeof value);
+
+describe('freshInputs', () => {
+  it('are distinct, new, and of the types of the known inputs', () => {
+    const known: Value[][] = [
+      [[3, 1, 2], 'cat', 4, true],
+      [[5], 'a dog', 7, false],
+    ];
+    const inputs = fresh(known);
+    assert.equal(inputs.length, 40);
+    const keys = [...known, ...inputs].map((args) => JSON.stringify(args));
+    assert.equal(new Set(keys).size, keys.length);
+    for (const args of inputs) assert.deepEqual(args.map(typeOf), ['list', 'string', 'number', 'boolean']);
+  });
+
+  it('reach edge cases that the known inputs lack', () => {
+    const lists = fresh([[[3, 1, 2]], [[5, 8]]]).map(([list]) => list as number[]);
+    assert.ok(lists.some((list) => list.length === 0));
+    assert.ok(lists.some((list) => list.length === 1));
+    assert.ok(lists.some((list) => list.some((n) => n <= 0)));
+    assert.ok(lists.some((list) => new Set(list).size < list.length));
+  });
+
+  it('depend on the random stream only, and end if there is nothing new', () => {
+    assert.deepEqual(fresh([[1]]), fresh([[1]]));
+    assert.deepEqual(fresh([[null]]), []);
+    assert.deepEqual(fresh([]), []);
+  });
+});
