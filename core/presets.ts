@@ -48,12 +48,17 @@ const PUBLIC: RunConfigInput = {
 export const PRESETS = {
   tiny: TINY,
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
-  // too small to reason in stages
+  // too small to reason in stages; docs/results.md has a run
   'smollm2-135m': {
     ...PUBLIC,
     model: 'HuggingFaceTB/SmolLM2-135M-Instruct',
     stages: [5],
-    ppo: { ...PUBLIC.ppo, learningRate: 5e-4 },
+    schedule: { discriminatorSteps: 2, generatorSteps: 8, alternatingSteps: 6 },
+    batch: { generator: { problems: 16, samples: 4 }, discriminator: { problems: 12, samples: 4 } },
+    sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 80, topP: 1, topK: 0 },
+    warmStart: { discriminatorSteps: 3, generatorSteps: 14 },
+    ppo: { learningRate: 5e-4, weightDecay: 0, minibatch: 8, epochs: 1, warmupSteps: 2 },
+    evaluation: { problems: 32, testProblems: 80 },
   },
   'qwen-0.5b': { ...PUBLIC, model: 'Qwen/Qwen2.5-Coder-0.5B-Instruct' },
   'qwen3-0.6b': { ...PUBLIC, model: 'Qwen/Qwen3-0.6B', templateArguments: { enable_thinking: false } },

@@ -11,7 +11,10 @@ import { readMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
-const WARM_RUN = { ...SMALL_RUN, warmStart: { discriminatorSteps: 2, generatorSteps: 2, problems: 4, minibatch: 2, learningRate: 1e-3 } };
+const WARM_RUN = {
+  ...SMALL_RUN,
+  warmStart: { discriminatorSteps: 2, generatorSteps: 2, problems: 4, minibatch: 2, learningRate: 1e-3 },
+};
 
 describe('the warm start', () => {
   let world: Doubles;
