@@ -81,7 +81,7 @@ describe('the warm start', () => {
       adapters.push(trained.state.adapter);
       return { ...trained, loss: losses.shift()! };
     };
-    const warmStart = { ...WARM_RUN.warmStart, steps: 5, patience: 2 };
+    const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 5, generatorSteps: 5, patience: 2 };
     await runPipeline({ ...acts, trainOnExamples }, 'run', { ...WARM_RUN, warmStart });
     const roles = (await supervised()).map(({ role }) => role[0]);
     assert.equal(roles.join(''), 'ddddggggg');
