@@ -56,7 +56,10 @@ async function readConfigFile(path: string | undefined): Promise<Record<string, 
   return fields;
 }
 
-/** Downloads a model of the hub that is not here, and reads what text needs of it: config, tokenizer and chat template, no weights. @throws GauntletError BAD_MODEL */
+/**
+ * Downloads a model of the hub that is not here, and reads what text needs of it: config, tokenizer and chat template, no
+ * weights. @throws GauntletError BAD_MODEL
+ */
 export async function checkModel(model: string, templateArguments?: TemplateArguments): Promise<void> {
   const folder = await provideModel(model);
   const path = join(folder, 'config.json');

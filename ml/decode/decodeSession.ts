@@ -1,5 +1,6 @@
 // Generation on one thread. Sequences step together and leave the batch when they finish, which makes room for the next
-// ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the rest of the batch (see decodeGraph.ts).
+// ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the
+// rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
 import type { UsableDevice } from '../device/providers.js';
 import {

@@ -150,7 +150,7 @@ export interface Engine {
    * @throws BAD_ADAPTER without a head
    */
   values(sequences: { tokens: number[] }[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]>;
-  /** The gradients of one minibatch. Shards have a fixed size, so the result does not depend on the number of workers. */
+  /** The gradients of one minibatch. The result does not depend on the number of workers. */
   gradients(
     sequences: Trajectory[],
     options: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
