@@ -140,9 +140,9 @@ export interface Engine {
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]>;
   stats(): GenerateCounts;
-  /** Log-probs of the tokens of each sequence (entry 0 is 0). */
+  /** Log-probs of the tokens of each sequence (entry 0 is 0). With a mask, maybe only where it is 1. */
   logprobs(
-    sequences: { tokens: number[] }[],
+    sequences: { tokens: number[]; mask?: number[] }[],
     options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
   ): Promise<number[][]>;
   /**

@@ -14,6 +14,7 @@ import { WorkerPool } from '../pool/pool.js';
 import { shareVector } from '../pool/shared.js';
 import { concurrentSequences, decodePlan, planThreads, type ThreadPlan, threadsOf } from '../pool/threads.js';
 import { fitsOneRun } from '../train/activations.js';
+import { joinRow, planRows, splitRow } from '../train/branches.js';
 import { GradientTotal, policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
 import { byLength, inParts, shards, split } from './chunks.js';
@@ -42,7 +43,10 @@ export const GRADIENT_SEQUENCES = 8;
 
 interface Tokens {
   tokens: number[];
+  mask?: number[];
 }
+
+type ScoreJob = (part: { sequences: Tokens[]; adapter: SharedAdapter | undefined; threads: number }) => Job;
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
   device?: UsableDevice;
@@ -148,7 +152,22 @@ class OrtEngine extends EngineFiles implements Engine {
     options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
   ): Promise<number[][]> {
     const { temperature } = options;
-    return this.score(sequences, options, (part) => ({ kind: 'logprobs', ...part, temperature }));
+    const jobOf: ScoreJob = (part) => ({ kind: 'logprobs', ...part, temperature });
+    const masked = sequences.flatMap(({ tokens, mask }) => (mask ? [{ tokens, mask }] : []));
+    if (!isLarge(this.model) || masked.length < sequences.length) {
+      const unmasked = sequences.map(({ tokens }) => ({ tokens }));
+      return this.score(unmasked, options, jobOf);
+    }
+    const plans = planRows(masked);
+    const rows = plans.map((plan) => joinRow(masked, plan));
+    const scored = await this.score(rows, options, jobOf);
+    const results: number[][] = [];
+    plans.forEach((plan, r) => {
+      splitRow(masked, plan, scored[r]!).forEach((values, i) => {
+        results[plan.members[i]!] = values;
+      });
+    });
+    return results;
   }
 
   async values(sequences: Tokens[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]> {
@@ -159,7 +178,7 @@ class OrtEngine extends EngineFiles implements Engine {
   private async score(
     sequences: Tokens[],
     { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
-    jobOf: (part: { sequences: Tokens[]; adapter: SharedAdapter | undefined; threads: number }) => Job,
+    jobOf: ScoreJob,
   ): Promise<number[][]> {
     refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
     this.checkMemory('train', lengthsOf(sequences), adapter);
@@ -179,13 +198,13 @@ class OrtEngine extends EngineFiles implements Engine {
     { adapter, loss, signal }: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
   ): Promise<GradientSums> {
     refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
-    this.checkMemory('train', lengthsOf(sequences), adapter);
     const shared = this.share(adapter)!;
-    const parts = this.shards(sequences, GRADIENT_SEQUENCES, adapter);
+    const rows = isLarge(this.model) && canShareRows(loss) ? joinedRows(sequences) : sequences;
+    this.checkMemory('train', lengthsOf(rows), adapter);
+    const parts = this.shards(rows, GRADIENT_SEQUENCES, adapter);
     const threads = threadsOf(parts.length, this.plan);
     const jobs = parts.map((indices): Job => {
-      const trajectories = indices.map((i) => sequences[i]!);
-      return { kind: 'gradients', adapter: shared, threads, sequences: trajectories, indices, loss };
+      return { kind: 'gradients', adapter: shared, threads, sequences: indices.map((i) => rows[i]!), indices, loss };
     });
     const total = new GradientTotal(adapter.values.length);
     await this.pool.runInOrder<GradientSums>(jobs, { signal }, (part) => total.add(part));
@@ -244,6 +263,17 @@ class OrtEngine extends EngineFiles implements Engine {
     if (this.shared?.digest !== digest) this.shared = { rank, alpha, valueHead, values: shareVector(values), digest };
     return this.shared;
   }
+}
+
+/** A dropout mask, and a term of an average over sequences, belong to one sequence. */
+const canShareRows = ({ dropout, average }: LossConfig): boolean => !dropout?.rate && average !== 'sequence';
+
+function joinedRows(sequences: readonly Trajectory[]): Trajectory[] {
+  const perToken = sequences.map((sequence) => {
+    const { tokens, advantage, advantages = tokens.map(() => advantage) } = sequence;
+    return { ...sequence, advantages };
+  });
+  return planRows(perToken).map((plan) => joinRow(perToken, plan));
 }
 
 const lengthsOf = (sequences: readonly Tokens[]): number[] => sequences.map(({ tokens }) => tokens.length);

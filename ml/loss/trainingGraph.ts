@@ -31,19 +31,30 @@ function flatten(
   return g.concat(parts, 0);
 }
 
+/** Selects the rows that go through the output projection. Input: trained int64 [projected], unless these are all. */
+function selection(g: Graph, rows: number, projected: number): (x: Value) => Value {
+  if (projected === rows) return (x) => x;
+  const trained = g.input('trained', 'int64', [projected]);
+  return (x) => g.gather(x, trained);
+}
+
 /** The outputs of the score graph: log-probs at a temperature, estimates of the adapter's value head, or both. */
 export interface ScoreOutputs {
   temperature?: number;
   values?: boolean;
 }
 
-/** ids [N], parameters, adapter → logprobs [N, 1] of target int64 [N, 1], and values [N, 1], as `outputs` says. */
+/**
+ * Inputs: those of decoderForward, parameters, adapter; target int64 [N, 1] for log-probs; if `projected` is less than N,
+ * also trained int64 [projected] → logprobs of target [N, 1], or [projected, 1], and values [N, 1], as `outputs` says.
+ */
 export function buildScoreGraph(
   c: DecoderConfig,
   batch: BatchShape,
   outputs: ScoreOutputs,
   lora?: LoraShape,
   { locations }: ProgramOptions = {},
+  projected = batch.sequences * batch.length,
 ): Graph {
   const g = new Graph();
   const n = batch.sequences * batch.length;
@@ -51,8 +62,10 @@ export function buildScoreGraph(
   const { temperature } = outputs;
   if (temperature !== undefined) {
     const target = g.input('target', 'int64', [n, 1]);
-    const parts = rowChunks(n, c.vocab).map((range) => {
-      const [hidden, ids] = [rowsOf(g, net.hidden, range), rowsOf(g, target, range)];
+    const select = selection(g, n, projected);
+    const [selected, targets] = [select(net.hidden), select(target)];
+    const parts = rowChunks(projected, c.vocab).map((range) => {
+      const [hidden, ids] = [rowsOf(g, selected, range), rowsOf(g, targets, range)];
       return scoreTokens(g, hidden, net.head, ids, { temperature }).logprob;
     });
     g.output('logprobs', g.concat(parts, 0));
@@ -91,8 +104,7 @@ export function buildPpoGraph(
   const weight = loss.average === 'sequence' ? column('weight') : columns.mask;
   const reference = loss.klCoefficient > 0 ? column('reference') : undefined;
   const value = lora.valueHead ? valueEstimates(g, net.hidden, net.adapter) : undefined;
-  const trained = projected < n ? g.input('trained', 'int64', [projected]) : undefined;
-  const select = (x: Value): Value => (trained ? g.gather(x, trained) : x);
+  const select = selection(g, n, projected);
   const [hidden, ids] = [select(net.hidden), select(target)];
   const inputs = mapInputs({ ...columns, weight, reference }, select);
 

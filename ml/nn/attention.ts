@@ -12,8 +12,9 @@ const QUERY_BLOCK = 32; // smaller blocks skip more of the future, larger ones m
  * Queries go in blocks. Each block sees the keys up to its own end, so most of the future is never computed, and the
  * result of a sequence does not depend on the padding of its batch.
  */
-export function causalAttention(g: Graph, q: Value, k: Value, v: Value): Value {
+export function causalAttention(g: Graph, q: Value, k: Value, v: Value, maskOf?: MaskOf): Value {
   const [sequences, heads, length, headDim] = q.shape as [number, number, number, number];
+  const mask = maskOf ?? ((start: number, end: number) => causalMask(g, length, start, end));
   const kvHeads = k.shape[1] as number;
   const blocks: Value[] = [];
   for (let start = 0; start < length; start += QUERY_BLOCK) {
@@ -26,11 +27,24 @@ export function causalAttention(g: Graph, q: Value, k: Value, v: Value): Value {
       transB: true,
       alpha: 1 / Math.sqrt(headDim),
     });
-    const p = g.softmax(g.add(g.reshape(scores, [sequences, heads, size, end]), causalMask(g, length, start, end)));
+    const p = g.softmax(g.add(g.reshape(scores, [sequences, heads, size, end]), mask(start, end)));
     const mixed = g.fusedMatMul(g.reshape(p, [...folded, end]), part(v, 0));
     blocks.push(g.reshape(mixed, [sequences, heads, size, headDim]));
   }
   return g.concat(blocks, 2);
+}
+
+/** What is added to the scores of queries start..end against keys 0..end: [1 or B, 1, end − start, end], or without 1s. */
+export type MaskOf = (start: number, end: number) => Value;
+
+/** Parts of a mask [B, 1, T, T] that is an input. All layers share them. */
+export function partsOfMask(g: Graph, mask: Value): MaskOf {
+  const parts = new Map<number, Value>();
+  return (start, end) => {
+    const part = parts.get(start) ?? g.slice(g.slice(mask, 2, start, end), 3, 0, end);
+    parts.set(start, part);
+    return part;
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 // The decoder over whole sequences, for scoring and training.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-import { causalAttention } from './attention.js';
+import { causalAttention, partsOfMask } from './attention.js';
 import type { DecoderConfig } from './config.js';
 import { decoderLayers, QKV } from './layers.js';
 import type { LoraShape } from './layout.js';
@@ -26,13 +26,17 @@ export interface DecoderForward {
 export interface BatchShape {
   sequences: number;
   length: number;
+  branched?: boolean; // rows have branches, see train/branches.ts
 }
 
-/** Appends the forward pass of sequences that are padded on the right. Input: ids int64 [sequences·length]. */
+/**
+ * Appends the forward pass of sequences that are padded on the right. Input: ids int64 [sequences·length]; if rows have
+ * branches, also positions int64 [sequences, length] and visible [sequences, 1, length, length] (0, or MASKED).
+ */
 export function decoderForward(
   g: Graph,
   c: DecoderConfig,
-  { sequences, length }: BatchShape,
+  { sequences, length, branched }: BatchShape,
   lora?: LoraShape,
   locations?: WeightLocations,
 ): DecoderForward {
@@ -40,13 +44,15 @@ export function decoderForward(
   const ids = g.input('ids', 'int64', [n]);
   const weights = new SeparateWeights(g, c, { lora, locations }, n);
   const [cos, sin] = ropeConstants(g, c, length);
-  const start = g.indices([0]); // positions count from zero in every sequence
+  // otherwise positions count from zero in every sequence
+  const positions = branched ? g.input('positions', 'int64', [sequences, length]) : g.indices([0]);
+  const maskOf = branched ? partsOfMask(g, g.input('visible', 'float32', [sequences, 1, length, length])) : undefined;
   const split = (x: Value, heads: number): Value =>
     g.transpose(g.reshape(x, [sequences, length, heads, c.headDim]), [0, 2, 1, 3]);
   const rotated = (x: Value, layer: number, side: 'q' | 'k', count: number): Value => {
     const heads = split(x, count);
     const normed = c.qkNorm ? g.rmsNorm(heads, weights.scale(headNorm(layer, side), c.headDim), c.normEps) : heads;
-    return g.rotary(normed, start, cos, sin);
+    return g.rotary(normed, positions, cos, sin);
   };
   const { hidden, checkpoints } = decoderLayers(g, c, weights, ids, {
     attention(h, layer) {
@@ -56,6 +62,7 @@ export function decoderForward(
         rotated(q, layer, 'q', c.heads),
         rotated(k, layer, 'k', c.kvHeads),
         split(v, c.kvHeads),
+        maskOf,
       );
       return g.reshape(g.transpose(mixed, [0, 2, 1, 3]), [n, c.heads * c.headDim]);
     },

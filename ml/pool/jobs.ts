@@ -6,6 +6,7 @@ import type { UsableDevice } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
 import type { AdamWConfig, Adapter, GradientSums, LossConfig, OptimizerState } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
+import type { Row } from '../train/branches.js';
 import type { SupervisedSequence, SupervisedSums } from '../train/trainSession.js';
 
 export interface WorkerInit {
@@ -34,12 +35,17 @@ export type Job =
       options: DecodeOptions;
       returnCaches: boolean;
     })
-  | (Threaded & { kind: 'logprobs'; adapter?: SharedAdapter; sequences: { tokens: number[] }[]; temperature: number })
+  | (Threaded & {
+      kind: 'logprobs';
+      adapter?: SharedAdapter;
+      sequences: ({ tokens: number[] } & Partial<Row>)[];
+      temperature: number;
+    })
   | (Threaded & { kind: 'values'; adapter: SharedAdapter; sequences: { tokens: number[] }[] })
   | (Threaded & {
       kind: 'gradients';
       adapter: SharedAdapter;
-      sequences: Trajectory[];
+      sequences: (Trajectory & Row)[];
       indices: number[];
       loss: LossConfig;
     })

@@ -7,12 +7,38 @@ import { type Tensor, tensor } from '../device/runtime.js';
 import type { GradientSums, LossConfig } from '../engine/engine.js';
 import { ppoSums, VALUE_SUMS } from '../loss/objectives.js';
 import type { PpoGraphLoss } from '../loss/trainingGraph.js';
+import { MASKED } from '../nn/attention.js';
 import type { BatchShape } from '../nn/decoder.js';
+import type { Row } from './branches.js';
 
 const LENGTH_STEP = 32;
 
 /** The standard length for sequences of up to `length` tokens. */
 export const paddedLength = (length: number, step = LENGTH_STEP): number => Math.ceil(length / step) * step;
+
+type BatchRow = { readonly tokens: readonly number[] } & Pick<Row, 'branches'>;
+
+/** positions int64 [B, T] and visible [B, 1, T, T]: a token sees the opening, and its branch up to itself. */
+function branchLayout(rows: readonly BatchRow[], { sequences, length: T }: BatchShape): Record<string, Tensor> {
+  const positions = new BigInt64Array(sequences * T);
+  const visible = new Float32Array(sequences * T * T).fill(MASKED);
+  for (let b = 0; b < sequences; b++) {
+    const branches = rows[b]?.branches ?? [0];
+    const opening = branches[0]!;
+    let branch = 0;
+    for (let t = 0; t < T; t++) {
+      if (t >= (branches[branch + 1] ?? T)) branch++;
+      const start = t < opening ? 0 : branches[branch]!;
+      positions[b * T + t] = BigInt(t < opening ? t : opening + t - start);
+      const line = (b * T + t) * T;
+      visible.fill(0, line, line + Math.min(opening, t + 1)).fill(0, line + start, line + t + 1);
+    }
+  }
+  return {
+    positions: tensor(positions, [sequences, T]),
+    visible: tensor(visible, [sequences, 1, T, T]),
+  };
+}
 
 /**
  * Sequences are padded on the right with token 0, which the causal mask hides. Their number is padded to a power of two.
@@ -21,11 +47,14 @@ export class Batch {
   readonly shape: BatchShape;
   readonly ids: Tensor; // [N]
   readonly target: Tensor; // [N, 1]: the next token
+  readonly layout: Record<string, Tensor>; // positions and visible tokens, if a row has branches
 
-  constructor(sequences: readonly { tokens: readonly number[] }[], lengthStep?: number) {
+  constructor(sequences: readonly BatchRow[], lengthStep?: number) {
     const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
     const length = paddedLength(longest, lengthStep);
-    this.shape = { sequences: 2 ** Math.ceil(Math.log2(sequences.length)), length };
+    const branched = sequences.some(({ branches }) => branches);
+    this.shape = { sequences: 2 ** Math.ceil(Math.log2(sequences.length)), length, ...(branched && { branched }) };
+    this.layout = branched ? branchLayout(sequences, this.shape) : {};
     const n = this.positions;
     const [ids, target] = [new BigInt64Array(n), new BigInt64Array(n)];
     sequences.forEach(({ tokens }, b) => {
@@ -50,9 +79,19 @@ export class Batch {
     return tensor(flat, [flat.length, 1]);
   }
 
-  /** The inverse of perToken; entry 0 is 0. */
-  aligned(sequences: readonly { tokens: readonly number[] }[], output: Tensor): number[][] {
-    const data = output.data as Float32Array;
+  /**
+   * The inverse of perToken; entry 0 is 0.
+   * @param at the positions of the output's rows; default: all
+   */
+  aligned(sequences: readonly { tokens: readonly number[] }[], output: Tensor, at?: Tensor): number[][] {
+    let data = output.data as Float32Array;
+    if (at) {
+      const all = new Float32Array(this.positions);
+      (at.data as BigInt64Array).forEach((position, i) => {
+        all[Number(position)] = data[i]!;
+      });
+      data = all;
+    }
     return sequences.map(({ tokens }, b) => tokens.map((_, t) => (t === 0 ? 0 : data[b * this.shape.length + t - 1]!)));
   }
 }
@@ -63,7 +102,7 @@ export class Batch {
  */
 export function trainedPositions(
   batch: Batch,
-  sequences: readonly Trajectory[],
+  sequences: readonly { mask: readonly number[] }[],
   count: (trained: number, positions: number) => number,
 ): Tensor | undefined {
   const mask = batch.perToken(sequences.map((sequence) => sequence.mask)).data as Float32Array;
@@ -107,6 +146,7 @@ export function ppoFeeds(batch: Batch, sequences: readonly Trajectory[], loss: P
     );
   const feeds: Record<string, Tensor> = {
     ids: batch.ids,
+    ...batch.layout,
     target: batch.target,
     advantage: batch.perToken(sequences.map((s) => s.advantages ?? s.tokens.map(() => s.advantage))),
     mask: batch.perToken(sequences.map(({ mask }) => mask)),

@@ -12,6 +12,7 @@ import type { DecoderConfig } from '../nn/config.js';
 import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
 import { shouldRecompute } from './activations.js';
 import { Batch, countTrained, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
+import type { Row } from './branches.js';
 import { GradientTotal } from './statistics.js';
 
 export interface TrainSessionOptions {
@@ -33,7 +34,8 @@ export interface SupervisedSums {
 /** Compiled graphs; the least recently used one is closed. One of 30 layers takes 40 MB, and two seconds to compile. */
 export const MAX_GRAPHS = 24;
 
-type Tokens = { tokens: readonly number[] };
+type Tokens = { tokens: readonly number[] } & Pick<Row, 'branches'>;
+type Scored = Tokens & { mask?: readonly number[] };
 
 export class TrainSession {
   private readonly sessions = new Map<string, Promise<GraphSession>>();
@@ -54,8 +56,8 @@ export class TrainSession {
     return this;
   }
 
-  /** log p of each token given the tokens before it, aligned with the tokens; entry 0 is 0. */
-  async score(sequences: readonly Tokens[], adapter: Adapter | undefined, temperature: number): Promise<number[][]> {
+  /** log p of each token given the tokens before it, aligned with the tokens; entry 0 is 0. With masks, maybe only there. */
+  async score(sequences: readonly Scored[], adapter: Adapter | undefined, temperature: number): Promise<number[][]> {
     return this.runScore('logprobs', sequences, adapter, { temperature });
   }
 
@@ -70,7 +72,7 @@ export class TrainSession {
    * @throws {GauntletError} BAD_INPUT naming an array that the loss needs and a sequence lacks
    */
   async ppo(
-    sequences: readonly Trajectory[],
+    sequences: readonly (Trajectory & Row)[],
     adapter: Adapter,
     { dropout, ...config }: LossConfig,
     indices: readonly number[] = [...sequences.keys()],
@@ -79,7 +81,7 @@ export class TrainSession {
     const loss = ppoGraphLoss(config, adapter.valueHead === true);
     const batch = this.pack(sequences);
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
-    const trained = trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
+    const trained = this.projected(batch, sequences);
     const projected = trained?.dims[0];
     const { checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank) } = this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
@@ -121,7 +123,7 @@ export class TrainSession {
 
   private async runScore(
     name: 'logprobs' | 'values',
-    sequences: readonly Tokens[],
+    sequences: readonly Scored[],
     adapter: Adapter | undefined,
     outputs: ScoreOutputs,
   ): Promise<number[][]> {
@@ -129,17 +131,27 @@ export class TrainSession {
     const batch = this.pack(sequences);
     const lora = adapter && shapeOf(adapter);
     const { locations } = this.model;
-    const session = await this.session({ kind: 'score', ...batch.shape, ...outputs, ...lora }, () =>
-      buildScoreGraph(this.config, batch.shape, outputs, lora, { locations }),
+    const masked = sequences.flatMap(({ mask }) => (mask ? [{ mask }] : []));
+    const all = name === 'values' || masked.length < sequences.length;
+    const trained = all ? undefined : this.projected(batch, masked);
+    const projected = trained?.dims[0];
+    const session = await this.session({ kind: 'score', ...batch.shape, ...outputs, ...lora, projected }, () =>
+      buildScoreGraph(this.config, batch.shape, outputs, lora, { locations }, projected),
     );
-    const target: Record<string, Tensor> = name === 'logprobs' ? { target: batch.target } : {};
     const out = await session.run({
       ids: batch.ids,
-      ...target,
+      ...batch.layout,
+      ...(name === 'logprobs' && { target: batch.target }),
+      ...(trained && { trained }),
       ...(await this.weightTensors()),
       ...this.adapterTensors(adapter),
     });
-    return batch.aligned(sequences, out[name]!);
+    return batch.aligned(sequences, out[name]!, trained);
+  }
+
+  /** The positions that go through the output projection; undefined: all. */
+  private projected(batch: Batch, sequences: readonly { mask: readonly number[] }[]): Tensor | undefined {
+    return trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
   }
 
   /** The weights that are inputs of all graphs. */
