@@ -65,7 +65,7 @@ export interface UsedAdapter extends Adapter {
   digest: string; // equal digests mean equal values
 }
 
-/** Open graphs for prompts and for steps. A large model has one graph for both, and so has WebGPU. */
+/** Open graphs for prompts and for steps; the same one on WebGPU, and if a second copy of the weights is too large. */
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
@@ -80,6 +80,8 @@ export const DECODE_SLOTS = 32;
 const FUSED_BYTES = 64e6; // of fused weights that stay open for adapters that alternate
 /** The weights of larger models are not converted to f32 when the session opens. */
 export const CONSTANT_FOLDED_PARAMETERS = 2e9;
+/** The graph for steps of a larger model is the one for prompts, which copies caches: two graphs have their own weights. */
+const STEP_GRAPH_PARAMETERS = 2.5e8;
 
 export class DecodeSession {
   private readonly sessions = new Map<string, Promise<Graphs>>();
@@ -255,10 +257,13 @@ export class DecodeSession {
     const onDevice = returnCaches ? cacheNames(config).map(presentName) : undefined;
     if (locations) {
       const options = { locations, lora, packedMatMul: true };
-      const model = buildDecodeGraph(config, (g) => new SeparateWeights(g, config, options), graph);
       const weights = weightMode(config, locations);
-      const session = await GraphSession.open(model, { threads: this.threads, weights, onDevice });
-      return { prompts: session, steps: session };
+      const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
+        const model = build(config, (g) => new SeparateWeights(g, config, options), graph);
+        return GraphSession.open(model, { threads: this.threads, weights, onDevice });
+      };
+      const prompts = await open(buildDecodeGraph);
+      return { prompts, steps: returnCaches || !hasStepGraph(config) ? prompts : await open(buildStepGraph) };
     }
     const { weights } = this.model;
     const data = fuseWeights(config, this.adapter ? mergeLora(config, weights, this.adapter) : weights);
@@ -282,6 +287,10 @@ export class DecodeSession {
     }
   }
 }
+
+/** Whether steps have a graph of their own. It depends on the model only, because it changes the last bits. */
+export const hasStepGraph = (config: DecoderConfig): boolean =>
+  layoutSize(parameterLayout(config)) <= STEP_GRAPH_PARAMETERS;
 
 /** How the runtime treats weights in files. It depends on the model only, because it changes the last bits. */
 function weightMode(config: DecoderConfig, locations: WeightLocations): SessionOptions['weights'] {

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { GauntletError } from '../../core/errors.js';
-import { CONSTANT_FOLDED_PARAMETERS } from '../decode/decodeSession.js';
+import { CONSTANT_FOLDED_PARAMETERS, hasStepGraph } from '../decode/decodeSession.js';
 import type { ModelFiles } from '../hf/model.js';
 import { packedLayout, type Quantization } from '../hf/packed.js';
 import { rowChunks } from '../loss/head.js';
@@ -45,14 +45,15 @@ export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
 /** The base model: mapped pages of its files, and copies. */
 function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): number {
   const copies = F32 * model.parameters;
+  const graphs = hasStepGraph(model.config) ? 2 : 1; // of generation
   if (quantization) {
     const packed = packedLayout(model.config, quantization).bytes;
-    return task === 'decode' ? 2 * packed : packed; // plus a copy reordered for the kernels
+    return task === 'decode' ? (1 + graphs) * packed : packed; // plus copies reordered for the kernels
   }
   // the shared copy, each worker's copy, and the fused weights for decoding
   if (!isLarge(model)) return (1 + (task === 'decode' ? 2 : 1) * planThreads(model).workers) * copies;
   const mapped = [...model.stored.values()].reduce((sum, { length }) => sum + length, 0);
-  return task === 'decode' && model.parameters <= CONSTANT_FOLDED_PARAMETERS ? mapped + copies : mapped;
+  return task === 'decode' && model.parameters <= CONSTANT_FOLDED_PARAMETERS ? mapped + graphs * copies : mapped;
 }
 
 function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: MemoryUse): number {
