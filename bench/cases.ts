@@ -1,14 +1,36 @@
 // The benchmark cases as data: the work, the shape, the contenders and the ratios to reach.
 import type { ShapeName } from './shapes.js';
 
-export const CONTENDERS = ['ours', 'torch', 'llama'] as const;
+/** torch-trained: torch with the output projection on trained positions only, as in our graphs. */
+export const CONTENDERS = ['ours', 'torch', 'torch-trained', 'llama'] as const;
 export type Contender = (typeof CONTENDERS)[number];
 
-/** rows × length in tokens. Decoding is greedy, without an adapter, and includes the prefill. */
+/** rows × length in tokens. Decoding is greedy, without an adapter unless it says so, and includes the prefill. */
 export type Work =
   | { kind: 'train'; rows: number; length: number } // one PPO update: forward, backward, AdamW on rank 8 everywhere
+  | { kind: 'ragged'; problems: number; samples: number } // the same on chains of five answers of different lengths
   | { kind: 'score'; rows: number; length: number } // log-probs of given tokens, with the adapter
-  | { kind: 'decode'; rows: number; prompt: number; newTokens: number; samples?: number }; // samples: rows per prompt
+  | DecodeWork
+  | StepWork;
+
+export type Quantized = 'int8' | 'int4';
+
+export interface DecodeWork {
+  kind: 'decode';
+  rows: number;
+  prompt: number;
+  newTokens: number;
+  samples?: number; // rows per prompt
+  adapter?: true;
+}
+/** One training step: chains of five stages, tests of every stage of one chain per problem, and a PPO update. */
+export interface StepWork {
+  kind: 'step';
+  problems: number;
+  samples: number;
+  newTokens: number; // of an answer, at most
+  testTokens: number;
+}
 
 /** Ratios of medians, theirs / ours: the required minimum, and the aim. */
 export interface Goal {
@@ -18,9 +40,10 @@ export interface Goal {
 
 export interface Case {
   id: string;
-  group: 'training' | 'decoding' | 'prefill' | 'scoring' | 'memory' | 'growth';
+  group: 'step' | 'training' | 'decoding' | 'prefill' | 'scoring' | 'memory' | 'growth';
   shape: ShapeName;
   work: Work;
+  quantization?: Quantized; // of our side
   contenders: readonly Contender[];
   goals?: Partial<Record<Contender, Goal>>;
   series?: { name: string; at: number }; // for growth
@@ -28,12 +51,14 @@ export interface Case {
 }
 
 /** The tokens in a case's speed: the generated ones, else the ones read. */
-export function tokensOf(work: Work): number {
+export function tokensOf(work: Extract<Work, { rows: number }>): number {
   if (work.kind !== 'decode') return work.rows * work.length;
   return work.rows * (work.newTokens === 1 ? work.prompt : work.newTokens);
 }
 
 const BOTH = ['ours', 'torch'] as const;
+const DECODERS = ['ours', 'torch', 'llama'] as const;
+const ALL_TORCH = ['ours', 'torch', 'torch-trained'] as const;
 type Extra = Partial<Case>;
 const train = (shape: ShapeName, rows: number, length: number, extra: Extra = {}): Case => {
   const work = { kind: 'train', rows, length } as const;
@@ -45,11 +70,11 @@ const score = (shape: ShapeName, rows: number, length: number): Case => {
 };
 const decode = (shape: ShapeName, rows: number, newTokens: number, extra: Extra = {}): Case => {
   const work = { kind: 'decode', rows, prompt: 32, newTokens } as const;
-  return { id: `decode ${shape} batch ${rows}`, group: 'decoding', shape, work, contenders: CONTENDERS, ...extra };
+  return { id: `decode ${shape} batch ${rows}`, group: 'decoding', shape, work, contenders: DECODERS, ...extra };
 };
 const prefill = (shape: ShapeName, rows: number, prompt: number, extra: Extra = {}): Case => {
   const work = { kind: 'decode', rows, prompt, newTokens: 1 } as const;
-  return { id: `prefill ${shape} ${rows}x${prompt}`, group: 'prefill', shape, work, contenders: CONTENDERS, ...extra };
+  return { id: `prefill ${shape} ${rows}x${prompt}`, group: 'prefill', shape, work, contenders: DECODERS, ...extra };
 };
 const memory = (timed: Case, extra: Extra = {}): Case => {
   return { ...timed, id: `memory ${timed.id}`, group: 'memory', goals: undefined, quick: undefined, ...extra };
@@ -64,8 +89,8 @@ const layered = (layers: 2 | 4 | 8 | 12): ShapeName => (layers === 4 ? 'tiny' : 
 export const CASES: readonly Case[] = [
   train('embedded', 128, 120),
   train('tiny', 16, 256, { goals: { torch: { least: 1.25, aim: 1.5 } }, quick: true }),
-  train('0.5b-6l', 1, 256, { goals: { torch: { least: 1.5, aim: 2 } }, quick: true }),
-  train('1.5b-2l', 1, 256),
+  train('0.5b-6l', 1, 256, { goals: { torch: { least: 1.5, aim: 2 } }, contenders: ALL_TORCH, quick: true }),
+  train('1.5b-2l', 1, 256, { contenders: ALL_TORCH }),
   decode('embedded', 128, 60),
   decode('embedded', 128, 60, {
     id: 'decode embedded 32 prompts x 4',
@@ -104,6 +129,45 @@ export const CASES: readonly Case[] = [
   ),
   ...[1, 2, 4, 8, 16, 32].map((rows) => growth(decode('tiny', rows, 64), 'decode, 64 new, by rows', rows)),
   ...([2, 4, 8, 12] as const).map((n) => growth(decode(layered(n), 8, 64), 'decode, 8 rows, by layers', n)),
+];
+
+const realDecode = (rows: number, extra: Extra): Case => {
+  const work = { kind: 'decode', rows, prompt: 64, newTokens: 128, adapter: true } as const;
+  const id = `decode smollm2 ${rows} rows`;
+  return { id, group: 'decoding', shape: 'smollm2', work, contenders: BOTH, ...extra };
+};
+const realQuantized = (rows: number, quantization: Quantized, goal?: Goal): Case =>
+  realDecode(rows, {
+    id: `decode smollm2 ${rows} rows, ${quantization}`,
+    quantization,
+    contenders: ['ours', 'llama'],
+    ...(goal && { goals: { llama: goal } }),
+  });
+
+/** `npm run bench -- real`: SmolLM2-135M-Instruct. */
+export const REAL_CASES: readonly Case[] = [
+  realDecode(8, { goals: { torch: { least: 2.5 } } }),
+  realDecode(32, { goals: { torch: { least: 3 } } }),
+  realQuantized(8, 'int4', { least: 1.5 }),
+  realQuantized(32, 'int4', { least: 2 }),
+  realQuantized(8, 'int8'),
+  realQuantized(32, 'int8'),
+  {
+    id: 'train smollm2 16 x 4 chains',
+    group: 'training',
+    shape: 'smollm2',
+    work: { kind: 'ragged', problems: 16, samples: 4 },
+    contenders: ALL_TORCH,
+    goals: { 'torch-trained': { least: 1.4 } },
+  },
+  {
+    id: 'step smollm2 16 x 4 chains',
+    group: 'step',
+    shape: 'smollm2',
+    work: { kind: 'step', problems: 16, samples: 4, newTokens: 48, testTokens: 48 },
+    contenders: ['ours', 'torch-trained'],
+    goals: { 'torch-trained': { least: 2.5 } },
+  },
 ];
 
 /**

@@ -1,19 +1,21 @@
 // `npm run bench`: compares this engine with torch + transformers + peft and with llama.cpp on one machine.
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../data/paths.js';
-import { CASES, type Contender, selectCases } from './cases.js';
+import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
 import { BUSY, describeMachine } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { benchOrchestration } from './orchestration/main.js';
 import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
-import { type BenchResults, type CaseResult, markdown, saveJson, verdict, withResults } from './results.js';
+import { type BenchResults, type CaseResult, markdown, recordPart, saveJson, verdict, withResults } from './results.js';
 import { Runner } from './runner.js';
 import { benchSandbox } from './sandbox/main.js';
 import { provideShape, type ShapeName } from './shapes.js';
+import { provideSmolLM2 } from './smollm2.js';
 
 const root = packageRoot();
 const cache = join(root, '.cache', 'bench');
@@ -21,11 +23,11 @@ const page = join(root, 'bench', 'BENCHMARKS.md');
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 /** In the order of the table of cases. */
-const inOrder = (results: CaseResult[]): CaseResult[] =>
-  CASES.flatMap(({ id }) => results.filter((result) => result.id === id));
+const inOrder = (all: readonly Case[], results: CaseResult[]): CaseResult[] =>
+  all.flatMap(({ id }) => results.filter((result) => result.id === id));
 
-async function bench(options: BenchOptions): Promise<void> {
-  const cases = selectCases(CASES, options.only, options.quick);
+async function bench(all: readonly Case[], options: BenchOptions, save: (results: BenchResults) => void) {
+  const cases = selectCases(all, options.only, options.quick);
   if (cases.length === 0)
     throw new BenchError(`no case name contains ${options.only.join(' or ')}; --list shows them`, 2);
   if (options.list) {
@@ -45,6 +47,7 @@ async function bench(options: BenchOptions): Promise<void> {
   const results: BenchResults = {
     command: commandLine(process.argv.slice(2)),
     startedAt: started.toISOString(),
+    commit: currentCommit(),
     seconds: 0,
     threads,
     machine,
@@ -57,7 +60,7 @@ async function bench(options: BenchOptions): Promise<void> {
   };
   const finish = (): void => {
     keep();
-    if (options.record) record(results);
+    if (options.record) save(results);
     console.log(markdown(results));
   };
   const stop = (): never => {
@@ -70,7 +73,7 @@ async function bench(options: BenchOptions): Promise<void> {
     for (const [i, c] of cases.entries()) {
       const model = await provideModel(c.shape, contenders.includes('llama') ? python : undefined);
       const result = await runner.run(c, model);
-      results.cases = inOrder([...results.cases, result]);
+      results.cases = inOrder(all, [...results.cases, result]);
       keep();
       say(`[${i + 1}/${cases.length}] ${line(result)}`);
     }
@@ -87,14 +90,14 @@ function record(results: BenchResults): void {
   const kept = earlier.cases.filter(
     ({ id }) => CASES.some((c) => c.id === id) && !results.cases.some((c) => c.id === id),
   );
-  const all = { ...earlier, ...results, cases: inOrder([...kept, ...results.cases]) };
+  const all = { ...earlier, ...results, cases: inOrder(CASES, [...kept, ...results.cases]) };
   saveJson(file, all);
   writeFileSync(page, withResults(readFileSync(page, 'utf8'), markdown(all)));
 }
 
 async function environment({ contenders, venv }: BenchOptions): Promise<string> {
   const requirements = [
-    ...(contenders.includes('torch') ? [TORCH_REQUIREMENTS] : []),
+    ...(contenders.includes('torch') || contenders.includes('torch-trained') ? [TORCH_REQUIREMENTS] : []),
     ...(contenders.includes('llama') ? [LLAMA_REQUIREMENTS] : []),
   ];
   if (requirements.length === 0) return '';
@@ -113,11 +116,21 @@ function startPeer(name: Contender, python: string, { threads }: BenchOptions): 
   }
   const count = `${threads ?? availableParallelism()}`;
   const env = { OMP_NUM_THREADS: count, CUDA_VISIBLE_DEVICES: '', HF_HUB_OFFLINE: '1' };
-  return Peer.start(name, python, ['-W', 'ignore', join(root, 'bench', 'peers', `${name}_peer.py`), count], env);
+  const [file, ...variant] = name.split('-');
+  const script = join(root, 'bench', 'peers', `${file}_peer.py`);
+  return Peer.start(name, python, ['-W', 'ignore', script, count, ...variant], env);
+}
+
+function currentCommit(): string {
+  const git = (...args: string[]): string =>
+    spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? '';
+  const commit = git('rev-parse', '--short', 'HEAD');
+  return commit === '' ? 'unknown' : commit + (git('status', '--porcelain') === '' ? '' : '-dirty');
 }
 
 /** The shape's folder, with a GGUF file of the same weights if a Python is given. */
 async function provideModel(shape: ShapeName, python: string | undefined): Promise<string> {
+  if (shape === 'smollm2') return provideSmolLM2(join(cache, 'models'), say);
   const folder = join(cache, 'models', shape);
   if (!existsSync(folder)) say(`writing random weights of ${shape}`);
   provideShape(shape, join(cache, 'models'));
@@ -152,9 +165,11 @@ try {
   if (part === 'sandbox') await benchSandbox(rest);
   else if (part === 'orchestration') await benchOrchestration(rest);
   else {
-    const options = parseOptions(process.argv.slice(2));
+    const isReal = part === 'real';
+    const options = parseOptions(isReal ? rest : process.argv.slice(2));
     if (options.help) console.log(USAGE);
-    else await bench(options);
+    else if (isReal) await bench(REAL_CASES, options, (results) => recordPart('real', results, markdown(results)));
+    else await bench(CASES, options, record);
   }
 } catch (error) {
   if (!(error instanceof BenchError)) throw error;

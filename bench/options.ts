@@ -3,6 +3,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CONTENDERS, type Contender } from './cases.js';
 
 export const USAGE = `npm run bench -- [options]                  models
+npm run bench -- real [options]             SmolLM2-135M-Instruct: decoding, training and a whole step
 npm run bench -- sandbox [options]          executions of programs
 npm run bench -- orchestration [options]    the overhead of a run besides model, sandbox and store
   --quick             only the most important cases, two rounds each
@@ -56,7 +57,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
   return {
     quick: values.quick === true,
     only: values.only ?? [],
-    contenders: CONTENDERS.filter((name) => !without.includes(name)),
+    contenders: CONTENDERS.filter((name) => !without.some((left) => name === left || name.startsWith(`${left}-`))),
     rounds: positive('rounds', values.rounds ?? (values.quick ? '2' : '7')),
     seconds: positive('seconds', values.seconds ?? '60'),
     threads: values.threads === undefined ? undefined : positive('threads', values.threads),

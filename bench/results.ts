@@ -18,6 +18,8 @@ export interface CaseResult extends Pick<Case, 'id' | 'group' | 'shape' | 'work'
   /** Greedy decoding: share of equal tokens. Training and scoring: largest difference of the first loss. */
   agreement: Partial<Record<Contender, number>>;
   failures: Partial<Record<Contender, string>>;
+  parts?: Partial<Record<Contender, Record<string, number>>>; // seconds of the parts of a step, last round
+  redecoded?: number; // tokens of a step that our side decoded twice, last round
   at: string; // time of the measurement
   foreignCores: number; // cores used by other processes, mean over the rounds
 }
@@ -25,6 +27,7 @@ export interface CaseResult extends Pick<Case, 'id' | 'group' | 'shape' | 'work'
 export interface BenchResults {
   command: string;
   startedAt: string;
+  commit: string; // of the checkout; ends with -dirty if it has changes
   seconds: number;
   threads: number;
   machine: Machine;
@@ -70,8 +73,14 @@ export function verdict({ goals = {}, ratios }: Pick<CaseResult, 'goals' | 'rati
   return lines.join('; ');
 }
 
-const PEERS: Record<Contender, string> = { ours: 'gauntlet', torch: 'torch', llama: 'llama.cpp' };
+const PEERS: Record<Contender, string> = {
+  ours: 'gauntlet',
+  torch: 'torch',
+  'torch-trained': 'torch, trained positions',
+  llama: 'llama.cpp',
+};
 const TITLES: Record<Case['group'], string> = {
+  step: 'Whole step (five-stage chains, tests of every stage, log-probs, PPO update), seconds',
   training: 'Training step (PPO forward, backward, AdamW; LoRA of rank 8 on seven projections), milliseconds',
   decoding: 'Decoding (greedy, prompt of 32 unless named, prefill included), new tokens per second',
   prefill: 'Prefill (a prompt and its first new token), prompt tokens per second',
@@ -84,7 +93,7 @@ export function markdown(results: BenchResults): string {
   const { machine, versions, cases } = results;
   const parts = [
     `\`${results.command}\`, ${results.startedAt.slice(0, 10)}: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ` +
-      `load at start ${machine.loadAtStart}, ${results.threads} threads on each side, ${Math.round(results.seconds)} s. ` +
+      `load at start ${machine.loadAtStart}, commit ${results.commit}, ${results.threads} threads on each side, ${Math.round(results.seconds)} s. ` +
       `${Object.entries(versions)
         .map(([name, version]) => `${name} ${version}`)
         .join(', ')}.`,
@@ -95,6 +104,7 @@ export function markdown(results: BenchResults): string {
     const members = cases.filter((c) => c.group === group);
     if (members.length === 0) continue;
     parts.push(`### ${title}`, ...(group === 'growth' ? growthTables(members) : [groupTable(members)]));
+    if (group === 'step') parts.push(...members.map(partsTable));
   }
   return parts.join('\n\n');
 }
@@ -113,6 +123,15 @@ function groupTable(cases: readonly CaseResult[]): string {
       `${c.figures.ours?.seconds.length || 1}`,
     ]),
   );
+}
+
+/** Where the time of a step goes. */
+function partsTable({ parts = {}, redecoded }: CaseResult): string {
+  const present = CONTENDERS.filter((name) => parts[name]);
+  const names = Object.keys(parts.ours ?? {});
+  const rows = present.map((who) => [PEERS[who], ...names.map((name) => parts[who]![name]?.toFixed(1) ?? '–')]);
+  const again = redecoded === undefined ? '' : `\n\nTokens of chains that gauntlet decoded twice: ${redecoded}.`;
+  return table(['seconds, last round', ...names], rows) + again;
 }
 
 /** One table per series, with its points as columns. */
@@ -135,6 +154,7 @@ function figure(c: CaseResult, name: Contender): string {
   if (!measured) return c.failures[name] === undefined ? '–' : 'failed';
   if (c.group === 'memory') return `${Math.round(measured.median / 1e6)}`;
   if (c.group === 'training') return `${milliseconds(measured)} (min ${(measured.min * 1000).toFixed(0)})`;
+  if (c.work.kind === 'step' || c.work.kind === 'ragged') return measured.median.toFixed(1);
   const speed = tokensOf(c.work) / measured.median;
   return speed.toFixed(speed < 100 ? 1 : 0);
 }
@@ -142,7 +162,7 @@ function figure(c: CaseResult, name: Contender): string {
 function agreement({ work, agreement }: CaseResult): string {
   return Object.entries(agreement)
     .map(([name, x]) =>
-      work.kind === 'decode'
+      work.kind === 'decode' || work.kind === 'step'
         ? `${PEERS[name as Contender]} ${(100 * x).toFixed(x === 1 ? 0 : 1)} % of tokens`
         : `loss ±${x.toExponential(0)}`,
     )
@@ -165,6 +185,7 @@ const MARKS = {
     '<!-- orchestration: npm run bench -- orchestration --record writes between these lines -->',
     '<!-- end of orchestration -->',
   ],
+  real: ['<!-- real: npm run bench -- real --record writes between these lines -->', '<!-- end of real -->'],
 } as const;
 
 /** Replaces the results of one part of the page. @throws RangeError if the page has no marks for them */
@@ -181,7 +202,7 @@ export function saveJson(file: string, value: object): void {
 }
 
 /** Replaces one part of bench/results.json and bench/BENCHMARKS.md. */
-export function recordPart(part: 'sandbox' | 'orchestration', results: object, text: string): void {
+export function recordPart(part: Exclude<keyof typeof MARKS, 'models'>, results: object, text: string): void {
   const file = join(packageRoot(), 'bench', 'results.json');
   const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object) : {};
   saveJson(file, { ...earlier, [part]: results });

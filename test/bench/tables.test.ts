@@ -1,6 +1,6 @@
 // The options, cases, figures and tables of the benchmarks.
 import assert from 'node:assert/strict';
-import { CASES, type Case, selectCases, tokensOf } from '../../bench/cases.js';
+import { CASES, type Case, REAL_CASES, selectCases, tokensOf } from '../../bench/cases.js';
 import { makeJob } from '../../bench/inputs.js';
 import { foreignCores, stolenSeconds } from '../../bench/machine.js';
 import { type BenchError, commandLine, parseOptions } from '../../bench/options.js';
@@ -22,14 +22,14 @@ const find = (id: string): Case => CASES.find((c) => c.id === id)!;
 describe('the command line of the benchmarks', () => {
   it('measures all contenders in seven rounds by default', () => {
     const options = parseOptions([], {});
-    assert.deepEqual(options.contenders, ['ours', 'torch', 'llama']);
+    assert.deepEqual(options.contenders, ['ours', 'torch', 'torch-trained', 'llama']);
     assert.deepEqual([options.rounds, options.quick, options.venv], [7, false, undefined]);
   });
 
   it('leaves out the peers that --without names, in one flag or several', () => {
     assert.deepEqual(parseOptions(['--without', 'torch,llama'], {}).contenders, ['ours']);
     assert.deepEqual(parseOptions(['--without', 'llama', '--without', 'torch'], {}).contenders, ['ours']);
-    assert.deepEqual(parseOptions(['--without', 'llama'], {}).contenders, ['ours', 'torch']);
+    assert.deepEqual(parseOptions(['--without', 'llama'], {}).contenders, ['ours', 'torch', 'torch-trained']);
   });
 
   it('prefers the environment of --venv to that of the variable', () => {
@@ -66,8 +66,10 @@ describe('the command line of the benchmarks', () => {
 
 describe('the table of cases', () => {
   it('names each case once, with an existing shape and a length within its context', () => {
-    assert.equal(new Set(CASES.map(({ id }) => id)).size, CASES.length);
-    for (const { id, shape, work } of CASES) {
+    const all = [...CASES, ...REAL_CASES];
+    assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
+    for (const { id, shape, work } of all) {
+      if (work.kind === 'step' || work.kind === 'ragged') continue;
       const length = work.kind === 'decode' ? work.prompt + work.newTokens : work.length;
       assert.ok(length <= SHAPES[shape].context, id);
     }
@@ -126,6 +128,19 @@ describe('the tokens of a case', () => {
     assert.ok(job.kind === 'decode' && job.temperature > 0);
     assert.deepEqual(job.prompts[0], job.prompts[1]);
     assert.notDeepEqual(job.prompts[1], job.prompts[2]);
+  });
+
+  it('of chains are five answers after an opening that the samples of a problem share', () => {
+    const job = makeJob({ kind: 'ragged', problems: 2, samples: 3 }, 50, 'a', 0);
+    assert.ok(job.kind === 'train');
+    assert.equal(job.rows.length, 6);
+    const openings = job.rows.map(({ tokens, mask }) => tokens.slice(0, mask.indexOf(1)).join());
+    assert.deepEqual(
+      openings,
+      [0, 0, 0, 3, 3, 3].map((i) => openings[i]),
+    );
+    assert.notEqual(openings[0], openings[3]);
+    for (const { mask } of job.rows) assert.equal(mask.filter((m, t) => m === 1 && mask[t - 1] === 0).length, 5);
   });
 
   it('train some of the tokens of each row but never the first, with an advantage each', () => {
@@ -207,6 +222,7 @@ describe('the results page', () => {
   const results: BenchResults = {
     command: 'npm run bench',
     startedAt: '2026-01-02T03:04:05.000Z',
+    commit: 'abc1234',
     seconds: 61.2,
     threads: 2,
     machine: { cpu: 'Some CPU', cores: 2, memoryGb: 24, system: 'linux 6', loadAtStart: 0.1 },
