@@ -6,6 +6,7 @@ import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot, tinyModelPath } from '../data/paths.js';
+import { cacheFolder } from '../ml/hf/files.js';
 import { providePython, TORCH_REQUIREMENTS } from './python.js';
 
 const root = packageRoot();
@@ -49,6 +50,13 @@ const seed = process.env.GAUNTLET_SEED ?? String(Date.now() % 1_000_000);
 say(`updates of seed ${seed} (repeat with GAUNTLET_SEED)`);
 python('record_updates.py', cache, seed);
 test('updateParity.test.js', { GAUNTLET_UPDATES: cache });
+
+const smolLM2 = join(cacheFolder(), 'models', 'smollm2-135m-instruct');
+if (existsSync(smolLM2)) {
+  const real = join(cache, 'smollm2.json');
+  python('record_smollm2.py', smolLM2, real);
+  test('realWeights.test.js', { GAUNTLET_SMOLLM2: real });
+} else say('no SmolLM2, which npm run real-model fetches: its weights are not compared');
 
 const folders = readdirSync(architectures, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 const models = [tinyModelPath(), ...folders.map(({ name }) => join(architectures, name))];

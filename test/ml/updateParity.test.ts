@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { packageRoot } from '../../data/paths.js';
 import type { AdamWConfig, Adapter } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { SafetensorsFile, writeSafetensors } from '../../ml/hf/safetensors.js';
-import { type LayoutEntry, layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
+import { loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
+import { filled, uniform } from '../support/streams.js';
 
 const FOLDER = process.env.GAUNTLET_UPDATES ?? join(packageRoot(), 'test', 'ml', 'parity');
 
@@ -32,32 +32,6 @@ interface Case {
   approxKl: number;
   clipFraction: number;
   tokens: number;
-}
-
-/** Like `uniform` in record_updates.py: `size` numbers in [−0.5, 0.5) that depend on the seed and the name. */
-function uniform(seed: number, name: string, size: number): Float64Array {
-  const start = crc32(`${seed} ${name}`);
-  return Float64Array.from({ length: size }, (_, k) => {
-    let x = (start + k) >>> 0;
-    x = Math.imul(x ^ (x >>> 16), 0x7feb352d) >>> 0;
-    x = Math.imul(x ^ (x >>> 15), 0x846ca68b) >>> 0;
-    x = (x ^ (x >>> 16)) >>> 0;
-    return x / 2 ** 32 - 0.5;
-  });
-}
-
-/** Every tensor of a layout in one vector, from the streams of their names. */
-function filled(layout: LayoutEntry[], value: (name: string, size: number) => Float64Array): Float32Array {
-  const flat = new Float32Array(layoutSize(layout));
-  for (const { name, shape, offset } of layout)
-    flat.set(
-      value(
-        name,
-        shape.reduce((a, b) => a * b, 1),
-      ),
-      offset,
-    );
-  return flat;
 }
 
 function writeModel(folder: string, { seed, config: json }: Case): void {

@@ -11,28 +11,18 @@ import json
 import math
 import random
 import sys
-import zlib
 
 import numpy
 import peft
 import torch
 import transformers
 from safetensors.torch import save_file
+from streams import uniform
 
 OUT, SEED, CASES = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 30
 FAMILIES = ["Qwen2", "Qwen3", "Llama"]
 TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 AWAY = 1e-3  # a ratio so close to where the clip begins could fall on either side in f32
-
-
-def uniform(seed, name, size):
-    """`size` numbers in [-0.5, 0.5): a 32-bit mixer over the position in the stream of a name."""
-    x = numpy.arange(size, dtype=numpy.uint32) + numpy.uint32(zlib.crc32(f"{seed} {name}".encode()))
-    for shift, factor in [(16, 0x7FEB352D), (15, 0x846CA68B)]:
-        x ^= x >> numpy.uint32(shift)
-        x *= numpy.uint32(factor)
-    x ^= x >> numpy.uint32(16)
-    return x.astype(numpy.float64) / 2**32 - 0.5
 
 
 def draw(index):

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../../data/paths.js';
-import { cacheFolder } from '../../../ml/hf/files.js';
 import { makeTokenizer, readJson } from '../../../ml/hf/tokenizer.js';
+import { provideSmolLM2, smolLM2Folder } from '../../support/smollm2.js';
 import { COUNT, strings } from './strings.js';
 
 const HERE = join(packageRoot(), 'test', 'ml', 'tokenizers');
@@ -21,16 +21,15 @@ const PATHS: Record<string, string> = {
   'Qwen2.5': packaged('qwen2_5'),
   Qwen3: packaged('qwen3'),
   'Llama 3.2': packaged('llama3_2'),
-  SmolLM2: join(cacheFolder(), 'models', 'smollm2-135m-instruct', 'tokenizer.json'),
+  SmolLM2: join(smolLM2Folder(), 'tokenizer.json'),
 };
 
 /** With CI set, downloads what is missing. @returns whether it is there now */
 function provide(path: string): boolean {
   if (existsSync(path) || !process.env.CI) return existsSync(path);
   const options = { stdio: 'ignore', timeout: 300_000 } as const;
-  if (path === PATHS.SmolLM2) {
-    spawnSync(process.execPath, [join(packageRoot(), 'infra', 'real-model.mjs')], options);
-  } else {
+  if (path === PATHS.SmolLM2) provideSmolLM2();
+  else {
     mkdirSync(PLACE, { recursive: true });
     for (const file of ['package.json', 'package-lock.json'])
       copyFileSync(join(HERE, 'packages', file), join(PLACE, file));

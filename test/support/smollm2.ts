@@ -1,0 +1,18 @@
+// SmolLM2-135M-Instruct, as `npm run real-model` provides it.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../data/paths.js';
+import { cacheFolder } from '../../ml/hf/files.js';
+
+export const smolLM2Folder = (): string => join(cacheFolder(), 'models', 'smollm2-135m-instruct');
+
+/** With CI set, downloads the model if it is missing. @returns its folder; undefined if it is not there */
+export function provideSmolLM2(): string | undefined {
+  const folder = smolLM2Folder();
+  if (!existsSync(folder) && process.env.CI) {
+    const script = join(packageRoot(), 'infra', 'real-model.mjs');
+    spawnSync(process.execPath, [script], { stdio: ['ignore', 'ignore', 2], timeout: 300_000 });
+  }
+  return existsSync(folder) ? folder : undefined;
+}
