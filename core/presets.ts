@@ -56,7 +56,7 @@ export const PRESETS = {
     schedule: { discriminatorSteps: 2, generatorSteps: 8, alternatingSteps: 6 },
     batch: { generator: { problems: 16, samples: 4 }, discriminator: { problems: 12, samples: 4 } },
     sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 80, topP: 1, topK: 0 },
-    warmStart: { discriminatorSteps: 3, generatorSteps: 14 },
+    warmStart: { discriminatorSteps: 3, generatorSteps: 28, patience: 4 },
     ppo: { learningRate: 1e-4, weightDecay: 0, minibatch: 16, maxGradNorm: 0.5 }, // 5e-4 ruins the warm start
     evaluation: { problems: 32, testProblems: 80 },
   },
