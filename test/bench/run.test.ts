@@ -36,8 +36,10 @@ describe('npm run bench', function () {
     const { code, text } = await runNode([main, '--list', '--only', 'train 0.5b']);
     assert.deepEqual(
       [code, text],
-      [0, 'memory train 0.5b-6l 1x256 (ours, torch)\ntrain 0.5b-6l 1x256 (ours, torch)\n'],
+      [0, 'memory train 0.5b-6l 1x256 (ours, torch)\ntrain 0.5b-6l 1x256 (ours, torch, torch-trained)\n'],
     );
+    const real = await runNode([main, 'real', '--list', '--only', 'step']);
+    assert.deepEqual([real.code, real.text], [0, 'step smollm2 16 x 4 chains (ours, torch-trained)\n']);
   });
 
   for (const [args, line] of [
