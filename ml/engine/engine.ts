@@ -140,7 +140,7 @@ export interface Engine {
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]>;
   stats(): GenerateCounts;
-  /** Log-probs of the tokens of each sequence (entry 0 is 0). With a mask, maybe only where it is 1. */
+  /** Log-probs of the tokens of each sequence (entry 0 is 0). With masks, entries where a mask is 0 may be 0. */
   logprobs(
     sequences: { tokens: number[]; mask?: number[] }[],
     options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },

@@ -151,6 +151,7 @@ class OrtEngine extends EngineFiles implements Engine {
     sequences: Tokens[],
     options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
   ): Promise<number[][]> {
+    this.refuseTokens(sequences); // before rows are joined: those may be longer than the context
     const { temperature } = options;
     const jobOf: ScoreJob = (part) => ({ kind: 'logprobs', ...part, temperature });
     const masked = sequences.flatMap(({ tokens, mask }) => (mask ? [{ tokens, mask }] : []));
@@ -172,6 +173,7 @@ class OrtEngine extends EngineFiles implements Engine {
 
   async values(sequences: Tokens[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]> {
     if (!options.adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
+    this.refuseTokens(sequences);
     return this.score(sequences, options, ({ adapter, ...part }) => ({ kind: 'values', adapter: adapter!, ...part }));
   }
 
@@ -180,7 +182,6 @@ class OrtEngine extends EngineFiles implements Engine {
     { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
     jobOf: ScoreJob,
   ): Promise<number[][]> {
-    refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
     this.checkMemory('train', lengthsOf(sequences), adapter);
     const shared = this.share(adapter);
     // log-probs do not depend on the rest of the batch, so the chunks may depend on the number of workers
@@ -232,6 +233,10 @@ class OrtEngine extends EngineFiles implements Engine {
 
   async close(): Promise<void> {
     await this.pool.close();
+  }
+
+  private refuseTokens(sequences: readonly Tokens[]): void {
+    refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
   }
 
   /** They depend on the model, the adapter's rank and the lengths only, because sums depend on them. */

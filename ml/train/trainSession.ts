@@ -56,7 +56,7 @@ export class TrainSession {
     return this;
   }
 
-  /** log p of each token given the tokens before it, aligned with the tokens; entry 0 is 0. With masks, maybe only there. */
+  /** log p of each token given the tokens before it, aligned with the tokens; entry 0 is 0. With masks, other entries may be 0. */
   async score(sequences: readonly Scored[], adapter: Adapter | undefined, temperature: number): Promise<number[][]> {
     return this.runScore('logprobs', sequences, adapter, { temperature });
   }

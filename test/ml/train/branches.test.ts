@@ -75,7 +75,7 @@ describe('rows of sequences with the same opening', () => {
     assert.equal(rows[2], group[5]);
   });
 
-  it('are separate if the opening is shorter than the rest, if nothing is trained, and beyond the limit of tokens', () => {
+  it('share no opening that is shorter than the rest, none without a trained token, and stay within the limit of tokens', () => {
     const short = [sequence(4, 0, 10, 20), sequence(4, 1, 10, 20)];
     assert.deepEqual(
       planRows(short).map(({ members }) => members),
