@@ -6,6 +6,7 @@ import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot, tinyModelPath } from '../data/paths.js';
+import { modelFolder } from '../infra/smollm2.mjs';
 import { cacheFolder } from '../ml/hf/files.js';
 import { providePython, TORCH_REQUIREMENTS } from './python.js';
 
@@ -51,7 +52,7 @@ say(`updates of seed ${seed} (repeat with GAUNTLET_SEED)`);
 python('record_updates.py', cache, seed);
 test('updateParity.test.js', { GAUNTLET_UPDATES: cache });
 
-const smolLM2 = join(cacheFolder(), 'models', 'smollm2-135m-instruct');
+const smolLM2 = modelFolder(cacheFolder());
 if (existsSync(smolLM2)) {
   const real = join(cache, 'smollm2.json');
   python('record_smollm2.py', smolLM2, real);

