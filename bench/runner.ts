@@ -30,7 +30,7 @@ export interface RunnerConfig {
 
 const MIN_ROUNDS = 3;
 const WARM_ROUNDS = 12; // at most
-const GROWTH_ROUNDS = 3;
+const MOST_ROUNDS: Partial<Record<Case['group'], number>> = { growth: 3, step: 1 }; // a step takes minutes
 
 export class Runner {
   private readonly peers = new Map<Contender, Peer>();
@@ -76,7 +76,7 @@ export class Runner {
     };
     for (const name of names)
       await this.open(name, model, c.quantization).catch((error: Error) => fail(name, error.message));
-    const most = c.group === 'growth' ? Math.min(GROWTH_ROUNDS, this.config.rounds) : this.config.rounds;
+    const most = Math.min(MOST_ROUNDS[c.group] ?? Infinity, this.config.rounds);
     const began = performance.now();
     const warm = (): boolean => performance.now() - began > this.config.warmMs * names.length;
     let turn = 0;
@@ -130,7 +130,7 @@ export class Runner {
 
   /** Nothing to do where it is open; a peer that died is replaced. */
   private async open(name: Contender, model: string, quantization?: Quantized): Promise<void> {
-    const key = `${model} ${name === 'ours' ? quantization : ''}`;
+    const key = `${model} ${(name === 'ours' && quantization) || ''}`;
     if (this.peers.get(name)?.ended !== undefined) {
       this.peers.delete(name);
       this.opened.delete(name);

@@ -1,5 +1,5 @@
 // A training step on real text: the prompts of chains in five stages and of the discriminator, as tokens of a model. Answers
-// are greedy, so that every contender writes the same ones; `samples` chains of a problem are equal.
+// are greedy, so that every contender writes the same ones. So the chains of one problem are equal.
 import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../core/prompts/prompts.js';
 import { RandomStream } from '../core/random.js';
 import { STAGES } from '../core/schema/chain.js';

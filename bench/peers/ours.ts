@@ -76,14 +76,16 @@ async function run(job: Job): Promise<unknown> {
 
 async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullable<typeof trained>): Promise<Outcome> {
   const parts: Record<string, number> = {};
-  const timed = async <T>(part: string, work: Promise<T>): Promise<T> => {
+  const began = performance.now();
+  const timed = async <T>(part: string, work: () => Promise<T>): Promise<T> => {
     const start = performance.now();
-    const result = await work;
+    const result = await work();
     parts[part] = (parts[part] ?? 0) + (performance.now() - start) / 1000;
     return result;
   };
   const before = engine.stats().redecoded;
   const greedy = { adapter, temperature: 0, stopTokens: job.endTokens };
+  const options = { ...greedy, maxNewTokens: job.newTokens };
   const chains = job.openings.map((opening) => ({ tokens: [...opening], mask: opening.map(() => 0) }));
   const answers: number[][] = [];
   for (const continuation of [undefined, ...job.continuations]) {
@@ -94,7 +96,7 @@ async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullabl
       mask.push(...prompt.map(() => 0));
       return { prompt: [...tokens], sampled: ranges(mask), key: deriveKey('bench', i) };
     });
-    const sampled = await timed('chains', engine.generate(requests, { ...greedy, maxNewTokens: job.newTokens }));
+    const sampled = await timed('chains', () => engine.generate(requests, options));
     sampled.forEach(({ tokens }, i) => {
       answers.push(tokens);
       chains[i]!.tokens.push(...tokens);
@@ -102,15 +104,15 @@ async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullabl
     });
   }
   const asked = job.tests.map((prompt, i) => ({ prompt, key: deriveKey('test', i) }));
-  const tests = await timed('tests', engine.generate(asked, { ...greedy, maxNewTokens: job.testTokens }));
-  const old = await timed('scoring', engine.logprobs(chains, { adapter, temperature: 1 }));
+  const tests = await timed('tests', () => engine.generate(asked, { ...greedy, maxNewTokens: job.testTokens }));
+  const old = await timed('scoring', () => engine.logprobs(chains, { adapter, temperature: 1 }));
   const rows = chains.map((chain, i) => ({ ...chain, oldLogprobs: old[i]!, advantage: job.advantages[i]! }));
   const update = async () => {
     const sums = await engine.gradients(rows, { adapter, loss: { clip: 0.2, temperature: 1 } });
     return engine.applyUpdate(adapter, state, sums, ADAMW);
   };
-  trained = await timed('update', update());
-  const seconds = Object.values(parts).reduce((a, b) => a + b, 0);
+  trained = await timed('update', update);
+  const seconds = (performance.now() - began) / 1000;
   const tokens = [...answers, ...tests.map((test) => test.tokens)];
   return { seconds, tokens, parts, redecoded: engine.stats().redecoded - before };
 }

@@ -166,7 +166,7 @@ def step(job):
         lap("chains")
         answers += generate(net, job["tests"], job["testTokens"], end)
         lap("tests")
-    net.unmerge_adapter()
+    net.unmerge_adapter()  # counted as scoring
     with torch.inference_mode():
         for part, padded, ids, attention in batches(chains):
             mask = padded("mask")

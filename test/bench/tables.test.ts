@@ -130,7 +130,7 @@ describe('the tokens of a case', () => {
     assert.notDeepEqual(job.prompts[1], job.prompts[2]);
   });
 
-  it('of chains are five answers after an opening that the samples of a problem share', () => {
+  it('of a chain hold five answers after an opening, which the samples of a problem share', () => {
     const job = makeJob({ kind: 'ragged', problems: 2, samples: 3 }, 50, 'a', 0);
     assert.ok(job.kind === 'train');
     assert.equal(job.rows.length, 6);
