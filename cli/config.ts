@@ -8,7 +8,7 @@ import { merged, resolveConfig } from '../core/presets.js';
 import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import { portableName } from '../data/modelFolder.js';
-import { loadProblems } from '../data/problems.js';
+import { checkProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
@@ -35,7 +35,7 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   const { model, problems, discriminator } = config;
   if (model !== 'tiny') input.model = portableName(model);
   if (!isBuiltIn(problems)) input.problems = resolve(problems);
-  await loadProblems(input.problems ?? problems); // before a model is downloaded
+  await checkProblems(input.problems ?? problems); // before a model is downloaded
   await checkModel(input.model ?? model, templateArgumentsOf(config, 'generator'));
   if (discriminator.model !== null) {
     const other = portableName(discriminator.model);

@@ -8,7 +8,7 @@ import { TASK_QUEUES } from '../core/queues.js';
 import { passAtK } from '../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { portableName } from '../data/modelFolder.js';
-import { loadProblems } from '../data/problems.js';
+import { checkProblems } from '../data/problems.js';
 import { loadCheckpoint } from '../store/checkpoints.js';
 import { openFileStore } from '../store/fileStore.js';
 import type { Store } from '../store/store.js';
@@ -56,8 +56,7 @@ export async function solveWith(
   output: Output,
   input: SolveProblemsInput & { source: string },
 ): Promise<Solved> {
-  const { rejected = [] } = await loadProblems(input.source);
-  for (const { id, reason } of rejected) output.note(`skipped ${id}: ${reason}`);
+  for (const { id, reason } of await checkProblems(input.source)) output.note(`skipped ${id}: ${reason}`);
   const { base, model = base } = flags;
   if (base !== undefined && checkpointId !== undefined)
     throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);

@@ -3,7 +3,7 @@ import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
 import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
 import { openDrafts, type Rejected } from './problemDrafts.js';
-import { LEVELS, loadSteps } from './steps/family.js';
+import { LEVELS, type Level, loadSteps } from './steps/family.js';
 import { loadTinyProblems } from './tiny/problems.js';
 
 export interface ProblemSet extends Record<Split, Problem[]> {
@@ -37,12 +37,18 @@ export function splitByHash(problems: readonly Problem[]): ProblemSet {
   return set;
 }
 
-/** Built-in problems by name: 'tiny', 'steps' (levels 1 and 2), 'steps:3', 'steps:1-4'. @throws GauntletError BAD_INPUT */
+/**
+ * Built-in problems by name: 'tiny', 'steps' (levels 1 and 2), 'steps:3', 'steps:1-4'. Computes for seconds.
+ * @throws GauntletError BAD_INPUT
+ */
 export function loadBuiltIn(source: string): ProblemSet {
-  if (source === 'tiny') return loadTinyProblems();
+  return source === 'tiny' ? loadTinyProblems() : loadSteps(levelsOf(source));
+}
+
+function levelsOf(source: string): Level[] {
   const [, first, last = first] = /^steps:([1-5])(?:-([1-5]))?$/.exec(source === 'steps' ? 'steps:1-2' : source) ?? [];
   const levels = LEVELS.filter((level) => level >= Number(first) && level <= Number(last));
-  if (levels.length > 0) return loadSteps(levels);
+  if (levels.length > 0) return levels;
   throw new GauntletError(
     'BAD_INPUT',
     `problems: \`${source}\`: write steps, steps:LEVEL or steps:FIRST-LAST, levels 1 to 5`,
@@ -62,4 +68,15 @@ export async function loadProblems(source: string): Promise<ProblemSet> {
     else problems.push(entry.draft.problem);
   }
   return { ...splitByHash(problems), ...(rejected.length > 0 && { rejected }) };
+}
+
+/**
+ * Reads a problem file, and only the name of a built-in family.
+ * @returns the records that cannot be used
+ * @throws GauntletError BAD_INPUT, one line
+ */
+export async function checkProblems(source: string): Promise<Rejected[]> {
+  if (!isBuiltIn(source)) return (await loadProblems(source)).rejected ?? [];
+  if (source !== 'tiny') levelsOf(source);
+  return [];
 }

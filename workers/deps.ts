@@ -2,12 +2,14 @@
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
+import { isBuiltIn } from '../core/schema/problem.js';
 import { modelFolder } from '../data/modelFolder.js';
-import { loadProblems } from '../data/problems.js';
+import { checkProblems, loadProblems, type ProblemSet } from '../data/problems.js';
 import { codeVersion } from '../infra/build-stamp.mjs';
 import { ROOT } from '../infra/root.mjs';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
+import { inThread } from '../ml/pool/inThread.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openFileStore } from '../store/fileStore.js';
 import type { Logger } from './logger.js';
@@ -60,7 +62,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         const containers = containersSchema.parse(config.containers ?? {});
         return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));
       },
-      loadProblems,
+      loadProblems: loadInThread,
       codeVersion: codeVersion(ROOT),
       renderReport: (runId) => renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
@@ -70,6 +72,12 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       await Promise.all([engines.close(), sandboxes.close()]);
     },
   };
+}
+
+async function loadInThread(source: string): Promise<ProblemSet> {
+  if (!isBuiltIn(source)) return loadProblems(source);
+  await checkProblems(source); // here, because errors lose their code between threads
+  return inThread(new URL('./problemsThread.js', import.meta.url), source);
 }
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
