@@ -12,15 +12,22 @@ export const OPERATIONS: readonly Operation[] = [...LIST_OPERATIONS, ...TEXT_OPE
 export const LEVELS = [1, 2, 3, 4, 5] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** The number of operations of a chain, and of those how many at least are of tier 2 or 3, and of tier 3. */
-const SHAPES: Record<Level, { lengths: number[]; hard: number; stateful: number; problems: number }> = {
-  1: { lengths: [1], hard: 0, stateful: 0, problems: 220 },
-  2: { lengths: [2], hard: 0, stateful: 0, problems: 420 },
-  3: { lengths: [3], hard: 0, stateful: 0, problems: 120 },
-  4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 120 },
-  5: { lengths: [4], hard: 3, stateful: 1, problems: 120 },
+interface Shape {
+  lengths: number[]; // of a chain, in operations
+  hard: number; // operations of tier 2 or 3, at least
+  stateful: number; // operations of tier 3, at least
+  problems: number; // of the three splits together, at most
+  practice: number; // further problems of the train split, at most
+}
+
+const SHAPES: Record<Level, Shape> = {
+  1: { lengths: [1], hard: 0, stateful: 0, problems: 220, practice: 0 },
+  2: { lengths: [2], hard: 0, stateful: 0, problems: 420, practice: 500 },
+  3: { lengths: [3], hard: 0, stateful: 0, problems: 120, practice: 0 },
+  4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 120, practice: 0 },
+  5: { lengths: [4], hard: 3, stateful: 1, problems: 120, practice: 0 },
 };
-const HELD_OUT = 0.2; // of the chains of a level, for each of validation and test
+const HELD_OUT = 0.2; // of the chains of a level without practice, for each of validation and test
 const TRIES = 40; // chains that are drawn for each wanted problem
 
 interface Chain {
@@ -65,37 +72,40 @@ function* candidates(level: Level): Generator<Operation[]> {
     yield* random.shuffle(OPERATIONS.filter(({ tier }) => tier === 1)).map((one) => [one]);
     return;
   }
-  for (let tries = 0; tries < TRIES * SHAPES[level].problems; tries++) {
+  const { problems, practice } = SHAPES[level];
+  for (let tries = 0; tries < TRIES * (problems + practice); tries++) {
     const chain = drawChain(level, random);
     if (chain) yield chain;
   }
 }
 
-/** All chains of a level, in a fixed order. From level 2 on, each has its own sequence of kinds. */
-function drawChains(level: Level): Chain[] {
+/** The next `count` candidates that are good problems. `isNew` is asked once for each candidate. */
+function take(from: Generator<Operation[]>, count: number, isNew: (operations: Operation[]) => boolean): Chain[] {
   const chains: Chain[] = [];
-  const seen = new Set<string>();
-  for (const operations of candidates(level)) {
-    const composition = compositionOf(level, operations);
-    if (seen.has(composition)) continue;
-    seen.add(composition);
-    const suite = chooseTests(operations);
+  while (chains.length < count) {
+    const { value: operations } = from.next();
+    if (!operations) break;
+    const suite = isNew(operations) ? chooseTests(operations) : undefined;
     if (suite) chains.push({ operations, suite });
-    if (chains.length === SHAPES[level].problems) break;
   }
   return chains;
 }
 
+/** Adds a value. @returns whether it was missing */
+const add = (set: Set<string>, value: string): boolean => set.size < set.add(value).size;
+
 /** What no two splits share: the sequence of kinds of operations, in level 1 with the parameter. */
 const compositionOf = (level: Level, operations: readonly Operation[]): string =>
   operations.map(({ kind, name }) => (level === 1 ? name : kind)).join(' > ');
+
+const namesOf = (operations: readonly Operation[]): string => operations.map(({ name }) => name).join(', then ');
 
 function toProblem(level: Level, { operations, suite }: Chain, split: Split): Problem {
   const names = operations.map(({ name }) => name);
   const id = `steps-${level}-${names.join('-')}`;
   return {
     id,
-    title: names.join(', then '),
+    title: namesOf(operations),
     description: describe(id, operations, split === 'train'),
     functionSignature: signature(operations),
     entry: 'solve',
@@ -112,17 +122,29 @@ function toProblem(level: Level, { operations, suite }: Chain, split: Split): Pr
 
 const loaded = new Map<Level, Record<Split, Problem[]>>();
 
-/** The problems of a level. The chains of the three splits are disjoint. */
+/** The problems of a level. No composition of one split occurs in another. Practice repeats those of the train split. */
 function loadLevel(level: Level): Record<Split, Problem[]> {
   const known = loaded.get(level);
   if (known) return known;
-  const chains = drawChains(level);
+  const { problems, practice } = SHAPES[level];
+  const composition = (operations: readonly Operation[]): string => compositionOf(level, operations);
+  const source = candidates(level);
+  const seen = new Set<string>();
+  const drawn = take(source, problems, (operations) => add(seen, composition(operations)));
+  const chains = new RandomStream('steps', 'split', level).shuffle(drawn);
   const held = Math.round(HELD_OUT * chains.length);
-  const set: Record<Split, Problem[]> = { train: [], validation: [], test: [] };
-  for (const [i, chain] of new RandomStream('steps', 'split', level).shuffle(chains).entries()) {
-    const split = i < held ? 'test' : i < 2 * held ? 'validation' : 'train';
-    set[split].push(toProblem(level, chain, split));
-  }
+  const [test, validation, train] = [chains.slice(0, held), chains.slice(held, 2 * held), chains.slice(2 * held)];
+
+  const heldOut = new Set([...test, ...validation].map(({ operations }) => composition(operations)));
+  const names = new Set(train.map(({ operations }) => namesOf(operations)));
+  const more = take(source, practice, (one) => !heldOut.has(composition(one)) && add(names, namesOf(one)));
+
+  const part = (split: Split, from: Chain[]): Problem[] => from.map((chain) => toProblem(level, chain, split));
+  const set = {
+    train: part('train', [...train, ...more]),
+    validation: part('validation', validation),
+    test: part('test', test),
+  };
   loaded.set(level, set);
   return set;
 }
