@@ -26,13 +26,19 @@ export interface RewardRule {
   discriminator(group: readonly JudgedTurn[], options: RewardOptions): number[];
 }
 
+const SHIFTED: RewardRule = {
+  generator: (verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts) - 0.5),
+  discriminator: (group, options) =>
+    fractionsOf(group, options).map((share) =>
+      share === undefined ? -1 : clamp(weighted(share, options.weights), -1, 1),
+    ),
+};
+
 export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
-  shifted: {
-    generator: (verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts) - 0.5),
-    discriminator: (group, options) =>
-      fractionsOf(group, options).map((share) =>
-        share === undefined ? -1 : clamp(weighted(share, options.weights), -1, 1),
-      ),
+  shifted: SHIFTED,
+  'all-tests': {
+    ...SHIFTED,
+    generator: (verdicts) => (verdicts.length === 0 ? 0 : Math.floor(passShare(verdicts)) - 0.5),
   },
   'zero-sum': {
     generator: (verdicts) => {

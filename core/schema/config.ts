@@ -65,8 +65,8 @@ export const engineSchema = z.strictObject({
 });
 
 export const rewardSchema = z.strictObject({
-  scheme: z.enum(['shifted', 'zero-sum']).default('shifted'),
-  /** Weights of the discriminator's reward in scheme 'shifted'. */
+  scheme: z.enum(['shifted', 'all-tests', 'zero-sum']).default('shifted'),
+  /** Weights of the discriminator's reward, except in scheme 'zero-sum'. */
   weights: z
     .strictObject({
       valid: z.number().nonnegative().default(0.4),

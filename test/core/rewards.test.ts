@@ -68,6 +68,22 @@ describe('shifted', () => {
   });
 });
 
+describe('all-tests', () => {
+  const { generator, discriminator } = REWARD_RULES['all-tests'];
+
+  it('rewards a program that passes every test, and no part of them', () => {
+    assert.equal(generator(['pass', 'pass']), 0.5);
+    assert.equal(generator(['pass', 'fail']), -0.5);
+    assert.equal(generator(['timeout']), -0.5);
+    assert.equal(generator([]), 0);
+  });
+
+  it('rewards the discriminator like `shifted`', () => {
+    const group = [turn('cv', 1), turn('i'), turn('')];
+    assert.deepEqual(discriminator(group, shared), REWARD_RULES.shifted.discriminator(group, shared));
+  });
+});
+
 describe('zero-sum', () => {
   const { generator, discriminator } = REWARD_RULES['zero-sum'];
 
