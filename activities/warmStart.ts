@@ -28,14 +28,15 @@ type FreshTests = Record<string, TestCase[]>;
 const FRESH_TESTS = 16; // of a problem
 const VALIDATION_PROBLEMS = 16;
 
-/** Runs the reference solutions of all problems that the warm start may use. An input without a value makes no test. */
+/** Runs the references of all problems that the discriminator may learn from. An input without a value makes no test. */
 export async function answerFreshInputs(
   scope: Scope,
   { run }: AnswerFreshInputsInput,
 ): Promise<AnswerFreshInputsOutput> {
   const config = await readConfig(scope.store, run);
   const { set } = await readProblems(scope.store, run.problems);
-  const problems = [...new Set([...stepProblems(set, config).flat(), ...validationProblems(set)])];
+  const steps = stepProblems(set, config).slice(0, config.warmStart.discriminatorSteps);
+  const problems = [...new Set([...steps.flat(), ...validationProblems(set)])];
   const sandbox = await scope.deps.sandbox(config);
   const jobs = problems.map(({ id, referenceSolution: code, entry, calling, baselineTests }) => {
     const known = baselineTests.map(({ args }) => args);

@@ -6,6 +6,7 @@ import { endsEpoch, nextStep, planOf, replan } from '../core/schedule.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import { advance, closeCurrentEpoch, settleEvaluation } from './evaluation.js';
 import type { RunContext, RunState } from './runState.js';
+import { withBest } from './warmStart.js';
 
 type Action = Pick<ControlMetrics, 'action' | 'fields' | 'reason' | 'spent'>;
 
@@ -52,7 +53,10 @@ async function applyAction(context: RunContext, state: RunState, action: Action)
     case 'change':
       return changeConfig(context, state, fields);
     case 'skip':
-      return advance(context, { ...state, used: addUsage(state.used, spent) });
+      return advance(context, {
+        ...withBest(state, planOf(state)[state.next]!.role),
+        used: addUsage(state.used, spent),
+      });
     case 'stop':
     case 'budget':
       return stop(context, state, reason ?? 'stop requested');

@@ -2,6 +2,7 @@
 // values the references computed. A role stops early if its validation loss no longer falls, and keeps its best adapter.
 import type { Activities } from '../activities/index.js';
 import { type PlannedStep, planOf } from '../core/schedule.js';
+import type { Role } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import { evaluate } from './evaluation.js';
@@ -32,17 +33,26 @@ export async function warmStartStep(
   const best = isBetter ? { loss, adapter: trained.adapter, stale: 0 } : { ...before, stale: before.stale + 1 };
   const isStale = best.stale >= config.warmStart.patience;
   const left = isStale ? plan.filter((each, i) => i <= state.next || each.role !== role) : plan;
-  const isLast = !left.slice(state.next + 1).some((each) => each.role === role);
-  // the optimizer of the stages starts anew
-  const kept = isLast ? { ...trained, adapter: best.adapter, optimizer: state.best.policy[role].optimizer } : trained;
-  return {
-    changes: {
-      policy: withTrained(state, role, kept),
-      ...(left.length < plan.length && { plan: left }),
-      warmStart: { ...warmStart, tests, steps: warmStart.steps + 1, best: { ...warmStart.best, [role]: best } },
-    },
-    used: { tokens: 0, seconds, executions: answered ? answered.executions : 0 },
+  const changed: RunState = {
+    ...state,
+    policy: withTrained(state, role, trained),
+    ...(left.length < plan.length && { plan: left }),
+    warmStart: { ...warmStart, tests, steps: warmStart.steps + 1, best: { ...warmStart.best, [role]: best } },
   };
+  const first = answered || { seconds: 0, executions: 0 };
+  return {
+    changes: withBest(changed, role),
+    used: { tokens: 0, seconds: first.seconds + seconds, executions: first.executions },
+  };
+}
+
+/** After the last warm-start step of a role, done or skipped, the role gets its best adapter and a new optimizer. */
+export function withBest(state: RunState, role: Role): RunState {
+  const best = state.warmStart?.best[role];
+  const isLast = !planOf(state).some((each, i) => i > state.next && each.role === role);
+  if (state.stage !== 0 || !isLast || best === undefined) return state;
+  const { optimizer } = state.best.policy[role];
+  return { ...state, policy: withTrained(state, role, { ...state.policy[role], adapter: best.adapter, optimizer }) };
 }
 
 /** Evaluates the result on the test split. From now on, the tests of evaluations are written for its chains. */

@@ -8,6 +8,7 @@ import { type RunMetrics, runMetricsSchema } from '../../core/schema/metrics.js'
 import { runResultSchema } from '../../core/schema/run.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
+import { StepSkipped } from '../../workflows/failures.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
@@ -64,10 +65,12 @@ describe('the warm start', () => {
       [0, 1].map((e) => loadCheckpoint(store, 'run', `checkpoint_stage_0_epoch_${e}`)),
     );
     for (const role of ['generator', 'discriminator']) {
-      const file = (name: string) => [base, warm].map((each) => each!.metadata.files[`${role}/${name}`]);
-      const [adapters, optimizers] = [file('adapter_model.safetensors'), file('optimizer.safetensors')];
-      assert.notEqual(adapters[0], adapters[1]);
-      assert.equal(optimizers[0], optimizers[1]);
+      const digests = (name: string) => [base, warm].map((each) => each!.metadata.files[name]);
+      const [before, after] = digests(`${role}/adapter_model.safetensors`);
+      assert.notEqual(before, after);
+      const [fresh, kept] = digests(`optimizer_${role}.bin`);
+      assert.ok(fresh !== undefined);
+      assert.equal(fresh, kept);
     }
     const [first] = (await records()).filter((record) => record.kind === 'step');
     assert.equal(first!.learningRate, 1e-3 / 3); // the first of three warm-up updates
@@ -88,6 +91,33 @@ describe('the warm start', () => {
     const { metadata } = await loadCheckpoint(world.deps.store, 'run', 'checkpoint_stage_0_epoch_1');
     assert.equal(metadata.files['discriminator/adapter_model.safetensors'], adapters[1]);
     assert.equal(metadata.files['generator/adapter_model.safetensors'], adapters[8]);
+  });
+
+  it('keeps the best adapter and a new optimizer if the last step of a role is skipped', async () => {
+    const adapters: string[] = [];
+    const trainOnExamples: Activities['trainOnExamples'] = async (input) => {
+      if (adapters.length === 5) throw new StepSkipped('a person skipped it');
+      const trained = await acts.trainOnExamples(input);
+      adapters.push(trained.state.adapter);
+      return { ...trained, loss: adapters.length }; // the first step of each role is the best
+    };
+    const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 3, generatorSteps: 3, patience: 5 };
+    await runPipeline({ ...acts, trainOnExamples }, 'run', { ...WARM_RUN, warmStart });
+    const [base, warm] = await Promise.all(
+      [0, 1].map((e) => loadCheckpoint(world.deps.store, 'run', `checkpoint_stage_0_epoch_${e}`)),
+    );
+    assert.equal(warm!.metadata.files['discriminator/adapter_model.safetensors'], adapters[0]);
+    assert.equal(warm!.metadata.files['generator/adapter_model.safetensors'], adapters[3]);
+    const [fresh, kept] = [base, warm].map((each) => each!.metadata.files['optimizer_generator.bin']);
+    assert.ok(fresh !== undefined);
+    assert.equal(fresh, kept);
+  });
+
+  it('runs the references of the discriminator’s problems only', async () => {
+    const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 1, generatorSteps: 3 };
+    const { run } = await acts.prepareRun({ runId: 'run', input: { ...WARM_RUN, warmStart } });
+    const { executions } = await createLeafActivities(world.deps).answerFreshInputs({ run });
+    assert.equal(executions, 4 + 4); // one step, and the validation split
   });
 
   it('ends with the same adapters after a crash in the middle', async () => {
