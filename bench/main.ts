@@ -83,16 +83,27 @@ async function bench(all: readonly Case[], options: BenchOptions, save: (results
   finish();
 }
 
-/** Writes the page and bench/results.json. Cases of earlier runs keep their results. */
+type Recorded = Partial<BenchResults> & { real?: BenchResults };
+
+const recordFile = join(root, 'bench', 'results.json');
+const recorded = (): Recorded =>
+  existsSync(recordFile) ? (JSON.parse(readFileSync(recordFile, 'utf8')) as Recorded) : {};
+
+/** The cases of a run, and those of earlier runs that it left out. */
+const withEarlier = (all: readonly Case[], { cases }: BenchResults, earlier: CaseResult[] = []): CaseResult[] =>
+  inOrder(all, [...cases, ...earlier.filter(({ id }) => !cases.some((own) => own.id === id))]);
+
+/** Writes the page and bench/results.json. */
 function record(results: BenchResults): void {
-  const file = join(root, 'bench', 'results.json');
-  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchResults) : { cases: [] };
-  const kept = earlier.cases.filter(
-    ({ id }) => CASES.some((c) => c.id === id) && !results.cases.some((c) => c.id === id),
-  );
-  const all = { ...earlier, ...results, cases: inOrder(CASES, [...kept, ...results.cases]) };
-  saveJson(file, all);
+  const earlier = recorded();
+  const all = { ...earlier, ...results, cases: withEarlier(CASES, results, earlier.cases) };
+  saveJson(recordFile, all);
   writeFileSync(page, withResults(readFileSync(page, 'utf8'), markdown(all)));
+}
+
+function recordReal(results: BenchResults): void {
+  const all = { ...results, cases: withEarlier(REAL_CASES, results, recorded().real?.cases) };
+  recordPart('real', all, markdown(all));
 }
 
 async function environment({ contenders, venv }: BenchOptions): Promise<string> {
@@ -168,7 +179,7 @@ try {
     const isReal = part === 'real';
     const options = parseOptions(isReal ? rest : process.argv.slice(2));
     if (options.help) console.log(USAGE);
-    else if (isReal) await bench(REAL_CASES, options, (results) => recordPart('real', results, markdown(results)));
+    else if (isReal) await bench(REAL_CASES, options, recordReal);
     else await bench(CASES, options, record);
   }
 } catch (error) {

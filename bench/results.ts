@@ -17,6 +17,7 @@ export interface CaseResult extends Pick<Case, 'id' | 'group' | 'shape' | 'work'
   ratios: Partial<Record<Contender, number>>;
   /** Greedy decoding: share of equal tokens. Training and scoring: largest difference of the first loss. */
   agreement: Partial<Record<Contender, number>>;
+  scores?: Partial<Record<Contender, number>>; // of a step: difference of the mean log-prob that it scored, last round
   failures: Partial<Record<Contender, string>>;
   parts?: Partial<Record<Contender, Record<string, number>>>; // seconds of the parts of a step, last round
   redecoded?: number; // tokens of a step that our side decoded twice, last round
@@ -82,7 +83,7 @@ const PEERS: Record<Contender, string> = {
 const TITLES: Record<Case['group'], string> = {
   step: 'Whole step (five-stage chains, tests of every stage, log-probs, PPO update), seconds',
   training: 'Training step (PPO forward, backward, AdamW; LoRA of rank 8 on seven projections), milliseconds',
-  decoding: 'Decoding (greedy, prompt of 32 unless named, prefill included), new tokens per second',
+  decoding: 'Decoding (greedy, prefill included), new tokens per second',
   prefill: 'Prefill (a prompt and its first new token), prompt tokens per second',
   scoring: 'Scoring (log-probs of given tokens, with the adapter), tokens per second',
   memory: 'Memory peak of a fresh process (largest resident set), MB',
@@ -159,13 +160,15 @@ function figure(c: CaseResult, name: Contender): string {
   return speed.toFixed(speed < 100 ? 1 : 0);
 }
 
-function agreement({ work, agreement }: CaseResult): string {
+function agreement({ work, agreement, scores }: CaseResult): string {
   return Object.entries(agreement)
-    .map(([name, x]) =>
-      work.kind === 'decode' || work.kind === 'step'
-        ? `${PEERS[name as Contender]} ${(100 * x).toFixed(x === 1 ? 0 : 1)} % of tokens`
-        : `loss ±${x.toExponential(0)}`,
-    )
+    .map(([key, x]) => {
+      const name = key as Contender;
+      if (work.kind !== 'decode' && work.kind !== 'step') return `loss ±${x.toExponential(0)}`;
+      const scored = scores?.[name];
+      const tokens = `${PEERS[name]} ${(100 * x).toFixed(x === 1 ? 0 : 1)} % of tokens`;
+      return scored === undefined ? tokens : `${tokens}, log-prob ±${scored.toExponential(0)}`;
+    })
     .join(', ');
 }
 

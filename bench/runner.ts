@@ -12,7 +12,7 @@ import { SHAPES } from './shapes.js';
 export interface Outcome {
   seconds: number;
   tokens?: number[][];
-  loss?: number;
+  loss?: number; // of a step: the mean of −log p of the sampled tokens, as scored before its update
   parts?: Record<string, number>; // seconds
   redecoded?: number; // sampled tokens that were decoded again
 }
@@ -102,7 +102,7 @@ export class Runner {
           fail(name, (error as Error).message);
         }
       }
-      if (c.work.kind === 'decode' || c.work.kind === 'step' || round < 0) compare(outcomes, result.agreement);
+      if (c.work.kind === 'decode' || c.work.kind === 'step' || round < 0) compare(outcomes, result);
     }
     for (const name of alive) result.figures[name] = summarise(spent.get(name)!.seconds, spent.get(name)!.cpu);
     result.foreignCores = foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length);
@@ -153,15 +153,20 @@ export class Runner {
 const rotated = <T>(items: readonly T[], by: number): T[] => items.map((_, i) => items[(i + by) % items.length]!);
 
 /** Records the worst agreement of each peer with ours. */
-export function compare(outcomes: ReadonlyMap<Contender, Outcome>, agreement: CaseResult['agreement']): void {
+export function compare(
+  outcomes: ReadonlyMap<Contender, Outcome>,
+  result: Pick<CaseResult, 'agreement' | 'scores'>,
+): void {
   const ours = outcomes.get('ours');
   for (const [name, theirs] of outcomes) {
     if (name === 'ours' || !ours) continue;
+    const difference =
+      ours.loss === undefined || theirs.loss === undefined ? undefined : Math.abs(ours.loss - theirs.loss);
     if (ours.tokens && theirs.tokens) {
       const share = equalShare(ours.tokens, theirs.tokens);
-      agreement[name] = Math.min(agreement[name] ?? 1, share);
-    } else if (ours.loss !== undefined && theirs.loss !== undefined)
-      agreement[name] = Math.max(agreement[name] ?? 0, Math.abs(ours.loss - theirs.loss));
+      result.agreement[name] = Math.min(result.agreement[name] ?? 1, share);
+      if (difference !== undefined) result.scores = { ...result.scores, [name]: difference };
+    } else if (difference !== undefined) result.agreement[name] = Math.max(result.agreement[name] ?? 0, difference);
   }
 }
 

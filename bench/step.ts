@@ -1,6 +1,7 @@
 // A training step on real text: the prompts of chains in five stages and of the discriminator, as tokens of a model. Answers
-// are greedy, so that every contender writes the same ones. So the chains of one problem are equal.
-import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../core/prompts/prompts.js';
+// are greedy, so that every contender writes the same ones. From stage 2 on, the number of the chain in the prompt makes the
+// chains of one problem different.
+import { discriminatorPrompt, generatorContinuation, generatorOpening, textOf } from '../core/prompts/prompts.js';
 import { RandomStream } from '../core/random.js';
 import { STAGES } from '../core/schema/chain.js';
 import { loadBuiltIn } from '../data/problems.js';
@@ -11,8 +12,8 @@ import type { StepWork } from './cases.js';
 export interface StepJob {
   kind: 'step';
   openings: number[][]; // one per chain
-  /** What follows an answer, one per later stage: if it ended with an end token, and if it was truncated. */
-  continuations: { ended: number[]; truncated: number[] }[];
+  /** What follows an answer, by later stage and chain: if it ended with an end token, and if it was truncated. */
+  continuations: { ended: number[]; truncated: number[] }[][];
   tests: number[][]; // the discriminator's prompts, about a fixed text of each stage
   newTokens: number;
   testTokens: number;
@@ -29,18 +30,22 @@ export function makeStep(work: StepWork, model: string, id: string, round: numbe
   const chat = new EngineFiles(description).chat();
   const problems = random.sample(loadBuiltIn('steps:1-2').train, work.problems);
   const [endToken] = description.eosTokens;
-  const continuation = (stage: (typeof STAGES)[number]) => {
-    const content = generatorContinuation('instruct', problems[0]!, stage);
+  const continuation = (stage: (typeof STAGES)[number], sample: number) => {
+    const content = `${textOf(generatorContinuation('instruct', problems[0]!, stage))}\nThis is attempt ${sample + 1}.`;
     return { ended: chat.continuationTokens(content, endToken), truncated: chat.continuationTokens(content) };
   };
+  const samples = Array.from({ length: work.samples }, (_, sample) => sample);
   const request = { testsPerTurn: 3, expected: 'reference' } as const;
   return {
     kind: 'step',
     openings: problems.flatMap((problem) => {
       const opening = chat.openingTokens(generatorOpening('instruct', problem));
-      return Array.from({ length: work.samples }, () => opening);
+      return samples.map(() => opening);
     }),
-    continuations: STAGES.slice(1).map(continuation),
+    continuations: STAGES.slice(1).map((stage) => {
+      const one = samples.map((sample) => continuation(stage, sample));
+      return problems.flatMap(() => one);
+    }),
     tests: problems.flatMap((problem) =>
       STAGES.map((stage) => chat.openingTokens(discriminatorPrompt('instruct', problem, stage, STAGE_TEXT, request))),
     ),

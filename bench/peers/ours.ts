@@ -88,10 +88,10 @@ async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullabl
   const options = { ...greedy, maxNewTokens: job.newTokens };
   const chains = job.openings.map((opening) => ({ tokens: [...opening], mask: opening.map(() => 0) }));
   const answers: number[][] = [];
-  for (const continuation of [undefined, ...job.continuations]) {
+  for (const continuations of [undefined, ...job.continuations]) {
     const requests = chains.map(({ tokens, mask }, i) => {
       const isEnded = job.endTokens.includes(tokens.at(-1)!);
-      const prompt = continuation ? continuation[isEnded ? 'ended' : 'truncated'] : [];
+      const prompt = continuations?.[i]?.[isEnded ? 'ended' : 'truncated'] ?? [];
       tokens.push(...prompt);
       mask.push(...prompt.map(() => 0));
       return { prompt: [...tokens], sampled: ranges(mask), key: deriveKey('bench', i) };
@@ -107,14 +107,15 @@ async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullabl
   const tests = await timed('tests', () => engine.generate(asked, { ...greedy, maxNewTokens: job.testTokens }));
   const old = await timed('scoring', () => engine.logprobs(chains, { adapter, temperature: 1 }));
   const rows = chains.map((chain, i) => ({ ...chain, oldLogprobs: old[i]!, advantage: job.advantages[i]! }));
-  const update = async () => {
+  trained = await timed('update', async () => {
     const sums = await engine.gradients(rows, { adapter, loss: { clip: 0.2, temperature: 1 } });
     return engine.applyUpdate(adapter, state, sums, ADAMW);
-  };
-  trained = await timed('update', update);
+  });
   const seconds = (performance.now() - began) / 1000;
   const tokens = [...answers, ...tests.map((test) => test.tokens)];
-  return { seconds, tokens, parts, redecoded: engine.stats().redecoded - before };
+  const scored = chains.flatMap(({ mask }, i) => old[i]!.filter((_, t) => mask[t] === 1));
+  const loss = -scored.reduce((a, b) => a + b, 0) / scored.length;
+  return { seconds, tokens, loss, parts, redecoded: engine.stats().redecoded - before };
 }
 
 /** The ranges of a mask that are 1. */

@@ -152,10 +152,10 @@ def step(job):
     net.eval()
     net.merge_adapter()
     with torch.inference_mode():
-        for continuation in [None, *job["continuations"]]:
-            for chain in chains:
+        for continuations in [None, *job["continuations"]]:
+            for i, chain in enumerate(chains):
                 kind = "ended" if chain["tokens"][-1] in end else "truncated"
-                prompt = continuation[kind] if continuation else []
+                prompt = continuations[i][kind] if continuations else []
                 chain["tokens"] += prompt
                 chain["mask"] += [0] * len(prompt)
             sampled = generate(net, [chain["tokens"] for chain in chains], job["newTokens"], end)
@@ -178,9 +178,10 @@ def step(job):
     net.train()
     for chain, advantage in zip(chains, job["advantages"]):
         chain["advantages"] = [advantage] * len(chain["tokens"])
-    loss = update(net, chains)
+    update(net, chains)
     lap("update")
-    return {"seconds": sum(parts.values()), "tokens": answers, "loss": loss, "parts": parts}
+    scored = [value for chain in chains for value, m in zip(chain["oldLogprobs"], chain["mask"]) if m]
+    return {"seconds": sum(parts.values()), "tokens": answers, "loss": -sum(scored) / len(scored), "parts": parts}
 
 
 def decode(job):

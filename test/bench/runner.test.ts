@@ -141,26 +141,38 @@ describe('agreement', () => {
   });
 
   it('is that of the worst round', () => {
-    const agreement = {};
+    const result = { agreement: {} };
     const round = (token: number) =>
       new Map<Contender, Outcome>([
         ['ours', { seconds: 1, tokens: [[1, 2]] }],
         ['torch', { seconds: 1, tokens: [[1, token]] }],
       ]);
-    compare(round(9), agreement);
-    compare(round(2), agreement);
-    assert.deepEqual(agreement, { torch: 0.5 });
+    compare(round(9), result);
+    compare(round(2), result);
+    assert.deepEqual(result, { agreement: { torch: 0.5 } });
+  });
+
+  it('has the difference of the scores beside the share of tokens of a step', () => {
+    const result = { agreement: {} };
+    compare(
+      new Map<Contender, Outcome>([
+        ['ours', { seconds: 1, tokens: [[1]], loss: 0.5 }],
+        ['torch', { seconds: 1, tokens: [[1]], loss: 0.25 }],
+      ]),
+      result,
+    );
+    assert.deepEqual(result, { agreement: { torch: 1 }, scores: { torch: 0.25 } });
   });
 
   it('is the difference of the losses for training and scoring', () => {
-    const agreement = {};
+    const result = { agreement: {} };
     compare(
       new Map<Contender, Outcome>([
         ['ours', { seconds: 1, loss: 0.5 }],
         ['torch', { seconds: 1, loss: 0.25 }],
       ]),
-      agreement,
+      result,
     );
-    assert.deepEqual(agreement, { torch: 0.25 });
+    assert.deepEqual(result, { agreement: { torch: 0.25 } });
   });
 });
