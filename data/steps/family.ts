@@ -122,7 +122,7 @@ function toProblem(level: Level, { operations, suite }: Chain, split: Split): Pr
 
 const loaded = new Map<Level, Record<Split, Problem[]>>();
 
-/** The problems of a level. No composition of one split occurs in another. Practice repeats those of the train split. */
+/** The problems of a level. No composition of one split occurs in another. Practice may repeat those of the train split. */
 function loadLevel(level: Level): Record<Split, Problem[]> {
   const known = loaded.get(level);
   if (known) return known;

@@ -1,6 +1,6 @@
 // Rows of scoring and training. Sequences with the same opening, like the samples of one problem, share a row: the opening
 // once, then a branch for each sequence. Attention hides the other branches, and positions continue from the opening. So
-// the results are those of separate rows, and the opening is computed once.
+// the results are those of separate rows up to rounding, and the opening is computed once.
 
 /** Arrays are aligned with tokens. Entry 0 is never trained. */
 export interface Masked {

@@ -1,4 +1,4 @@
-// Sequences with the same opening share a row, without a change of any result.
+// Sequences with the same opening share a row. The results change by rounding only.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../../core/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
