@@ -71,7 +71,7 @@ export async function loadProblems(source: string): Promise<ProblemSet> {
 }
 
 /**
- * Reads a problem file, and only the name of a built-in family.
+ * Reads a problem file. Of a built-in family it checks the name only.
  * @returns the records that cannot be used
  * @throws GauntletError BAD_INPUT, one line
  */
