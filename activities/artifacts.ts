@@ -1,6 +1,7 @@
 // The artifacts that activities exchange through the store.
 import { GauntletError } from '../core/errors.js';
 import type { BugArchive } from '../core/rewards/archive.js';
+import type { MistakeBook } from '../core/rewards/mistakeBook.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
 import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
@@ -32,11 +33,12 @@ export interface TestBatch {
   turns: TestTurn[];
 }
 
-/** A generated test after validation. `suite` is its index in the suite, or null if it is invalid. */
+/** A generated test after validation. */
 export interface ValidatedTest {
   args: Value[];
   expected?: Value; // absent: the reference has no value for an input
-  suite: number | null;
+  suite: number | null; // index in the suite; null: not part of it, because it is invalid
+  corrected?: true; // it is invalid: `expected` is the reference's, not what was written
 }
 
 export interface ValidatedTurn {
@@ -48,7 +50,7 @@ export interface ValidatedTurn {
 /** One suite and the verdicts of its candidates: all samples of a problem, or the one chain of a target. */
 export interface SuiteVerdicts {
   problemId: string;
-  candidates: { sample: number; empty: boolean }[];
+  candidates: { sample: number; empty: boolean; unparsed?: true }[]; // unparsed: the program has a syntax error
   suite: SuiteTest[]; // baseline or hidden tests (origin 'baseline'), then valid generated ones
   verdicts: Verdict[][]; // candidate × suite
   types?: TypeVerdict[]; // of each candidate, if the configuration enables the type check
@@ -61,10 +63,11 @@ export interface ChainRef {
   index: number; // in that list
 }
 
-/** Recent valid tests and faulty chains, which the discriminator sees again. */
+/** Recent valid tests and faulty chains, which the discriminator sees again, and tests that stay in suites. */
 export interface ReplayBuffer {
   pool: TestPool;
   archive: BugArchive<ChainRef>;
+  book?: MistakeBook; // absent: empty, or the reward scheme has none
 }
 
 export interface Solution {

@@ -4,9 +4,8 @@ import { REWARD_RULES } from '../core/rewards/rewards.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
-import type { Value } from '../core/schema/value.js';
-import { type ChainList, problemOf, type SuiteVerdicts, type TestBatch } from './artifacts.js';
-import { judgeTurn } from './computeRewards.js';
+import { type ChainList, problemOf, type SuiteVerdicts, type TestBatch, type ValidatedTest } from './artifacts.js';
+import { generatorReward, judgeTurn } from './computeRewards.js';
 
 /** One view per chain, in the order of `chains`. Tests are shown with the chain that they were written for. */
 export function chainViews(
@@ -23,10 +22,10 @@ export function chainViews(
     const own = judgedOf.get(chain.problemId)!;
     const candidate = own.candidates.findIndex(({ sample }) => sample === chain.sample);
     const verdicts = own.verdicts[candidate] ?? [];
-    const shown = (args: Value[], expected: Value | undefined, at: number | null): ShownTest => ({
+    const shown = ({ args, expected, suite: at, corrected }: ValidatedTest): ShownTest => ({
       call: `${problem.entry}${formatArguments(args)}`,
       expected: expected === undefined ? 'illegal input' : formatValue(expected),
-      valid: at !== null,
+      valid: at !== null && !corrected,
       ...(at === null || verdicts[at] === undefined ? {} : { verdict: verdicts[at] }),
     });
     const turns = own.turns.filter(({ turn }) => batch?.turns[turn]?.chainSample === chain.sample);
@@ -39,15 +38,15 @@ export function chainViews(
         return {
           stage,
           text,
-          tests: written.flatMap(({ tests }) => tests.map((test) => shown(test.args, test.expected, test.suite))),
+          tests: written.flatMap(({ tests }) => tests.map(shown)),
           lost: written.reduce((sum, { lost }) => sum + lost, 0),
         };
       }),
       baseline: own.suite.flatMap(({ origin, test }, at) =>
-        origin === 'baseline' ? [shown(test.args, test.expected, at)] : [],
+        origin === 'baseline' ? [shown({ ...test, suite: at })] : [],
       ),
       rewards: {
-        generator: rule.generator(verdicts),
+        generator: generatorReward(rule, own, candidate),
         discriminator: turns.map((turn) => rule.discriminator([judgeTurn(own, turn, candidate)], config.reward)[0]!),
       },
     };

@@ -1,5 +1,5 @@
 // Records the evaluation of an epoch and commits its checkpoint: adapters in PEFT format (in unified mode only the
-// generator's), optimizer states, bug archive, test pool and split. Metadata is written last.
+// generator's), optimizer states, bug archive, test pool, mistake book and split. Metadata is written last.
 import { ROLES, type Role } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { adapterRole } from '../core/schema/config.js';
@@ -19,7 +19,7 @@ export async function commitCheckpoint(
   const { run, state } = input;
   const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
-  const { pool, archive } = await store.getJson<ReplayBuffer>(input.replayBuffer);
+  const { pool, archive, book } = await store.getJson<ReplayBuffer>(input.replayBuffer);
   const split = json({
     train: set.train.map((problem) => problem.id),
     validation: set.validation.map((problem) => problem.id),
@@ -32,6 +32,7 @@ export async function commitCheckpoint(
     ...(await Promise.all(roles.map((role) => filesOf(store, run.bases[role], role, state[role])))).flat(),
     [CHECKPOINT_FILES.archive, json(archive)],
     [CHECKPOINT_FILES.pool, json(pool)],
+    ...(book ? [[CHECKPOINT_FILES.book, json(book)] as const] : []),
     [CHECKPOINT_FILES.split, split],
     [CHECKPOINT_FILES.training, json(training)],
   ]);

@@ -1,6 +1,8 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
+import type { BookRule } from '../core/rewards/mistakeBook.js';
 import { mean, passRates, testRates, typeCheckRate } from '../core/rewards/rates.js';
-import { type JudgedTurn, REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
+import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
+import { type JudgedTurn, passShare, type RewardRule } from '../core/rewards/rule.js';
 import { addToPool, inputKey } from '../core/rewards/suite.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -53,14 +55,45 @@ async function rewardGenerator(
   if (!input.chains) throw new TypeError('rewards of the generator need its chains');
   const chains = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
   const rule = REWARD_RULES[config.reward.scheme];
-  const groups = judged.map(({ problemId, verdicts, types }) =>
-    chains.get(problemId)!.map(({ turns }, c) => ({
+  const groups = judged.map((one) =>
+    chains.get(one.problemId)!.map(({ turns }, c) => ({
       turns,
-      reward: rule.generator(verdicts[c]!) - typePenalty(types?.[c], config.typeCheck.weight),
+      reward: generatorReward(rule, one, c) - typePenalty(one.types?.[c], config.typeCheck.weight),
     })),
   );
   const emptyOutputs = judged.flatMap(({ candidates }) => candidates).filter(({ empty }) => empty).length;
-  return { groups, replayBuffer: input.replayBuffer, emptyOutputs };
+  const replayBuffer = rule.book
+    ? await scope.store.putJson(withBook(await scope.store.getJson(input.replayBuffer), rule.book, judged))
+    : input.replayBuffer;
+  return { groups, replayBuffer, emptyOutputs };
+}
+
+/** The reward of one candidate, without the type penalty. */
+export function generatorReward(rule: RewardRule, { suite, verdicts, candidates }: SuiteVerdicts, c: number): number {
+  const own = verdicts[c] ?? [];
+  const isBook = (i: number): boolean => suite[i]!.origin === 'book';
+  return rule.generator(
+    own.filter((_, i) => !isBook(i)),
+    { parses: isProgram(candidates[c]), book: own.filter((_, i) => isBook(i)) },
+  );
+}
+
+const isProgram = (candidate: SuiteVerdicts['candidates'][number] | undefined): boolean =>
+  candidate !== undefined && !candidate.empty && !candidate.unparsed;
+
+/** The replay buffer after the judged suites. Programs that do not parse say nothing about a test. */
+function withBook(buffer: ReplayBuffer, rule: BookRule, judged: SuiteVerdicts[]): ReplayBuffer {
+  const book = judged.reduce((known, { problemId, suite, verdicts, candidates }) => {
+    const parsed = verdicts.filter((_, c) => isProgram(candidates[c]));
+    if (parsed.length === 0) return known;
+    const isFailed = (i: number): boolean => parsed.some((own) => own[i] !== 'pass');
+    return rule.update(
+      known,
+      problemId,
+      suite.map((test, i) => ({ ...test, failed: isFailed(i) })),
+    );
+  }, buffer.book ?? {});
+  return { ...buffer, book };
 }
 
 /** A group is a target. Its valid tests join the pool of its problem. */
@@ -94,17 +127,22 @@ async function rewardDiscriminator(
     );
   });
   const emptyOutputs = judged.flatMap(({ turns }) => turns).filter(({ tests }) => tests.length === 0).length;
-  return { groups, replayBuffer: await scope.store.putJson({ ...replayBuffer, pool }), emptyOutputs };
+  const withPool = { ...replayBuffer, pool };
+  const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
+  return { groups, replayBuffer: await scope.store.putJson(updated), emptyOutputs };
 }
 
 /** A turn's tests against the chain that they were written for. A target has one candidate only. */
-export function judgeTurn({ verdicts }: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
-  const judged = tests.map(({ args, suite }) => ({
+export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
+  const verdicts = one.verdicts[candidate];
+  const judged = tests.map(({ args, suite, corrected = false }) => ({
     inputs: inputKey(args),
-    valid: suite !== null,
-    caught: suite !== null && verdicts[candidate]?.[suite] !== 'pass',
+    valid: suite !== null && !corrected,
+    caught: suite !== null && verdicts?.[suite] !== 'pass',
   }));
-  return { tests: judged, lost };
+  const book = (verdicts ?? []).filter((_, i) => one.suite[i]!.origin === 'book');
+  const bookFailRate = book.length === 0 ? undefined : 1 - passShare(book);
+  return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate } };
 }
 
 function rewardMetrics(

@@ -1,9 +1,13 @@
 // Validates generated tests with the reference, then runs every candidate on its suite in the sandbox.
+import { RandomStream } from '../core/random.js';
+import { entriesOf } from '../core/rewards/mistakeBook.js';
+import { REWARD_RULES } from '../core/rewards/rewards.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import {
   type ChainList,
   problemOf,
+  type ReplayBuffer,
   readConfig,
   readProblems,
   type SuiteVerdicts,
@@ -17,7 +21,8 @@ import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
-  const tasks = await readTasks(scope, input, byId);
+  const bookOf = await bookReader(scope, input, config);
+  const tasks = (await readTasks(scope, input, byId)).map((task) => ({ ...task, book: bookOf(task.problem) }));
   // the chains of targets are checked in their own batch
   const checksTypes = config.typeCheck.enabled && input.per === 'problem';
   if (checksTypes) await (await scope.deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
@@ -63,6 +68,18 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
     );
     return { problem, candidates, turns, given: givenTests(problem, input.suite) };
   });
+}
+
+/** The tests of the mistake book that join the suite of a problem. */
+async function bookReader(
+  { store }: Scope,
+  { replayBuffer }: ExecuteSuiteInput,
+  { reward, seed }: RunConfig,
+): Promise<(problem: Problem) => TestCase[]> {
+  const rule = REWARD_RULES[reward.scheme].book;
+  if (rule === undefined || replayBuffer === undefined) return () => [];
+  const { book = {} } = await store.getJson<ReplayBuffer>(replayBuffer);
+  return ({ id }) => rule.replay(entriesOf(book, id), new RandomStream(seed, 'mistake-book', replayBuffer, id));
 }
 
 /** Hidden tests are for evaluation only. A problem without hidden tests is judged on its baseline tests. */

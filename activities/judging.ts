@@ -1,15 +1,16 @@
 // Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
-import { judge } from '../core/compare.js';
+import { judge, parses } from '../core/compare.js';
 import { salvageInputs } from '../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../core/parse/salvage.js';
 import { arityOf } from '../core/parse/signature.js';
+import { REWARD_RULES } from '../core/rewards/rewards.js';
 import { assembleSuite, inputKey, type SuiteTest } from '../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { CallResult, ExecutionJob, Limits, Verdict } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import type { SuiteVerdicts, ValidatedTurn } from './artifacts.js';
+import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from './artifacts.js';
 import { codeOf } from './chains.js';
 import type { Scope } from './scope.js';
 
@@ -19,6 +20,7 @@ export interface JudgingTask {
   candidates: Chain[];
   turns: { turn: number; sample: TestTurn }[];
   given: TestCase[]; // baseline or hidden tests, and tests of the pool
+  book?: TestCase[]; // tests of the mistake book
 }
 
 interface ParsedTurn {
@@ -43,18 +45,21 @@ export async function judgeTasks(
   const jobs = referenceList.map(({ job }) => job);
   const answers = jobs.length > 0 ? await sandbox.run(jobs, options) : [];
   const answerOf = new Map(jobs.map((job, i) => [job, answers[i]!]));
-  const built = tasks.map((task, t) =>
-    buildSuite(task, parsed[t]!, (args) => {
+  const { corrects = false } = REWARD_RULES[config.reward.scheme];
+  const built = tasks.map((task, t) => {
+    const reference = (args: Value[]): CallResult => {
       const { job, positions } = references.get(task.problem.id)!;
       return answerOf.get(job)!.calls[positions.get(inputKey(args))!]!;
-    }),
-  );
+    };
+    return buildSuite(task, parsed[t]!, reference, corrects);
+  });
   const candidates = candidateJobs(
     tasks,
     built.map(({ suite }) => suite),
     config,
   );
   const results = candidates.jobs.length > 0 ? await sandbox.run(candidates.jobs, options) : [];
+  const isUnparsed = (index: number | undefined): boolean => index !== undefined && !parses(results[index]!.calls);
   const judged = tasks.map((task, t): SuiteVerdicts => {
     const { suite, turns } = built[t]!;
     const verdicts = candidates.indexOf[t]!.map((index) =>
@@ -65,9 +70,10 @@ export async function judgeTasks(
     );
     return {
       problemId: task.problem.id,
-      candidates: task.candidates.map((chain) => ({
+      candidates: task.candidates.map((chain, c) => ({
         sample: chain.sample,
         empty: codeOf(chain, task.problem, config) === '',
+        ...(isUnparsed(candidates.indexOf[t]![c]) && { unparsed: true }),
       })),
       suite,
       verdicts,
@@ -128,28 +134,31 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
 
 /**
  * A generated test is valid if the reference returns the expected value; an input is, if the reference returns a value.
- * Valid tests join the given tests.
+ * Valid tests join the given tests, and so do corrected ones if the reward scheme `corrects`.
  */
 function buildSuite(
-  { problem, given }: JudgingTask,
+  { problem, given, book }: JudgingTask,
   parsed: ParsedTurn[],
   reference: (args: Value[]) => CallResult,
+  corrects: boolean,
 ): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
-  const valid = new Map<ParsedTest, TestCase>();
+  const usable = new Map<ParsedTest, TestCase & Partial<ValidatedTest>>();
   for (const test of parsed.flatMap(({ tests }) => tests)) {
     const answer = reference(test.args);
-    const { args, expected = answer.kind === 'value' ? answer.value : undefined } = test;
-    if (expected === undefined || judge(answer, expected, problem.comparison) !== 'pass') continue;
-    valid.set(test, { args, expected });
+    if (answer.kind !== 'value') continue;
+    const { args, expected = answer.value } = test;
+    if (judge(answer, expected, problem.comparison) === 'pass') usable.set(test, { args, expected });
+    else if (corrects) usable.set(test, { args, expected: answer.value, corrected: true });
   }
-  const suite = assembleSuite(given, [...valid.values()]);
+  const generated = [...usable.values()].map(({ args, expected }) => ({ args, expected }));
+  const suite = assembleSuite(given, generated, book);
   const positions = new Map(suite.map(({ test }, i) => [inputKey(test.args), i]));
   const turns = parsed.map(
     ({ turn, lost, tests }): ValidatedTurn => ({
       turn,
       lost,
       tests: tests.map((test) => {
-        const known = valid.get(test);
+        const known = usable.get(test);
         return known ? { ...known, suite: positions.get(inputKey(test.args))! } : { ...test, suite: null };
       }),
     }),

@@ -27,7 +27,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     quarantineProblems: unmemoised(quarantineProblems),
     generateReasoning: memoised('generateReasoning', 4, generateReasoning),
     generateTests: memoised('generateTests', 2, generateTests),
-    executeSuite: memoised('executeSuite', 3, executeSuite),
+    executeSuite: memoised('executeSuite', 4, executeSuite),
     selectChains: memoised('selectChains', 3, selectChains),
     computeRewards: memoised('computeRewards', 3, computeRewards),
     scoreOldPolicy: memoised('scoreOldPolicy', 2, scoreOldPolicy),

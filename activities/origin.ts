@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
+import type { MistakeBook } from '../core/rewards/mistakeBook.js';
 import { PHASES, planStage, replan } from '../core/schedule.js';
 import { ROLES, type Role, roleSchema } from '../core/schema/chain.js';
 import { digestSchema } from '../core/schema/checkpoint.js';
@@ -93,6 +94,7 @@ export async function loadInitialState(
   const replayBuffer: ReplayBuffer = {
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
+    ...(checkpoint.files.has(CHECKPOINT_FILES.book) && { book: jsonOf(checkpoint, CHECKPOINT_FILES.book, bookSchema) }),
   };
   return {
     state,
@@ -171,6 +173,10 @@ function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodT
 }
 
 const poolSchema: z.ZodType<ReplayBuffer['pool']> = z.record(z.string(), z.array(testCaseSchema));
+const bookSchema: z.ZodType<MistakeBook> = z.record(
+  z.string(),
+  z.array(z.object({ test: testCaseSchema, weight: z.number().positive() })),
+);
 const archiveSchema: z.ZodType<ReplayBuffer['archive']> = z.object({
   entries: z.array(
     z.object({ problemId: z.string(), chain: z.object({ chains: digestSchema, index: z.int().nonnegative() }) }),

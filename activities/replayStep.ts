@@ -38,7 +38,7 @@ export async function replayStep(
   const differs: string[] = [];
   if (execute) {
     const per = role === 'generator' ? 'problem' : 'target';
-    const again = await executeSuite(scope, { run, per, suite: 'baseline', chains, tests });
+    const again = await executeSuite(scope, { run, per, suite: 'baseline', chains, tests, replayBuffer });
     if (again.verdicts !== verdicts) differs.push('verdicts');
   }
   const rewarded = await computeRewards(scope, {

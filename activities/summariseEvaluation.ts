@@ -1,7 +1,7 @@
 // Rates of a policy from verdicts. A problem passes if its program passes every hidden test. A bug is caught if a valid
 // test of the turn fails a program that also fails a hidden test.
 import { mean, testRates, typeCheckRate } from '../core/rewards/rates.js';
-import { passShare } from '../core/rewards/rewards.js';
+import { passShare } from '../core/rewards/rule.js';
 import type { Verdict } from '../core/schema/execution.js';
 import type { SuiteVerdicts } from './artifacts.js';
 import { judgeTurn } from './computeRewards.js';

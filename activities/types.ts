@@ -128,6 +128,7 @@ export interface ExecuteSuiteInput {
   suite: 'baseline' | 'hidden';
   chains?: Digest; // for 'problem'
   tests?: Digest;
+  replayBuffer?: Digest; // in training: tests of the mistake book join the suite
 }
 export interface ExecuteSuiteOutput {
   verdicts: Digest;

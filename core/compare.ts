@@ -102,6 +102,12 @@ export function judge(result: CallResult, expected: Value, comparison: Compariso
   return equalValues(result.value, expected, comparison) ? 'pass' : 'fail';
 }
 
+/** False if every call reports a syntax error. A program that raises such an error itself only harms its author. */
+export const parses = (calls: readonly CallResult[]): boolean =>
+  calls.length === 0 || calls.some((call) => call.kind !== 'error' || !SYNTAX_ERROR.test(call.message));
+
+const SYNTAX_ERROR = /^(?:SyntaxError|IndentationError|TabError)\b/;
+
 /** Worst first: the outcome of a program is the first of these among the verdicts of its tests. */
 export const OUTCOME_ORDER = ['memory', 'timeout', 'output', 'error', 'fail', 'pass'] as const satisfies Verdict[];
 

@@ -1,6 +1,6 @@
 // The health gate: a problem is used only if its reference passes the problem's own tests in two runs with the same
 // answers. Otherwise every reward for it would be noise.
-import { equalValues, judge } from '../core/compare.js';
+import { equalValues, judge, parses } from '../core/compare.js';
 import { GauntletError } from '../core/errors.js';
 import { formatValue } from '../core/parse/format.js';
 import { type CallResult, type Limits, limitsSchema, type TestRun } from '../core/schema/execution.js';
@@ -60,8 +60,7 @@ function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult[][])
     return i < given.length ? `hidden test ${i + 1 - length}` : `input ${i + 1 - given.length}`;
   };
   const failed = first[0];
-  if (failed?.kind === 'error' && isSyntaxError(failed.message) && first.every((call) => isSame(call, failed)))
-    return `the reference does not parse: ${failed.message}`;
+  if (failed?.kind === 'error' && !parses(first)) return `the reference does not parse: ${failed.message}`;
   for (const [i, call] of first.entries()) {
     if (call.kind !== 'value') return `${place(i)}: ${call.kind}: ${call.message}`;
     const other = others.find((calls) => !isSame(calls[i]!, call));
@@ -100,8 +99,6 @@ async function faultOfSource(
   }
   return undefined;
 }
-
-const isSyntaxError = (message: string): boolean => /^(?:SyntaxError|IndentationError|TabError)\b/.test(message);
 
 function isSame(a: CallResult, b: CallResult): boolean {
   if (a.kind !== 'value' || b.kind !== 'value') return a.kind === b.kind;

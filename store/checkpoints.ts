@@ -29,6 +29,7 @@ export const CHECKPOINT_FILES = {
   discriminatorOptimizer: 'optimizer_discriminator.bin',
   archive: 'archive.json',
   pool: 'pool.json',
+  book: 'book.json', // if the reward scheme has a mistake book
   split: 'split.json',
   training: 'training.json', // the position within the stage
 } as const;

@@ -24,7 +24,14 @@ export async function generatorRollout(
     adapter: policy.generator.adapter,
     tests: config.discriminator.enabled ? { samples: 1, adapter: policy.discriminator.adapter } : undefined,
   });
-  const { verdicts } = await activities.executeSuite({ run, per: 'problem', suite: 'baseline', chains, tests });
+  const { verdicts } = await activities.executeSuite({
+    run,
+    per: 'problem',
+    suite: 'baseline',
+    chains,
+    tests,
+    replayBuffer,
+  });
   return { verdicts, chains, tests, replayBuffer };
 }
 
@@ -47,6 +54,7 @@ export async function discriminatorRollout(
     samples: config.batch.discriminator.samples,
     adapter: policy.discriminator.adapter,
   });
-  const { verdicts } = await activities.executeSuite({ run, per: 'target', suite: 'baseline', tests });
+  const judged = { run, per: 'target', suite: 'baseline', tests, replayBuffer: selected.replayBuffer } as const;
+  const { verdicts } = await activities.executeSuite(judged);
   return { verdicts, tests, replayBuffer: selected.replayBuffer };
 }

@@ -1,6 +1,6 @@
 // Rates that are logged with the rewards. Each is a fraction in 0..1, or undefined if its denominator is zero.
 import type { TypeVerdict, Verdict } from '../schema/execution.js';
-import type { JudgedTurn } from './rewards.js';
+import type { JudgedTurn } from './rule.js';
 import type { SuiteTest } from './suite.js';
 
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
@@ -51,7 +51,10 @@ export function testRates(turns: readonly JudgedTurn[]): TestRates {
   return {
     validity: ratio(tests.filter((test) => test.valid).length, written),
     uniqueInputs: ratio(new Set(tests.map((test) => test.inputs)).size, written),
-    bugCatchRate: ratio(turns.filter((turn) => turn.tests.some((test) => test.caught)).length, turns.length),
+    bugCatchRate: ratio(
+      turns.filter((turn) => turn.tests.some((test) => test.valid && test.caught)).length,
+      turns.length,
+    ),
   };
 }
 

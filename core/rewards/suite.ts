@@ -4,7 +4,7 @@ import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 
 export interface SuiteTest {
-  origin: 'baseline' | 'generated';
+  origin: 'baseline' | 'book' | 'generated';
   test: TestCase;
 }
 
@@ -22,13 +22,18 @@ export function inputKey(args: readonly Value[]): string {
   return key;
 }
 
-/** Baseline tests first, then valid generated ones in the given order. The first test of each input is used. */
-export function assembleSuite(baseline: readonly TestCase[], generated: readonly TestCase[]): SuiteTest[] {
+/** Baseline tests first, then those of the mistake book, then valid generated ones. The first test of each input is used. */
+export function assembleSuite(
+  baseline: readonly TestCase[],
+  generated: readonly TestCase[],
+  book: readonly TestCase[] = [],
+): SuiteTest[] {
   const suite = new Map<string, SuiteTest>();
   const add = (origin: SuiteTest['origin'], tests: readonly TestCase[]): void => {
     for (const test of tests) if (!suite.has(inputKey(test.args))) suite.set(inputKey(test.args), { origin, test });
   };
   add('baseline', baseline);
+  add('book', book);
   add('generated', generated);
   return [...suite.values()];
 }

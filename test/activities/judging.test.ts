@@ -262,6 +262,72 @@ describe('judging', () => {
     });
   });
 
+  describe('mistake book', () => {
+    /** Judges the chains of one generator step and computes its rewards. */
+    async function step(run: PrepareRunOutput['run'], codes: string[], written: string | undefined, buffer: string) {
+      const chains = codes.map((code, sample) => chain(sample, code));
+      const digest = await put(chains);
+      const suite = { run, per: 'problem', suite: 'baseline', chains: digest, replayBuffer: buffer } as const;
+      const turns = written === undefined ? {} : { tests: await tests([chains[0]!], [[written]]) };
+      const { verdicts } = await acts.executeSuite({ ...suite, ...turns });
+      const input = {
+        run,
+        role: 'generator',
+        position: POSITION,
+        verdicts,
+        chains: digest,
+        replayBuffer: buffer,
+      } as const;
+      const { replayBuffer, metrics } = await acts.computeRewards(input);
+      return { judged: (await get<SuiteVerdicts[]>(verdicts))[0]!, replayBuffer, metrics };
+    }
+
+    it('adds failed tests to later suites until programs pass them (code-a1)', async () => {
+      const input = { ...SMALL_RUN, reward: { scheme: 'code-a1' } };
+      const { run, replayBuffer } = await acts.prepareRun({ runId: 'book', input });
+      const first = await step(run, [GOOD, SMALL_ONLY], '((7,), 8)\n((2,), 3)', replayBuffer);
+      assert.deepEqual((await get<ReplayBuffer>(first.replayBuffer)).book, {
+        'add-1': [{ test: { args: [7], expected: 8 }, weight: 1 }],
+      });
+      const second = await step(run, [GOOD, WRONG], undefined, first.replayBuffer);
+      assert.deepEqual(second.judged.suite.at(-1), { origin: 'book', test: { args: [7], expected: 8 } });
+      // GOOD passes everything; WRONG fails everything
+      assert.equal(second.metrics.reward, 0.5);
+      const third = await step(run, [GOOD], undefined, first.replayBuffer);
+      assert.deepEqual((await get<ReplayBuffer>(third.replayBuffer)).book, {});
+    });
+
+    it('corrects a wrong expected value without counting the test as valid (code-a1)', async () => {
+      const input = { ...SMALL_RUN, reward: { scheme: 'code-a1' } };
+      const { run, replayBuffer } = await acts.prepareRun({ runId: 'correct', input });
+      const { judged, metrics } = await step(run, [SMALL_ONLY], '((7,), 99)\n((2,), 3)', replayBuffer);
+      assert.deepEqual(judged.turns[0]!.tests, [
+        { args: [7], expected: 8, corrected: true, suite: 2 },
+        { args: [2], expected: 3, suite: 3 },
+      ]);
+      assert.deepEqual(judged.verdicts, [['pass', 'pass', 'fail', 'pass']]);
+      assert.equal(metrics.validity, 0.5);
+    });
+
+    it('learns nothing from programs that do not parse, and punishes them (composite)', async () => {
+      const input = { ...SMALL_RUN, reward: { scheme: 'composite' } };
+      const { run, replayBuffer } = await acts.prepareRun({ runId: 'unparsed', input });
+      const { judged, metrics, ...after } = await step(run, ['def solve(x:', ''], '((7,), 8)', replayBuffer);
+      assert.deepEqual(judged.candidates, [
+        { sample: 0, empty: false, unparsed: true },
+        { sample: 1, empty: true },
+      ]);
+      assert.equal(metrics.reward, -1);
+      assert.deepEqual((await get<ReplayBuffer>(after.replayBuffer)).book, {});
+    });
+
+    it('is absent in schemes without one', async () => {
+      const { run, replayBuffer } = prepared;
+      const after = await step(run, [SMALL_ONLY], '((7,), 8)', replayBuffer);
+      assert.equal(after.replayBuffer, replayBuffer);
+    });
+  });
+
   describe('selectChains', () => {
     const position: Position = { ...POSITION, stage: 3, phase: 'discriminator', role: 'discriminator' };
 

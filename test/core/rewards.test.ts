@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type JudgedTest, type JudgedTurn, passShare, REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
+import { REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
+import { type JudgedTest, type JudgedTurn, passShare } from '../../core/rewards/rule.js';
 import type { Verdict } from '../../core/schema/execution.js';
 
 const close = (actual: readonly number[], expected: readonly number[]): void => {
@@ -105,6 +106,62 @@ describe('zero-sum', () => {
   });
 });
 
+describe('composite', () => {
+  const { generator, discriminator } = REWARD_RULES.composite;
+
+  it('gives the generator its pass rate, −1 for code that does not parse', () => {
+    assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
+    assert.equal(generator(['error', 'error'], { parses: false }), -1);
+    assert.equal(generator([], { parses: false }), -1);
+    assert.equal(generator([]), 0);
+  });
+
+  it('counts tests of the mistake book like others', () => {
+    assert.equal(generator(['pass'], { book: ['fail', 'fail', 'pass'] }), 0.5);
+  });
+
+  it('gives the discriminator 0.6 valid + 0.4 caught, −0.5 without a readable test', () => {
+    close(discriminator([turn('vv'), turn('cc'), turn('ii'), turn('')], plain), [0.6, 1, 0, -0.5]);
+    close(discriminator([turn('cvi', 1)], plain), [0.6 * (2 / 4) + 0.4 * (1 / 4)]);
+  });
+});
+
+describe('code-a1', () => {
+  const { generator, discriminator } = REWARD_RULES['code-a1'];
+  const against = (one: JudgedTurn, parses: boolean, bookFailRate?: number): JudgedTurn => ({
+    ...one,
+    target: { parses, bookFailRate },
+  });
+
+  it('gives the generator the mean of its pass rates on the suite and on the mistake book', () => {
+    assert.equal(generator(['pass', 'fail']), 0.5);
+    assert.equal(generator(['pass', 'fail'], { book: ['pass', 'pass', 'pass', 'fail'] }), (0.5 + 0.75) / 2);
+    assert.equal(generator([], { book: ['pass', 'fail', 'fail', 'fail'] }), 0.25);
+    assert.equal(generator([]), 0);
+  });
+
+  it('gives the discriminator half its share of distinct valid tests and half its share of failed ones', () => {
+    close(discriminator([turn('vv'), turn('cc'), turn('')], plain), [0.5, 1, 0]);
+    close(discriminator([turn('cvvi')], plain), [0.5 * (3 / 4) + 0.5 * (1 / 4)]);
+    close(discriminator([turn('cc', 2)], plain), [0.5 * (2 / 4) + 0.5 * (2 / 4)]);
+  });
+
+  it('counts a valid test with the same inputs once', () => {
+    close(discriminator([turn('vvv', 0, ['a', 'a', 'b'])], plain), [0.5 * (2 / 3)]);
+  });
+
+  it('compares failures with those on the mistake book', () => {
+    const half = turn('cv'); // half of its tests fail
+    close(discriminator([against(half, true, 0.5)], plain), [0.5 + 0.5 * ((0.5 - 0.5 + 1) / 2)]);
+    close(discriminator([against(half, true, 1)], plain), [0.5 + 0.5 * ((0.5 - 1 + 1) / 2)]);
+    close(discriminator([against(half, true, 0)], plain), [0.5 + 0.5 * ((0.5 - 0 + 1) / 2)]);
+  });
+
+  it('gives nothing for failures of a program that does not parse', () => {
+    close(discriminator([against(turn('cc'), false), against(turn('cc'), false, 0.5)], plain), [0.5, 0.5]);
+  });
+});
+
 describe('every scheme', () => {
   const verdicts = fc.array(fc.constantFrom<Verdict>('pass', 'fail', 'error', 'timeout', 'memory', 'output'), {
     maxLength: 8,
@@ -137,6 +194,27 @@ describe('every scheme', () => {
             inRange(reward);
             assert.ok(together[i]! <= reward + 1e-12, `diversity credit raises ${reward} to ${together[i]}`);
           });
+        }),
+      );
+    });
+  }
+
+  for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
+    it(`${scheme}: writing nothing never pays more than one valid test`, () => {
+      const rule = REWARD_RULES[scheme];
+      const facts = fc.record({
+        parses: fc.boolean(),
+        bookFailRate: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+      });
+      fc.assert(
+        fc.property(group, facts, fc.boolean(), fc.boolean(), (others, { parses, bookFailRate }, caught, diversity) => {
+          const target = { parses, bookFailRate: bookFailRate ?? undefined };
+          const nothing = { tests: [], lost: 2, target };
+          const valid = { tests: [{ inputs: 'a', valid: true, caught }], lost: 1, target };
+          const [silent, honest] = [nothing, valid].map(
+            (own) => rule.discriminator([own, ...others], diversity ? shared : plain)[0]!,
+          );
+          assert.ok(honest! >= silent!, `${honest} for a valid test, ${silent} for none`);
         }),
       );
     });

@@ -1,0 +1,94 @@
+// The mistake book keeps tests that programs failed. Later programs are judged on them too, so that old bugs stay fixed.
+import type { RandomStream } from '../random.js';
+import type { TestCase } from '../schema/problem.js';
+import { inputKey, type SuiteTest } from './suite.js';
+
+export interface BookEntry {
+  test: TestCase;
+  weight: number; // > 0
+}
+
+/** Problem id → entries, in the order in which they joined. */
+export type MistakeBook = Record<string, BookEntry[]>;
+
+/** A test of a judged suite. */
+export interface Outcome extends SuiteTest {
+  failed: boolean; // by at least one program
+}
+
+export interface BookRule {
+  /** The tests of a problem that join a suite. */
+  replay(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): TestCase[];
+  /** The book after a problem's suite was judged. Baseline tests never join: they are in every suite anyway. */
+  update(book: MistakeBook, problemId: string, outcomes: readonly Outcome[]): MistakeBook;
+}
+
+const REPLAYED = 8; // tests of a problem
+
+/**
+ * Every generated test joins with a weight of `valid`, plus `caught` if a program failed it. A test draws its place in a
+ * suite in proportion to its weight. Beyond `size` tests, the ones with the lowest weight are dropped, the first of the book first.
+ */
+export function byQuality({ valid, caught, size }: { valid: number; caught: number; size: number }): BookRule {
+  return {
+    replay: (entries, random) => drawn(entries, random),
+    update: (book, problemId, outcomes) => {
+      const weigh = (_: number, failed: boolean): number => valid + (failed ? caught : 0);
+      return limited(reweighed(book, problemId, outcomes, weigh), size);
+    },
+  };
+}
+
+/** A test joins when a program fails it, gains 1 with each further failure, loses 1 when all pass, and leaves at 0. */
+export function byFailures({ replayed }: { replayed: number }): BookRule {
+  return {
+    replay: (entries) =>
+      [...entries]
+        .sort((a, b) => b.weight - a.weight)
+        .slice(0, replayed)
+        .map(({ test }) => test),
+    update: (book, problemId, outcomes) =>
+      reweighed(book, problemId, outcomes, (weight, failed) => weight + (failed ? 1 : -1)),
+  };
+}
+
+export const entriesOf = (book: MistakeBook, problemId: string): readonly BookEntry[] =>
+  Object.hasOwn(book, problemId) ? book[problemId]! : [];
+
+/** Weighs each outcome anew, from its old weight or 0. An entry without a positive weight leaves. */
+function reweighed(
+  book: MistakeBook,
+  problemId: string,
+  outcomes: readonly Outcome[],
+  weigh: (weight: number, failed: boolean) => number,
+): MistakeBook {
+  const entries = new Map(entriesOf(book, problemId).map((entry) => [inputKey(entry.test.args), entry]));
+  for (const { origin, test, failed } of outcomes) {
+    if (origin === 'baseline') continue;
+    const key = inputKey(test.args);
+    const weight = weigh(entries.get(key)?.weight ?? 0, failed);
+    if (weight > 0) entries.set(key, { test, weight });
+    else entries.delete(key);
+  }
+  return withoutEmpty({ ...book, [problemId]: [...entries.values()] });
+}
+
+const withoutEmpty = (book: MistakeBook): MistakeBook =>
+  Object.fromEntries(Object.entries(book).filter(([, entries]) => entries.length > 0));
+
+/** Draws without replacement: the largest of uniform^(1 / weight) (Efraimidis & Spirakis 2006). */
+function drawn(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): TestCase[] {
+  return entries
+    .map(({ test, weight }) => ({ test, key: random.uniform() ** (1 / weight) }))
+    .sort((a, b) => b.key - a.key)
+    .slice(0, REPLAYED)
+    .map(({ test }) => test);
+}
+
+function limited(book: MistakeBook, size: number): MistakeBook {
+  const all = Object.values(book).flat();
+  if (all.length <= size) return book;
+  const dropped = new Set(all.toSorted((a, b) => a.weight - b.weight).slice(0, all.length - size));
+  const kept = Object.entries(book).map(([id, entries]) => [id, entries.filter((entry) => !dropped.has(entry))]);
+  return withoutEmpty(Object.fromEntries(kept));
+}
