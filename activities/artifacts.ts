@@ -55,6 +55,7 @@ export interface SuiteVerdicts {
   verdicts: Verdict[][]; // candidate × suite
   types?: TypeVerdict[]; // of each candidate, if the configuration enables the type check
   turns: ValidatedTurn[];
+  mutants?: { count: number; kills: number[][] }; // of the reference; those that fail each test of the suite
 }
 
 /** Identifies a chain in the store. */

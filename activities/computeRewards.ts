@@ -139,10 +139,15 @@ export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, ca
     inputs: inputKey(args),
     valid: suite !== null && !corrected,
     caught: suite !== null && verdicts?.[suite] !== 'pass',
+    ...(suite !== null && !corrected && one.mutants && { kills: one.mutants.kills[suite]! }),
   }));
   const book = (verdicts ?? []).filter((_, i) => one.suite[i]!.origin === 'book');
   const bookFailRate = book.length === 0 ? undefined : 1 - passShare(book);
-  return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate } };
+  const mutants = one.mutants && {
+    count: one.mutants.count,
+    killed: one.mutants.kills.flatMap((kills, i) => (one.suite[i]!.origin === 'baseline' ? kills : [])),
+  };
+  return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate, mutants } };
 }
 
 function rewardMetrics(

@@ -15,6 +15,7 @@ import {
 } from './artifacts.js';
 import { chainReader, codeOf, groupByProblem } from './chains.js';
 import { type JudgingTask, judgeTasks } from './judging.js';
+import { withMutants } from './mutants.js';
 import type { Scope } from './scope.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 
@@ -27,6 +28,12 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const checksTypes = config.typeCheck.enabled && input.per === 'problem';
   if (checksTypes) await (await scope.deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
   const { judged, executions } = await judgeTasks(scope, config, tasks);
+  const { mutants = 0 } = REWARD_RULES[config.reward.scheme];
+  if (mutants > 0 && input.per === 'target' && input.suite === 'baseline') {
+    const problems = tasks.map(({ problem }) => problem);
+    const killed = await withMutants(scope, config, problems, judged, mutants);
+    return { verdicts: await scope.store.putJson(killed.judged), executions: executions + killed.executions };
+  }
   const verdicts = checksTypes ? await withTypes(scope, config, tasks, judged) : judged;
   return { verdicts: await scope.store.putJson(verdicts), executions };
 }

@@ -4,6 +4,7 @@ import type { TypeVerdict } from '../schema/execution.js';
 import type { RewardRule } from './rule.js';
 import { CODE_A1 } from './schemes/codeA1.js';
 import { COMPOSITE } from './schemes/composite.js';
+import { MUTATION } from './schemes/mutation.js';
 import { ALL_TESTS, SHIFTED } from './schemes/shifted.js';
 import { ZERO_SUM } from './schemes/zeroSum.js';
 
@@ -15,6 +16,7 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
   'zero-sum': ZERO_SUM,
   composite: COMPOSITE,
   'code-a1': CODE_A1,
+  mutation: MUTATION,
 };
 
 /** Subtracted from the generator's reward if the type check fails. Without a check, `verdict` is undefined. */

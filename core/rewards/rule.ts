@@ -8,6 +8,7 @@ export interface JudgedTest {
   inputs: string; // inputKey of its arguments
   valid: boolean; // the reference solution gives the expected value
   caught: boolean; // the chain's program fails it, or its corrected form
+  kills?: readonly number[]; // mutants of the reference that fail it; absent for an invalid test
 }
 
 /** One discriminator sample. */
@@ -21,6 +22,7 @@ export interface JudgedTurn {
 export interface TargetFacts {
   parses: boolean;
   bookFailRate?: number | undefined; // of the problem's mistake book; absent: it is empty
+  mutants?: { count: number; killed: readonly number[] } | undefined; // of the reference; killed by baseline tests
 }
 
 /** A program beyond its verdicts on the suite. */
@@ -40,6 +42,8 @@ export interface RewardRule {
   book?: BookRule;
   /** A test with a wrong expected value is corrected by the reference and joins the suite. It stays invalid. */
   corrects?: true;
+  /** Up to so many mutants of the reference run on the tests of a discriminator group. */
+  mutants?: number;
 }
 
 /** 0..1; `verdicts` must not be empty. */

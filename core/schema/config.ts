@@ -65,8 +65,8 @@ export const engineSchema = z.strictObject({
 });
 
 export const rewardSchema = z.strictObject({
-  scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1']).default('shifted'),
-  /** Weights of the discriminator's reward, in schemes 'shifted' and 'all-tests'. */
+  scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('shifted'),
+  /** Weights of the discriminator's reward, except in schemes with fixed ones. */
   weights: z
     .strictObject({
       valid: z.number().nonnegative().default(0.4),

@@ -328,6 +328,24 @@ describe('judging', () => {
     });
   });
 
+  it('counts the mutants of the reference that each test kills (mutation)', async () => {
+    const { run, replayBuffer } = await acts.prepareRun({
+      runId: 'mutants',
+      input: { ...SMALL_RUN, reward: { scheme: 'mutation' } },
+    });
+    const written = await tests([chain(0, GOOD)], [['((7,), 8)\n((2,), 3)', '((7,), 0)\n((2,), 3)']]);
+    const suite = { run, per: 'target', suite: 'baseline', tests: written, replayBuffer } as const;
+    const { verdicts, executions } = await acts.executeSuite(suite);
+    const [judged] = await get<SuiteVerdicts[]>(verdicts);
+    // x + 2 fails everything, `x + 1 if x < 3 else 0` only the test of 7
+    assert.deepEqual(judged!.mutants, { count: 2, kills: [[0], [0], [0, 1], [0]] });
+    assert.equal(executions, 5); // the reference, the chain's program, the mutation of the reference, two mutants
+    const position: Position = { ...POSITION, role: 'discriminator' };
+    const input = { run, role: 'discriminator', position, verdicts, tests: written, replayBuffer } as const;
+    // 0.4 · 1 and 0.4 · 0 − 0.6 · ½: baseline tests kill the first mutant
+    assert.ok(Math.abs((await acts.computeRewards(input)).metrics.reward - (0.4 - 0.3) / 2) < 1e-12);
+  });
+
   describe('selectChains', () => {
     const position: Position = { ...POSITION, stage: 3, phase: 'discriminator', role: 'discriminator' };
 

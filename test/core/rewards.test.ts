@@ -162,6 +162,44 @@ describe('code-a1', () => {
   });
 });
 
+describe('mutation', () => {
+  const { discriminator } = REWARD_RULES.mutation;
+  /** Tests that kill these mutants, of five; baseline tests kill the first. */
+  const killing = (...kills: number[][]): JudgedTurn => ({
+    tests: kills.map((own, i) => ({ inputs: String(i), valid: true, caught: false, kills: own })),
+    lost: 0,
+    target: { parses: true, mutants: { count: 5, killed: [0, 0] } },
+  });
+
+  it('pays for mutants that no earlier test killed', () => {
+    close(discriminator([killing([1], [2]), killing([1], [1]), killing([0], [0])], plain), [
+      0.4 * (2 / 4),
+      0.4 * (1 / 4),
+      0,
+    ]);
+  });
+
+  it('pays once for a program that fails', () => {
+    const [one, two] = [
+      [true, false],
+      [true, true],
+    ].map((caught) => {
+      const turn = killing([1], [2]);
+      return { ...turn, tests: turn.tests.map((test, i) => ({ ...test, caught: caught[i]! })) };
+    });
+    close(discriminator([one!, two!], plain), [0.4 * (2 / 4) + 0.6, 0.4 * (2 / 4) + 0.6]);
+  });
+
+  it('subtracts invalid tests, and gives −1 without a readable one', () => {
+    close(discriminator([turn('ii'), turn('v', 1), turn('', 2)], plain), [-0.6, -0.3, -1]);
+  });
+
+  it('pays nothing if baseline tests kill every mutant', () => {
+    const target = { parses: true, mutants: { count: 1, killed: [0] } };
+    close(discriminator([{ ...turn('vv'), target }], plain), [0]);
+  });
+});
+
 describe('every scheme', () => {
   const verdicts = fc.array(fc.constantFrom<Verdict>('pass', 'fail', 'error', 'timeout', 'memory', 'output'), {
     maxLength: 8,

@@ -17,6 +17,7 @@ import type {
   TypeReport,
 } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
 import type { ProblemSet } from '../../data/problems.js';
 import type { Adapter, Chat, Engine, GenerateRequest, LossConfig } from '../../ml/engine/engine.js';
 import type { GenerationDefaults } from '../../ml/hf/config.js';
@@ -64,12 +65,22 @@ export function runAddProgram(code: string, x: unknown): CallResult {
   return { kind: 'value', value: match[2] && x >= 3 ? 0 : x + Number(match[1]) };
 }
 
+/** `x + n + 1`, and a mutant that is correct for small x only. */
+function mutantsOfAddProgram(code: unknown): CallResult {
+  const n = Number(PROGRAM.exec(String(code))?.[1]);
+  const bodies = [`x + ${n + 1}`, `x + ${n} if x < 3 else 0`];
+  return { kind: 'value', value: bodies.map((body) => `def solve(x):\n    return ${body}`) };
+}
+
 export class FakeSandbox implements Sandbox {
   readonly info = { kind: 'wasm', description: 'double', boundary: false } as const;
   readonly jobs: ExecutionJob[] = [];
   async run(jobs: ExecutionJob[]): Promise<ExecutionResult[]> {
     this.jobs.push(...jobs);
-    return jobs.map(({ id, code, inputs }) => ({ id, ms: 1, calls: inputs.map(([x]) => runAddProgram(code, x)) }));
+    return jobs.map(({ id, code, entry, inputs }) => {
+      const call = ([x]: Value[]) => (entry === 'mutants' ? mutantsOfAddProgram(x) : runAddProgram(code, x));
+      return { id, ms: 1, calls: inputs.map(call) };
+    });
   }
   async runTests(): Promise<TestRun[]> {
     throw new GauntletError('SANDBOX_UNAVAILABLE', 'the double runs no test source');

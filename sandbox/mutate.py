@@ -1,0 +1,99 @@
+"""Mutants of a program: copies with one small fault each. It runs in the sandbox, as the program of a job."""
+
+import ast
+
+OPERATORS = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+NAMES = {
+    "min": "max",
+    "max": "min",
+    "any": "all",
+    "all": "any",
+    "sorted": "list",
+    "lower": "upper",
+    "upper": "lower",
+    "startswith": "endswith",
+    "endswith": "startswith",
+    "isdigit": "isalpha",
+    "isalpha": "isdigit",
+}
+
+
+def mutants(source, limit):
+    """Up to `limit` mutants, spread over the program. The same program always has the same mutants."""
+    original = ast.unparse(ast.parse(source))
+    found = {}
+    for at in range(len(list(ast.walk(ast.parse(source))))):
+        tree = ast.parse(source)
+        node = list(ast.walk(tree))[at]
+        if _mutate(node):
+            text = ast.unparse(tree)
+            if text != original:
+                found[text] = True
+    every = list(found)
+    count = min(limit, len(every))
+    return [every[i * len(every) // count] for i in range(count)]
+
+
+def _mutate(node):
+    """Changes the node in place. False if it has no mutation."""
+    if isinstance(node, ast.Compare):
+        return _swap(node.ops[0], lambda new: node.ops.__setitem__(0, new))
+    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)):
+        return _swap(node.op, lambda new: setattr(node, "op", new))
+    if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+        return True
+    if isinstance(node, ast.comprehension) and node.ifs:
+        node.ifs[0] = ast.UnaryOp(ast.Not(), node.ifs[0])
+        return True
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node.op = ast.UAdd()
+        return True
+    if isinstance(node, ast.Constant):
+        return _constant(node)
+    if isinstance(node, ast.Name) and node.id in NAMES:
+        node.id = NAMES[node.id]
+        return True
+    if isinstance(node, ast.Attribute) and node.attr in NAMES:
+        node.attr = NAMES[node.attr]
+        return True
+    return False
+
+
+def _swap(operator, assign):
+    other = OPERATORS.get(type(operator))
+    if other is not None:
+        assign(other())
+    return other is not None
+
+
+def _constant(node):
+    if isinstance(node.value, bool):
+        node.value = not node.value
+    elif isinstance(node.value, (int, float)):
+        node.value += 1
+    else:
+        return False
+    return True
