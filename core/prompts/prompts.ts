@@ -44,6 +44,13 @@ interface PromptRules {
 const GENERATOR_SYSTEM =
   'You are an expert Python programmer. You solve a problem in stages, each building on the ones before: informal reasoning, structured reasoning, pseudocode, constraints and invariants, and finally executable code. Answer only the stage you are asked for, and be concise.';
 
+/** Of chains without reasoning. */
+const CODE_ONLY = {
+  system: 'You are an expert Python programmer.',
+  request:
+    'Write this function in Python. Handle every edge case. Answer with one ```python code block that holds the whole program and nothing else.',
+};
+
 const DISCRIMINATOR_SYSTEM =
   'You are an expert software tester. You read one stage of a programmer’s work and write tests that expose its mistakes. Every test must be correct: work the expected value out from the problem statement, never from the programmer’s work. You are rewarded for correct tests that a faulty solution fails, and lose for wrong ones.';
 
@@ -81,10 +88,13 @@ const ask = (stage: Stage): string => {
 };
 
 const instruct: PromptRules = {
-  opening: (problem, first) => [
-    { role: 'system', content: GENERATOR_SYSTEM },
-    { role: 'user', content: `${statement(problem)}\n\n${ask(first)}` },
-  ],
+  opening: (problem, first) => {
+    const [system, request] = first === 5 ? [CODE_ONLY.system, CODE_ONLY.request] : [GENERATOR_SYSTEM, ask(first)];
+    return [
+      { role: 'system', content: system },
+      { role: 'user', content: `${statement(problem)}\n\n${request}` },
+    ];
+  },
   continuation: (_problem, stage) => ask(stage),
   discriminator: (problem, stage, stageText, { testsPerTurn, expected }) => {
     const spec = STAGE_SPECS[stage];

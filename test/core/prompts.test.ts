@@ -40,13 +40,21 @@ describe('instruct prompts', () => {
       assert.ok(user.includes(part));
     assert.ok(!user.includes(STAGE_SPECS[2].instruction));
     assert.ok(textOf(generatorContinuation('instruct', problem, 5)).includes('```python'));
-    assert.ok(textOf(generatorOpening('instruct', problem, 5)[1]!.content).includes(STAGE_SPECS[5].instruction));
+  });
+
+  it('mention no reasoning to a generator that writes only code', () => {
+    const text = generatorOpening('instruct', problem, 5)
+      .map(({ content }) => textOf(content))
+      .join('\n');
+    for (const part of [problem.description, problem.functionSignature, '```python']) assert.ok(text.includes(part));
+    assert.doesNotMatch(text, /stage|reasoning/i);
   });
 
   it('never show the generator a test or the reference', () => {
     const prompts = [
       ...generatorOpening('instruct', problem).map(({ content }) => textOf(content)),
       ...STAGES.map((stage) => textOf(generatorContinuation('instruct', problem, stage))),
+      ...generatorOpening('instruct', problem, 5).map(({ content }) => textOf(content)),
       ...generatorOpening('tiny', problem).map(({ content }) => textOf(content)),
     ].join('\n');
     for (const secret of ['11', '22', '33', '44', 'sum(nums)', 'assert']) assert.ok(!prompts.includes(secret), secret);
