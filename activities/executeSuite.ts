@@ -28,8 +28,9 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const checksTypes = config.typeCheck.enabled && input.per === 'problem';
   if (checksTypes) await (await scope.deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
   const { judged, executions } = await judgeTasks(scope, config, tasks);
-  const { mutants = 0 } = REWARD_RULES[config.reward.scheme];
-  if (mutants > 0 && input.per === 'target' && input.suite === 'baseline') {
+  const isReward = input.per === 'target' && input.suite === 'baseline'; // of the discriminator
+  const { mutants = isReward ? REWARD_RULES[config.reward.scheme].mutants : undefined } = input;
+  if (mutants !== undefined) {
     const problems = tasks.map(({ problem }) => problem);
     const killed = await withMutants(scope, config, problems, judged, mutants);
     return { verdicts: await scope.store.putJson(killed.judged), executions: executions + killed.executions };

@@ -16,6 +16,7 @@ export function createActivities(deps: ActivityDeps) {
     generateTests: leaf.generateTests,
     executeSuite: leaf.executeSuite,
     selectChains: leaf.selectChains,
+    measureEvaluation: leaf.measureEvaluation,
     recordMetrics: leaf.recordMetrics,
     renderReport: leaf.renderReport,
     prepareSolving: leaf.prepareSolving,

@@ -5,6 +5,7 @@ import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
 import { generateReasoning } from './generateReasoning.js';
 import { generateTests } from './generateTests.js';
+import { measureEvaluation } from './measureEvaluation.js';
 import { activityWrappers } from './memoise.js';
 import { prepareRun } from './prepareRun.js';
 import { prepareSolving } from './prepareSolving.js';
@@ -36,6 +37,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     writeExamples: memoised('writeExamples', 2, writeExamples),
     scoreExamples: memoised('scoreExamples', 2, scoreExamples),
     summariseEvaluation: memoised('summariseEvaluation', 1, summariseEvaluation),
+    measureEvaluation: memoised('measureEvaluation', 1, measureEvaluation),
     recordMetrics: unmemoised(recordMetrics),
     commitCheckpoint: unmemoised(commitCheckpoint),
     renderReport: unmemoised(renderReport),

@@ -27,6 +27,7 @@ const solveInputSchema = z.strictObject({
   model: z.string().optional(),
   templateArguments: templateArgumentsSchema.optional(),
   checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),
+  untrained: z.boolean().optional(),
   samples: z.int().positive().optional(),
   temperature: z.number().nonnegative().optional(),
   tests: z.boolean().optional(),
@@ -53,7 +54,7 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
     return { model, modelDigest: engine.info.digest, adapterConfig };
   };
   const adapter = async (role: Role): Promise<{ adapter?: string }> => {
-    if (!loaded) return {};
+    if (!loaded || input.untrained) return {};
     return { adapter: await store.putBlob(fileOf(loaded, CHECKPOINT_FILES[`${adapterRole(config, role)}Adapter`])) };
   };
   return {
@@ -66,6 +67,7 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
     },
     stages: config.stages,
     problems: test.length,
+    temperature: config.evaluation.temperature,
     generator: await adapter('generator'),
     discriminator: await adapter('discriminator'),
   };

@@ -1,4 +1,6 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
+import type { Estimate } from '../core/evaluation/bootstrap.js';
+import type { MetricName } from '../core/evaluation/metrics.js';
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { EngineConfig, RunConfig, TemplateArguments } from '../core/schema/config.js';
@@ -129,6 +131,7 @@ export interface ExecuteSuiteInput {
   chains?: Digest; // for 'problem'
   tests?: Digest;
   replayBuffer?: Digest; // in training: tests of the mistake book join the suite
+  mutants?: number; // up to so many mutants of each reference run on the suite; default: as the reward scheme needs
 }
 export interface ExecuteSuiteOutput {
   verdicts: Digest;
@@ -263,6 +266,7 @@ export interface SolveProblemsInput {
   templateArguments?: TemplateArguments; // default: the preset's or the run's
   /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
   checkpoint?: { runId: string; name: string };
+  untrained?: boolean; // the settings of the checkpoint's run, without its adapters
   samples?: number; // per problem, default 1
   temperature?: number; // default 0 = greedy
   tests?: boolean; // the discriminator writes tests for every stage
@@ -278,10 +282,30 @@ export interface SolveProblemsResult {
   views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
   tests?: string; // digest of TestBatch
 }
+/** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
+export type EvaluateCheckpointInput = Omit<SolveProblemsInput, 'tests'>;
+export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
+  problems: number;
+  samples: number; // of each problem
+  temperature: number;
+  tokens: number; // sampled with the policy
+}
+export interface MeasureEvaluationInput {
+  run: RunRef;
+  chains: Digest;
+  hidden: Digest; // verdicts of the chains on hidden tests and the tests written for one of them
+  baseline: Digest; // verdicts of the chains on baseline tests
+  attacks: Digest; // verdicts of the base model's chains on hidden tests and tests written for them
+}
+export interface MeasureEvaluationOutput {
+  results: Digest; // ProblemResult[]
+  metrics: Partial<Record<MetricName, Estimate>>;
+}
 export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // of a chain
   problems: number;
+  temperature: number; // of evaluations
   generator: { adapter?: Digest };
   discriminator: { adapter?: Digest };
 }

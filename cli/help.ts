@@ -26,6 +26,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   replay: ['replay demo-seed-0', 'replay demo-seed-0 --step 12 --execute'],
   'checkpoints list': ['checkpoints list', 'checkpoints list demo-seed-0 --json'],
   'checkpoints show': ['checkpoints show', 'checkpoints show demo-seed-0/latest'],
+  evaluate: [
+    'evaluate',
+    'evaluate demo-seed-0/best --against base',
+    'evaluate mine/best --against other/best --problems humaneval.jsonl --samples 10',
+  ],
   show: ['show', 'show demo-seed-0/latest --limit 3', 'show --base tiny'],
   solve: ['solve problems.json', 'solve problems.json demo-seed-0/best --samples 8', 'solve problems.json --base tiny'],
   up: ['up', 'up --port 7300 --sandbox docker'],

@@ -10,6 +10,7 @@ import { addConfig } from './commands/config.js';
 import { addControl } from './commands/control.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
+import { addEvaluate } from './commands/evaluate.js';
 import { addFork } from './commands/fork.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
@@ -34,7 +35,7 @@ import { printError } from './output.js';
 /** Groups of --help, in its order. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
-  ['Use the results:', [addReport, addReplay, addCheckpoints, addShow, addSolve]],
+  ['Use the results:', [addReport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve]],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
   ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];

@@ -26,7 +26,7 @@ const NAMES: Record<'gpu' | 'sandbox' | 'cpu', (keyof Activities)[]> = {
     'generateEvaluation',
   ],
   sandbox: ['quarantineProblems', 'answerFreshInputs', 'executeSuite', 'judgeEvaluation', 'selectChains'],
-  cpu: ['reviseRun', 'recordMetrics', 'collectSolutions', 'renderReport'],
+  cpu: ['reviseRun', 'recordMetrics', 'measureEvaluation', 'collectSolutions', 'renderReport'],
 };
 
 export interface ProxyOptions {

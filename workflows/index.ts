@@ -1,3 +1,4 @@
 // The workflows that an orchestrator serves.
+export { evaluateCheckpoint } from './evaluateCheckpoint.js';
 export { solveProblems } from './solveProblems.js';
 export { trainFullPipeline } from './trainFullPipeline.js';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
 import { REJECTION_REASONS } from '../../core/parse/salvage.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
@@ -69,6 +70,14 @@ describe('docs', () => {
   it('the example in configuration.md is valid', () => {
     const example = /```json\n([\s\S]*?)```/.exec(page('configuration.md'))![1]!;
     assert.equal(resolveConfig(JSON.parse(example)).ppo.learningRate, 0.0005);
+  });
+
+  it('method.md defines every metric of an evaluation', () => {
+    const defined = table(page('method.md'), '## Evaluation of a checkpoint').flatMap(([names]) => names!.split(', '));
+    assert.deepEqual(
+      defined.map((name) => name.replaceAll('`', '')),
+      METRIC_NAMES,
+    );
   });
 
   it('method.md lists every reward scheme and every rejection reason', () => {

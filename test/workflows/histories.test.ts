@@ -47,6 +47,7 @@ describe('recorded histories', function () {
     waited: 'COMPLETED',
     failed: 'FAILED',
     continued: 'COMPLETED',
+    evaluateCheckpoint: 'COMPLETED',
     solveProblems: 'COMPLETED',
   };
 
@@ -77,6 +78,7 @@ describe('recorded histories', function () {
       ['waited', 'trainPolicy', 'generateTests'],
       ['failed', 'prepareRun', 'renderReport'],
       ['continued', 'renderReport', 'reviseRun'],
+      ['evaluateCheckpoint', 'measureEvaluation', 'collectSolutions'],
       ['solveProblems', 'prepareSolving', 'prepareRun'],
     ] as const) {
       const text = JSON.stringify(await recorded(name));

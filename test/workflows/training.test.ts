@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
-import type { SolveProblemsResult } from '../../activities/types.js';
+import type { EvaluateCheckpointResult, SolveProblemsResult } from '../../activities/types.js';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
+import type { ProblemResult } from '../../core/schema/evaluation.js';
 import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { runPipeline } from '../../workflows/pipeline.js';
@@ -152,5 +153,17 @@ describe('training as a workflow', function () {
     assert.equal(solutions.length, 4);
     assert.ok(solutions.every(({ code }) => code.startsWith('def solve(x):')));
     await record('solveProblems', handle);
+  });
+
+  it('evaluateCheckpoint measures a checkpoint on held-out problems', async () => {
+    await (await startRun(host.client, 'measured', ONE_STAGE)).result();
+    const input = { checkpoint: { runId: 'measured', name: 'best' }, samples: 2 };
+    const options = { taskQueue: TASK_QUEUES.orchestrator, workflowId: 'evaluate', args: [input] };
+    const handle = await host.client.workflow.start('evaluateCheckpoint', options);
+    const result = (await handle.result()) as EvaluateCheckpointResult;
+    const results = await world.deps.store.getJson<ProblemResult[]>(result.results);
+    assert.deepEqual([result.problems, results.length], [6, 6]);
+    assert.equal(result.metrics['pass@1']!.value, results.reduce((sum, { solved }) => sum + solved, 0) / 12);
+    await record('evaluateCheckpoint', handle);
   });
 });

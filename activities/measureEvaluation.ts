@@ -1,0 +1,89 @@
+// The result of `gauntlet evaluate`: one record per problem, and every metric with its interval.
+import { estimate } from '../core/evaluation/bootstrap.js';
+import { ATTEMPTS, METRIC_NAMES, METRICS, overlap } from '../core/evaluation/metrics.js';
+import type { Chain } from '../core/schema/chain.js';
+import type { ProblemResult } from '../core/schema/evaluation.js';
+import type { Verdict } from '../core/schema/execution.js';
+import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from './artifacts.js';
+import { codeOf, groupByProblem } from './chains.js';
+import { judgeTurn } from './computeRewards.js';
+import type { Scope } from './scope.js';
+import type { MeasureEvaluationInput, MeasureEvaluationOutput } from './types.js';
+
+export async function measureEvaluation(scope: Scope, input: MeasureEvaluationInput): Promise<MeasureEvaluationOutput> {
+  const { store } = scope;
+  const read = (digest: string) => store.getJson<SuiteVerdicts[]>(digest);
+  const [hidden, baseline, attacks] = await Promise.all([input.hidden, input.baseline, input.attacks].map(read));
+  const config = await readConfig(store, input.run);
+  const { byId } = await readProblems(store, input.run.problems);
+  const chains = groupByProblem(await store.getJson<ChainList>(input.chains));
+  const byProblem = (judged: SuiteVerdicts[]) => new Map(judged.map((one) => [one.problemId, one]));
+  const [baselineOf, attackOf] = [byProblem(baseline!), byProblem(attacks!)];
+  const results = hidden!.map((one): ProblemResult => {
+    const own = chains.get(one.problemId)!;
+    const problem = problemOf(byId, one.problemId);
+    return {
+      id: one.problemId,
+      ...programsOf(one, baselineOf.get(one.problemId)!),
+      programs: new Set(own.map((chain) => codeOf(chain, problem, config))).size,
+      ...testsOf(one),
+      attack: attackOn(attackOf.get(one.problemId)),
+      ...coherenceOf(own),
+    };
+  });
+  const metrics = METRIC_NAMES.flatMap((name) => {
+    const estimated = estimate(results, METRICS[name]);
+    return estimated ? [[name, estimated] as const] : [];
+  });
+  return { results: await store.putJson(results), metrics: Object.fromEntries(metrics) };
+}
+
+const isPassed = (verdicts: readonly Verdict[]): boolean =>
+  verdicts.length > 0 && verdicts.every((verdict) => verdict === 'pass');
+
+/** The verdicts on tests of an origin: hidden and baseline tests are given ('baseline'). */
+const onTests = ({ suite, verdicts }: SuiteVerdicts, origin: 'baseline' | 'generated'): Verdict[][] =>
+  verdicts.map((own) => own.filter((_, i) => suite[i]!.origin === origin));
+
+function programsOf(
+  hidden: SuiteVerdicts,
+  baseline: SuiteVerdicts,
+): Pick<ProblemResult, 'samples' | 'solved' | 'baseline' | 'chosen'> {
+  const solved = onTests(hidden, 'baseline').map(isPassed);
+  const votes = onTests(hidden, 'generated').map((own) => own.filter((verdict) => verdict === 'pass').length);
+  const best = solved.filter((_, i) => votes[i] === Math.max(...votes)); // ties share
+  return {
+    samples: solved.length,
+    solved: solved.filter(Boolean).length,
+    baseline: onTests(baseline, 'baseline').filter(isPassed).length,
+    chosen: best.filter(Boolean).length / best.length,
+  };
+}
+
+function testsOf(judged: SuiteVerdicts): Pick<ProblemResult, 'written' | 'valid' | 'inputs' | 'mutants' | 'killed'> {
+  const turns = judged.turns.map((turn) => judgeTurn(judged, turn));
+  const tests = turns.flatMap((turn) => turn.tests);
+  const { kills = [] } = judged.mutants ?? {};
+  const first = judged.turns
+    .flatMap((turn) => turn.tests)
+    .flatMap(({ suite, corrected }) => (corrected ? [] : (suite ?? [])));
+  return {
+    written: tests.length + turns.reduce((sum, { lost }) => sum + lost, 0),
+    valid: tests.filter(({ valid }) => valid).length,
+    inputs: new Set(tests.map(({ inputs }) => inputs)).size,
+    mutants: new Set(kills.flat()).size, // the others may be equivalent to the reference
+    killed: new Set([...new Set(first)].slice(0, ATTEMPTS).flatMap((i) => kills[i] ?? [])).size,
+  };
+}
+
+/** Whether a valid test fails the base model's program, if it fails a hidden test. */
+function attackOn(judged: SuiteVerdicts | undefined): ProblemResult['attack'] {
+  if (!judged || onTests(judged, 'baseline')[0]!.every((verdict) => verdict === 'pass')) return 'none';
+  const turns = judged.turns.map((turn) => judgeTurn(judged, turn));
+  return turns.some(({ tests }) => tests.some(({ valid, caught }) => valid && caught)) ? 'caught' : 'missed';
+}
+
+function coherenceOf(chains: readonly Chain[]): Pick<ProblemResult, 'coherence' | 'transitions'> {
+  const pairs = chains.flatMap(({ turns }) => turns.slice(1).map((turn, i) => overlap(turns[i]!.text, turn.text)));
+  return { coherence: pairs.reduce((sum, one) => sum + one, 0), transitions: pairs.length };
+}

@@ -1,0 +1,160 @@
+// `gauntlet evaluate`: all metrics of a checkpoint on held-out problems, with intervals, and compared with another one.
+import { resolve } from 'node:path';
+import type { Client } from '@temporalio/client';
+import { type Command, Option } from 'commander';
+import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../../activities/types.js';
+import { type Comparison, compare, type Estimate } from '../../core/evaluation/bootstrap.js';
+import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
+import { TASK_QUEUES } from '../../core/queues.js';
+import { type ProblemResult, problemResultSchema } from '../../core/schema/evaluation.js';
+import { isBuiltIn, SPLITS, type Split } from '../../core/schema/problem.js';
+import { portableName } from '../../data/modelFolder.js';
+import { checkProblems } from '../../data/problems.js';
+import { digestJson } from '../../store/canonicalJson.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { readRun } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
+import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
+import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
+import { deviceOption, integer, jsonOption, number, sandboxOption } from '../options.js';
+import { counted, createOutput, percent, tableText } from '../output.js';
+import { type ConnectionOptions, withSession, withStore } from '../session.js';
+
+interface Flags extends ConnectionOptions {
+  against?: string;
+  problems?: string;
+  split?: Split;
+  limit?: number;
+  samples: number;
+  temperature?: number;
+  model?: string;
+  json?: boolean;
+}
+
+interface Measured extends EvaluateCheckpointResult {
+  name: string;
+  problemResults: ProblemResult[];
+}
+
+export function addEvaluate(program: Command): void {
+  const command = program
+    .command('evaluate')
+    .description('measure a checkpoint on held-out problems, with intervals, and compare it with another one')
+    .argument(...CHECKPOINT)
+    .option('--against <checkpoint>', "compare with this checkpoint, or with 'base', the same model untrained")
+    .option('--problems <file>', "problem file or built-in problems (default: the run's)")
+    .addOption(
+      new Option('--split <split>', 'split of the problems (default: test; all of --problems)').choices(SPLITS),
+    )
+    .option('--limit <n>', 'number of problems (default: all)', integer(1))
+    .option('-n, --samples <n>', 'programs per problem', integer(1), 5)
+    .option('--temperature <t>', "sampling temperature (default: that of the run's evaluations)", number({ from: 0 }))
+    .option('--model <folder>', 'base of the checkpoint, if it moved')
+    .addOption(sandboxOption())
+    .addOption(deviceOption())
+    .addOption(jsonOption());
+  withStore(command).action(async (named: string | undefined, flags: Flags) => {
+    const output = createOutput(flags.json);
+    const store = await openFileStore(flags.store);
+    const checkpoint = await chooseCheckpoint(store, named);
+    const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
+    for (const { runId, name } of [checkpoint, ...(other ? [other] : [])]) await loadCheckpoint(store, runId, name);
+    const shared = await inputOf(store, checkpoint, flags);
+    for (const { id, reason } of await checkProblems(shared.source)) output.note(`skipped ${id}: ${reason}`);
+    const [measured, reference] = await withSession(flags, output, 'if-none-poll', async ({ client }) => {
+      const { runId, name } = checkpoint;
+      output.note(`measuring ${runId}/${name}`);
+      const own = await measure(client, store, `${runId}/${name}`, { ...shared, checkpoint });
+      if (!other) return [own];
+      const { untrained, ...id } = other;
+      const title = untrained ? 'base' : `${id.runId}/${id.name}`;
+      output.note(`measuring ${title}`);
+      return [own, await measure(client, store, title, { ...shared, checkpoint: id, ...(untrained && { untrained }) })];
+    });
+    const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
+    const { name, problems, samples, temperature, tokens, metrics } = measured!;
+    const value = { checkpoint: name, problems, samples, temperature, tokens, metrics };
+    output.result(
+      {
+        ...value,
+        ...(reference && { against: { checkpoint: reference.name, metrics: reference.metrics, comparisons } }),
+      },
+      () => {
+        const head = `${name}: ${counted(problems, 'problem')}, ${counted(samples, 'program')} each, temperature ${temperature}`;
+        return `${head}\n${tableOf(measured!, reference, comparisons)}`;
+      },
+    );
+  });
+}
+
+/** 'base' is the model of the checkpoint, with the settings of its run. */
+async function chooseOther(
+  store: Store,
+  checkpoint: CheckpointId,
+  against: string,
+): Promise<CheckpointId & { untrained?: boolean }> {
+  return against === 'base' ? { ...checkpoint, untrained: true } : chooseCheckpoint(store, against);
+}
+
+async function inputOf(
+  store: Store,
+  { runId }: CheckpointId,
+  { problems, split, limit, samples, temperature, model }: Flags,
+): Promise<EvaluateCheckpointInput & { source: string }> {
+  const source = problems ?? (await readRun(store, runId)).config.problems;
+  const known = split ?? (problems === undefined || isBuiltIn(source) ? 'test' : undefined);
+  return {
+    source: isBuiltIn(source) ? source : resolve(source),
+    samples,
+    ...(known && { split: known }),
+    ...(limit !== undefined && { limit }),
+    ...(temperature !== undefined && { temperature }),
+    ...(model !== undefined && { model: portableName(model) }),
+  };
+}
+
+/** An evaluation that was interrupted goes on: the same input has the same workflow id. */
+async function measure(client: Client, store: Store, name: string, input: EvaluateCheckpointInput): Promise<Measured> {
+  const result = await client.workflow.execute<typeof evaluateCheckpoint>('evaluateCheckpoint', {
+    taskQueue: TASK_QUEUES.orchestrator,
+    workflowId: `evaluate-${digestJson(input).slice(-12)}`,
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    args: [input],
+  });
+  const problemResults = problemResultSchema.array().parse(await store.getJson(result.results));
+  return { ...result, name, problemResults };
+}
+
+function compareAll(before: ProblemResult[], after: ProblemResult[]): Partial<Record<MetricName, Comparison>> {
+  const compared = METRIC_NAMES.flatMap((metric) => {
+    const comparison = compare(before, after, METRICS[metric]);
+    return comparison ? [[metric, comparison] as const] : [];
+  });
+  return Object.fromEntries(compared);
+}
+
+const points = (value: number): string => `${value < 0 ? '−' : '+'}${(100 * Math.abs(value)).toFixed(1)}`;
+
+function tableOf(
+  measured: Measured,
+  reference: Measured | undefined,
+  comparisons: Partial<Record<MetricName, Comparison>> = {},
+): string {
+  const interval = ({ low, high }: Estimate): string => `${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)}`;
+  const head = ['metric', 'value', '95 % interval', ...(reference ? [reference.name, 'difference', 'p'] : [])];
+  const rows = METRIC_NAMES.flatMap((metric) => {
+    const own = measured.metrics[metric];
+    if (!own) return [];
+    const compared = comparisons[metric];
+    const others = reference
+      ? [
+          percent(reference.metrics[metric]?.value),
+          compared ? `${points(compared.value)} (${points(compared.low)} to ${points(compared.high)})` : '–',
+          compared ? (compared.p < 0.001 ? '< 0.001' : compared.p.toFixed(3)) : '–',
+        ]
+      : [];
+    return [[metric, percent(own.value), interval(own), ...others]];
+  });
+  return tableText(head, rows);
+}

@@ -1,0 +1,60 @@
+// Intervals and p-values by resampling problems (Efron 1979): problems differ more than samples of one problem.
+import { RandomStream } from '../random.js';
+import type { ProblemResult } from '../schema/evaluation.js';
+import type { Metric } from './metrics.js';
+
+const DRAWS = 2000;
+const LEVEL = 0.95;
+
+export interface Estimate {
+  value: number;
+  low: number; // of the 95 % interval
+  high: number;
+}
+
+/** `b` minus `a` on the same problems. */
+export interface Comparison extends Estimate {
+  p: number; // two-sided; at least 1 / DRAWS
+}
+
+/** Undefined if the metric is. Percentile intervals; the same problems always give the same interval. */
+export function estimate(problems: readonly ProblemResult[], metric: Metric): Estimate | undefined {
+  const value = metric(problems);
+  if (value === undefined) return undefined;
+  const draws = resamples(problems.length).flatMap((picked) => metric(picked.map((i) => problems[i]!)) ?? []);
+  return { value, ...intervalOf(draws) };
+}
+
+/** Paired: a resample has the same problems on both sides. @throws RangeError if the problems differ */
+export function compare(
+  a: readonly ProblemResult[],
+  b: readonly ProblemResult[],
+  metric: Metric,
+): Comparison | undefined {
+  if (a.length !== b.length || a.some(({ id }, i) => id !== b[i]!.id))
+    throw new RangeError('only results on the same problems can be compared');
+  const difference = (picked: readonly number[]): number | undefined => {
+    const [before, after] = [a, b].map((results) => metric(picked.map((i) => results[i]!)));
+    return before === undefined || after === undefined ? undefined : after - before;
+  };
+  const value = difference(a.map((_, i) => i));
+  if (value === undefined) return undefined;
+  const draws = resamples(a.length).flatMap((picked) => difference(picked) ?? []);
+  const share = (is: (draw: number) => boolean): number => draws.filter(is).length / draws.length;
+  const tail = Math.min(
+    share((draw) => draw <= 0),
+    share((draw) => draw >= 0),
+  );
+  return { value, ...intervalOf(draws), p: Math.min(1, Math.max(2 * tail, 1 / DRAWS)) };
+}
+
+function resamples(count: number): number[][] {
+  const random = new RandomStream('bootstrap', count);
+  return Array.from({ length: DRAWS }, () => Array.from({ length: count }, () => random.int(0, count - 1)));
+}
+
+function intervalOf(draws: number[]): { low: number; high: number } {
+  const sorted = draws.toSorted((x, y) => x - y);
+  const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))]!;
+  return { low: at((1 - LEVEL) / 2), high: at((1 + LEVEL) / 2) };
+}

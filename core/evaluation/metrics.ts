@@ -1,0 +1,87 @@
+// What an evaluation measures. docs/method.md defines every metric. All are fractions in 0..1, except for differences.
+import { passAtK } from '../rl/scores.js';
+import type { ProblemResult } from '../schema/evaluation.js';
+
+export const ATTEMPTS = 5; // of pass@5, and tests of the mutation score
+
+/** A statistic of some problems; undefined if they cannot have one. */
+export type Metric = (problems: readonly ProblemResult[]) => number | undefined;
+
+const total = (problems: readonly ProblemResult[], of: (problem: ProblemResult) => number): number =>
+  problems.reduce((sum, problem) => sum + of(problem), 0);
+
+const ratio =
+  (part: (problem: ProblemResult) => number, whole: (problem: ProblemResult) => number): Metric =>
+  (problems) => {
+    const count = total(problems, whole);
+    return count === 0 ? undefined : total(problems, part) / count;
+  };
+
+const passAt =
+  (k: number): Metric =>
+  (problems) =>
+    problems.length === 0 || problems.some(({ samples }) => samples < k)
+      ? undefined
+      : total(problems, ({ samples, solved }) => passAtK(samples, solved, k)) / problems.length;
+
+const combined =
+  (a: Metric, b: Metric, combine: (a: number, b: number) => number): Metric =>
+  (problems) => {
+    const [left, right] = [a(problems), b(problems)];
+    return left === undefined || right === undefined ? undefined : combine(left, right);
+  };
+
+const passAt1 = passAt(1);
+const passAt5 = passAt(ATTEMPTS);
+const mutationScore = ratio(
+  ({ killed }) => killed,
+  ({ mutants }) => mutants,
+);
+const bestOfN = ratio(
+  ({ chosen }) => chosen,
+  () => 1,
+);
+
+export const METRICS = {
+  'pass@1': passAt1,
+  'pass@5': passAt5,
+  'baseline pass rate': ratio(
+    ({ baseline }) => baseline,
+    ({ samples }) => samples,
+  ),
+  'best of n': bestOfN,
+  'best-of-n lift': combined(bestOfN, passAt1, (best, one) => best - one),
+  'distinct programs': ratio(
+    ({ programs }) => programs,
+    ({ samples }) => samples,
+  ),
+  'test validity': ratio(
+    ({ valid }) => valid,
+    ({ written }) => written,
+  ),
+  'distinct tests': ratio(
+    ({ inputs }) => inputs,
+    ({ written }) => written,
+  ),
+  'attack rate': ratio(
+    ({ attack }) => Number(attack === 'caught'),
+    ({ attack }) => Number(attack !== 'none'),
+  ),
+  'mutation score': mutationScore,
+  mul: combined(passAt5, mutationScore, (pass, killed) => pass * killed),
+  coherence: ratio(
+    ({ coherence }) => coherence,
+    ({ transitions }) => transitions,
+  ),
+} as const satisfies Record<string, Metric>;
+
+export type MetricName = keyof typeof METRICS;
+export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];
+
+/** The share of words of `later` that `earlier` has too, from 0 to 1: how much of a stage follows from the one before. */
+export function overlap(earlier: string, later: string): number {
+  const [known, words] = [wordsOf(earlier), wordsOf(later)];
+  return words.size === 0 ? 0 : [...words].filter((word) => known.has(word)).length / words.size;
+}
+
+const wordsOf = (text: string): Set<string> => new Set(text.toLowerCase().match(/[\p{L}_][\p{L}\p{N}_]+/gu) ?? []);

@@ -1,0 +1,22 @@
+// The result of `gauntlet evaluate` for one problem.
+import { z } from 'zod';
+
+const count = z.int().nonnegative();
+
+export const problemResultSchema = z.strictObject({
+  id: z.string(),
+  samples: count, // programs
+  solved: count, // that pass every hidden test
+  baseline: count, // that pass every baseline test
+  chosen: z.number().min(0).max(1), // chance that the program which passes most generated tests is solved
+  programs: count, // distinct ones
+  written: count, // tests, lost ones included
+  valid: count, // of them
+  inputs: count, // distinct ones
+  mutants: count, // of the reference, that a hidden or a generated test kills
+  killed: count, // by the first valid tests
+  attack: z.enum(['caught', 'missed', 'none']), // on the base model's faulty program; none: it has none
+  coherence: z.number().nonnegative(), // sum over pairs of adjacent stages
+  transitions: count, // such pairs
+});
+export type ProblemResult = z.infer<typeof problemResultSchema>;

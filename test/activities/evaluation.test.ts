@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { type Activities, createActivities } from '../../activities/index.js';
+import type { ProblemResult } from '../../core/schema/evaluation.js';
+import { measure } from '../../workflows/evaluateCheckpoint.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+
+describe('evaluating a checkpoint', () => {
+  let world: Doubles;
+  let acts: Activities;
+  beforeEach(async () => {
+    world = await doubles();
+    acts = createActivities(world.deps);
+    await runPipeline(acts, 'teacher', { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } });
+  });
+  afterEach(() => rm(world.folder, { recursive: true, force: true }));
+  const checkpoint = { runId: 'teacher', name: 'latest' };
+
+  it('measures every held-out problem, and finds that training helped', async () => {
+    const trained = await measure(acts, { checkpoint, samples: 6 });
+    const untrained = await measure(acts, { checkpoint, untrained: true, samples: 6 });
+    const results = await world.deps.store.getJson<ProblemResult[]>(trained.results);
+    assert.deepEqual(
+      results.map(({ id, samples }) => [id, samples]),
+      [30, 31, 32, 33, 34, 35].map((n) => [`add-${n}`, 6]),
+    );
+    const rate = (of: typeof trained) => of.metrics['pass@1']!.value;
+    assert.ok(rate(trained) > rate(untrained), `${rate(trained)} > ${rate(untrained)}`);
+    assert.equal(rate(trained), results.reduce((sum, { solved }) => sum + solved, 0) / 36);
+  });
+
+  it('judges tests, mutants and the programs of the base model', async () => {
+    const { results, metrics, tokens } = await measure(acts, { checkpoint });
+    for (const one of await world.deps.store.getJson<ProblemResult[]>(results)) {
+      // the double has two mutants of each reference; `x + n + 1` fails every test, the other one only for x ≥ 3
+      assert.equal(one.mutants, 2);
+      assert.ok(one.killed === 2 ? one.valid > 0 : one.killed <= 1, JSON.stringify(one));
+      assert.ok(one.valid <= one.written && one.inputs <= one.written);
+    }
+    const { attack } = { attack: metrics['attack rate']! };
+    assert.ok(attack.low <= attack.value && attack.value <= attack.high);
+    assert.ok(tokens > 0);
+  });
+
+  it('repeats nothing that it has done', async () => {
+    const first = await measure(acts, { checkpoint });
+    world.engine.calls.length = 0;
+    assert.deepEqual(await measure(acts, { checkpoint }), first);
+    assert.deepEqual(world.engine.calls, []);
+  });
+});

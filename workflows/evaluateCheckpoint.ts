@@ -1,0 +1,47 @@
+// Measures a checkpoint or a base model on held-out problems: several chains of each problem, tests for one of them, and
+// tests for a program of the base model.
+import type { Activities } from '../activities/index.js';
+import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../activities/types.js';
+import { createActivityProxies } from './activities.js';
+import { unwrapFailure } from './failures.js';
+
+const SAMPLES = 5; // of each problem
+const MUTANTS = 20; // of each reference
+
+export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): Promise<EvaluateCheckpointResult> {
+  try {
+    return await measure(createActivityProxies(), input);
+  } catch (error) {
+    throw unwrapFailure(error);
+  }
+}
+
+export async function measure(
+  activities: Activities,
+  input: EvaluateCheckpointInput,
+): Promise<EvaluateCheckpointResult> {
+  const { samples = SAMPLES, seed = 0 } = input;
+  const prepared = await activities.prepareSolving({ ...input, seed });
+  const { run, stages, generator, discriminator, problems } = prepared;
+  const temperature = input.temperature ?? prepared.temperature;
+  const own = await activities.generateChains({
+    ...{ run, stages, adapter: generator.adapter, tests: { samples: 1, adapter: discriminator.adapter } },
+    batch: { kind: 'solve', samples, temperature },
+  });
+  const frozen = await activities.generateChains({
+    ...{ run, stages },
+    batch: { kind: 'evaluation', split: 'test', problems, greedy: false },
+  });
+  const targets = { kind: 'evaluation', chains: frozen.chains } as const;
+  const attack = await activities.generateTests({ run, targets, samples: 1, adapter: discriminator.adapter });
+  const { chains, tests } = own;
+  const shared = { run, per: 'problem', chains } as const;
+  const hidden = await activities.executeSuite({ ...shared, suite: 'hidden', tests, mutants: MUTANTS });
+  const baseline = await activities.executeSuite({ ...shared, suite: 'baseline' });
+  const attacks = await activities.executeSuite({ run, per: 'target', suite: 'hidden', tests: attack.tests });
+  const measured = await activities.measureEvaluation({
+    ...{ run, chains, hidden: hidden.verdicts, baseline: baseline.verdicts, attacks: attacks.verdicts },
+  });
+  const { results, metrics } = measured;
+  return { problems, samples, temperature, tokens: own.tokens + attack.tokens, results, metrics };
+}
