@@ -2,6 +2,7 @@
 // manifest of the run records their digests. The same id with a different configuration is refused.
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
+import { knowsMarkers } from '../core/prompts/prompts.js';
 import { deriveKey } from '../core/random.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
@@ -80,6 +81,12 @@ interface InitialRole {
 async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise<InitialRole> {
   const model = modelOf(config, role);
   const engine = await scope.deps.engine(model, config.engine);
+  if (config.prompts === 'tiny' && !knowsMarkers(engine)) {
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `prompts: 'tiny' is for the shipped model, not for ${model}: use a preset of a public model, or prompts=instruct`,
+    );
+  }
   const key = deriveKey(config.seed, 'adapter', adapterRole(config, role));
   const adapter = engine.initAdapter(adapterShape(config), key[0]);
   const { config: adapterConfig, ...weights } = await writeAdapter(scope.store, engine, adapter);

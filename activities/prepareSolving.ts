@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
+import { knowsMarkers } from '../core/prompts/prompts.js';
 import type { Role } from '../core/schema/chain.js';
 import {
   adapterRole,
@@ -40,8 +41,10 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
   const given = await solvingConfig(scope, input);
-  const { info } = await deps.engine(given.model, given.engine);
-  const config = withModelDefaults(given, info);
+  const engine = await deps.engine(given.model, given.engine);
+  const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not fit
+  const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }) : given;
+  const config = withModelDefaults(fitting, engine.info);
   const set = await deps.loadProblems(config.problems);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];

@@ -119,6 +119,10 @@ const tinyStatement = (problem: PromptProblem): string => `${problem.description
 
 /** The markers of the embedded model. Each is one token of its vocabulary. */
 const marker = (name: string): { control: string } => ({ control: `<${name}>` });
+
+/** Whether a model knows the markers of the style 'tiny': the shipped model, and others of its recipe. */
+export const knowsMarkers = (model: { encode(text: string): number[] }): boolean =>
+  model.encode(marker('gen').control).length === 1;
 const tiny: PromptRules = {
   opening: (problem, first) => [
     { role: 'user', content: [marker('gen'), tinyStatement(problem), marker(`s${first}`)] },

@@ -30,6 +30,18 @@ describe('solving problems', () => {
     assert.deepEqual([result.solved, result.problems], [solved.size, 3]);
   });
 
+  it('asks a model without the markers of the tiny style in plain English', async () => {
+    world.engine.encode = (text) => [...text].map((char) => char.charCodeAt(0));
+    const { chains } = await solve(acts, { limit: 1 });
+    const [{ turns }] = (await world.deps.store.getJson<ChainList>(chains)) as [ChainList[number]];
+    assert.match(world.engine.decode(turns[0]!.promptTokens), /^You are an expert Python programmer/);
+    const input = { ...SMALL_RUN, prompts: 'tiny' };
+    await assert.rejects(acts.prepareRun({ runId: 'public', input }), {
+      type: 'BAD_CONFIG',
+      message: /^prompts: 'tiny' is for the shipped model, not for tiny: use .* prompts=instruct$/,
+    });
+  });
+
   it('writes tests for every stage if requested', async () => {
     const result = await solve(acts, { limit: 2, tests: true });
     const batch = await world.deps.store.getJson<TestBatch>(result.tests!);
