@@ -61,6 +61,7 @@ export function sampleFiles(fill = 1): Map<string, Uint8Array> {
     [CHECKPOINT_FILES.training, text({ next: 0 })],
     [CHECKPOINT_FILES.archive, text([])],
     [CHECKPOINT_FILES.pool, text({ generator: [], discriminator: [] })],
+    [CHECKPOINT_FILES.book, text({})],
     [CHECKPOINT_FILES.split, text({ train: ['a'], validation: ['b'], test: ['c'] })],
   ]);
 }
