@@ -28,15 +28,13 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const checksTypes = config.typeCheck.enabled && input.per === 'problem';
   if (checksTypes) await (await scope.deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
   const { judged, executions } = await judgeTasks(scope, config, tasks);
+  const typed = checksTypes ? await withTypes(scope, config, tasks, judged) : judged;
   const isReward = input.per === 'target' && input.suite === 'baseline'; // of the discriminator
   const { mutants = isReward ? REWARD_RULES[config.reward.scheme].mutants : undefined } = input;
-  if (mutants !== undefined) {
-    const problems = tasks.map(({ problem }) => problem);
-    const killed = await withMutants(scope, config, problems, judged, mutants);
-    return { verdicts: await scope.store.putJson(killed.judged), executions: executions + killed.executions };
-  }
-  const verdicts = checksTypes ? await withTypes(scope, config, tasks, judged) : judged;
-  return { verdicts: await scope.store.putJson(verdicts), executions };
+  if (mutants === undefined) return { verdicts: await scope.store.putJson(typed), executions };
+  const problems = tasks.map(({ problem }) => problem);
+  const killed = await withMutants(scope, config, problems, typed, mutants);
+  return { verdicts: await scope.store.putJson(killed.judged), executions: executions + killed.executions };
 }
 
 /** Adds the type verdicts of candidates. Each distinct program is checked once. */

@@ -34,7 +34,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     scoreOldPolicy: memoised('scoreOldPolicy', 2, scoreOldPolicy),
     updatePolicy: memoised('updatePolicy', 2, updatePolicy),
     answerFreshInputs: memoised('answerFreshInputs', 2, answerFreshInputs),
-    writeExamples: memoised('writeExamples', 2, writeExamples),
+    writeExamples: memoised('writeExamples', 3, writeExamples),
     scoreExamples: memoised('scoreExamples', 2, scoreExamples),
     summariseEvaluation: memoised('summariseEvaluation', 1, summariseEvaluation),
     measureEvaluation: memoised('measureEvaluation', 1, measureEvaluation),

@@ -1,5 +1,4 @@
-// The result of `gauntlet evaluate`: one record per problem, and every metric with its interval.
-import { estimate } from '../core/evaluation/bootstrap.js';
+// The result of `gauntlet evaluate`: one record per problem, and every metric. The command computes intervals from the records.
 import { ATTEMPTS, METRIC_NAMES, METRICS, overlap } from '../core/evaluation/metrics.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { ProblemResult } from '../core/schema/evaluation.js';
@@ -32,8 +31,8 @@ export async function measureEvaluation(scope: Scope, input: MeasureEvaluationIn
     };
   });
   const metrics = METRIC_NAMES.flatMap((name) => {
-    const estimated = estimate(results, METRICS[name]);
-    return estimated ? [[name, estimated] as const] : [];
+    const value = METRICS[name](results);
+    return value === undefined ? [] : [[name, value] as const];
   });
   return { results: await store.putJson(results), metrics: Object.fromEntries(metrics) };
 }

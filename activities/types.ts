@@ -1,5 +1,4 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
-import type { Estimate } from '../core/evaluation/bootstrap.js';
 import type { MetricName } from '../core/evaluation/metrics.js';
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
@@ -299,7 +298,7 @@ export interface MeasureEvaluationInput {
 }
 export interface MeasureEvaluationOutput {
   results: Digest; // ProblemResult[]
-  metrics: Partial<Record<MetricName, Estimate>>;
+  metrics: Partial<Record<MetricName, number>>;
 }
 export interface PrepareSolvingOutput {
   run: RunRef;

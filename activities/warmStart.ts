@@ -101,7 +101,7 @@ function generatorTurns(chat: Chat, { prompts, stages }: RunConfig, problem: Pro
     const end = turns.at(-1)?.answerTokens.at(-1);
     const promptTokens =
       turns.length === 0
-        ? chat.openingTokens(generatorOpening(prompts, problem, stage))
+        ? chat.openingTokens(generatorOpening(prompts, problem, stage, stages.length === 1))
         : chat.continuationTokens(generatorContinuation(prompts, problem, stage), end);
     turns.push(turnOf(chat, stage, promptTokens, answer));
   }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../../activities/types.js';
-import { type Comparison, compare, type Estimate } from '../../core/evaluation/bootstrap.js';
+import { type Comparison, compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { type ProblemResult, problemResultSchema } from '../../core/schema/evaluation.js';
@@ -32,8 +32,9 @@ interface Flags extends ConnectionOptions {
   json?: boolean;
 }
 
-interface Measured extends EvaluateCheckpointResult {
+interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'> {
   name: string;
+  metrics: Partial<Record<MetricName, Estimate>>;
   problemResults: ProblemResult[];
 }
 
@@ -123,7 +124,11 @@ async function measure(client: Client, store: Store, name: string, input: Evalua
     args: [input],
   });
   const problemResults = problemResultSchema.array().parse(await store.getJson(result.results));
-  return { ...result, name, problemResults };
+  const metrics = METRIC_NAMES.flatMap((metric) => {
+    const estimated = estimate(problemResults, METRICS[metric]);
+    return estimated ? [[metric, estimated] as const] : [];
+  });
+  return { ...result, name, problemResults, metrics: Object.fromEntries(metrics) };
 }
 
 function compareAll(before: ProblemResult[], after: ProblemResult[]): Partial<Record<MetricName, Comparison>> {

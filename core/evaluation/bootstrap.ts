@@ -48,9 +48,14 @@ export function compare(
   return { value, ...intervalOf(draws), p: Math.min(1, Math.max(2 * tail, 1 / DRAWS)) };
 }
 
+/** All metrics of the same problems share them. */
+let latest: number[][] = [];
+
 function resamples(count: number): number[][] {
+  if (latest[0]?.length === count) return latest;
   const random = new RandomStream('bootstrap', count);
-  return Array.from({ length: DRAWS }, () => Array.from({ length: count }, () => random.int(0, count - 1)));
+  latest = Array.from({ length: DRAWS }, () => Array.from({ length: count }, () => random.int(0, count - 1)));
+  return latest;
 }
 
 function intervalOf(draws: number[]): { low: number; high: number } {

@@ -36,7 +36,7 @@ export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestReq
 });
 
 interface PromptRules {
-  opening(problem: PromptProblem, first: Stage): Message[];
+  opening(problem: PromptProblem, first: Stage, isCodeOnly: boolean): Message[];
   continuation(problem: PromptProblem, stage: Stage): Content;
   discriminator(problem: PromptProblem, stage: Stage, stageText: string, request: TestRequest): Message[];
 }
@@ -88,8 +88,8 @@ const ask = (stage: Stage): string => {
 };
 
 const instruct: PromptRules = {
-  opening: (problem, first) => {
-    const [system, request] = first === 5 ? [CODE_ONLY.system, CODE_ONLY.request] : [GENERATOR_SYSTEM, ask(first)];
+  opening: (problem, first, isCodeOnly) => {
+    const [system, request] = isCodeOnly ? [CODE_ONLY.system, CODE_ONLY.request] : [GENERATOR_SYSTEM, ask(first)];
     return [
       { role: 'system', content: system },
       { role: 'user', content: `${statement(problem)}\n\n${request}` },
@@ -138,9 +138,14 @@ const tiny: PromptRules = {
 
 const RULES: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny };
 
-/** The conversation before the generator's first answer. */
-export function generatorOpening(style: PromptStyle, problem: PromptProblem, first: Stage = 1): Message[] {
-  return RULES[style].opening(problem, first);
+/** The conversation before the generator's first answer. By default, a chain that starts with stage 5 has no reasoning. */
+export function generatorOpening(
+  style: PromptStyle,
+  problem: PromptProblem,
+  first: Stage = 1,
+  isCodeOnly = first === 5,
+): Message[] {
+  return RULES[style].opening(problem, first, isCodeOnly);
 }
 
 /** The user turn that requests the next stage of a chain. */

@@ -25,7 +25,7 @@ describe('evaluating a checkpoint', () => {
       results.map(({ id, samples }) => [id, samples]),
       [30, 31, 32, 33, 34, 35].map((n) => [`add-${n}`, 6]),
     );
-    const rate = (of: typeof trained) => of.metrics['pass@1']!.value;
+    const rate = (of: typeof trained) => of.metrics['pass@1']!;
     assert.ok(rate(trained) > rate(untrained), `${rate(trained)} > ${rate(untrained)}`);
     assert.equal(rate(trained), results.reduce((sum, { solved }) => sum + solved, 0) / 36);
   });
@@ -38,8 +38,7 @@ describe('evaluating a checkpoint', () => {
       assert.ok(one.killed === 2 ? one.valid > 0 : one.killed <= 1, JSON.stringify(one));
       assert.ok(one.valid <= one.written && one.inputs <= one.written);
     }
-    const { attack } = { attack: metrics['attack rate']! };
-    assert.ok(attack.low <= attack.value && attack.value <= attack.high);
+    assert.ok(metrics['attack rate']! > 0);
     assert.ok(tokens > 0);
   });
 

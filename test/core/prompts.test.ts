@@ -42,6 +42,11 @@ describe('instruct prompts', () => {
     assert.ok(textOf(generatorContinuation('instruct', problem, 5)).includes('```python'));
   });
 
+  it('keep the request of stage 5 for an example without reasoning of a run with reasoning', () => {
+    const [, user] = generatorOpening('instruct', problem, 5, false);
+    assert.ok(textOf(user!.content).includes(STAGE_SPECS[5].instruction));
+  });
+
   it('mention no reasoning to a generator that writes only code', () => {
     const text = generatorOpening('instruct', problem, 5)
       .map(({ content }) => textOf(content))
