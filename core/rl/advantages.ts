@@ -17,16 +17,25 @@ export function groupAdvantages(rewards_G: readonly number[], { stdOffset }: { s
   return rewards_G.map((reward) => (Math.sqrt(variance) < 1e-12 ? 0 : (reward - mean) / scale));
 }
 
+type Scale = Pick<RunConfig['advantage'], 'stdOffset' | 'negativeWeight'>;
+
+/**
+ * Multiplies negative advantages. Weight 0 trains only what was better than expected: "positive sample reinforcement" of
+ * Zhu et al. 2025, "The surprising effectiveness of negative reinforcement in LLM reasoning".
+ */
+const weighNegative = (advantages: number[], weight: number): number[] =>
+  advantages.map((advantage) => (advantage < 0 ? weight * advantage : advantage));
+
 /** Advantages of all groups. Undefined for GAE, which estimates token advantages from the value head later. */
 export function sequenceAdvantages(
   rewards_P_G: readonly (readonly number[])[],
-  { estimator, stdOffset }: { estimator: Estimator; stdOffset: number },
+  { estimator, stdOffset, negativeWeight }: Scale & { estimator: Estimator },
 ): number[][] | undefined {
   switch (estimator) {
     case 'group':
-      return rewards_P_G.map((rewards_G) => groupAdvantages(rewards_G, { stdOffset }));
+      return rewards_P_G.map((rewards_G) => weighNegative(groupAdvantages(rewards_G, { stdOffset }), negativeWeight));
     case 'batch': {
-      const all = groupAdvantages(rewards_P_G.flat(), { stdOffset });
+      const all = weighNegative(groupAdvantages(rewards_P_G.flat(), { stdOffset }), negativeWeight);
       let next = 0;
       return rewards_P_G.map((rewards_G) => rewards_G.map(() => all[next++]!));
     }
@@ -38,15 +47,15 @@ export function sequenceAdvantages(
 }
 
 /**
- * Normalises token advantages of a batch to mean 0 and divides by (std + offset), over the trained tokens. Others stay
- * 0. Without this, the error of an untrained value head would be credited to every token.
+ * Normalises token advantages of a batch to mean 0 and divides by (std + offset), over the trained tokens, and weighs
+ * negative ones. Others stay 0. Without this, the error of an untrained value head would be credited to every token.
  */
 export function whitenAdvantages(
   rows: readonly { mask: readonly number[]; advantages: readonly number[] }[],
-  { stdOffset }: { stdOffset: number },
+  { stdOffset, negativeWeight }: Scale,
 ): number[][] {
   const trained = rows.flatMap(({ mask, advantages }) => advantages.filter((_, t) => mask[t] === 1));
-  const whitened = groupAdvantages(trained, { stdOffset });
+  const whitened = weighNegative(groupAdvantages(trained, { stdOffset }), negativeWeight);
   let next = 0;
   return rows.map(({ mask }) => mask.map((bit) => (bit === 1 ? whitened[next++]! : 0)));
 }

@@ -109,6 +109,7 @@ export interface TrajectoryOptions {
   credit: Credit;
   estimator: Estimator;
   stdOffset: number;
+  negativeWeight: number;
   dropZeroVariance: boolean;
   regularised: boolean; // the loss has a KL penalty or an entropy bonus
 }
@@ -122,10 +123,10 @@ export interface TrajectoryOptions {
  */
 export function toTrajectories(
   groups: readonly (readonly RewardedSample[])[],
-  { trainedStage, credit, estimator, stdOffset, dropZeroVariance, regularised }: TrajectoryOptions,
+  { trainedStage, credit, dropZeroVariance, regularised, ...estimate }: TrajectoryOptions,
 ): Trajectory[] {
   const rewards_P_G = groups.map((group) => group.map((sample) => sample.reward));
-  const advantages_P_G = sequenceAdvantages(rewards_P_G, { estimator, stdOffset });
+  const advantages_P_G = sequenceAdvantages(rewards_P_G, estimate);
   const isZero = (advantage: number): boolean => Math.abs(advantage) < MIN_ADVANTAGE;
   return groups.flatMap((group, p) => {
     const advantages_G = advantages_P_G?.[p];

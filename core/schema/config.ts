@@ -41,6 +41,7 @@ export const ppoSchema = z.strictObject({
 export const advantageSchema = z.strictObject({
   estimator: z.enum(['group', 'batch', 'gae']).default('group'),
   stdOffset: z.number().nonnegative().default(0.05),
+  negativeWeight: share.default(1), // multiplies negative advantages
   dropZeroVariance: z.boolean().default(true),
   // for 'gae' only
   gamma: share.default(1),

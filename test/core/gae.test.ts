@@ -64,8 +64,10 @@ describe('whitenAdvantages', () => {
       { mask: [0, 1, 1], advantages: [9, 1, 2] },
       { mask: [1, 0, 1], advantages: [4, 9, 5] },
     ];
-    const whitened = whitenAdvantages(rows, { stdOffset: 0 });
+    const whitened = whitenAdvantages(rows, { stdOffset: 0, negativeWeight: 1 });
     const deviation = Math.sqrt(2.5); // of 1, 2, 4, 5 around 3
     near(whitened.flat(), [0, -2 / deviation, -1 / deviation, 1 / deviation, 0, 2 / deviation]);
+    const weighed = whitenAdvantages(rows, { stdOffset: 0, negativeWeight: 0.5 });
+    near(weighed.flat(), [0, -1 / deviation, -0.5 / deviation, 1 / deviation, 0, 2 / deviation]);
   });
 });

@@ -63,19 +63,32 @@ describe('sequenceAdvantages', () => {
     [0, 0, -2],
   ];
   it('are relative to the group or the batch, and undefined for GAE', () => {
-    const stdOffset = 0.5;
-    assert.deepEqual(sequenceAdvantages(rewards_P_G, { estimator: 'group', stdOffset }), [
+    const [stdOffset, negativeWeight] = [0.5, 1];
+    assert.deepEqual(sequenceAdvantages(rewards_P_G, { estimator: 'group', stdOffset, negativeWeight }), [
       [0, 0],
       groupAdvantages([0, 0, -2], { stdOffset }),
     ]);
     // mean 0, population std sqrt(6 / 5)
     const scale = Math.sqrt(1.2) + stdOffset;
-    const batch = sequenceAdvantages(rewards_P_G, { estimator: 'batch', stdOffset })!;
+    const batch = sequenceAdvantages(rewards_P_G, { estimator: 'batch', stdOffset, negativeWeight })!;
     assert.deepEqual(
       batch.map((group) => group.map((a) => Math.round(a * scale * 1e9) / 1e9)),
       rewards_P_G,
     );
-    assert.equal(sequenceAdvantages(rewards_P_G, { estimator: 'gae', stdOffset }), undefined);
+    assert.equal(sequenceAdvantages(rewards_P_G, { estimator: 'gae', stdOffset, negativeWeight }), undefined);
+  });
+
+  it('multiplies negative ones by negativeWeight', () => {
+    for (const estimator of ['group', 'batch'] as const) {
+      const [whole, half, none] = [1, 0.5, 0].map((negativeWeight) =>
+        sequenceAdvantages(rewards_P_G, { estimator, stdOffset: 0.5, negativeWeight })!.flat(),
+      );
+      assert.ok(whole!.some((a) => a > 0) && whole!.some((a) => a < 0));
+      whole!.forEach((a, i) => {
+        assert.equal(half![i], a < 0 ? a / 2 : a);
+        assert.ok(none![i] === Math.max(0, a));
+      });
+    }
   });
 });
 
@@ -135,6 +148,7 @@ describe('toTrajectories', () => {
     credit: 'stage',
     estimator: 'group',
     stdOffset: 0.05,
+    negativeWeight: 1,
     dropZeroVariance: true,
     regularised: false,
   };
