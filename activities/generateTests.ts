@@ -1,43 +1,41 @@
-// The discriminator writes tests. All stages of all targets form one batch: discriminator turns are independent, and a
+// The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns are independent, and a
 // larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
+import { freshInputs } from '../core/freshInputs.js';
+import { testAnswer } from '../core/prompts/answers.js';
 import { discriminatorPrompt, testRequest } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
+import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { type ChainList, openRole, problemOf, readProblems, type TestBatch, type TestTarget } from './artifacts.js';
+import {
+  type ChainList,
+  openRole,
+  problemOf,
+  readConfig,
+  readProblems,
+  type TestBatch,
+  type TestTarget,
+} from './artifacts.js';
 import { chainReader, preferComplete } from './chains.js';
 import { sampleTurns, samplingFilters, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
 
+interface TestJob {
+  target: TestTarget;
+  t: number; // index of the target
+  sample: number;
+  chain: Chain;
+}
+
 export async function generateTests(scope: Scope, input: GenerateTestsInput): Promise<GenerateTestsOutput> {
-  const { config, engine, chat, adapter } = await openRole(scope, input.run, 'discriminator');
-  const { byId } = await readProblems(scope.store, input.run.problems);
+  const config = await readConfig(scope.store, input.run);
   const targets = await resolveTargets(scope, input.targets, config);
   const chainOf = await chainReader(scope, targets);
-  const batchKey = deriveKey(...drawPath(input.targets, config));
   const jobs = targets.flatMap((target, t) =>
-    Array.from({ length: input.samples }, (_, sample) => ({ target, t, sample, chain: chainOf(target) })),
+    Array.from({ length: input.samples }, (_, sample): TestJob => ({ target, t, sample, chain: chainOf(target) })),
   );
-  const prompts = targets.map((target) => {
-    const text = chainOf(target).turns.find((turn) => turn.stage === target.stage)?.text ?? '';
-    const problem = problemOf(byId, target.problemId);
-    return chat.openingTokens(discriminatorPrompt(config.prompts, problem, target.stage, text, testRequest(config)));
-  });
-  const { turns, tokens } = await sampleTurns(
-    scope,
-    { engine, chat },
-    jobs.map(({ target, t, sample }) => ({
-      turns: [],
-      prompt: prompts[t]!,
-      key: extendKey(batchKey, t, target.problemId, target.stage, sample),
-    })),
-    {
-      ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
-      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
-      maxNewTokens: config.sampling.maxTestTokens,
-      ...(isTraining(input.targets) ? {} : samplingFilters(config)),
-    },
-  );
+  const write = config.discriminator.writer === 'random' ? drawTurns : sampleJobs;
+  const { turns, tokens } = await write(scope, input, config, jobs);
   const batch: TestBatch = {
     targets,
     samples: input.samples,
@@ -50,6 +48,54 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     })),
   };
   return { tests: await scope.store.putJson(batch), tokens };
+}
+
+type Written = ReturnType<typeof sampleTurns>;
+
+/** The model answers a prompt with the problem and the work of one stage. */
+async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
+  const { engine, chat, adapter } = await openRole(scope, input.run, 'discriminator');
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const batchKey = deriveKey(...drawPath(input.targets, config));
+  const prompts = new Map<TestTarget, number[]>();
+  for (const { target, chain } of jobs) {
+    if (prompts.has(target)) continue;
+    const work = chain.turns.find((turn) => turn.stage === target.stage)?.text ?? '';
+    const problem = problemOf(byId, target.problemId);
+    const shown = config.discriminator.seesWork ? work : undefined;
+    const messages = discriminatorPrompt(config.prompts, problem, target.stage, shown, testRequest(config));
+    prompts.set(target, chat.openingTokens(messages));
+  }
+  return sampleTurns(
+    scope,
+    { engine, chat },
+    jobs.map(({ target, t, sample }) => ({
+      turns: [],
+      prompt: prompts.get(target)!,
+      key: extendKey(batchKey, t, target.problemId, target.stage, sample),
+    })),
+    {
+      ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
+      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
+      maxNewTokens: config.sampling.maxTestTokens,
+      ...(isTraining(input.targets) ? {} : samplingFilters(config)),
+    },
+  );
+}
+
+/** Inputs near those of the baseline tests, as many as a prompt asks for. Nothing is sampled. */
+async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const request = testRequest(config);
+  const turns = jobs.map(({ target, t, sample }) => {
+    const { id, entry, baselineTests } = problemOf(byId, target.problemId);
+    const random = new RandomStream(...drawPath(input.targets, config), 'inputs', t, id, target.stage, sample);
+    const known = baselineTests.map(({ args }) => args);
+    const tests = freshInputs(known, request.testsPerTurn, random).map((args) => ({ args, expected: null }));
+    const text = testAnswer(config.prompts, request, entry, tests);
+    return { promptTokens: [], answerTokens: [], text, truncated: false };
+  });
+  return { turns, tokens: 0 };
 }
 
 /** Solving has no position in a schedule. */

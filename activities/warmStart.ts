@@ -122,7 +122,7 @@ function discriminatorTurns(
   const request = testRequest(config);
   const chosen = random.sample(tests, request.testsPerTurn);
   if (chosen.length === 0) return [];
-  const work = stageAnswer(prompts, problem, stage)!;
+  const work = config.discriminator.seesWork ? stageAnswer(prompts, problem, stage) : undefined;
   const promptTokens = chat.openingTokens(discriminatorPrompt(prompts, problem, stage, work, request));
   return [[turnOf(chat, stage, promptTokens, testAnswer(prompts, request, problem.entry, chosen))]];
 }

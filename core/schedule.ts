@@ -1,6 +1,6 @@
 // The plan of a run as data: the order of its policy updates. Nothing else decides the order.
 import type { Role, Stage } from './schema/chain.js';
-import type { RunConfig } from './schema/config.js';
+import { type RunConfig, trainsDiscriminator } from './schema/config.js';
 
 export const PHASES = ['warm-start', 'discriminator', 'generator', 'alternating'] as const;
 export type Phase = (typeof PHASES)[number];
@@ -16,8 +16,10 @@ export interface PlannedStep {
 type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator' | 'warmStart'>;
 
 /** The supervised steps before the first stage, as stage 0: one epoch, the discriminator's steps first. */
-export function planWarmStart({ warmStart, discriminator }: ScheduleConfig): PlannedStep[] {
-  const discriminatorSteps = discriminator.enabled ? warmStart.discriminatorSteps : 0;
+export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
+  const { warmStart, discriminator } = config;
+  const writes = discriminator.enabled && discriminator.writer === 'model';
+  const discriminatorSteps = writes ? warmStart.discriminatorSteps : 0;
   return [
     ...new Array<Role>(discriminatorSteps).fill('discriminator'),
     ...new Array<Role>(warmStart.generatorSteps).fill('generator'),
@@ -26,7 +28,7 @@ export function planWarmStart({ warmStart, discriminator }: ScheduleConfig): Pla
 
 /**
  * N discriminator steps (one epoch), N generator steps (one epoch), then K alternating steps (an epoch each, generator
- * first). Without a discriminator its steps are left out and the generator's stay, so both runs update the generator
+ * first). If no discriminator learns, its steps are left out and the generator's stay, so both runs update the generator
  * equally often; epochs are numbered without gaps.
  */
 export function planStage(config: ScheduleConfig): PlannedStep[] {
@@ -41,7 +43,7 @@ export function planStage(config: ScheduleConfig): PlannedStep[] {
   const plan: PlannedStep[] = [];
   let epoch = 0;
   for (const { phase, roles } of epochs) {
-    const live = roles.filter((role) => role === 'generator' || config.discriminator.enabled);
+    const live = roles.filter((role) => role === 'generator' || trainsDiscriminator(config));
     if (live.length === 0) continue;
     epoch++;
     for (const role of live) plan.push({ epoch, phase, step: plan.length + 1, role });

@@ -38,7 +38,7 @@ export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestReq
 interface PromptRules {
   opening(problem: PromptProblem, first: Stage, isCodeOnly: boolean): Message[];
   continuation(problem: PromptProblem, stage: Stage): Content;
-  discriminator(problem: PromptProblem, stage: Stage, stageText: string, request: TestRequest): Message[];
+  discriminator(problem: PromptProblem, stage: Stage, work: string | undefined, request: TestRequest): Message[];
 }
 
 const GENERATOR_SYSTEM =
@@ -96,9 +96,10 @@ const instruct: PromptRules = {
     ];
   },
   continuation: (_problem, stage) => ask(stage),
-  discriminator: (problem, stage, stageText, { testsPerTurn, expected }) => {
+  discriminator: (problem, stage, work, { testsPerTurn, expected }) => {
     const spec = STAGE_SPECS[stage];
-    const work = stage === 5 ? fenced(extractCode(stageText, 'instruct') || stageText.trim()) : stageText.trim();
+    const shown = (text: string): string =>
+      stage === 5 ? fenced(extractCode(text, 'instruct') || text.trim()) : text.trim();
     const { system, noun, format } = expected === 'model' ? WHOLE_TESTS : INPUTS_ONLY;
     return [
       { role: 'system', content: system },
@@ -106,7 +107,9 @@ const instruct: PromptRules = {
         role: 'user',
         content: [
           statement(problem),
-          `The programmer’s work at stage ${spec.number} (${spec.title.toLowerCase()}):\n${work}`,
+          ...(work === undefined
+            ? []
+            : [`The programmer’s work at stage ${spec.number} (${spec.title.toLowerCase()}):\n${shown(work)}`]),
           `Write ${testsPerTurn} ${noun}${testsPerTurn === 1 ? '' : 's'}. Aim at ${spec.focus}.`,
           ...format(problem),
         ].join('\n\n'),
@@ -128,10 +131,10 @@ const tiny: PromptRules = {
     { role: 'user', content: [marker('gen'), tinyStatement(problem), marker(`s${first}`)] },
   ],
   continuation: (_problem, stage) => [marker(`s${stage}`)],
-  discriminator: (problem, stage, stageText) => [
+  discriminator: (problem, stage, work = '') => [
     {
       role: 'user',
-      content: [marker('disc'), tinyStatement(problem), marker(`s${stage}`), stageText, marker('tests')],
+      content: [marker('disc'), tinyStatement(problem), marker(`s${stage}`), work, marker('tests')],
     },
   ],
 };
@@ -153,13 +156,13 @@ export function generatorContinuation(style: PromptStyle, problem: PromptProblem
   return RULES[style].continuation(problem, stage);
 }
 
-/** A separate conversation, independent of the discriminator's turns for other stages. */
+/** A separate conversation, independent of the discriminator's turns for other stages. `work` absent: tests are blind. */
 export function discriminatorPrompt(
   style: PromptStyle,
   problem: PromptProblem,
   stage: Stage,
-  stageText: string,
+  work: string | undefined,
   request: TestRequest,
 ): Message[] {
-  return RULES[style].discriminator(problem, stage, stageText, request);
+  return RULES[style].discriminator(problem, stage, work, request);
 }

@@ -17,6 +17,13 @@ export function groupAdvantages(rewards_G: readonly number[], { stdOffset }: { s
   return rewards_G.map((reward) => (Math.sqrt(variance) < 1e-12 ? 0 : (reward - mean) / scale));
 }
 
+/** r − the mean of the other samples (Ahmadian et al. 2024, "Back to basics", eq. 7). A sample alone has advantage 0. */
+function leaveOneOut(rewards_G: readonly number[]): number[] {
+  const sum = rewards_G.reduce((total, reward) => total + reward, 0);
+  const others = rewards_G.length - 1;
+  return rewards_G.map((reward) => (others === 0 ? 0 : reward - (sum - reward) / others));
+}
+
 type Scale = Pick<RunConfig['advantage'], 'stdOffset' | 'negativeWeight'>;
 
 /**
@@ -34,6 +41,8 @@ export function sequenceAdvantages(
   switch (estimator) {
     case 'group':
       return rewards_P_G.map((rewards_G) => weighNegative(groupAdvantages(rewards_G, { stdOffset }), negativeWeight));
+    case 'leave-one-out':
+      return rewards_P_G.map((rewards_G) => weighNegative(leaveOneOut(rewards_G), negativeWeight));
     case 'batch': {
       const all = weighNegative(groupAdvantages(rewards_P_G.flat(), { stdOffset }), negativeWeight);
       let next = 0;

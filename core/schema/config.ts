@@ -39,7 +39,7 @@ export const ppoSchema = z.strictObject({
 });
 
 export const advantageSchema = z.strictObject({
-  estimator: z.enum(['group', 'batch', 'gae']).default('group'),
+  estimator: z.enum(['group', 'leave-one-out', 'batch', 'gae']).default('group'),
   stdOffset: z.number().nonnegative().default(0.05),
   negativeWeight: share.default(1), // multiplies negative advantages
   dropZeroVariance: z.boolean().default(true),
@@ -184,6 +184,9 @@ const fieldsSchema = z.strictObject({
       templateArguments: templateArgumentsSchema.nullable().default(null), // null: the generator's
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
+      writer: z.enum(['model', 'random']).default('model'), // random: inputs near those of the baseline tests
+      trained: z.boolean().default(true), // false: it writes tests, and is not updated
+      seesWork: z.boolean().default(true), // false: its prompts do not show the work that it tests
     })
     .prefault({}),
   lora: loraSchema.prefault({}),
@@ -217,6 +220,10 @@ export const runConfigSchema = fieldsSchema
     path: ['discriminator', 'model'],
     message: "cannot be set in mode 'unified', because one adapter fits one base",
   })
+  .refine(({ discriminator: { writer, expected } }) => writer === 'model' || expected === 'reference', {
+    path: ['discriminator', 'writer'],
+    message: 'random needs discriminator.expected: reference',
+  })
   .refine(({ typeCheck }) => typeCheck.enabled || typeCheck.weight === 0, {
     path: ['typeCheck', 'weight'],
     message: 'needs typeCheck.enabled: true',
@@ -235,6 +242,10 @@ export function runIdentity(config: RunConfig): RunConfig {
     failure: failureSchema.parse({}),
   };
 }
+
+/** Whether the discriminator is a model that learns. */
+export const trainsDiscriminator = ({ discriminator }: Pick<RunConfig, 'discriminator'>): boolean =>
+  discriminator.enabled && discriminator.trained && discriminator.writer === 'model';
 
 /** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
+import type { ChainList, TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runMetricsSchema } from '../../core/schema/metrics.js';
@@ -194,6 +195,43 @@ describe('the pipeline in process', () => {
       steps.length > 0 && steps.every((s) => s.role === 'generator' && s.suiteSize === 2 && s.validity === undefined),
     );
     assert.equal(result.digests.discriminator.length, 71);
+  });
+
+  it('trains the generator on random inputs that the reference answers', async () => {
+    const discriminator = { expected: 'reference', writer: 'random' } as const;
+    await runPipeline(acts, 'run', { ...SMALL_RUN, discriminator });
+    const records = await readMetrics<RunMetrics>(world.deps.store, 'run');
+    const steps = records.filter((record) => record.kind === 'step');
+    assert.ok(steps.length > 0);
+    for (const { role, validity, artifacts, suiteSize } of steps) {
+      assert.deepEqual([role, validity], ['generator', 1]); // the reference of the doubles answers everything
+      assert.ok(suiteSize > 2);
+      const { turns } = await world.deps.store.getJson<TestBatch>(artifacts.tests!);
+      assert.ok(turns.length > 0 && turns.every(({ answerTokens }) => answerTokens.length === 0));
+    }
+  });
+
+  it('shows the discriminator the work of a stage, unless seesWork is false', async () => {
+    for (const seesWork of [true, false]) {
+      const input = { ...SMALL_RUN, discriminator: { seesWork } };
+      const { run } = await acts.prepareRun({ runId: `run-${seesWork}`, input });
+      const position = { stage: 1, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
+      const batch = { kind: 'train', role: 'generator', position } as const;
+      const { chains } = await acts.generateChains({ run, batch, stages: [1, 2, 3, 4, 5] });
+      const { tests } = await acts.generateTests({
+        run,
+        targets: { kind: 'all-stages', chains, position },
+        samples: 1,
+      });
+      const written = await world.deps.store.getJson<ChainList>(chains);
+      const { turns } = await world.deps.store.getJson<TestBatch>(tests);
+      for (const { problemId, chainSample, stage, promptTokens } of turns) {
+        const chain = written.find((one) => one.problemId === problemId && one.sample === chainSample)!;
+        const work = chain.turns.find((turn) => turn.stage === stage)!.text;
+        assert.ok(work.length > 0);
+        assert.equal(world.engine.decode(promptTokens).includes(work), seesWork, `stage ${stage}`);
+      }
+    }
   });
 
   it('uses no hidden test in a training step', async () => {

@@ -89,6 +89,14 @@ describe('instruct prompts', () => {
     assert.ok(textOf(discriminatorPrompt('instruct', problem, 1, '', request(1))[1]!.content).includes('1 test.'));
   });
 
+  it('show the discriminator no work if there is none', () => {
+    const user = (style: 'instruct' | 'tiny') =>
+      textOf(discriminatorPrompt(style, problem, 4, undefined, request(3)).at(-1)!.content);
+    assert.ok(user('instruct').includes(problem.description) && user('instruct').includes(STAGE_SPECS[4].focus));
+    assert.ok(!user('instruct').includes('work at stage'));
+    assert.ok(user('tiny').endsWith('<s4><tests>'));
+  });
+
   it('ask for calls instead of tests if the reference knows what is expected', () => {
     const answer = 'My solution:\n```python\ndef solve(nums):\n    return 0\n```\nDone.';
     const inputs = { testsPerTurn: 2, expected: 'reference' } as const;

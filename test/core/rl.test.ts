@@ -78,8 +78,13 @@ describe('sequenceAdvantages', () => {
     assert.equal(sequenceAdvantages(rewards_P_G, { estimator: 'gae', stdOffset, negativeWeight }), undefined);
   });
 
+  it('with leave-one-out are relative to the mean of the other samples', () => {
+    const given = { estimator: 'leave-one-out', stdOffset: 0.5, negativeWeight: 1 } as const;
+    assert.deepEqual(sequenceAdvantages([[1, 0, 0.5], [7], [2, 2]], given), [[0.75, -0.75, 0], [0], [0, 0]]);
+  });
+
   it('multiplies negative ones by negativeWeight', () => {
-    for (const estimator of ['group', 'batch'] as const) {
+    for (const estimator of ['group', 'leave-one-out', 'batch'] as const) {
       const [whole, half, none] = [1, 0.5, 0].map((negativeWeight) =>
         sequenceAdvantages(rewards_P_G, { estimator, stdOffset: 0.5, negativeWeight })!.flat(),
       );

@@ -11,7 +11,9 @@ describe('planWarmStart', () => {
 
   it('is one epoch, the discriminator first; without one, its steps are left out', () => {
     assert.deepEqual(roles({ warmStart: counts }), ['discriminator', 'generator', 'generator']);
-    assert.deepEqual(roles({ warmStart: counts, discriminator: { enabled: false } }), ['generator', 'generator']);
+    for (const discriminator of [{ enabled: false }, { writer: 'random', expected: 'reference' }])
+      assert.deepEqual(roles({ warmStart: counts, discriminator }), ['generator', 'generator']);
+    assert.equal(roles({ warmStart: counts, discriminator: { trained: false } }).length, 3);
     assert.deepEqual(roles({}), []);
   });
 
@@ -57,6 +59,16 @@ describe('planStage', () => {
         [3, 5, 'generator'],
       ],
     );
+  });
+
+  it('updates no discriminator that is frozen or random', () => {
+    const updates = (discriminator: object) =>
+      countSteps(
+        resolveConfig({ schedule, discriminator: { expected: 'reference', ...discriminator } }),
+        'discriminator',
+      );
+    assert.ok(updates({}) > 0);
+    assert.deepEqual([updates({ trained: false }), updates({ writer: 'random' })], [0, 0]);
   });
 
   it('both tiny presets update the generator 30 times, the one with a discriminator 60 times in all', () => {
