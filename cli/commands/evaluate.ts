@@ -74,8 +74,8 @@ export function addEvaluate(program: Command): void {
       return [own, await measure(client, store, title, { ...shared, checkpoint: id, ...(untrained && { untrained }) })];
     });
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
-    const { name, problems, samples, temperature, tokens, metrics } = measured!;
-    const value = { checkpoint: name, problems, samples, temperature, tokens, metrics };
+    const { name, problems, samples, temperature, tokens, metrics, results } = measured!;
+    const value = { checkpoint: name, problems, samples, temperature, tokens, metrics, results };
     output.result(
       {
         ...value,

@@ -1,0 +1,93 @@
+// The arms of the experiments: what each changes in the method. All arms update the generator equally often.
+import type { RunConfigInput } from '../../core/schema/config.js';
+
+export interface Arm {
+  name: string;
+  question: string; // that it answers next to the method
+  config: RunConfigInput;
+  atEqualTokens?: true; // also run until it has sampled as many tokens as the method with the same seed
+}
+
+/** The method. Every arm starts from it. */
+export const METHOD: RunConfigInput = { preset: 'tiny' };
+const UPDATES = 30; // of the generator, in the method
+
+export const ARMS: readonly Arm[] = [
+  { name: 'method', question: 'five stages, a discriminator that learns and sees the work', config: {} },
+  {
+    name: 'supervised',
+    question: 'Is it better than supervised learning on the reference solutions?',
+    config: {
+      warmStart: { generatorSteps: UPDATES, patience: UPDATES },
+      schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 },
+    },
+    atEqualTokens: true,
+  },
+  {
+    name: 'baseline-tests',
+    question: 'Do generated tests help at all?',
+    config: { discriminator: { enabled: false } },
+    atEqualTokens: true,
+  },
+  {
+    name: 'random-inputs',
+    question: 'Is a model better than random valid inputs with the reference as oracle?',
+    config: { discriminator: { writer: 'random', expected: 'reference' } },
+    atEqualTokens: true,
+  },
+  {
+    name: 'frozen',
+    question: 'Does training the discriminator help?',
+    config: { discriminator: { trained: false } },
+    atEqualTokens: true,
+  },
+  {
+    name: 'blind',
+    question: 'Does seeing the work help the discriminator?',
+    config: { discriminator: { seesWork: false } },
+    atEqualTokens: true,
+  },
+  {
+    name: 'inputs-only',
+    question: 'Is it better if the reference says what a test expects?',
+    config: { discriminator: { expected: 'reference' } },
+  },
+  { name: 'no-archive', question: 'Does the archive help?', config: { reward: { archive: { enabled: false } } } },
+  { name: 'no-diversity', question: 'Does the diversity credit help?', config: { reward: { diversityCredit: false } } },
+  ...(['all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation'] as const).map(
+    (scheme): Arm => ({
+      name: `reward-${scheme}`,
+      question: `Is the reward \`${scheme}\` better?`,
+      config: { reward: { scheme } },
+    }),
+  ),
+  {
+    name: 'code-only',
+    question: 'Do five stages help?',
+    config: { stages: [5], schedule: { discriminatorSteps: 20, generatorSteps: 20, alternatingSteps: 20 } },
+  },
+  { name: 'credit-stage', question: 'Is it better to train one stage at a time?', config: { credit: 'stage' } },
+  {
+    name: 'alternating',
+    question: 'Do the blocks of N steps help?',
+    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 12 } },
+  },
+  { name: 'unified', question: 'Do two adapters help?', config: { mode: 'unified' } },
+  {
+    name: 'positive-only',
+    question: 'Do negative advantages help?',
+    config: { advantage: { negativeWeight: 0 } },
+  },
+  {
+    name: 'leave-one-out',
+    question: 'Does dividing by the deviation of a group help?',
+    config: { advantage: { estimator: 'leave-one-out' } },
+  },
+];
+
+/** A run of a few minutes that goes through everything. */
+export const QUICK: RunConfigInput = {
+  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
+  batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 4, samples: 4 } },
+  evaluation: { problems: 16, testProblems: 16 },
+};

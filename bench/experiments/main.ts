@@ -1,0 +1,96 @@
+// `npm run experiments`: trains every arm with every seed, measures it on the test split, and writes docs/evidence.md.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { packageRoot } from '../../data/paths.js';
+import { BenchError, FLAG, readFlags, TEXT } from '../options.js';
+import { ARMS, QUICK } from './arms.js';
+import { withRecords } from './page.js';
+import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, saveRecord } from './records.js';
+import { runArm } from './run.js';
+
+const USAGE = `npm run experiments -- [options]
+  --arms A,B    names of arms (default: all, see bench/experiments/arms.ts)
+  --seeds 0,1   seeds (default: 0,1,2,3,4)
+  --quick       one seed and short runs, in ten minutes; writes no record
+  --check       only compare docs/evidence.md with the records
+  --store DIR   store of the runs (default: .gauntlet/experiments)
+A run that was cut off goes on. A record that exists is kept.`;
+
+const page = join(packageRoot(), 'docs', 'evidence.md');
+const say = (line: string): void => console.error(`experiments: ${line}`);
+
+async function main(args: string[]): Promise<void> {
+  const values = readFlags(args, { arms: TEXT, seeds: TEXT, store: TEXT, quick: FLAG, check: FLAG, help: FLAG });
+  if (values.help) return console.log(USAGE);
+  if (values.check) return check();
+  const quick = values.quick === true;
+  const store = resolve(values.store ?? (quick ? '.gauntlet/experiments-quick' : '.gauntlet/experiments'));
+  const path = quick ? join(store, 'records.jsonl') : recordsPath();
+  const seeds = quick && values.seeds === undefined ? [0] : seedsIn(values.seeds ?? '0,1,2,3,4');
+  const commit = commitNow();
+  const keys = seeds.flatMap((seed) => keysOf(armsIn(values.arms), seed));
+  for (const [i, key] of keys.entries()) {
+    const records = readRecords(path);
+    const label = `[${i + 1}/${keys.length}] ${key.arm}, seed ${key.seed}, equal ${key.equal}`;
+    if (records.some((record) => sameKey(record, key))) {
+      say(`${label}: known`);
+      continue;
+    }
+    say(label);
+    const record = await runArm(key, { store, over: quick ? QUICK : {} }, commit, tokensOfMethod(records, key));
+    saveRecord(path, record);
+    say(`${label}: pass@1 ${(100 * (record.metrics['pass@1'] ?? 0)).toFixed(1)} %`);
+  }
+  if (quick) console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
+  else writeFileSync(page, withRecords(readFileSync(page, 'utf8'), readRecords(path)));
+}
+
+/** The method first: the budget of arms at equal tokens comes from it. */
+function keysOf(names: readonly string[], seed: number): Key[] {
+  const arms = ARMS.filter(({ name }) => names.includes(name));
+  return [
+    ...arms.map(({ name }): Key => ({ arm: name, equal: 'updates', seed })),
+    ...arms.flatMap(({ name, atEqualTokens }): Key[] => (atEqualTokens ? [{ arm: name, equal: 'tokens', seed }] : [])),
+  ];
+}
+
+function tokensOfMethod(records: readonly ExperimentRecord[], { equal, seed }: Key): number | undefined {
+  if (equal === 'updates') return undefined;
+  const method = records.find((record) => sameKey(record, { arm: 'method', equal: 'updates', seed }));
+  if (!method) throw new BenchError(`arms at equal tokens need the arm method with seed ${seed} first`, 2);
+  return method.tokens;
+}
+
+function armsIn(text: string | undefined): string[] {
+  const known = ARMS.map(({ name }) => name);
+  const names = text?.split(',') ?? known;
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new BenchError(`--arms: no arm '${unknown}'; known: ${known.join(', ')}`, 2);
+  return names;
+}
+
+function seedsIn(text: string): number[] {
+  const seeds = text.split(',').map(Number);
+  if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
+  throw new BenchError(`--seeds must be whole numbers with commas, is ${text}`, 2);
+}
+
+/** Whether every number of the page follows from the records. */
+function check(): void {
+  const text = readFileSync(page, 'utf8');
+  if (withRecords(text, readRecords(recordsPath())) !== text)
+    throw new BenchError('docs/evidence.md differs from bench/experiments/records.jsonl; run npm run experiments', 1);
+  say('docs/evidence.md follows from the records');
+}
+
+const commitNow = (): string =>
+  spawnSync('git', ['rev-parse', 'HEAD'], { cwd: packageRoot(), encoding: 'utf8' }).stdout?.trim() || 'unknown';
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof BenchError)) throw error;
+  say(error.message);
+  process.exitCode = error.exitCode;
+}

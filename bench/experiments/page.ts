@@ -1,0 +1,86 @@
+// The tables of docs/evidence.md, computed from the records.
+import type { MetricName } from '../../core/evaluation/metrics.js';
+import { ARMS } from './arms.js';
+import type { ExperimentRecord } from './records.js';
+import { type Mean, meanOf, pairedDifference } from './statistics.js';
+
+const MARK = { begin: '<!-- experiments -->', end: '<!-- /experiments -->' };
+
+/** The page with the present records. @throws Error if the page has no place for them */
+export function withRecords(page: string, records: readonly ExperimentRecord[]): string {
+  const [begin, end] = [page.indexOf(MARK.begin), page.indexOf(MARK.end)];
+  if (begin < 0 || end < begin) throw new Error(`the page has no ${MARK.begin} … ${MARK.end}`);
+  return `${page.slice(0, begin + MARK.begin.length)}\n${tables(records)}\n${page.slice(end)}`;
+}
+
+/** One table at equal updates, one at equal tokens, and the digests that every number comes from. */
+function tables(records: readonly ExperimentRecord[]): string {
+  if (records.length === 0) return 'No record yet.';
+  const method = records.filter(({ arm }) => arm === 'method');
+  const parts = (['updates', 'tokens'] as const).flatMap((equal) => {
+    const own = records.filter((record) => record.equal === equal || record.arm === 'method');
+    return own.some((record) => record.equal === equal) ? [`### At equal ${equal}`, armTable(own, method)] : [];
+  });
+  return [...parts, '### Records', recordTable(records)].join('\n\n');
+}
+
+function armTable(records: readonly ExperimentRecord[], method: readonly ExperimentRecord[]): string {
+  const rows = ARMS.flatMap(({ name, question }) => {
+    const own = records.filter(({ arm }) => arm === name);
+    if (own.length === 0) return [];
+    const seeds = own.filter(({ seed }) => method.some((one) => one.seed === seed));
+    const paired = seeds.map(({ seed }) => method.find((one) => one.seed === seed)!);
+    const difference = pairedDifference(valuesOf(paired, 'pass@1'), valuesOf(seeds, 'pass@1'));
+    return [
+      [
+        name === 'method' ? `**${name}**` : name,
+        `${own.length}`,
+        withInterval(meanOf(valuesOf(own, 'pass@1'))),
+        name === 'method' ? '' : points(difference),
+        name === 'method' ? '' : pValue(difference.p),
+        withInterval(meanOf(valuesOf(own, 'test validity'))),
+        withInterval(meanOf(valuesOf(own, 'mutation score'))),
+        thousands(meanOf(own.map(({ tokens }) => tokens)).value),
+        question,
+      ],
+    ];
+  });
+  const head = [
+    'arm',
+    'seeds',
+    'pass@1',
+    'against the method',
+    'p',
+    'test validity',
+    'mutation score',
+    'tokens',
+    'question',
+  ];
+  return table(head, rows);
+}
+
+function recordTable(records: readonly ExperimentRecord[]): string {
+  const short = (digest: string): string => `\`${digest.replace('sha256:', '').slice(0, 8)}\``;
+  return table(
+    ['arm', 'equal', 'seed', 'pass@1', 'generator', 'discriminator', 'evaluation', 'commit'],
+    records.map(({ arm, equal, seed, adapters, results, commit, metrics }) => [
+      ...[arm, equal, `${seed}`, percent(metrics['pass@1'] ?? Number.NaN)],
+      ...[short(adapters.generator), short(adapters.discriminator), short(results), `\`${commit.slice(0, 7)}\``],
+    ]),
+  );
+}
+
+/** Runs without the metric are left out. */
+const valuesOf = (records: readonly ExperimentRecord[], metric: MetricName): number[] =>
+  records.flatMap(({ metrics }) => metrics[metric] ?? []);
+
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+const percent = (share: number): string => (Number.isNaN(share) ? '–' : `${(100 * share).toFixed(1)} %`);
+const half = (mean: Mean): string => (Number.isNaN(mean.half) ? '' : ` ± ${(100 * mean.half).toFixed(1)}`);
+const withInterval = (mean: Mean): string => (mean.count === 0 ? '–' : `${percent(mean.value)}${half(mean)}`);
+const points = (mean: Mean): string =>
+  `${mean.value < 0 ? '−' : '+'}${(100 * Math.abs(mean.value)).toFixed(1)}${half(mean)}`;
+const pValue = (p: number): string => (Number.isNaN(p) ? '–' : p < 0.001 ? '< 0.001' : p.toFixed(3));
+const thousands = (count: number): string => `${Math.round(count / 1000)} k`;

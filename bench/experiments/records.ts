@@ -1,0 +1,44 @@
+// One record for each arm and seed, and the file that holds them: JSON lines, in the order of arms and seeds.
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
+import { packageRoot } from '../../data/paths.js';
+import { ARMS } from './arms.js';
+
+export const recordSchema = z.strictObject({
+  arm: z.string(),
+  equal: z.enum(['updates', 'tokens']), // to the method's
+  seed: z.int(),
+  commit: z.string(),
+  config: z.string(), // digest of what the arm resolves to
+  adapters: z.strictObject({ generator: z.string(), discriminator: z.string() }),
+  results: z.string(), // digest of the evaluation
+  updates: z.int(), // of both roles, warm start included
+  tokens: z.int(), // sampled in training
+  seconds: z.number(), // in activities of training steps
+  metrics: z.partialRecord(z.enum(METRIC_NAMES), z.number()), // on the test split
+});
+export type ExperimentRecord = z.infer<typeof recordSchema>;
+export type Key = Pick<ExperimentRecord, 'arm' | 'equal' | 'seed'>;
+
+export const recordsPath = (): string => join(packageRoot(), 'bench', 'experiments', 'records.jsonl');
+
+export const sameKey = (a: Key, b: Key): boolean => a.arm === b.arm && a.equal === b.equal && a.seed === b.seed;
+
+export function readRecords(path: string): ExperimentRecord[] {
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => recordSchema.parse(JSON.parse(line)));
+}
+
+const place = ({ arm, equal, seed }: Key): number =>
+  (ARMS.findIndex(({ name }) => name === arm) * 2 + Number(equal === 'tokens')) * 1e6 + seed;
+
+/** Replaces the record with the same key. */
+export function saveRecord(path: string, record: ExperimentRecord): void {
+  const records = [...readRecords(path).filter((one) => !sameKey(one, record)), record];
+  const sorted = records.toSorted((a, b) => place(a) - place(b));
+  writeFileSync(`${path}.new`, sorted.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  renameSync(`${path}.new`, path);
+}

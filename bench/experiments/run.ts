@@ -1,0 +1,87 @@
+// Runs one arm with one seed through the CLI, like a user, and reads its record from the store. A run that was cut off
+// goes on where it was.
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
+import { merged, resolveConfig } from '../../core/presets.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import type { RunMetrics } from '../../core/schema/metrics.js';
+import { runResultSchema } from '../../core/schema/run.js';
+import { packageRoot } from '../../data/paths.js';
+import { digestJson } from '../../store/canonicalJson.js';
+import { openFileStore } from '../../store/fileStore.js';
+import { readMetrics } from '../../store/runs.js';
+import { ARMS, METHOD } from './arms.js';
+import type { ExperimentRecord, Key } from './records.js';
+
+const SAMPLES = 4; // programs per test problem
+
+export interface Place {
+  store: string;
+  over: RunConfigInput; // fields of all arms, for a short trial
+}
+
+/** The configuration of an arm. At equal tokens it may update three times as often, and ends when they are used up. */
+export function configOf({ arm, equal }: Omit<Key, 'seed'>, over: RunConfigInput, tokens?: number): RunConfigInput {
+  const { config } = ARMS.find(({ name }) => name === arm)!;
+  const base = merged(merged(METHOD, config), over) as RunConfigInput;
+  if (equal === 'updates') return base;
+  const { schedule, warmStart } = resolveConfig(base);
+  const more = (count: number): number => 3 * count;
+  return merged(base, {
+    schedule: {
+      discriminatorSteps: more(schedule.discriminatorSteps),
+      generatorSteps: more(schedule.generatorSteps),
+      alternatingSteps: more(schedule.alternatingSteps),
+    },
+    warmStart: { generatorSteps: more(warmStart.generatorSteps) },
+    budget: { tokens },
+  }) as RunConfigInput;
+}
+
+const evaluationSchema = z.object({
+  results: z.string(),
+  metrics: z.partialRecord(z.enum(METRIC_NAMES), z.object({ value: z.number() })),
+});
+
+/** @param tokens that the method sampled with this seed, for arms at equal tokens */
+export async function runArm(
+  key: Key,
+  { store, over }: Place,
+  commit: string,
+  tokens?: number,
+): Promise<ExperimentRecord> {
+  const { arm, equal, seed } = key;
+  const config = configOf(key, over, tokens);
+  const id = `${arm}-${equal}-${seed}`;
+  const file = join(store, 'experiments', `${id}.json`);
+  mkdirSync(join(store, 'experiments'), { recursive: true });
+  writeFileSync(file, JSON.stringify(config));
+  const flags = ['--store', store, '--json'];
+  const trained = await gauntlet(['train', id, '--config', file, '--seed', `${seed}`, '--watch', ...flags]);
+  const { digests } = runResultSchema.parse(trained);
+  const evaluated = await gauntlet(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...flags]);
+  const { results, metrics } = evaluationSchema.parse(evaluated);
+  const all = await readMetrics<RunMetrics>(await openFileStore(store), id);
+  const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
+  const tokensOf = (step: RunMetrics): number => (step.kind === 'step' ? step.sampledTokens : 0);
+  return {
+    ...{ arm, equal, seed, commit, config: digestJson(resolveConfig({ ...config, seed })), adapters: digests, results },
+    updates: steps.length,
+    tokens: steps.reduce((sum, step) => sum + tokensOf(step), 0),
+    seconds: steps.reduce((sum, { seconds }) => sum + seconds, 0),
+    metrics: Object.fromEntries(Object.entries(metrics).map(([name, { value }]) => [name, value])),
+  };
+}
+
+/** The last line of the command's output. Its notes go to the terminal. */
+async function gauntlet(args: string[]): Promise<unknown> {
+  const program = join(packageRoot(), 'bin', 'gauntlet.mjs');
+  const running = promisify(execFile)(process.execPath, [program, ...args], { maxBuffer: 2 ** 26 });
+  running.child.stderr?.pipe(process.stderr);
+  const { stdout } = await running;
+  return JSON.parse(stdout.trim().split('\n').at(-1)!);
+}

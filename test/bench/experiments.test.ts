@@ -1,0 +1,96 @@
+// Experiments: the arms are valid, the statistics are right, and the page follows from the records.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ARMS, METHOD, QUICK } from '../../bench/experiments/arms.js';
+import { withRecords } from '../../bench/experiments/page.js';
+import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../bench/experiments/records.js';
+import { configOf } from '../../bench/experiments/run.js';
+import { meanOf, pairedDifference } from '../../bench/experiments/statistics.js';
+import { resolveConfig } from '../../core/presets.js';
+import { countSteps, planWarmStart } from '../../core/schedule.js';
+import { packageRoot } from '../../data/paths.js';
+
+const near = (actual: number, expected: number): void =>
+  assert.ok(Math.abs(actual - expected) < 1e-3, `${actual} is not ${expected}`);
+
+function record(arm: string, seed: number, pass: number, over: Partial<ExperimentRecord> = {}): ExperimentRecord {
+  return {
+    ...{ arm, equal: 'updates', seed, commit: 'c0ffee00', config: 'sha256:cc', results: `sha256:${arm}${seed}` },
+    ...{ adapters: { generator: 'sha256:aa', discriminator: 'sha256:bb' }, updates: 60, tokens: 12_345, seconds: 100 },
+    metrics: { 'pass@1': pass },
+    ...over,
+  };
+}
+
+describe('experiments', () => {
+  it('have arms with valid configurations and as many generator updates as the method', () => {
+    const updates = (config: object): number =>
+      countSteps(resolveConfig(config), 'generator') +
+      planWarmStart(resolveConfig(config)).filter(({ role }) => role === 'generator').length;
+    assert.equal(new Set(ARMS.map(({ name }) => name)).size, ARMS.length);
+    for (const { name } of ARMS) {
+      assert.equal(updates(configOf({ arm: name, equal: 'updates' }, {})), updates(METHOD), name);
+      resolveConfig(configOf({ arm: name, equal: 'updates' }, QUICK));
+    }
+  });
+
+  it('give an arm at equal tokens the budget of the method and three times the updates', () => {
+    const config = resolveConfig(configOf({ arm: 'random-inputs', equal: 'tokens' }, {}, 1000));
+    assert.deepEqual([config.budget.tokens, countSteps(config)], [1000, 90]);
+  });
+
+  it('compute intervals and paired p-values of Student', () => {
+    const mean = meanOf([1, 2, 3, 4, 5]);
+    assert.equal(mean.value, 3);
+    near(mean.half, 2.776445 * Math.sqrt(0.5)); // t(0.975, 4) · s / √5 with s² = 2.5
+    const { value, p } = pairedDifference([1, 2, 3], [2, 4, 6]);
+    assert.equal(value, 2);
+    near(p, 0.07418); // t = 2 / √(1 / 3) = 3.4641, 2 degrees of freedom
+    assert.ok(Number.isNaN(meanOf([1]).half) && Number.isNaN(pairedDifference([1], [2]).p));
+    assert.equal(pairedDifference([1, 2], [1, 2]).p, 1);
+  });
+
+  it('keep records in the order of arms and seeds, one for each key', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'experiments-'));
+    try {
+      const path = join(folder, 'records.jsonl');
+      assert.deepEqual(readRecords(path), []);
+      for (const one of [record('frozen', 0, 0.5), record('method', 1, 0.8), record('method', 0, 0.6)])
+        saveRecord(path, one);
+      saveRecord(path, record('method', 1, 0.9));
+      const read = readRecords(path);
+      assert.deepEqual(
+        read.map(({ arm, seed, metrics }) => [arm, seed, metrics['pass@1']]),
+        [
+          ['method', 0, 0.6],
+          ['method', 1, 0.9],
+          ['frozen', 0, 0.5],
+        ],
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('compare every arm with the method, seed by seed', () => {
+    const records = [0, 1, 2].flatMap((seed) => [
+      record('method', seed, 0.8 + seed / 100),
+      record('frozen', seed, 0.7 + (2 * seed) / 100),
+      record('frozen', seed, 0.75, { equal: 'tokens' }),
+    ]);
+    const page = withRecords('# Evidence\n<!-- experiments -->old<!-- /experiments -->\nend', records);
+    assert.ok(page.startsWith('# Evidence\n') && page.endsWith('\nend') && !page.includes('old'));
+    assert.match(page, /### At equal updates[^#]*\| \*\*method\*\* \| 3 \| 81\.0 % ± 2\.5 \|/);
+    assert.match(page, /\| frozen \| 3 \| 72\.0 % ± 5\.0 \| −9\.0 ± 2\.5 \| 0\.004 \|/);
+    assert.match(page, /### At equal tokens[^#]*\| frozen \| 3 \| 75\.0 % ± 0\.0 \|/);
+    assert.match(page, /\| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);
+    assert.throws(() => withRecords('# Evidence', records), /has no <!-- experiments -->/);
+  });
+
+  it('are what docs/evidence.md shows', () => {
+    const page = readFileSync(join(packageRoot(), 'docs', 'evidence.md'), 'utf8');
+    assert.equal(withRecords(page, readRecords(recordsPath())), page);
+  });
+});
