@@ -1,5 +1,5 @@
-// The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns are independent, and a
-// larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
+// The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
+// are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { freshInputs } from '../core/freshInputs.js';
 import { testAnswer } from '../core/prompts/answers.js';
 import { discriminatorPrompt, testRequest } from '../core/prompts/prompts.js';

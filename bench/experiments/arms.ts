@@ -5,7 +5,7 @@ export interface Arm {
   name: string;
   question: string; // that it answers next to the method
   config: RunConfigInput;
-  atEqualTokens?: true; // also run until it has sampled as many tokens as the method with the same seed
+  atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
 }
 
 /** The method. Every arm starts from it. */
@@ -21,7 +21,6 @@ export const ARMS: readonly Arm[] = [
       warmStart: { generatorSteps: UPDATES, patience: UPDATES },
       schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 },
     },
-    atEqualTokens: true,
   },
   {
     name: 'baseline-tests',
@@ -85,9 +84,12 @@ export const ARMS: readonly Arm[] = [
   },
 ];
 
-/** A run of a few minutes that goes through everything. */
-export const QUICK: RunConfigInput = {
-  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
-  batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 4, samples: 4 } },
-  evaluation: { problems: 16, testProblems: 16 },
+/** A trial that goes through everything. Its schedule replaces that of the arms. */
+export const QUICK: { over: RunConfigInput; problems: number } = {
+  over: {
+    schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
+    batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 4, samples: 4 } },
+    evaluation: { problems: 16, testProblems: 16 },
+  },
+  problems: 32,
 };

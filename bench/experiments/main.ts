@@ -12,7 +12,7 @@ import { runArm } from './run.js';
 const USAGE = `npm run experiments -- [options]
   --arms A,B    names of arms (default: all, see bench/experiments/arms.ts)
   --seeds 0,1   seeds (default: 0,1,2,3,4)
-  --quick       one seed and short runs, in ten minutes; writes no record
+  --quick       one seed, short runs, few test problems; writes no record
   --check       only compare docs/evidence.md with the records
   --store DIR   store of the runs (default: .gauntlet/experiments)
 A run that was cut off goes on. A record that exists is kept.`;
@@ -38,7 +38,7 @@ async function main(args: string[]): Promise<void> {
       continue;
     }
     say(label);
-    const record = await runArm(key, { store, over: quick ? QUICK : {} }, commit, tokensOfMethod(records, key));
+    const record = await runArm(key, { store, ...(quick ? QUICK : { over: {} }) }, commit, factorOf(records, key));
     saveRecord(path, record);
     say(`${label}: pass@1 ${(100 * (record.metrics['pass@1'] ?? 0)).toFixed(1)} %`);
   }
@@ -46,7 +46,7 @@ async function main(args: string[]): Promise<void> {
   else writeFileSync(page, withRecords(readFileSync(page, 'utf8'), readRecords(path)));
 }
 
-/** The method first: the budget of arms at equal tokens comes from it. */
+/** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
 function keysOf(names: readonly string[], seed: number): Key[] {
   const arms = ARMS.filter(({ name }) => names.includes(name));
   return [
@@ -55,11 +55,15 @@ function keysOf(names: readonly string[], seed: number): Key[] {
   ];
 }
 
-function tokensOfMethod(records: readonly ExperimentRecord[], { equal, seed }: Key): number | undefined {
-  if (equal === 'updates') return undefined;
-  const method = records.find((record) => sameKey(record, { arm: 'method', equal: 'updates', seed }));
-  if (!method) throw new BenchError(`arms at equal tokens need the arm method with seed ${seed} first`, 2);
-  return method.tokens;
+/** How much longer an arm trains to sample as many tokens as the method with the same seed. */
+function factorOf(records: readonly ExperimentRecord[], { arm, equal, seed }: Key): number {
+  if (equal === 'updates') return 1;
+  const tokensOf = (name: string): number => {
+    const record = records.find((one) => sameKey(one, { arm: name, equal: 'updates', seed }));
+    if (record) return record.tokens;
+    throw new BenchError(`arms at equal tokens need the arm ${name} with seed ${seed} first`, 2);
+  };
+  return tokensOf('method') / tokensOf(arm);
 }
 
 function armsIn(text: string | undefined): string[] {

@@ -22,24 +22,17 @@ const SAMPLES = 4; // programs per test problem
 export interface Place {
   store: string;
   over: RunConfigInput; // fields of all arms, for a short trial
+  problems?: number; // of the test split, at most
 }
 
-/** The configuration of an arm. At equal tokens it may update three times as often, and ends when they are used up. */
-export function configOf({ arm, equal }: Omit<Key, 'seed'>, over: RunConfigInput, tokens?: number): RunConfigInput {
+/** The configuration of an arm, with N and K multiplied. A whole schedule, so that every stage gets its share. */
+export function configOf(arm: string, over: RunConfigInput, factor = 1): RunConfigInput {
   const { config } = ARMS.find(({ name }) => name === arm)!;
   const base = merged(merged(METHOD, config), over) as RunConfigInput;
-  if (equal === 'updates') return base;
-  const { schedule, warmStart } = resolveConfig(base);
-  const more = (count: number): number => 3 * count;
-  return merged(base, {
-    schedule: {
-      discriminatorSteps: more(schedule.discriminatorSteps),
-      generatorSteps: more(schedule.generatorSteps),
-      alternatingSteps: more(schedule.alternatingSteps),
-    },
-    warmStart: { generatorSteps: more(warmStart.generatorSteps) },
-    budget: { tokens },
-  }) as RunConfigInput;
+  const { discriminatorSteps, generatorSteps, alternatingSteps } = resolveConfig(base).schedule;
+  const steps = { discriminatorSteps, generatorSteps, alternatingSteps };
+  const longer = Object.entries(steps).map(([name, count]) => [name, Math.round(factor * count)]);
+  return factor === 1 ? base : (merged(base, { schedule: Object.fromEntries(longer) }) as RunConfigInput);
 }
 
 const evaluationSchema = z.object({
@@ -47,15 +40,15 @@ const evaluationSchema = z.object({
   metrics: z.partialRecord(z.enum(METRIC_NAMES), z.object({ value: z.number() })),
 });
 
-/** @param tokens that the method sampled with this seed, for arms at equal tokens */
+/** @param factor of the number of updates */
 export async function runArm(
   key: Key,
-  { store, over }: Place,
+  { store, over, problems }: Place,
   commit: string,
-  tokens?: number,
+  factor: number,
 ): Promise<ExperimentRecord> {
   const { arm, equal, seed } = key;
-  const config = configOf(key, over, tokens);
+  const config = configOf(arm, over, factor);
   const id = `${arm}-${equal}-${seed}`;
   const file = join(store, 'experiments', `${id}.json`);
   mkdirSync(join(store, 'experiments'), { recursive: true });
@@ -63,7 +56,8 @@ export async function runArm(
   const flags = ['--store', store, '--json'];
   const trained = await gauntlet(['train', id, '--config', file, '--seed', `${seed}`, '--watch', ...flags]);
   const { digests } = runResultSchema.parse(trained);
-  const evaluated = await gauntlet(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...flags]);
+  const limit = problems === undefined ? [] : ['--limit', `${problems}`];
+  const evaluated = await gauntlet(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
   const { results, metrics } = evaluationSchema.parse(evaluated);
   const all = await readMetrics<RunMetrics>(await openFileStore(store), id);
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');

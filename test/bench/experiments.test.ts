@@ -31,17 +31,18 @@ describe('experiments', () => {
       planWarmStart(resolveConfig(config)).filter(({ role }) => role === 'generator').length;
     assert.equal(new Set(ARMS.map(({ name }) => name)).size, ARMS.length);
     for (const { name } of ARMS) {
-      assert.equal(updates(configOf({ arm: name, equal: 'updates' }, {})), updates(METHOD), name);
-      resolveConfig(configOf({ arm: name, equal: 'updates' }, QUICK));
+      assert.equal(updates(configOf(name, {})), updates(METHOD), name);
+      resolveConfig(configOf(name, QUICK.over));
     }
   });
 
-  it('give an arm at equal tokens the budget of the method and three times the updates', () => {
-    const config = resolveConfig(configOf({ arm: 'random-inputs', equal: 'tokens' }, {}, 1000));
-    assert.deepEqual([config.budget.tokens, countSteps(config)], [1000, 90]);
+  it('train an arm that is to sample more tokens longer, in every stage', () => {
+    const { schedule } = resolveConfig(configOf('frozen', {}, 1.6));
+    const { discriminatorSteps, generatorSteps, alternatingSteps, stages } = schedule;
+    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [6, 6, 6, 5]); // 4 × 1.6
   });
 
-  it('compute intervals and paired p-values of Student', () => {
+  it('compute intervals and paired p-values with Student’s t', () => {
     const mean = meanOf([1, 2, 3, 4, 5]);
     assert.equal(mean.value, 3);
     near(mean.half, 2.776445 * Math.sqrt(0.5)); // t(0.975, 4) · s / √5 with s² = 2.5
