@@ -3,6 +3,7 @@ import { GauntletError } from '../core/errors.js';
 import type { BugArchive } from '../core/rewards/archive.js';
 import type { MistakeBook } from '../core/rewards/mistakeBook.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
+import type { SuccessRates } from '../core/rl/curriculum.js';
 import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
 import type { TypeVerdict, Verdict } from '../core/schema/execution.js';
@@ -69,6 +70,7 @@ export interface ReplayBuffer {
   pool: TestPool;
   archive: BugArchive<ChainRef>;
   book?: MistakeBook; // absent: empty, or the reward scheme has none
+  successRates?: SuccessRates; // with a curriculum
 }
 
 export interface Solution {

@@ -19,14 +19,17 @@ export async function commitCheckpoint(
   const { run, state } = input;
   const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
-  const { pool, archive, book } = await store.getJson<ReplayBuffer>(input.replayBuffer);
+  const { pool, archive, book, successRates } = await store.getJson<ReplayBuffer>(input.replayBuffer);
   const split = json({
     train: set.train.map((problem) => problem.id),
     validation: set.validation.map((problem) => problem.id),
     test: set.test.map((problem) => problem.id),
   });
   const { next, plan, supervisedSteps } = input;
-  const training = { next, ...(plan && { plan }), ...(supervisedSteps !== undefined && { supervisedSteps }) };
+  const training = {
+    ...{ next, ...(plan && { plan }), ...(supervisedSteps !== undefined && { supervisedSteps }) },
+    ...(successRates && { successRates }),
+  };
   const roles = ROLES.filter((role) => adapterRole(config, role) === role);
   const files = new Map<string, Uint8Array>([
     ...(await Promise.all(roles.map((role) => filesOf(store, run.bases[role], role, state[role])))).flat(),

@@ -19,7 +19,8 @@ import type {
   UpdatePolicyOutput,
 } from './types.js';
 
-export interface GenerateChainsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
+export interface GenerateChainsInput
+  extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter' | 'replayBuffer'> {
   stages: Stage[]; // of a chain, in order
   /** The discriminator also writes tests for all stages of one chain of each problem. */
   tests?: { samples: number; adapter?: Digest | undefined } | undefined;

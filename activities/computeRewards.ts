@@ -4,13 +4,16 @@ import { mean, passRates, testRates, typeCheckRate } from '../core/rewards/rates
 import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardRule } from '../core/rewards/rule.js';
 import { addToPool, inputKey } from '../core/rewards/suite.js';
+import { withOutcomes } from '../core/rl/curriculum.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
 import {
   type ChainList,
+  problemOf,
   type ReplayBuffer,
   readConfig,
+  readProblems,
   type SuiteVerdicts,
   type TestBatch,
   type ValidatedTurn,
@@ -62,10 +65,18 @@ async function rewardGenerator(
     })),
   );
   const emptyOutputs = judged.flatMap(({ candidates }) => candidates).filter(({ empty }) => empty).length;
-  const replayBuffer = rule.book
-    ? await scope.store.putJson(withBook(await scope.store.getJson(input.replayBuffer), rule.book, judged))
-    : input.replayBuffer;
-  return { groups, replayBuffer, emptyOutputs };
+  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, emptyOutputs };
+  let buffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
+  if (rule.book) buffer = withBook(buffer, rule.book, judged);
+  if (config.curriculum) {
+    const { byId } = await readProblems(scope.store, input.run.problems);
+    const outcomes = judged.map(({ problemId, verdicts }) => ({
+      difficulty: problemOf(byId, problemId).difficulty,
+      solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
+    }));
+    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, outcomes) };
+  }
+  return { groups, replayBuffer: await scope.store.putJson(buffer), emptyOutputs };
 }
 
 /** The reward of one candidate, without the type penalty. */

@@ -1,11 +1,12 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
 import { generatorContinuation, generatorOpening } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, RandomStream } from '../core/random.js';
+import { type SuccessRates, sampleByDifficulty } from '../core/rl/curriculum.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
-import { type ChainList, openRole, problemOf, readProblems } from './artifacts.js';
+import { type ChainList, openRole, problemOf, type ReplayBuffer, readProblems } from './artifacts.js';
 import { sampleTurns, samplingFilters, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
@@ -15,9 +16,10 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
-    : openChains(input.batch, config, set);
+    : openChains(input.batch, config, set, await readSuccessRates(scope, input));
   const batchKey = deriveKey(...batchPath(input.batch, config));
-  const rows = chains.map((chain) => ({
+  const isDrawn = ({ sample }: Chain): boolean => sample === 0 || !isShared(input, config);
+  const rows = chains.filter(isDrawn).map((chain) => ({
     turns: chain.turns,
     prompt: promptTokens(problemOf(byId, chain.problemId), chain),
     key: extendKey(batchKey, chain.problemId, chain.sample, input.stage),
@@ -34,22 +36,38 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
     maxNewTokens: config.sampling.maxNewTokens,
     ...(input.batch.kind === 'train' ? {} : samplingFilters(config)),
   });
-  const extended: ChainList = chains.map((chain, i) => ({
-    ...chain,
-    turns: [...chain.turns, { stage: input.stage, ...turns[i]! }],
-  }));
+  let latest = -1;
+  const extended: ChainList = chains.map((chain) => {
+    if (isDrawn(chain)) latest++;
+    return { ...chain, turns: [...chain.turns, { stage: input.stage, ...turns[latest]! }] };
+  });
   return { chains: await scope.store.putJson(extended), tokens };
 }
 
+/** Whether a group has one turn in common: a counterfactual group differs from the stage in training on. */
+const isShared = ({ batch, stage }: GenerateReasoningInput, { credit }: RunConfig): boolean =>
+  credit === 'counterfactual' && batch.kind === 'train' && batch.role === 'generator' && stage < batch.position.stage;
+
 /** Empty chains of the batch. Training draws problems with the run's seed; an evaluation of a split always has the same. */
-function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet): ChainList {
+function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet, rates?: SuccessRates): ChainList {
   if (batch.kind === 'evaluation') {
     return groups(new RandomStream('evaluation', batch.split).sample(set[batch.split], batch.problems), 1);
   }
   if (batch.kind === 'solve') return groups(set.test, batch.samples);
   const { problems, samples } = config.batch[batch.role];
   const { stage, step } = batch.position;
-  return groups(new RandomStream(config.seed, 'problems', stage, step).sample(set.train, problems), samples);
+  const random = new RandomStream(config.seed, 'problems', stage, step);
+  const drawn = rates ? sampleByDifficulty(set.train, problems, rates, random) : random.sample(set.train, problems);
+  return groups(drawn, samples);
+}
+
+async function readSuccessRates(
+  { store }: Scope,
+  { replayBuffer }: GenerateReasoningInput,
+): Promise<SuccessRates | undefined> {
+  if (replayBuffer === undefined) return undefined;
+  const { successRates = {} } = await store.getJson<ReplayBuffer>(replayBuffer);
+  return successRates;
 }
 
 const groups = (problems: Problem[], samples: number): ChainList =>

@@ -91,10 +91,12 @@ export async function loadInitialState(
   const state = Object.fromEntries(
     await Promise.all(ROLES.map(async (role) => [role, await stateOf(store, checkpoint, adapterRole(config, role))])),
   ) as PolicyState;
+  const { successRates } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
   const replayBuffer: ReplayBuffer = {
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
     ...(checkpoint.files.has(CHECKPOINT_FILES.book) && { book: jsonOf(checkpoint, CHECKPOINT_FILES.book, bookSchema) }),
+    ...(successRates && { successRates }),
   };
   return {
     state,
@@ -186,6 +188,7 @@ const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 const trainingSchema = z.object({
   next: z.int().nonnegative(),
   supervisedSteps: z.int().nonnegative().optional(),
+  successRates: z.record(z.string(), z.number().min(0).max(1)).optional(),
   plan: z
     .array(
       z.object({

@@ -54,8 +54,8 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   };
 }
 
-/** With credit 'stage' the stage in training, with 'suffix' a random stage from there on. */
+/** With credit 'suffix' a random stage from the one in training on, otherwise that stage. */
 function testedStage(config: RunConfig, trained: Stage, random: RandomStream): Stage {
-  if (config.credit === 'stage') return trained;
+  if (config.credit !== 'suffix') return trained;
   return random.choice(config.stages.filter((stage) => stage >= trained));
 }

@@ -96,3 +96,21 @@ export class RandomStream {
     return this.shuffle(items).slice(0, k);
   }
 }
+
+/**
+ * k distinct items, each draw in proportion to the weights (> 0) of those that are left: the items with the largest
+ * uniform^(1 / weight), compared by their logarithms (Efraimidis & Spirakis 2006, "Weighted random sampling with a
+ * reservoir").
+ */
+export function weightedSample<T>(
+  items: readonly T[],
+  weightOf: (item: T) => number,
+  k: number,
+  random: Pick<RandomStream, 'uniform'>,
+): T[] {
+  return items
+    .map((item) => ({ item, key: Math.log(random.uniform()) / weightOf(item) }))
+    .sort((a, b) => b.key - a.key)
+    .slice(0, k)
+    .map(({ item }) => item);
+}

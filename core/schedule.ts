@@ -27,19 +27,23 @@ export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
 }
 
 /**
- * N discriminator steps (one epoch), N generator steps (one epoch), then K alternating steps (an epoch each, generator
- * first). If no discriminator learns, its steps are left out and the generator's stay, so both runs update the generator
+ * N discriminator steps (one epoch), N generator steps (one epoch), then K alternating steps (an epoch each, or an epoch
+ * for two simultaneous ones, generator first). If no discriminator learns, its steps are left out and the generator's stay, so both runs update the generator
  * equally often; epochs are numbered without gaps.
  */
 export function planStage(config: ScheduleConfig): PlannedStep[] {
-  const { discriminatorSteps, generatorSteps, alternatingSteps } = config.schedule;
+  const { discriminatorSteps, generatorSteps, alternatingSteps, simultaneous } = config.schedule;
   const epochs: { phase: Phase; roles: Role[] }[] = [
     { phase: 'discriminator', roles: new Array<Role>(discriminatorSteps).fill('discriminator') },
     { phase: 'generator', roles: new Array<Role>(generatorSteps).fill('generator') },
   ];
-  for (let k = 0; k < alternatingSteps; k++) {
-    epochs.push({ phase: 'alternating', roles: [k % 2 === 0 ? 'generator' : 'discriminator'] });
-  }
+  const alternating = Array.from(
+    { length: alternatingSteps },
+    (_, k): Role => (k % 2 === 0 ? 'generator' : 'discriminator'),
+  );
+  const perEpoch = simultaneous ? 2 : 1;
+  for (let k = 0; k < alternatingSteps; k += perEpoch)
+    epochs.push({ phase: 'alternating', roles: alternating.slice(k, k + perEpoch) });
   const plan: PlannedStep[] = [];
   let epoch = 0;
   for (const { phase, roles } of epochs) {
@@ -71,7 +75,8 @@ export function replan(done: readonly PlannedStep[], config: ScheduleConfig, clo
   for (const step of rest) {
     const before = plan.at(-1)!;
     const isOpen = !closed || plan.length > done.length;
-    const sameEpoch = isOpen && step.phase === before.phase && step.phase !== 'alternating';
+    const isPair = config.schedule.simultaneous && before.role === 'generator' && step.role === 'discriminator';
+    const sameEpoch = isOpen && step.phase === before.phase && (step.phase !== 'alternating' || isPair);
     plan.push({ ...step, epoch: before.epoch + (sameEpoch ? 0 : 1), step: plan.length + 1 });
   }
   return plan;

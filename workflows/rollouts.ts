@@ -1,6 +1,7 @@
 // What is sampled and judged for one policy update of each role.
 import type { Activities } from '../activities/index.js';
 import type { Position } from '../activities/types.js';
+import type { RunConfig } from '../core/schema/config.js';
 import type { RunState } from './runState.js';
 
 /** Digests of what the models wrote, and of the verdicts on it. */
@@ -22,6 +23,7 @@ export async function generatorRollout(
     batch: { kind: 'train', role: 'generator', position },
     stages: config.stages,
     adapter: policy.generator.adapter,
+    ...curriculum(config, replayBuffer),
     tests: config.discriminator.enabled ? { samples: 1, adapter: policy.discriminator.adapter } : undefined,
   });
   const { verdicts } = await activities.executeSuite({
@@ -38,14 +40,15 @@ export async function generatorRollout(
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
 export async function discriminatorRollout(
   activities: Activities,
-  { run, config, policy, replayBuffer }: RunState,
+  { run, config, policy, opponent, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
   const { chains } = await activities.generateChains({
     run,
     batch: { kind: 'train', role: 'discriminator', position },
     stages: config.stages,
-    adapter: policy.generator.adapter,
+    adapter: opponent ?? policy.generator.adapter,
+    ...curriculum(config, replayBuffer),
   });
   const selected = await activities.selectChains({ run, chains, replayBuffer, position });
   const { tests } = await activities.generateTests({
@@ -58,3 +61,7 @@ export async function discriminatorRollout(
   const { verdicts } = await activities.executeSuite(judged);
   return { verdicts, tests, replayBuffer: selected.replayBuffer };
 }
+
+/** The success rates are in the replay buffer. Without a curriculum, chains do not depend on it. */
+const curriculum = (config: RunConfig, replayBuffer: string): { replayBuffer?: string } =>
+  config.curriculum ? { replayBuffer } : {};

@@ -15,6 +15,8 @@ export interface RunState extends SchedulePosition {
   run: RunRef;
   config: RunConfig;
   policy: PolicyState;
+  /** Of the generator, before the first of two simultaneous steps. The second one trains against it. */
+  opponent?: string | undefined;
   replayBuffer: string; // digest: test pool and bug archive
   step: number; // policy updates done in the whole run
   seconds: number; // of training activities, without evaluations

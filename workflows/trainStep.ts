@@ -57,13 +57,18 @@ async function policyStep(
     ...{ ...rollout, ...trainingInput(state, position), sampledTokens, generationSeconds, rolloutSeconds },
   });
   const { reward, tokensPerSecond, passRate, validity, seconds } = trained.metrics;
+  const opponent = opensPair(state, planned) ? state.policy.generator.adapter : undefined;
   return {
-    changes: { policy: withTrained(state, role, trained.state), replayBuffer: trained.replayBuffer },
+    changes: { policy: withTrained(state, role, trained.state), opponent, replayBuffer: trained.replayBuffer },
     used: { tokens: sampledTokens, seconds, executions },
     evaluation: trained.evaluation,
     progress: { reward, tokensPerSecond, validity, ...(role === 'generator' && { passRate }) },
   };
 }
+
+/** Whether it is the first of two simultaneous steps. */
+const opensPair = ({ config }: RunState, { phase, role }: PlannedStep): boolean =>
+  config.schedule.simultaneous === true && phase === 'alternating' && role === 'generator';
 
 /** The last step of an epoch also writes the samples of its evaluation, with the adapter that it trains. */
 function trainingInput(state: RunState, position: Position) {

@@ -5,6 +5,7 @@ export interface Arm {
   name: string;
   question: string; // that it answers next to the method
   config: RunConfigInput;
+  wrongReferences?: number; // train on a problem file in which this share of references is wrong
   atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
 }
 
@@ -67,10 +68,37 @@ export const ARMS: readonly Arm[] = [
   },
   { name: 'credit-stage', question: 'Is it better to train one stage at a time?', config: { credit: 'stage' } },
   {
+    name: 'credit-counterfactual',
+    question: 'Is it better if the samples of a group differ only from the stage in training on?',
+    config: { credit: 'counterfactual' },
+  },
+  {
     name: 'alternating',
     question: 'Do the blocks of N steps help?',
     config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 12 } },
   },
+  {
+    name: 'simultaneous',
+    question: 'Is it better if both roles train against the state of the other before the pair of steps?',
+    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 12, simultaneous: true } },
+  },
+  { name: 'curriculum', question: 'Does a curriculum help?', config: { curriculum: true } },
+  ...[0, 0.05, 0.2].map(
+    (wrongReferences): Arm => ({
+      name: `gate-${100 * wrongReferences}`,
+      question: `What if ${100 * wrongReferences} % of the references are wrong?`,
+      config: {},
+      wrongReferences,
+    }),
+  ),
+  ...[0.05, 0.2].map(
+    (wrongReferences): Arm => ({
+      name: `no-gate-${100 * wrongReferences}`,
+      question: `The same with ${100 * wrongReferences} %, without the health gate`,
+      config: { healthGate: false },
+      wrongReferences,
+    }),
+  ),
   { name: 'unified', question: 'Do two adapters help?', config: { mode: 'unified' } },
   {
     name: 'positive-only',

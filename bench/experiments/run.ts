@@ -16,6 +16,7 @@ import { openFileStore } from '../../store/fileStore.js';
 import { readMetrics } from '../../store/runs.js';
 import { ARMS, METHOD } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
+import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
 
 const SAMPLES = 4; // programs per test problem
 
@@ -48,13 +49,15 @@ export async function runArm(
   factor: number,
 ): Promise<ExperimentRecord> {
   const { arm, equal, seed } = key;
+  const folder = join(store, 'experiments');
+  mkdirSync(folder, { recursive: true });
   const config = configOf(arm, over, factor);
   const id = `${arm}-${equal}-${seed}`;
-  const file = join(store, 'experiments', `${id}.json`);
-  mkdirSync(join(store, 'experiments'), { recursive: true });
+  const file = join(folder, `${id}.json`);
   writeFileSync(file, JSON.stringify(config));
   const flags = ['--store', store, '--json'];
-  const trained = await gauntlet(['train', id, '--config', file, '--seed', `${seed}`, '--watch', ...flags]);
+  const source = ['--config', file, '--seed', `${seed}`, ...problemFlags(arm, folder)];
+  const trained = await gauntlet(['train', id, ...source, '--watch', ...flags]);
   const { digests } = runResultSchema.parse(trained);
   const limit = problems === undefined ? [] : ['--limit', `${problems}`];
   const evaluated = await gauntlet(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
@@ -69,6 +72,15 @@ export async function runArm(
     seconds: steps.reduce((sum, { seconds }) => sum + seconds, 0),
     metrics: Object.fromEntries(Object.entries(metrics).map(([name, { value }]) => [name, value])),
   };
+}
+
+/** The problem file of an arm with wrong references. */
+function problemFlags(arm: string, folder: string): string[] {
+  const { wrongReferences } = ARMS.find(({ name }) => name === arm)!;
+  if (wrongReferences === undefined) return [];
+  const path = join(folder, `tiny-${wrongReferences}.jsonl`);
+  writeFileSync(path, asFile(problemsWithWrongReferences(wrongReferences)));
+  return ['--problems', path];
 }
 
 /** The last line of the command's output. Its notes go to the terminal. */

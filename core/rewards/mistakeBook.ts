@@ -1,5 +1,5 @@
 // The mistake book keeps tests that programs failed. Later programs are judged on them too, so that old bugs stay fixed.
-import type { RandomStream } from '../random.js';
+import { type RandomStream, weightedSample } from '../random.js';
 import type { TestCase } from '../schema/problem.js';
 import { inputKey, type SuiteTest } from './suite.js';
 
@@ -31,7 +31,8 @@ const REPLAYED = 8; // tests of a problem
  */
 export function byQuality({ valid, caught, size }: { valid: number; caught: number; size: number }): BookRule {
   return {
-    replay: (entries, random) => drawn(entries, random),
+    replay: (entries, random) =>
+      weightedSample(entries, ({ weight }) => weight, REPLAYED, random).map(({ test }) => test),
     update: (book, problemId, outcomes) => {
       const weigh = (_: number, failed: boolean): number => valid + (failed ? caught : 0);
       return limited(reweighed(book, problemId, outcomes, weigh), size);
@@ -75,15 +76,6 @@ function reweighed(
 
 const withoutEmpty = (book: MistakeBook): MistakeBook =>
   Object.fromEntries(Object.entries(book).filter(([, entries]) => entries.length > 0));
-
-/** Draws without replacement: the largest of uniform^(1 / weight) (Efraimidis & Spirakis 2006). */
-function drawn(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): TestCase[] {
-  return entries
-    .map(({ test, weight }) => ({ test, key: random.uniform() ** (1 / weight) }))
-    .sort((a, b) => b.key - a.key)
-    .slice(0, REPLAYED)
-    .map(({ test }) => test);
-}
 
 function limited(book: MistakeBook, size: number): MistakeBook {
   const all = Object.values(book).flat();

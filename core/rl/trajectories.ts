@@ -14,6 +14,7 @@ const MIN_ADVANTAGE = 1e-6;
 function isTrained(stage: Stage, trained: Stage, credit: Credit): boolean {
   switch (credit) {
     case 'stage':
+    case 'counterfactual':
       return stage === trained;
     case 'suffix':
       return stage >= trained;

@@ -136,6 +136,7 @@ const fieldsSchema = z.strictObject({
   model: z.string().default('tiny'), // 'tiny' (shipped), a folder in Hugging Face layout, or an id of the hub
   templateArguments: templateArgumentsSchema.default({}), // of the model's chat template
   problems: z.string().default('tiny'), // 'tiny' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
+  healthGate: z.boolean().default(true), // leave out problems of a file whose reference fails its own tests
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
@@ -145,6 +146,7 @@ const fieldsSchema = z.strictObject({
       discriminatorSteps: stepCount.default(10), // N
       generatorSteps: stepCount.default(10), // N
       alternatingSteps: stepCount.default(5), // K, generator first
+      simultaneous: z.boolean().default(false), // two alternating steps train against each other's state before both
     })
     .prefault({}),
   batch: z
@@ -153,6 +155,7 @@ const fieldsSchema = z.strictObject({
       discriminator: batchSchema.default({ problems: 16, samples: 4 }),
     })
     .prefault({}),
+  curriculum: z.boolean().default(false), // draw problems by the success rate of their difficulty
   // null: the model's, from generation_config.json
   sampling: z
     .strictObject({
@@ -192,7 +195,8 @@ const fieldsSchema = z.strictObject({
   lora: loraSchema.prefault({}),
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
-  credit: z.enum(['stage', 'suffix']).default('stage'),
+  // tokens that a generator step trains; counterfactual: as stage, and a group shares the stages before
+  credit: z.enum(['stage', 'suffix', 'counterfactual']).default('stage'),
   reward: rewardSchema.prefault({}),
   typeCheck: typeCheckSchema.prefault({}),
   evaluation: z

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { ChainList, TestBatch } from '../../activities/artifacts.js';
+import type { ChainList, ReplayBuffer, TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runMetricsSchema } from '../../core/schema/metrics.js';
 import { runResultSchema } from '../../core/schema/run.js';
-import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { CHECKPOINT_FILES, listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
@@ -134,6 +134,40 @@ describe('the pipeline in process', () => {
     };
     await assert.rejects(runPipeline(failing, 'run', SMALL_RUN), /no hidden tests/);
     assert.equal(steps, 2);
+  });
+
+  it('trains simultaneous steps against the state before the pair', async () => {
+    const used: string[] = [];
+    const listening: Activities = {
+      ...acts,
+      async generateChains(input) {
+        if (input.batch.kind === 'train')
+          used.push(`${input.batch.position.epoch}${input.batch.role[0]} ${input.adapter}`);
+        return acts.generateChains(input);
+      },
+    };
+    const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 4, simultaneous: true };
+    await runPipeline(listening, 'run', { ...SMALL_RUN, schedule });
+    const [first, second, third, fourth] = used.map((one) => one.split(' '));
+    assert.deepEqual(
+      [first, second, third, fourth].map((one) => one![0]),
+      ['1g', '1d', '2g', '2d'],
+    );
+    assert.equal(first![1], second![1]);
+    assert.notEqual(second![1], third![1]);
+    assert.equal(third![1], fourth![1]);
+  });
+
+  it('keeps the success rates of a curriculum in checkpoints, and goes on with them', async () => {
+    const curriculum = { ...SMALL_RUN, curriculum: true, schedule: { ...SMALL_RUN.schedule, generatorSteps: 2 } };
+    await runPipeline(acts, 'run', curriculum);
+    const { store } = world.deps;
+    const { files } = await loadCheckpoint(store, 'run', 'checkpoint_stage_1_epoch_2');
+    const { successRates } = JSON.parse(Buffer.from(files.get(CHECKPOINT_FILES.training)!).toString());
+    assert.ok(Object.keys(successRates).length > 0);
+    const start = { run: 'run', checkpoint: 'checkpoint_stage_1_epoch_2' };
+    const { replayBuffer } = await acts.prepareRun({ runId: 'next', input: { ...curriculum, start } });
+    assert.deepEqual((await store.getJson<ReplayBuffer>(replayBuffer)).successRates, successRates);
   });
 
   it('produces the same bytes in another store', async () => {

@@ -1,6 +1,6 @@
 // Experiments: the arms are valid, the statistics are right, and the page follows from the records.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ARMS, METHOD, QUICK } from '../../bench/experiments/arms.js';
@@ -8,9 +8,12 @@ import { withRecords } from '../../bench/experiments/page.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../bench/experiments/records.js';
 import { configOf } from '../../bench/experiments/run.js';
 import { meanOf, pairedDifference } from '../../bench/experiments/statistics.js';
+import { asFile, problemsWithWrongReferences } from '../../bench/experiments/wrongReferences.js';
 import { resolveConfig } from '../../core/presets.js';
 import { countSteps, planWarmStart } from '../../core/schedule.js';
+import type { Problem } from '../../core/schema/problem.js';
 import { packageRoot } from '../../data/paths.js';
+import { loadProblems } from '../../data/problems.js';
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-3, `${actual} is not ${expected}`);
@@ -33,6 +36,23 @@ describe('experiments', () => {
     for (const { name } of ARMS) {
       assert.equal(updates(configOf(name, {})), updates(METHOD), name);
       resolveConfig(configOf(name, QUICK.over));
+    }
+  });
+
+  it('have problem files in which references of the train split alone are wrong', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'experiments-'));
+    try {
+      const path = join(folder, 'problems.jsonl');
+      writeFileSync(path, asFile(problemsWithWrongReferences(0.2)));
+      const right = new Map(problemsWithWrongReferences(0).map(({ id, referenceSolution }) => [id, referenceSolution]));
+      const set = await loadProblems(path);
+      const wrong = (problems: Problem[]): number =>
+        problems.filter(({ id, referenceSolution }) => right.get(id) !== referenceSolution).length;
+      assert.deepEqual([wrong(set.validation), wrong(set.test)], [0, 0]);
+      const share = wrong(set.train) / set.train.length;
+      assert.ok(share > 0.15 && share < 0.25, `${share}`);
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   });
 

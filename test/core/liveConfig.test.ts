@@ -68,7 +68,8 @@ describe('applyConfigPatch', () => {
     const all = Object.fromEntries(
       LIVE_FIELDS.map((name) => name.split('.')[0]!).map((name) => [name, config[name as 'ppo']]),
     );
-    const { stages: _, ...schedule } = config.schedule;
+    const { discriminatorSteps, generatorSteps, alternatingSteps } = config.schedule;
+    const schedule = { discriminatorSteps, generatorSteps, alternatingSteps };
     assert.deepEqual(applyConfigPatch(config, { ...all, schedule, sampling: { temperature: 1 } }).ppo, config.ppo);
   });
 

@@ -101,6 +101,7 @@ describe('creditMask', () => {
   it("credit 'stage' trains the answer of that stage, end token included, and cuts after it", () => {
     assert.deepEqual(creditMask(turns, 2, 'stage'), [0, 0, 0, 0, 0, 0, 1, 1]);
     assert.deepEqual(creditMask(turns, 1, 'stage'), [0, 0, 1, 1, 1]);
+    assert.deepEqual(creditMask(turns, 2, 'counterfactual'), creditMask(turns, 2, 'stage'));
   });
 
   it("credit 'suffix' trains that stage and all later ones, never an instruction", () => {

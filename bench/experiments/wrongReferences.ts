@@ -1,0 +1,23 @@
+// The tiny family as a problem file in which a share of the training problems has the reference of another problem, like
+// carelessly collected data. The health gate should find them.
+import { deriveKey, uniformAt } from '../../core/random.js';
+import type { Problem } from '../../core/schema/problem.js';
+import { toRecord } from '../../data/formats/gauntlet.js';
+import { loadBuiltIn, splitByHash } from '../../data/problems.js';
+
+export function problemsWithWrongReferences(share: number): Problem[] {
+  const { train, validation, test } = loadBuiltIn('tiny');
+  const all = [...train, ...validation, ...test];
+  const trained = new Set(splitByHash(all).train); // as a problem file is split
+  const isWrong = ({ id }: Problem): boolean => uniformAt(deriveKey('wrong-reference', id), 0) < share;
+  return all.map((problem, i) => {
+    if (!trained.has(problem) || !isWrong(problem)) return problem;
+    const later = [...all.slice(i + 1), ...all];
+    const other = later.find((one) => one !== problem && one.functionSignature === problem.functionSignature)!;
+    return { ...problem, referenceSolution: other.referenceSolution };
+  });
+}
+
+/** One record a line. */
+export const asFile = (problems: readonly Problem[]): string =>
+  problems.map((problem) => `${JSON.stringify(toRecord(problem))}\n`).join('');
