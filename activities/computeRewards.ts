@@ -1,5 +1,6 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
 import type { BookRule } from '../core/rewards/mistakeBook.js';
+import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
 import { mean, passRates, testRates, typeCheckRate } from '../core/rewards/rates.js';
 import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardRule } from '../core/rewards/rule.js';
@@ -25,14 +26,14 @@ import type { ComputeRewardsInput, ComputeRewardsOutput } from './types.js';
 interface Rewarded {
   groups: RewardedSample[][];
   replayBuffer: string;
-  emptyOutputs: number;
+  outcomes: OutcomeCounts;
 }
 
 export async function computeRewards(scope: Scope, input: ComputeRewardsInput): Promise<ComputeRewardsOutput> {
   const config = await readConfig(scope.store, input.run);
   const judged = await scope.store.getJson<SuiteVerdicts[]>(input.verdicts);
   const reward = input.role === 'generator' ? rewardGenerator : rewardDiscriminator;
-  const { groups, replayBuffer, emptyOutputs } = await reward(scope, input, config, judged);
+  const { groups, replayBuffer, outcomes } = await reward(scope, input, config, judged);
   const trajectories = toTrajectories(groups, {
     trainedStage: input.position.stage,
     // a discriminator sample is one turn, which is trained whole
@@ -44,7 +45,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     trajectories: await scope.store.putJson(trajectories),
     replayBuffer,
     rows: trajectories.length,
-    metrics: { ...rewardMetrics(groups, judged, input.role), emptyOutputs },
+    metrics: { ...rewardMetrics(groups, judged, input.role), outcomes },
   };
 }
 
@@ -64,19 +65,21 @@ async function rewardGenerator(
       reward: generatorReward(rule, one, c) - typePenalty(one.types?.[c], config.typeCheck.weight),
     })),
   );
-  const emptyOutputs = judged.flatMap(({ candidates }) => candidates).filter(({ empty }) => empty).length;
-  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, emptyOutputs };
+  const outcomes = countOutcomes(
+    judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
+  );
+  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, outcomes };
   let buffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   if (rule.book) buffer = withBook(buffer, rule.book, judged);
   if (config.curriculum) {
     const { byId } = await readProblems(scope.store, input.run.problems);
-    const outcomes = judged.map(({ problemId, verdicts }) => ({
+    const solved = judged.map(({ problemId, verdicts }) => ({
       difficulty: problemOf(byId, problemId).difficulty,
       solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
     }));
-    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, outcomes) };
+    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, solved) };
   }
-  return { groups, replayBuffer: await scope.store.putJson(buffer), emptyOutputs };
+  return { groups, replayBuffer: await scope.store.putJson(buffer), outcomes };
 }
 
 /** The reward of one candidate, without the type penalty. */
@@ -119,6 +122,7 @@ async function rewardDiscriminator(
   const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   const rule = REWARD_RULES[config.reward.scheme];
   let { pool } = replayBuffer;
+  const outcomes = countOutcomes(judged.flatMap((one) => one.turns.map((turn) => turnOutcome(judgeTurn(one, turn)))));
   const groups = judged.map((one) => {
     const rewards = rule.discriminator(
       one.turns.map((turn) => judgeTurn(one, turn)),
@@ -137,10 +141,9 @@ async function rewardDiscriminator(
       }),
     );
   });
-  const emptyOutputs = judged.flatMap(({ turns }) => turns).filter(({ tests }) => tests.length === 0).length;
   const withPool = { ...replayBuffer, pool };
   const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
-  return { groups, replayBuffer: await scope.store.putJson(updated), emptyOutputs };
+  return { groups, replayBuffer: await scope.store.putJson(updated), outcomes };
 }
 
 /** A turn's tests against the chain that they were written for. A target has one candidate only. */
@@ -165,7 +168,7 @@ function rewardMetrics(
   groups: RewardedSample[][],
   judged: SuiteVerdicts[],
   role: ComputeRewardsInput['role'],
-): Omit<RewardMetrics, 'emptyOutputs'> {
+): Omit<RewardMetrics, 'outcomes'> {
   const rewards = groups.flat().map((sample) => sample.reward);
   const reward = mean(rewards);
   const rates = passRates(judged.flatMap(({ suite, verdicts }) => verdicts.map((own) => ({ suite, verdicts: own }))));
