@@ -78,6 +78,11 @@ export const ARMS: readonly Arm[] = [
     config: { credit: 'counterfactual' },
   },
   {
+    name: 'adapter-per-stage',
+    question: 'Is it better if earlier stages keep their adapters?',
+    config: { credit: 'stage', adapters: 'per-stage' },
+  },
+  {
     name: 'alternating',
     question: 'Do the blocks of N steps help?',
     config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 12 } },

@@ -192,6 +192,7 @@ const fieldsSchema = z.strictObject({
       seesWork: z.boolean().default(true), // false: its prompts do not show the work that it tests
     })
     .prefault({}),
+  adapters: z.enum(['shared', 'per-stage']).default('shared'), // per-stage: a stage keeps its own when the next begins
   lora: loraSchema.prefault({}),
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
