@@ -48,6 +48,8 @@ const PUBLIC: RunConfigInput = {
 export const PRESETS = {
   tiny: TINY,
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
+  // a harder family, with a base of its own; the experiments use it
+  nested: { ...TINY, model: 'nested', problems: 'nested', sampling: { ...TINY.sampling, maxTestTokens: 288 } },
   // too small to reason in stages; docs/results.md has a run of another learning rate
   'smollm2-135m': {
     ...PUBLIC,

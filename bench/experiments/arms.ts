@@ -1,4 +1,5 @@
 // The arms of the experiments: what each changes in the method. All arms update the generator equally often.
+import { deriveKey } from '../../core/random.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 
 export interface Arm {
@@ -9,9 +10,14 @@ export interface Arm {
   atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
 }
 
-/** The method. Every arm starts from it. */
-export const METHOD: RunConfigInput = { preset: 'tiny' };
+/** The families that are measured. The method is the preset of a family, and every arm starts from it. */
+export const FAMILIES = ['nested', 'tiny'] as const;
+export type Family = (typeof FAMILIES)[number];
+
 const UPDATES = 30; // of the generator, in the method
+
+/** Seeds that nobody has chosen: the rule was written down before any of them was run. */
+export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', i)[0] % 100_000);
 
 export const ARMS: readonly Arm[] = [
   { name: 'method', question: 'five stages, a discriminator that learns and sees the work', config: {} },

@@ -4,14 +4,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
 import { BenchError, FLAG, readFlags, TEXT } from '../options.js';
-import { ARMS, QUICK } from './arms.js';
+import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
 import { withRecords } from './page.js';
 import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, saveRecord } from './records.js';
 import { runArm } from './run.js';
 
 const USAGE = `npm run experiments -- [options]
+  --family F    problem family: nested (default) or tiny
   --arms A,B    names of arms (default: all, see bench/experiments/arms.ts)
-  --seeds 0,1   seeds (default: 0,1,2,3,4)
+  --seeds 0,1   seeds (default: 0,1,2,3,4); fresh: ten seeds that nobody has chosen
   --quick       one seed, four arms, short runs, few test problems; writes no record
   --check       only compare docs/evidence.md with the records
   --store DIR   store of the runs (default: .gauntlet/experiments)
@@ -21,7 +22,15 @@ const page = join(packageRoot(), 'docs', 'evidence.md');
 const say = (line: string): void => console.error(`experiments: ${line}`);
 
 async function main(args: string[]): Promise<void> {
-  const values = readFlags(args, { arms: TEXT, seeds: TEXT, store: TEXT, quick: FLAG, check: FLAG, help: FLAG });
+  const values = readFlags(args, {
+    family: TEXT,
+    arms: TEXT,
+    seeds: TEXT,
+    store: TEXT,
+    quick: FLAG,
+    check: FLAG,
+    help: FLAG,
+  });
   if (values.help) return console.log(USAGE);
   if (values.check) return check();
   const quick = values.quick === true;
@@ -30,10 +39,11 @@ async function main(args: string[]): Promise<void> {
   const seeds = quick && values.seeds === undefined ? [0] : seedsIn(values.seeds ?? '0,1,2,3,4');
   const commit = commitNow();
   const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : ARMS.map(({ name }) => name));
-  const keys = seeds.flatMap((seed) => keysOf(arms, seed));
+  const family = familyIn(values.family ?? 'nested');
+  const keys = seeds.flatMap((seed) => keysOf(family, arms, seed));
   for (const [i, key] of keys.entries()) {
     const records = readRecords(path);
-    const label = `[${i + 1}/${keys.length}] ${key.arm}, seed ${key.seed}, equal ${key.equal}`;
+    const label = `[${i + 1}/${keys.length}] ${key.family}, ${key.arm}, seed ${key.seed}, equal ${key.equal}`;
     if (records.some((record) => sameKey(record, key))) {
       say(`${label}: known`);
       continue;
@@ -48,19 +58,21 @@ async function main(args: string[]): Promise<void> {
 }
 
 /** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
-function keysOf(names: readonly string[], seed: number): Key[] {
+function keysOf(family: Family, names: readonly string[], seed: number): Key[] {
   const arms = ARMS.filter(({ name }) => names.includes(name));
   return [
-    ...arms.map(({ name }): Key => ({ arm: name, equal: 'updates', seed })),
-    ...arms.flatMap(({ name, atEqualTokens }): Key[] => (atEqualTokens ? [{ arm: name, equal: 'tokens', seed }] : [])),
+    ...arms.map(({ name }): Key => ({ family, arm: name, equal: 'updates', seed })),
+    ...arms.flatMap(({ name, atEqualTokens }): Key[] =>
+      atEqualTokens ? [{ family, arm: name, equal: 'tokens', seed }] : [],
+    ),
   ];
 }
 
 /** How much longer an arm trains to sample as many tokens as the method with the same seed. */
-function factorOf(records: readonly ExperimentRecord[], { arm, equal, seed }: Key): number {
+function factorOf(records: readonly ExperimentRecord[], { family, arm, equal, seed }: Key): number {
   if (equal === 'updates') return 1;
   const tokensOf = (name: string): number => {
-    const record = records.find((one) => sameKey(one, { arm: name, equal: 'updates', seed }));
+    const record = records.find((one) => sameKey(one, { family, arm: name, equal: 'updates', seed }));
     if (record) return record.tokens;
     throw new BenchError(`arms at equal tokens need the arm ${name} with seed ${seed} first`, 2);
   };
@@ -75,7 +87,14 @@ function armsIn(text: string | undefined): string[] | undefined {
   return names;
 }
 
+function familyIn(name: string): Family {
+  const family = FAMILIES.find((known) => known === name);
+  if (family) return family;
+  throw new BenchError(`--family must be ${FAMILIES.join(' or ')}, is ${name}`, 2);
+}
+
 function seedsIn(text: string): number[] {
+  if (text === 'fresh') return FRESH_SEEDS;
   const seeds = text.split(',').map(Number);
   if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
   throw new BenchError(`--seeds must be whole numbers with commas, is ${text}`, 2);

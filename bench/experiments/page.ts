@@ -1,6 +1,6 @@
 // The tables of docs/evidence.md, computed from the records.
 import type { MetricName } from '../../core/evaluation/metrics.js';
-import { ARMS } from './arms.js';
+import { ARMS, FAMILIES } from './arms.js';
 import type { ExperimentRecord } from './records.js';
 import { type Mean, meanOf, pairedDifference } from './statistics.js';
 
@@ -13,15 +13,38 @@ export function withRecords(page: string, records: readonly ExperimentRecord[]):
   return `${page.slice(0, begin + MARK.begin.length)}\n${tables(records)}\n${page.slice(end)}`;
 }
 
-/** One table at equal updates, one at equal tokens, and the digests that every number comes from. */
 function tables(records: readonly ExperimentRecord[]): string {
   if (records.length === 0) return 'No record yet.';
-  const method = records.filter(({ arm }) => arm === 'method');
-  const parts = (['updates', 'tokens'] as const).flatMap((equal) => {
-    const own = records.filter((record) => record.equal === equal || record.arm === 'method');
-    return own.some((record) => record.equal === equal) ? [`### At equal ${equal}`, armTable(own, method)] : [];
+  const parts = FAMILIES.flatMap((family) => {
+    const own = records.filter((record) => record.family === family);
+    return own.length === 0 ? [] : [`## Family \`${family}\``, ...familyTables(own)];
   });
-  return [...parts, '### Records', recordTable(records)].join('\n\n');
+  return [...parts, '## Records', recordTable(records)].join('\n\n');
+}
+
+/** The seeds of the method, one table of arms at equal updates, and one at equal tokens. */
+function familyTables(records: readonly ExperimentRecord[]): string[] {
+  const method = records.filter(({ arm }) => arm === 'method');
+  const arms = (['updates', 'tokens'] as const).flatMap((equal) => {
+    const others = records.filter((record) => record.equal === equal && record.arm !== 'method');
+    return others.length === 0 ? [] : [`### At equal ${equal}`, armTable([...method, ...others], method)];
+  });
+  return [...(method.length === 0 ? [] : ['### Seeds of the method', seedTable(method)]), ...arms];
+}
+
+function seedTable(method: readonly ExperimentRecord[]): string {
+  const change = (before: number, after: number): string => `${percent(before)} → ${percent(after)}`;
+  const rows = method.map(({ seed, metrics, before, after, seconds }) => [
+    ...[`${seed}`, percent(metrics['pass@1'] ?? Number.NaN), change(before.greedyPassRate, after.greedyPassRate)],
+    ...[change(before.testValidity, after.testValidity), change(before.bugCatchRate, after.bugCatchRate)],
+    `${Math.round(seconds)} s`,
+  ]);
+  const mean = (of: (record: ExperimentRecord) => number): string => withInterval(meanOf(method.map(of)));
+  const total = [
+    ...['**mean**', mean(({ metrics }) => metrics['pass@1']!), mean(({ after }) => after.greedyPassRate)],
+    ...[mean(({ after }) => after.testValidity), mean(({ after }) => after.bugCatchRate), ''],
+  ];
+  return table(['seed', 'pass@1', 'greedy', 'valid tests', 'bugs caught', 'training'], [...rows, total]);
 }
 
 function armTable(records: readonly ExperimentRecord[], method: readonly ExperimentRecord[]): string {
@@ -62,9 +85,9 @@ function armTable(records: readonly ExperimentRecord[], method: readonly Experim
 function recordTable(records: readonly ExperimentRecord[]): string {
   const short = (digest: string): string => `\`${digest.replace('sha256:', '').slice(0, 8)}\``;
   return table(
-    ['arm', 'equal', 'seed', 'pass@1', 'generator', 'discriminator', 'evaluation', 'commit'],
-    records.map(({ arm, equal, seed, adapters, results, commit, metrics }) => [
-      ...[arm, equal, `${seed}`, percent(metrics['pass@1'] ?? Number.NaN)],
+    ['family', 'arm', 'equal', 'seed', 'pass@1', 'generator', 'discriminator', 'evaluation', 'commit'],
+    records.map(({ family, arm, equal, seed, adapters, results, commit, metrics }) => [
+      ...[family, arm, equal, `${seed}`, percent(metrics['pass@1'] ?? Number.NaN)],
       ...[short(adapters.generator), short(adapters.discriminator), short(results), `\`${commit.slice(0, 7)}\``],
     ]),
   );

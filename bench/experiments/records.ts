@@ -3,10 +3,12 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
+import { evaluationRatesSchema } from '../../core/schema/run.js';
 import { packageRoot } from '../../data/paths.js';
-import { ARMS } from './arms.js';
+import { ARMS, FAMILIES } from './arms.js';
 
 export const recordSchema = z.strictObject({
+  family: z.enum(FAMILIES),
   arm: z.string(),
   equal: z.enum(['updates', 'tokens']), // to the method's
   seed: z.int(),
@@ -17,14 +19,17 @@ export const recordSchema = z.strictObject({
   updates: z.int(), // of both roles, warm start included
   tokens: z.int(), // sampled in training
   seconds: z.number(), // in activities of training steps
-  metrics: z.partialRecord(z.enum(METRIC_NAMES), z.number()), // on the test split
+  metrics: z.partialRecord(z.enum(METRIC_NAMES), z.number()), // of the best checkpoint on the test split
+  before: evaluationRatesSchema, // of the base model, one program a problem
+  after: evaluationRatesSchema, // of the best checkpoint, likewise
 });
 export type ExperimentRecord = z.infer<typeof recordSchema>;
-export type Key = Pick<ExperimentRecord, 'arm' | 'equal' | 'seed'>;
+export type Key = Pick<ExperimentRecord, 'family' | 'arm' | 'equal' | 'seed'>;
 
 export const recordsPath = (): string => join(packageRoot(), 'bench', 'experiments', 'records.jsonl');
 
-export const sameKey = (a: Key, b: Key): boolean => a.arm === b.arm && a.equal === b.equal && a.seed === b.seed;
+export const sameKey = (a: Key, b: Key): boolean =>
+  a.family === b.family && a.arm === b.arm && a.equal === b.equal && a.seed === b.seed;
 
 export function readRecords(path: string): ExperimentRecord[] {
   if (!existsSync(path)) return [];
@@ -32,13 +37,23 @@ export function readRecords(path: string): ExperimentRecord[] {
   return lines.map((line) => recordSchema.parse(JSON.parse(line)));
 }
 
-const place = ({ arm, equal, seed }: Key): number =>
-  (ARMS.findIndex(({ name }) => name === arm) * 2 + Number(equal === 'tokens')) * 1e6 + seed;
+/** Families, arms and seeds in this order. */
+const place = ({ family, arm, equal, seed }: Key): number[] => [
+  FAMILIES.indexOf(family),
+  ARMS.findIndex(({ name }) => name === arm),
+  Number(equal === 'tokens'),
+  seed,
+];
+function order(a: Key, b: Key): number {
+  const [left, right] = [place(a), place(b)];
+  const first = left.findIndex((value, i) => value !== right[i]);
+  return first < 0 ? 0 : left[first]! - right[first]!;
+}
 
 /** Replaces the record with the same key. */
 export function saveRecord(path: string, record: ExperimentRecord): void {
   const records = [...readRecords(path).filter((one) => !sameKey(one, record)), record];
-  const sorted = records.toSorted((a, b) => place(a) - place(b));
+  const sorted = records.toSorted(order);
   writeFileSync(`${path}.new`, sorted.map((one) => `${JSON.stringify(one)}\n`).join(''));
   renameSync(`${path}.new`, path);
 }

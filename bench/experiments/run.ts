@@ -14,7 +14,7 @@ import { packageRoot } from '../../data/paths.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { readMetrics } from '../../store/runs.js';
-import { ARMS, METHOD } from './arms.js';
+import { ARMS } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
 import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
 
@@ -27,9 +27,13 @@ export interface Place {
 }
 
 /** The configuration of an arm, with N and K multiplied. A whole schedule, so that every stage gets its share. */
-export function configOf(arm: string, over: RunConfigInput, factor = 1): RunConfigInput {
+export function configOf(
+  { family, arm }: Pick<Key, 'family' | 'arm'>,
+  over: RunConfigInput,
+  factor = 1,
+): RunConfigInput {
   const { config } = ARMS.find(({ name }) => name === arm)!;
-  const base = merged(merged(METHOD, config), over) as RunConfigInput;
+  const base = merged(merged({ preset: family }, config), over) as RunConfigInput;
   const { discriminatorSteps, generatorSteps, alternatingSteps } = resolveConfig(base).schedule;
   const steps = { discriminatorSteps, generatorSteps, alternatingSteps };
   const longer = Object.entries(steps).map(([name, count]) => [name, Math.round(factor * count)]);
@@ -48,17 +52,17 @@ export async function runArm(
   commit: string,
   factor: number,
 ): Promise<ExperimentRecord> {
-  const { arm, equal, seed } = key;
+  const { family, arm, equal, seed } = key;
   const folder = join(store, 'experiments');
   mkdirSync(folder, { recursive: true });
-  const config = configOf(arm, over, factor);
-  const id = `${arm}-${equal}-${seed}`;
+  const config = configOf(key, over, factor);
+  const id = `${family}-${arm}-${equal}-${seed}`;
   const file = join(folder, `${id}.json`);
   writeFileSync(file, JSON.stringify(config));
   const flags = ['--store', store, '--json'];
-  const source = ['--config', file, '--seed', `${seed}`, ...problemFlags(arm, folder)];
+  const source = ['--config', file, '--seed', `${seed}`, ...problemFlags(key, folder)];
   const trained = await gauntlet(['train', id, ...source, '--watch', ...flags]);
-  const { digests } = runResultSchema.parse(trained);
+  const { digests, before, after } = runResultSchema.parse(trained);
   const limit = problems === undefined ? [] : ['--limit', `${problems}`];
   const evaluated = await gauntlet(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
   const { results, metrics } = evaluationSchema.parse(evaluated);
@@ -66,7 +70,8 @@ export async function runArm(
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
   const tokensOf = (step: RunMetrics): number => (step.kind === 'step' ? step.sampledTokens : 0);
   return {
-    ...{ arm, equal, seed, commit, config: digestJson(resolveConfig({ ...config, seed })), adapters: digests, results },
+    ...{ family, arm, equal, seed, commit, config: digestJson(resolveConfig({ ...config, seed })) },
+    ...{ adapters: digests, results, before, after },
     updates: steps.length,
     tokens: steps.reduce((sum, step) => sum + tokensOf(step), 0),
     seconds: steps.reduce((sum, { seconds }) => sum + seconds, 0),
@@ -75,11 +80,11 @@ export async function runArm(
 }
 
 /** The problem file of an arm with wrong references. */
-function problemFlags(arm: string, folder: string): string[] {
+function problemFlags({ family, arm }: Key, folder: string): string[] {
   const { wrongReferences } = ARMS.find(({ name }) => name === arm)!;
   if (wrongReferences === undefined) return [];
-  const path = join(folder, `tiny-${wrongReferences}.jsonl`);
-  writeFileSync(path, asFile(problemsWithWrongReferences(wrongReferences)));
+  const path = join(folder, `${family}-${wrongReferences}.jsonl`);
+  writeFileSync(path, asFile(problemsWithWrongReferences(family, wrongReferences)));
   return ['--problems', path];
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ARMS, METHOD, QUICK } from '../../bench/experiments/arms.js';
+import { ARMS, FAMILIES, FRESH_SEEDS, QUICK } from '../../bench/experiments/arms.js';
 import { withRecords } from '../../bench/experiments/page.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../bench/experiments/records.js';
 import { configOf } from '../../bench/experiments/run.js';
@@ -20,9 +20,19 @@ const near = (actual: number, expected: number): void =>
 
 function record(arm: string, seed: number, pass: number, over: Partial<ExperimentRecord> = {}): ExperimentRecord {
   return {
-    ...{ arm, equal: 'updates', seed, commit: 'c0ffee00', config: 'sha256:cc', results: `sha256:${arm}${seed}` },
+    ...{
+      family: 'nested',
+      arm,
+      equal: 'updates',
+      seed,
+      commit: 'c0ffee00',
+      config: 'sha256:cc',
+      results: `sha256:${arm}${seed}`,
+    },
     ...{ adapters: { generator: 'sha256:aa', discriminator: 'sha256:bb' }, updates: 60, tokens: 12_345, seconds: 100 },
     metrics: { 'pass@1': pass },
+    before: { passRate: 0.5, greedyPassRate: 0.5, testValidity: 0.4, bugCatchRate: 0.3 },
+    after: { passRate: pass, greedyPassRate: pass, testValidity: 0.6, bugCatchRate: 0.5 },
     ...over,
   };
 }
@@ -33,9 +43,12 @@ describe('experiments', () => {
       countSteps(resolveConfig(config), 'generator') +
       planWarmStart(resolveConfig(config)).filter(({ role }) => role === 'generator').length;
     assert.equal(new Set(ARMS.map(({ name }) => name)).size, ARMS.length);
-    for (const { name } of ARMS) {
-      assert.equal(updates(configOf(name, {})), name === 'untrained' ? 0 : updates(METHOD), name);
-      resolveConfig(configOf(name, QUICK.over));
+    for (const family of FAMILIES) {
+      for (const { name: arm } of ARMS) {
+        const expected = arm === 'untrained' ? 0 : updates({ preset: family });
+        assert.equal(updates(configOf({ family, arm }, {})), expected, arm);
+        resolveConfig(configOf({ family, arm }, QUICK.over));
+      }
     }
   });
 
@@ -43,8 +56,10 @@ describe('experiments', () => {
     const folder = mkdtempSync(join(tmpdir(), 'experiments-'));
     try {
       const path = join(folder, 'problems.jsonl');
-      writeFileSync(path, asFile(problemsWithWrongReferences(0.2)));
-      const right = new Map(problemsWithWrongReferences(0).map(({ id, referenceSolution }) => [id, referenceSolution]));
+      writeFileSync(path, asFile(problemsWithWrongReferences('tiny', 0.2)));
+      const right = new Map(
+        problemsWithWrongReferences('tiny', 0).map(({ id, referenceSolution }) => [id, referenceSolution]),
+      );
       const set = await loadProblems(path);
       const wrong = (problems: Problem[]): number =>
         problems.filter(({ id, referenceSolution }) => right.get(id) !== referenceSolution).length;
@@ -56,8 +71,13 @@ describe('experiments', () => {
     }
   });
 
+  it('draw ten different fresh seeds', () => {
+    assert.equal(new Set(FRESH_SEEDS).size, 10);
+    for (const known of [0, 1, 2, 3, 4, 5, 1001, 1002, 1003, 90210]) assert.ok(!FRESH_SEEDS.includes(known));
+  });
+
   it('train an arm that is to sample more tokens longer, in every stage', () => {
-    const { schedule } = resolveConfig(configOf('frozen', {}, 1.6));
+    const { schedule } = resolveConfig(configOf({ family: 'tiny', arm: 'frozen' }, {}, 1.6));
     const { discriminatorSteps, generatorSteps, alternatingSteps, stages } = schedule;
     assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [6, 6, 6, 5]); // 4 × 1.6
   });
@@ -106,7 +126,9 @@ describe('experiments', () => {
     assert.match(page, /### At equal updates[^#]*\| \*\*method\*\* \| 3 \| 81\.0 % ± 2\.5 \|/);
     assert.match(page, /\| frozen \| 3 \| 72\.0 % ± 5\.0 \| −9\.0 ± 2\.5 \| 0\.004 \|/);
     assert.match(page, /### At equal tokens[^#]*\| frozen \| 3 \| 75\.0 % ± 0\.0 \|/);
-    assert.match(page, /\| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);
+    assert.match(page, /\| nested \| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);
+    assert.match(page, /### Seeds of the method[^#]*\| 2 \| 82\.0 % \| 50\.0 % → 82\.0 % \| 40\.0 % → 60\.0 % \|/);
+    assert.ok(!page.includes('Family `tiny`'));
     assert.throws(() => withRecords('# Evidence', records), /has no <!-- experiments -->/);
   });
 
