@@ -7,7 +7,7 @@ import { guestSource, jsGuestSource } from '../guest/source.js';
 export interface ContainerSpec {
   image: string;
   language?: Language; // default: python
-  isolation: Isolation; // javascript: strict
+  isolation: Isolation; // javascript: strict, with a uid of the program as in isolation uid
   memoryMb: number; // of the program
   runtime?: string | null;
   remapped?: boolean; // the daemon maps only few uids into containers
@@ -35,13 +35,14 @@ export function uidRange(remapped: boolean): { first: number; span: number } {
 export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOptions {
   const { isolation, remapped = false, language = 'python', silenceSeconds: silence = SILENCE_SECONDS } = spec;
   const memory = (spec.memoryMb + HARNESS_MB[language]) * MIB;
-  const { first, span } = isolation === 'uid' ? uidRange(remapped) : { first: NOBODY, span: 0 };
+  const ownUid = isolation === 'uid' || language === 'javascript';
+  const { first, span } = ownUid ? uidRange(remapped) : { first: NOBODY, span: 0 };
   const guest = { isolation, first, span, preload: spec.preload ?? [], valuesOnly: spec.valuesOnly ?? false, silence };
   return {
     Image: spec.image,
     Cmd:
       language === 'javascript'
-        ? ['node', '-e', jsGuestSource(), JSON.stringify({ silence })]
+        ? ['node', '-e', jsGuestSource(), JSON.stringify({ silence, uid: first })]
         : [
             'python3',
             '-P',
@@ -52,8 +53,8 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
             JSON.stringify(guest),
           ],
     Entrypoint: [],
-    // uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
-    User: isolation === 'uid' ? '0:0' : `${NOBODY}:${NOBODY}`,
+    // own uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
+    User: ownUid ? '0:0' : `${NOBODY}:${NOBODY}`,
     WorkingDir: '/tmp',
     Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8', 'OPENBLAS_NUM_THREADS=1', 'OMP_NUM_THREADS=1'],
     AttachStdin: true,
@@ -68,7 +69,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       NetworkMode: 'none',
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
-      CapAdd: isolation === 'uid' ? ['SETUID', 'SETGID', 'KILL'] : [],
+      CapAdd: ownUid ? ['SETUID', 'SETGID', 'KILL'] : [],
       SecurityOpt: ['no-new-privileges'],
       Memory: memory,
       MemorySwap: memory,
