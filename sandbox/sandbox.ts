@@ -1,5 +1,6 @@
 // The sandbox port: untrusted programs and inputs go in, plain values come out.
 import type { ExecutionJob, ExecutionResult, TestJob, TestRun, TypeJob, TypeReport } from '../core/schema/execution.js';
+import type { Value } from '../core/schema/value.js';
 
 export interface SandboxInfo {
   kind: 'docker' | 'wasm';
@@ -15,10 +16,11 @@ export interface RunOptions {
 export interface Sandbox {
   readonly info: SandboxInfo;
   /**
-   * Runs every job. Results are in the order of the jobs; a failing program is a result.
+   * Runs every job. Results are in the order of the jobs; a failing program is a result. Each answer is reduced to what
+   * the job keeps of it as soon as it is read.
    * @throws GauntletError SANDBOX_FAULT if the infrastructure failed; there are no verdicts then
    */
-  run(jobs: ExecutionJob[], options?: RunOptions): Promise<ExecutionResult[]>;
+  run<Kept = Value>(jobs: ExecutionJob<Kept>[], options?: RunOptions): Promise<ExecutionResult<Kept>[]>;
   /**
    * Runs test source against programs, each in its own process.
    * @throws as `run`; SANDBOX_UNAVAILABLE for a style that this backend lacks
