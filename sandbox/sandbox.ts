@@ -5,6 +5,7 @@ import type { Value } from '../core/schema/value.js';
 export interface SandboxInfo {
   kind: 'docker' | 'wasm';
   description: string; // one line for people, e.g. 'docker 28.2 · fork server · 2 containers'
+  image?: string; // its digest
   boundary: boolean; // whether it is a security boundary; WebAssembly is best effort
 }
 

@@ -40,9 +40,9 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const fleet = new Fleet(docker);
   await fleet.open();
   const pools = new Map<Packages, GuestPool>();
+  let image = '';
   const makePool = async (packages: Packages): Promise<GuestPool> => {
-    const image =
-      language === 'javascript' ? await ensureNodeImage(docker, log) : await ensureImage(docker, packages, log);
+    image = language === 'javascript' ? await ensureNodeImage(docker, log) : await ensureImage(docker, packages, log);
     const preload = packages === 'numpy' ? ['numpy'] : [];
     const known = pools.get(packages); // another caller may have made it meanwhile
     if (known) return known;
@@ -123,7 +123,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     `${size} ${size === 1 ? 'container' : 'containers'}`,
   ];
   return {
-    info: { kind: 'docker', description: details.join(' · '), boundary: true },
+    info: { kind: 'docker', description: details.join(' · '), image, boundary: true },
     run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
     runTests: async (jobs, options) => {
       if (language !== 'python')

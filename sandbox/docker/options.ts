@@ -18,6 +18,8 @@ export interface ContainerSpec {
 }
 
 const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // in addition to the memory of the program
+/** Otherwise a program sees the host's names of cgroups on cgroup 1. The types of dockerode lack the field. */
+const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 const MIB = 2 ** 20;
 const NOBODY = 65534;
 export const SILENCE_SECONDS = 60;
@@ -82,6 +84,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'none', Config: {} },
       ...(spec.runtime ? { Runtime: spec.runtime } : {}),
+      ...PRIVATE_CGROUPS,
       Tmpfs: { '/tmp': 'rw,noexec,nosuid,nodev,size=16m,nr_inodes=1k,mode=1777' },
       Sysctls: {
         'kernel.shmmni': '0',

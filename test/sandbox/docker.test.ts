@@ -5,6 +5,7 @@ import { listContainers } from '../../sandbox/docker/daemon.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
+import { sandboxEnvironment } from '../../sandbox/environment.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { callingConformance } from './calling.js';
@@ -133,6 +134,26 @@ def f(x):
     ]);
     assert.equal(known!.calls[0]!.kind, 'value');
     assert.deepEqual(scanned!.calls, [{ kind: 'value', value: 0 }]);
+  });
+
+  it('tells the version of Python, the packages and the image, and hides the names of cgroups', async () => {
+    const sandbox = await openDocker({ size: 1 });
+    try {
+      const { facts, details } = await sandboxEnvironment(sandbox);
+      assert.equal(facts.backend, 'docker');
+      assert.match(facts.python!, /^3\.\d+\.\d+$/);
+      assert.equal(facts.packages, 'none');
+      assert.match(details.image!, /^sha256:[0-9a-f]{64}$/);
+      const cgroups = 'def f(): return [line.strip().split(":")[2] for line in open("/proc/self/cgroup")]';
+      const [result] = await sandbox.run([{ id: 'a', code: cgroups, entry: 'f', inputs: [[]] }]);
+      const [call] = result!.calls;
+      assert.ok(
+        call!.kind === 'value' && (call!.value as string[]).every((name) => name === '/'),
+        JSON.stringify(call),
+      );
+    } finally {
+      await sandbox.close();
+    }
   });
 
   it('runs every program under a new uid without groups', async () => {
