@@ -21,11 +21,10 @@ export function environmentCheck(deps: ActivityDeps): (input: unknown, part: Env
     const { facts, details } = await deps.environment(part, await readConfig(deps.store, run), run.engine);
     const { workflowType = TRAINING } = currentContext()?.info ?? {}; // other workflows only read a run
     const key = `${part} ${run.runId}`;
-    const isTraining = workflowType === TRAINING && (await readRecord(deps.store, run.runId, MANIFEST)) !== undefined;
-    if (isTraining && !entered.has(key)) {
-      await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
-      entered.add(key);
-    }
+    if (workflowType !== TRAINING || entered.has(key)) return facts;
+    if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // not a run of the store
+    await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
+    entered.add(key);
     return facts;
   };
 }

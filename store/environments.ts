@@ -29,11 +29,8 @@ export async function enterEnvironment(
     const [first] = known;
     const isOther = first !== undefined && !known.some((one) => isSame(one.facts, facts));
     if (isOther && !accepts) throw changed(runId, part, first.facts, facts);
-    const record: EnvironmentRecord = {
-      ...environment,
-      ...(isOther && { accepted: true }),
-      at: new Date().toISOString(),
-    };
+    const at = new Date().toISOString();
+    const record = environmentRecordSchema.parse({ ...environment, ...(isOther && { accepted: true }), at });
     const path = `${ENVIRONMENT}/${part}-${known.length + 1}.json`;
     if (await createRecord(store, runId, path, `${canonicalJson(record, 2)}\n`)) return;
   } // another worker was first: look again

@@ -5,7 +5,12 @@ import { z } from 'zod';
 const partSchema = z.enum(['sandbox', 'engine']);
 export type EnvironmentPart = z.infer<typeof partSchema>;
 
-const texts = z.record(z.string(), z.string());
+/** They are printed in terminals, also those of stores from others. */
+const text = z
+  .string()
+  .max(10_000)
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters');
+const texts = z.record(text, text);
 
 export const environmentSchema = z.strictObject({
   part: partSchema,

@@ -76,6 +76,12 @@ describe('the environment of a run', () => {
     assert.deepEqual(await recorded('sandbox'), [SANDBOX, newer]);
   });
 
+  it('never contains control characters, which would reach a terminal', async () => {
+    const forged = { facts: { python: '3.11\u001b[2J' }, details: {} };
+    await assert.rejects(train(forged), /must not contain control characters/);
+    assert.deepEqual(await recorded('sandbox'), []);
+  });
+
   it('is recorded once by concurrent workers', async () => {
     const environment: Environment = { part: 'sandbox', ...SANDBOX };
     const { store } = world.deps;
