@@ -6,7 +6,7 @@ export interface SandboxInfo {
   kind: 'docker' | 'wasm';
   description: string; // one line for people, e.g. 'docker 28.2 · fork server · 2 containers'
   image?: string; // its digest
-  boundary: boolean; // whether it is a security boundary; WebAssembly is best effort
+  boundary: boolean; // whether it is a security boundary; WebAssembly and Docker without seccomp are best effort
 }
 
 export interface RunOptions {

@@ -33,7 +33,9 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const { log = () => {} } = options;
   const daemon = await connectDocker();
   const { docker, version, remapped } = daemon;
+  const seccomp = daemon.security.includes('seccomp');
   requireDaemon(daemon, runtime);
+  if (!seccomp) log('sandbox: this Docker daemon has no seccomp, so programs may use every system call of the kernel');
   const left = await reapContainers(docker);
   if (left > 0) log(`sandbox: removed ${left} containers of dead workers`);
 
@@ -59,6 +61,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
           language,
           isolation,
           runtime,
+          seccomp,
           remapped,
           memoryMb,
           preload,
@@ -89,7 +92,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     guest?: 'tester' | 'checker';
   }) => {
     const image = await ensureImage(docker, spec.packages, log);
-    return ContainerGuest.start(fleet, { image, isolation, runtime, remapped, ...spec });
+    return ContainerGuest.start(fleet, { image, isolation, runtime, seccomp, remapped, ...spec });
   };
   const tests = new TestPool({
     size,
@@ -120,10 +123,11 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     what,
     ...(packages === 'none' ? [] : [packages]),
     ...(runtime ? [runtime] : []),
+    ...(seccomp ? [] : ['no seccomp']),
     `${size} ${size === 1 ? 'container' : 'containers'}`,
   ];
   return {
-    info: { kind: 'docker', description: details.join(' · '), image, boundary: true },
+    info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
     run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
     runTests: async (jobs, options) => {
       if (language !== 'python')

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
 import type { Isolation, Language } from '../../core/schema/execution.js';
 import { guestSource, jsGuestSource } from '../guest/source.js';
+import { SECCOMP_PROFILE } from './seccomp.js';
 
 export interface ContainerSpec {
   image: string;
@@ -10,6 +11,7 @@ export interface ContainerSpec {
   isolation: Isolation; // javascript: strict, with a uid of the program as in isolation uid
   memoryMb: number; // of the program
   runtime?: string | null;
+  seccomp?: boolean; // the daemon can filter system calls
   remapped?: boolean; // the daemon maps only few uids into containers
   valuesOnly?: boolean; // no interactive jobs: a process drops its rights before its job arrives
   preload?: readonly string[]; // modules that pid 1 imports before the first program
@@ -72,7 +74,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
       CapAdd: ownUid ? ['SETUID', 'SETGID', 'KILL'] : [],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', ...(spec.seccomp ? [`seccomp=${SECCOMP_PROFILE}`] : [])],
       Memory: memory,
       MemorySwap: memory,
       PidsLimit: 64,

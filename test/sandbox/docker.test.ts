@@ -156,6 +156,38 @@ def f(x):
     }
   });
 
+  it('closes system calls that no program needs', async () => {
+    const sandbox = await openDocker({ size: 1 });
+    const code = `
+import ctypes, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def failing(name, *args):
+  ctypes.set_errno(0)
+  return [name, getattr(libc, name)(*args), ctypes.get_errno()]
+def f():
+  calls = [('ptrace', 0, 0, 0, 0), ('unshare', 0x10000000), ('shmget', 0, 4096, 0o1600), ('process_vm_readv', 1, 0, 0, 0, 0, 0)]
+  calls += [('keyctl', 0, -3, 0)] if hasattr(libc, 'keyctl') else []
+  sockets = [('socket', kind, socket.SOCK_STREAM, 0) for kind in (15, 16, 38, 40)]
+  pair = socket.socketpair()
+  pair[0].send(b'x')
+  return [failing(*call) for call in calls + sockets] + [['socketpair', len(pair[1].recv(1)), 0]]
+`;
+    try {
+      const [result] = await sandbox.run([{ id: 'a', code, entry: 'f', inputs: [[]] }]);
+      const [call] = result!.calls;
+      assert.ok(call!.kind === 'value', JSON.stringify(call));
+      const seen = call!.value as [string, number, number][];
+      assert.deepEqual(seen.pop(), ['socketpair', 1, 0]);
+      assert.ok(seen.length >= 8);
+      assert.deepEqual(
+        seen.filter(([, outcome, errno]) => outcome !== -1 || errno !== 1), // EPERM
+        [],
+      );
+    } finally {
+      await sandbox.close();
+    }
+  });
+
   it('runs every program under a new uid without groups', async () => {
     const code = 'import os\ndef f(x): return [os.getuid(), os.geteuid(), os.getgroups()]';
     const [first, second] = await sandbox.run([job(code, [[1]]), job(code, [[1]])]);
