@@ -1,5 +1,5 @@
 // Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
-import { judge, parses } from '../core/compare.js';
+import { comparesWith, judge, parses, verdictOf } from '../core/compare.js';
 import { salvageInputs } from '../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../core/parse/salvage.js';
 import { arityOf } from '../core/parse/signature.js';
@@ -62,12 +62,10 @@ export async function judgeTasks(
   const isUnparsed = (index: number | undefined): boolean => index !== undefined && !parses(results[index]!.calls);
   const judged = tasks.map((task, t): SuiteVerdicts => {
     const { suite, turns } = built[t]!;
-    const verdicts = candidates.indexOf[t]!.map((index) =>
-      suite.map(({ test }, i): Verdict => {
-        const call = index === undefined ? undefined : results[index]!.calls[i]!;
-        return call ? judge(call, test.expected, task.problem.comparison) : 'error'; // no program, no pass
-      }),
-    );
+    const verdicts = candidates.indexOf[t]!.map((index): Verdict[] => {
+      if (index === undefined) return suite.map(() => 'error'); // no program, no pass
+      return results[index]!.calls.map(verdictOf);
+    });
     return {
       problemId: task.problem.id,
       candidates: task.candidates.map((chain, c) => ({
@@ -171,9 +169,11 @@ function candidateJobs(
   tasks: JudgingTask[],
   suites: SuiteTest[][],
   config: RunConfig,
-): { jobs: ExecutionJob[]; indexOf: (number | undefined)[][] } {
-  const jobs: ExecutionJob[] = [];
+): { jobs: ExecutionJob<boolean>[]; indexOf: (number | undefined)[][] } {
+  const jobs: ExecutionJob<boolean>[] = [];
   const indexOf = tasks.map(({ problem, candidates }, t) => {
+    const expected = suites[t]!.map(({ test }) => test.expected);
+    const reduce = comparesWith(expected, problem.comparison);
     const known = new Map<string, number>();
     return candidates.map((chain) => {
       const code = codeOf(chain, problem, config);
@@ -182,7 +182,7 @@ function candidateJobs(
       known.set(code, jobs.length);
       const { entry, calling } = problem;
       const inputs = suites[t]!.map(({ test }) => test.args);
-      jobs.push({ id: `${t}:${chain.sample}`, code, entry, calling, inputs, limits: config.limits });
+      jobs.push({ id: `${t}:${chain.sample}`, code, entry, calling, inputs, limits: config.limits, reduce });
       return jobs.length - 1;
     });
   });

@@ -1,6 +1,8 @@
 // Wraps activities for Temporal and the in-process driver.
 import type { GauntletError } from '../core/errors.js';
+import type { EnvironmentPart } from '../core/schema/environment.js';
 import { memoKey, memoised as storeMemoised } from '../store/memo.js';
+import { environmentCheck } from './environment.js';
 import { toFailure } from './failures.js';
 import { type ArtifactProducers, runIdentityOf, runOf, withRecomputation } from './recompute.js';
 import { type ActivityDeps, currentContext, openScope, type Scope } from './scope.js';
@@ -9,20 +11,24 @@ import type { Timed } from './types.js';
 /** The activities that these functions wrap can recompute each other's lost artifacts. */
 export function activityWrappers(deps: ActivityDeps) {
   const producers: ArtifactProducers = new Map();
+  const enter = environmentCheck(deps);
 
   /**
    * Identified by the digest of name, version and inputs: a retry, a reset, a duplicate attempt or a second run of the
    * same configuration reuses the first result. `seconds` is the time of the computation; it is stored outside of the
-   * output's digest.
+   * output's digest. `part` is the environment that the activity needs: that of the run, or an accepted one. The facts of
+   * the sandbox belong to the inputs, since another Python may judge a program differently.
    */
   function memoised<I, O extends object>(
     name: string,
     version: number,
     run: (scope: Scope, input: I) => Promise<O>,
+    part?: EnvironmentPart,
   ): (input: I) => Promise<Timed<O>> {
     const onDamage = ({ message }: GauntletError): void => deps.log?.warn({ activity: name }, message);
     const call = async (input: I): Promise<Timed<O>> => {
-      const inputs = keyInputs(input);
+      const facts = part && (await enter(input, part));
+      const inputs = { ...keyInputs(input), ...(facts && part === 'sandbox' && { environment: facts }) };
       const scope = openScope(deps, memoKey(name, version, inputs));
       const context = { store: deps.store, name, version, onDamage, earlierSeconds: () => scope.earlierSeconds };
       const compute = () => withRecomputation(deps, producers, input, () => run(scope, input));
@@ -34,8 +40,14 @@ export function activityWrappers(deps: ActivityDeps) {
   }
 
   /** Runs again on every call, because its effect is a file of the run. */
-  function unmemoised<I, O extends object>(run: (scope: Scope, input: I) => Promise<O>): (input: I) => Promise<O> {
-    const call = (input: I): Promise<O> => run(openScope(deps), input);
+  function unmemoised<I, O extends object>(
+    run: (scope: Scope, input: I) => Promise<O>,
+    part?: EnvironmentPart,
+  ): (input: I) => Promise<O> {
+    const call = async (input: I): Promise<O> => {
+      if (part) await enter(input, part);
+      return run(openScope(deps), input);
+    };
     producers.set(run.name, { version: 0, call: call as (input: unknown) => Promise<unknown> });
     return activity((input) => withRecomputation(deps, producers, input, () => call(input)));
   }
@@ -55,7 +67,7 @@ function activity<I, O>(call: (input: I) => Promise<O>): (input: I) => Promise<O
   };
 }
 
-function keyInputs(input: unknown): unknown {
+function keyInputs(input: unknown): object {
   const run = runOf(input);
-  return run === undefined ? input : { ...(input as object), run: runIdentityOf(run) };
+  return run === undefined ? (input as object) : { ...(input as object), run: runIdentityOf(run) };
 }

@@ -1,5 +1,5 @@
 // Runs mutants of references on suites: a test that no mutant fails checks little.
-import { judge } from '../core/compare.js';
+import { comparesWith, verdictOf } from '../core/compare.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
@@ -21,19 +21,22 @@ export async function withMutants(
   const mutants = await mutantsOf(sandbox, references, limit, options);
   const mutantsOfProblem = new Map(references.map((reference, i) => [reference, mutants[i]!]));
   const jobs = judged.flatMap(({ suite }, t) => {
-    const { referenceSolution, entry, calling } = problems[t]!;
+    const { referenceSolution, entry, calling, comparison } = problems[t]!;
     const inputs = suite.map(({ test }) => test.args);
-    return mutantsOfProblem.get(referenceSolution)!.map((code, m): ExecutionJob & { task: number; mutant: number } => ({
-      ...{ id: `mutant:${t}:${m}`, task: t, mutant: m, code, entry, calling, inputs, limits: config.limits },
-    }));
+    const expected = suite.map(({ test }) => test.expected);
+    const job = { entry, calling, inputs, limits: config.limits, reduce: comparesWith(expected, comparison) };
+    return mutantsOfProblem
+      .get(referenceSolution)!
+      .map((code, m): ExecutionJob<boolean> & { task: number; mutant: number } => ({
+        ...{ id: `mutant:${t}:${m}`, task: t, mutant: m, code, ...job },
+      }));
   });
   const runnable = jobs.filter(({ inputs }) => inputs.length > 0);
   const results = runnable.length > 0 ? await sandbox.run(runnable, options) : [];
   const kills = judged.map(({ suite }) => suite.map((): number[] => []));
   runnable.forEach(({ task, mutant }, j) => {
-    judged[task]!.suite.forEach(({ test }, i) => {
-      if (judge(results[j]!.calls[i]!, test.expected, problems[task]!.comparison) !== 'pass')
-        kills[task]![i]!.push(mutant);
+    results[j]!.calls.forEach((call, i) => {
+      if (verdictOf(call) !== 'pass') kills[task]![i]!.push(mutant);
     });
   });
   return {

@@ -2,6 +2,7 @@
 // tests and benchmarks) there is no attempt: no signal, and heartbeats do nothing.
 import { Context } from '@temporalio/activity';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
+import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
 import type { RunResult } from '../core/schema/run.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Engine } from '../ml/engine/engine.js';
@@ -21,6 +22,10 @@ export interface ActivityDeps {
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers'>>): Promise<Sandbox>;
   /** Built-in problems by name, or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
+  /** What this worker would do a part of the work with. Absent: it is not compared with the run. */
+  environment?(part: EnvironmentPart, config: RunConfig, engine: EngineConfig): Promise<Omit<Environment, 'part'>>;
+  /** Whether this worker may continue a run that has another environment. The change is recorded. */
+  acceptsEnvironment?: boolean;
   /** The version of this program, recorded in manifests and checkpoints. */
   codeVersion: string;
   /** Renders the files of a run to one self-contained page. Absent if no renderer is installed. */

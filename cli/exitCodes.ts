@@ -17,6 +17,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   NOT_FOUND: EXIT.usage,
   SANDBOX_UNAVAILABLE: EXIT.unavailable,
   SANDBOX_FAULT: EXIT.unavailable,
+  ENVIRONMENT_CHANGED: EXIT.unavailable,
   STORE_FAULT: EXIT.unavailable,
   ENGINE_FAULT: EXIT.unavailable,
   DEVICE_UNAVAILABLE: EXIT.unavailable,

@@ -102,8 +102,20 @@ export function judge(result: CallResult, expected: Value, comparison: Compariso
   return equalValues(result.value, expected, comparison) ? 'pass' : 'fail';
 }
 
+/** For `reduce` of a job: whether the answer to each call equals the expected value. */
+export const comparesWith =
+  (expected: readonly Value[], comparison: Comparison) =>
+  (answer: Value, call: number): boolean =>
+    equalValues(answer, expected[call]!, comparison);
+
+/** The verdict of a call that was compared as soon as it was read. A call without a value never passes. */
+export function verdictOf(call: CallResult<boolean>): Verdict {
+  if (call.kind !== 'value') return call.kind;
+  return call.value ? 'pass' : 'fail';
+}
+
 /** False if every call reports a syntax error. A program that raises such an error itself only harms its author. */
-export const parses = (calls: readonly CallResult[]): boolean =>
+export const parses = (calls: readonly CallResult<unknown>[]): boolean =>
   calls.length === 0 || calls.some((call) => call.kind !== 'error' || !SYNTAX_ERROR.test(call.message));
 
 const SYNTAX_ERROR = /^(?:SyntaxError|IndentationError|TabError)\b/;

@@ -1,11 +1,14 @@
 // The health gate: a problem is used only if its reference passes the problem's own tests in two runs with the same
-// answers. Otherwise every reward for it would be noise.
-import { equalValues, judge, parses } from '../core/compare.js';
+// answers. Otherwise every reward for it would be noise. Answers may be large, so only what decides is kept of each.
+import { createHash } from 'node:crypto';
+import { equalValues, parses } from '../core/compare.js';
+import { strictKey } from '../core/comparison/strictKey.js';
 import { GauntletError } from '../core/errors.js';
 import { formatValue } from '../core/parse/format.js';
 import { type CallResult, type Limits, limitsSchema, type TestRun } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
+import { keepWithin, PROGRAM_BYTES, sizeOf } from './answers.js';
 import type { Sandbox } from './sandbox.js';
 
 export type Health = { problem: Problem } | { reason: string };
@@ -18,6 +21,15 @@ export interface GateOptions {
 }
 
 const RUNS = 2; // a reference that answers twice the same counts as deterministic
+const MOST_SHOWN = 100_000; // bytes of an answer that a reason may quote
+
+/** What is kept of an answer. */
+interface Answer {
+  passes: boolean; // its test, if there is one
+  digest: string; // two answers have the same one if and only if they are equal in mode strict
+  shown: string;
+  value?: Value; // in the first run, if it becomes an expected value
+}
 
 /** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
@@ -35,7 +47,7 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
     limits,
   };
   const results = await sandbox.run(
-    Array.from({ length: RUNS }, () => job),
+    Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) })),
     { signal },
   );
   const runs = results.map(({ calls }) => calls);
@@ -51,9 +63,26 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
   return fault === undefined ? { problem: examined } : { reason: fault };
 }
 
+function reduceWith(
+  { comparison }: Problem,
+  given: TestCase[],
+  keepsValues: boolean,
+): (answer: Value, call: number) => Answer {
+  const keep = keepWithin(PROGRAM_BYTES);
+  return (answer, call) => {
+    const test = given[call];
+    return {
+      passes: test === undefined || equalValues(answer, test.expected, comparison),
+      digest: createHash('sha256').update(strictKey(answer)).digest('hex'),
+      shown: sizeOf(answer) > MOST_SHOWN ? 'a large value' : short(formatValue(answer)),
+      ...(test === undefined && keepsValues && { value: keep(answer, call) }),
+    };
+  };
+}
+
 /** Why the calls fail: those of the given tests, then those without an expected value. */
-function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult[][]): string | undefined {
-  const [first, ...others] = runs as [CallResult[], ...CallResult[][]];
+function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult<Answer>[][]): string | undefined {
+  const [first, ...others] = runs as [CallResult<Answer>[], ...CallResult<Answer>[][]];
   const place = (i: number): string => {
     const { length } = problem.baselineTests;
     if (i < length) return `baseline test ${i + 1}`;
@@ -66,7 +95,7 @@ function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult[][])
     const other = others.find((calls) => !isSame(calls[i]!, call));
     if (other) return `nondeterministic: ${place(i)} was answered ${shown(call)}, then ${shown(other[i]!)}`;
     const test = given[i];
-    if (test && judge(call, test.expected, problem.comparison) !== 'pass')
+    if (test && !call.value.passes)
       return `${place(i)} fails: expected ${short(formatValue(test.expected))}, the reference answers ${shown(call)}`;
   }
   return undefined;
@@ -100,17 +129,17 @@ async function faultOfSource(
   return undefined;
 }
 
-function isSame(a: CallResult, b: CallResult): boolean {
+function isSame(a: CallResult<Answer>, b: CallResult<Answer>): boolean {
   if (a.kind !== 'value' || b.kind !== 'value') return a.kind === b.kind;
-  return equalValues(a.value, b.value, 'strict');
+  return a.value.digest === b.value.digest;
 }
 
-function answerOf(call: CallResult): Value {
-  if (call.kind === 'value') return call.value;
+function answerOf(call: CallResult<Answer>): Value {
+  if (call.kind === 'value' && call.value.value !== undefined) return call.value.value;
   throw new GauntletError('SANDBOX_FAULT', 'a call without a value was used as an answer');
 }
 
-const shown = (call: CallResult): string => (call.kind === 'value' ? short(formatValue(call.value)) : call.kind);
+const shown = (call: CallResult<Answer>): string => (call.kind === 'value' ? call.value.shown : call.kind);
 const short = (text: string, most = 80): string => {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;

@@ -1,6 +1,6 @@
 // Judges programs by their tests, for `gauntlet sandbox run` and the catalogue of hostile programs.
 import type { z } from 'zod';
-import { judge, judgeProgram } from '../core/compare.js';
+import { comparesWith, judgeProgram, verdictOf } from '../core/compare.js';
 import { GauntletError } from '../core/errors.js';
 import { type Limits, limitsSchema, type TestJob, type Verdict } from '../core/schema/execution.js';
 import { type ProgramRow, parseProgramRow, type programRowSchema, type SourceRow } from './programRows.js';
@@ -35,18 +35,22 @@ export async function judgePrograms(
   { limits, ...options }: JudgeOptions = {},
 ): Promise<ProgramOutcome[]> {
   const programs = rows.map((row, i) => checkRow(row, `program ${i + 1}`));
-  const jobs = programs.map(({ id, code, entry, calling, tests, limits: own }) => ({
+  const jobs = programs.map(({ id, code, entry, calling, comparison, tests, limits: own }) => ({
     id,
     code,
     entry,
     calling,
     inputs: tests.map(([args]) => args),
     limits: limitsSchema.parse({ ...limits, ...own }),
+    reduce: comparesWith(
+      tests.map(([, expected]) => expected),
+      comparison,
+    ),
   }));
   const results = await sandbox.run(jobs, options);
-  return programs.map(({ id, tests, comparison }, i) => {
+  return programs.map(({ id }, i) => {
     const { calls, ms } = results[i]!;
-    const verdicts = tests.map(([, expected], k) => judge(calls[k]!, expected, comparison));
+    const verdicts = calls.map(verdictOf);
     const messages = calls.map((call) => (call.kind === 'value' ? null : call.message));
     return { id, outcome: judgeProgram(verdicts), tests: verdicts, messages, ms };
   });

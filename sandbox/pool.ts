@@ -2,7 +2,9 @@
 // hits the wall clock runs once more with nothing else in flight. Independent of the backend.
 import { setTimeout } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
-import { type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
+import { type CallResult, type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
+import type { Value } from '../core/schema/value.js';
+import { BATCH_BYTES, keepWithin, PROGRAM_BYTES } from './answers.js';
 import { GuestLost, type GuestRun, type ResolvedJob } from './guest/channel.js';
 import type { RunOptions } from './sandbox.js';
 
@@ -271,17 +273,23 @@ export class GuestPool {
     this.#pool = new Pool<ResolvedJob, GuestRun>(options, valuesPolicy);
   }
 
-  async run(jobs: ExecutionJob[], options: RunOptions = {}): Promise<ExecutionResult[]> {
+  /** Programs whose answers are kept share the memory of the batch, so a large answer costs only its own program. */
+  async run<Kept = Value>(jobs: ExecutionJob<Kept>[], options: RunOptions = {}): Promise<ExecutionResult<Kept>[]> {
     const some = jobs.flatMap((job, at) => (job.inputs.length > 0 ? [{ job, at }] : []));
     const skipped = jobs.length - some.length;
+    const bytes = Math.min(PROGRAM_BYTES, Math.floor(BATCH_BYTES / some.length));
     for (let done = 1; done <= skipped; done++) options.onProgress?.(done);
     const runs = await this.#pool.runAll(
-      some.map(({ job }) => ({ ...job, limits: limitsSchema.parse(job.limits ?? {}) })),
+      some.map(({ job }) => ({
+        ...job,
+        limits: limitsSchema.parse(job.limits ?? {}),
+        reduce: job.reduce ?? keepWithin(bytes),
+      })),
       { ...options, onProgress: (done) => options.onProgress?.(done + skipped) },
     );
-    const results = jobs.map(({ id }): ExecutionResult => ({ id, calls: [], ms: 0 }));
+    const results = jobs.map(({ id }): ExecutionResult<Kept> => ({ id, calls: [], ms: 0 }));
     for (const [i, { at }] of some.entries())
-      results[at] = { id: jobs[at]!.id, calls: runs[i]!.calls, ms: runs[i]!.ms };
+      results[at] = { id: jobs[at]!.id, calls: runs[i]!.calls as CallResult<Kept>[], ms: runs[i]!.ms };
     return results;
   }
 

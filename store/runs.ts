@@ -17,10 +17,14 @@ export const RESULT = 'result.json';
 const CHAIN = 'chain.json';
 const REPORT = 'report.html';
 export const QUARANTINE = 'quarantine.json';
+export const ENVIRONMENT = 'environment';
 
 /** Other files in the folder of a run are ignored. */
 export function isRunRecord(path: string): boolean {
-  return [MANIFEST, INPUT, RESULT, CHAIN, REPORT, QUARANTINE].includes(path) || /^metrics\/[^/]+\.json$/.test(path);
+  return (
+    [MANIFEST, INPUT, RESULT, CHAIN, REPORT, QUARANTINE].includes(path) ||
+    /^(metrics|environment)\/[^/]+\.json$/.test(path)
+  );
 }
 
 export const runManifestSchema = z.strictObject({

@@ -7,9 +7,11 @@ import { modelFolder } from '../data/modelFolder.js';
 import { checkProblems, loadProblems, type ProblemSet } from '../data/problems.js';
 import { codeVersion } from '../infra/build-stamp.mjs';
 import { ROOT } from '../infra/root.mjs';
+import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import { inThread } from '../ml/pool/inThread.js';
+import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openFileStore } from '../store/fileStore.js';
 import type { Logger } from './logger.js';
@@ -53,17 +55,35 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     });
   };
   const store = await openFileStore(options.store);
+  const version = codeVersion(ROOT);
+  const sandboxOf: ActivityDeps['sandbox'] = (config) => {
+    const containers = containersSchema.parse(config.containers ?? {});
+    return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));
+  };
+  const seen = new WeakMap<Sandbox, ReturnType<typeof sandboxEnvironment>>();
+  const environmentOf = (sandbox: Sandbox) => {
+    const known = seen.get(sandbox) ?? sandboxEnvironment(sandbox);
+    seen.set(sandbox, known);
+    known.catch(() => seen.delete(sandbox)); // the next caller tries again
+    return known;
+  };
   return {
     deps: {
       store,
+      environment: async (part, config, engine) => {
+        if (part === 'sandbox') {
+          const { facts, details } = await environmentOf(await sandboxOf(config));
+          return { facts, details: { ...details, code: version } };
+        }
+        const { provider } = await resolveDevice(options.device ?? engine.device);
+        return { facts: { device: provider, engine: `onnxruntime ${runtimeVersion()}` }, details: { code: version } };
+      },
+      acceptsEnvironment: process.env.GAUNTLET_ACCEPT_ENVIRONMENT === '1',
       engine: async (model, config) =>
         engines.open(JSON.stringify({ path: await folderOf(model), ...engineOptions(config, options) })),
-      sandbox: (config) => {
-        const containers = containersSchema.parse(config.containers ?? {});
-        return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));
-      },
+      sandbox: sandboxOf,
       loadProblems: loadInThread,
-      codeVersion: codeVersion(ROOT),
+      codeVersion: version,
       renderReport: (runId) => renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
       ...(log ? { log } : {}),

@@ -98,19 +98,38 @@ const nearestFolder = (path: string): string => (existsSync(path) ? path : neare
 
 const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
 
+/** A program that tells what really confines it. */
+const LOOK = `
+def look():
+  state = dict(line.split(':', 1) for line in open('/proc/self/status'))
+  value = lambda name: state.get(name, '?').strip()
+  users = open('/proc/self/uid_map').read().split()
+  groups = {line.strip().split(':')[2] for line in open('/proc/self/cgroup')}
+  return ', '.join([
+    'seccomp filter' if value('Seccomp') == '2' else 'NO seccomp filter',
+    'no capabilities' if int(value('CapEff'), 16) == 0 else 'CAPABILITIES ' + value('CapEff'),
+    'no new privileges' if value('NoNewPrivs') == '1' else 'NEW PRIVILEGES POSSIBLE',
+    'its own cgroups' if groups == {'/'} else "the host's cgroups",
+    "the host's users" if users[:2] == ['0', '0'] else 'its own users',
+  ])
+`;
+
 /** Runs one program, since a daemon that answers may still refuse the container. */
 async function dockerCheck(): ReturnType<Check> {
   const daemon = await connectDocker();
   const images: string[] = [];
   for (const image of Object.values(IMAGES)) if (await hasImage(daemon.docker, image)) images.push(image);
   const sandbox = await openSandbox('docker', { log: () => undefined, size: 1 });
+  let seen = '';
   try {
-    await sandbox.run([{ id: 'doctor', code: 'def f(x):\n  return x', entry: 'f', inputs: [[1]] }]);
+    const [result] = await sandbox.run([{ id: 'doctor', code: LOOK, entry: 'look', inputs: [[]] }]);
+    const [call] = result!.calls;
+    seen = call!.kind === 'value' ? String(call!.value) : call!.kind;
   } finally {
     await sandbox.close();
   }
   const had = images.length > 0 ? `images ${images.join(', ')}` : 'no image yet';
-  return { required: false, detail: `${describeDaemon(daemon)} · ${had}` };
+  return { required: false, detail: `${describeDaemon(daemon)} · a program sees ${seen} · ${had}` };
 }
 
 async function sandboxCheck(kind: 'docker' | 'wasm', required: boolean): Promise<Omit<Finding, 'name' | 'ok'>> {

@@ -3,7 +3,9 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
+import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
+import { readEnvironments } from '../../store/environments.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { RESULT } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
@@ -33,6 +35,7 @@ interface RunStatus {
   id: string;
   status: string;
   held?: Held[]; // paused on the server, or retried
+  environments?: EnvironmentRecord[]; // in which the run has worked
   steps?: number; // of a run that only the store knows
   progress?: RunProgress; // of a running one, if a worker answers
   result?: RunResult;
@@ -56,12 +59,28 @@ export function addStatus(program: Command): void {
         return output.result(runs, () => runTable(runs));
       }
       const status = await statusOfRun(id, store, session, flags.watch ? output : undefined);
-      if (status) output.result(status, () => statusText(status));
+      if (!status) return;
+      const environments = await environmentsOf(store, id);
+      const shown = { ...status, ...(environments.length > 0 && { environments }) };
+      output.result(shown, () => [statusText(shown), ...environments.map(environmentLine)].join('\n'));
     };
     if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
     output.note(`no Temporal server runs: this is what the store knows (start a server: ${commandLine('up')})`);
     await show();
   });
+}
+
+async function environmentsOf(store: Store, id: string): Promise<EnvironmentRecord[]> {
+  return [...(await readEnvironments(store, id, 'sandbox')), ...(await readEnvironments(store, id, 'engine'))];
+}
+
+/** sandbox: backend docker, packages none, python 3.11.2; code 0.2.0+1d909da12345, image sha256:80a8… */
+function environmentLine({ part, facts, details, accepted }: EnvironmentRecord): string {
+  const listed = (texts: Record<string, string>) =>
+    Object.entries(texts)
+      .map(([name, text]) => `${name} ${text}`)
+      .join(', ');
+  return `${part}${accepted ? ' (accepted change)' : ''}: ${listed(facts)}; ${listed(details)}`;
 }
 
 interface ListedRun {

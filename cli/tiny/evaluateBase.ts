@@ -1,12 +1,12 @@
 // Pass rates of a base model before reinforcement learning, for the model card: its chains and test turns, judged by
 // hidden tests in the sandbox.
-import { judge } from '../../core/compare.js';
+import { comparesWith, verdictOf } from '../../core/compare.js';
 import { extractCode } from '../../core/parse/code.js';
 import { salvageTests } from '../../core/parse/salvage.js';
 import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../../core/prompts/prompts.js';
 import { deriveKey, RandomStream } from '../../core/random.js';
 import { STAGES, type Stage } from '../../core/schema/chain.js';
-import type { CallResult } from '../../core/schema/execution.js';
+import type { Verdict } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
@@ -71,17 +71,19 @@ async function chains(engine: Engine, problems: Problem[], temperature: number):
   return texts;
 }
 
-const passesAll = (calls: CallResult[], tests: TestCase[]): boolean =>
-  tests.every((test, i) => judge(calls[i]!, test.expected, 'strict') === 'pass');
-
-async function run(sandbox: Sandbox, programs: { code: string; tests: TestCase[] }[]): Promise<CallResult[][]> {
+/** The verdicts of each program on its tests. */
+async function run(sandbox: Sandbox, programs: { code: string; tests: TestCase[] }[]): Promise<Verdict[][]> {
   const jobs = programs.map(({ code, tests }, i) => ({
     id: `${i}`,
     code,
     entry: 'solve',
     inputs: tests.map((test) => test.args),
+    reduce: comparesWith(
+      tests.map((test) => test.expected),
+      'strict',
+    ),
   }));
-  return (await sandbox.run(jobs)).map((result) => result.calls);
+  return (await sandbox.run(jobs)).map((result) => result.calls.map(verdictOf));
 }
 
 const mean = (flags: boolean[]): number => flags.filter(Boolean).length / Math.max(1, flags.length);
@@ -98,8 +100,7 @@ export async function evaluateBase(
       code: extractCode(stages[4]!, 'tiny'),
       tests: problems[i]!.hiddenTests,
     }));
-    const calls = await run(sandbox, programs);
-    return programs.map(({ tests }, i) => passesAll(calls[i]!, tests));
+    return (await run(sandbox, programs)).map((verdicts) => verdicts.every((verdict) => verdict === 'pass'));
   };
   const sampled = await chains(engine, problems, temperature);
   const correct = await passes(sampled);
@@ -135,7 +136,7 @@ async function judgeTests(
     const arity = problems[i]!.hiddenTests[0]!.args.length;
     return salvageTests(text, { entry: 'solve', arity, limit: TESTS_PER_TURN }).tests;
   });
-  const judged = (code: (i: number) => string): Promise<CallResult[][]> =>
+  const judged = (code: (i: number) => string): Promise<Verdict[][]> =>
     run(
       sandbox,
       suites.map((tests, i) => ({ code: code(i), tests })),
@@ -144,9 +145,9 @@ async function judgeTests(
   const verdicts = await judged((i) => extractCode(texts[i]![4]!, 'tiny'));
   let valid = 0;
   const catches = suites.map((tests, i) => {
-    const passing = tests.filter((test, j) => judge(truth[i]![j]!, test.expected, 'strict') === 'pass');
+    const passing = tests.flatMap((_, j) => (truth[i]![j] === 'pass' ? [j] : []));
     valid += passing.length;
-    return passing.some((test) => judge(verdicts[i]![tests.indexOf(test)]!, test.expected, 'strict') !== 'pass');
+    return passing.some((j) => verdicts[i]![j] !== 'pass');
   });
   return { valid, catches };
 }

@@ -44,14 +44,19 @@ export const containersSchema = z.strictObject({
 });
 export type Containers = z.infer<typeof containersSchema>;
 
-/** One program and the arguments of its calls, in order. */
-export interface ExecutionJob {
+/** One program and the arguments of its calls, in order. `Kept` is what the host keeps of an answer. */
+export interface ExecutionJob<Kept = Value> {
   id: string;
   code: string;
   entry: string; // 'solve', 'Solution.solve', or the class of operations
   calling?: Calling | undefined;
   inputs: Value[][];
   limits?: Limits | undefined;
+  /**
+   * What the host keeps of each answer. It is called as soon as an answer is read, so that large answers never add up,
+   * and again if the program runs again. It is not sent to the guest. Default: the answer, within a budget of memory.
+   */
+  reduce?: ((answer: Value, call: number) => Kept) | undefined;
 }
 
 /** The value of one call, or the kind of its failure. Rewards do not use `message`. */
@@ -59,12 +64,14 @@ export const callResultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('value'), value: valueSchema }),
   z.strictObject({ kind: z.enum(['error', 'timeout', 'memory', 'output']), message: z.string() }),
 ]);
-export type CallResult = z.infer<typeof callResultSchema>;
+export type CallResult<Kept = Value> =
+  | { kind: 'value'; value: Kept }
+  | Exclude<z.infer<typeof callResultSchema>, { kind: 'value' }>;
 
 /** `calls` has exactly one entry per input, even if the program cannot be loaded. */
-export interface ExecutionResult {
+export interface ExecutionResult<Kept = Value> {
   id: string;
-  calls: CallResult[];
+  calls: CallResult<Kept>[];
   ms: number;
 }
 

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { listSupportedBackends } from 'onnxruntime-node';
+import { env, listSupportedBackends } from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
 import type { Device } from '../engine/engine.js';
 
@@ -26,6 +26,9 @@ export function listProviders(): string[] {
     .filter(({ name, bundled }) => bundled || existsSync(join(folder, PLATFORM, `libonnxruntime_providers_${name}.so`)))
     .map(({ name }) => name);
 }
+
+/** The version of ONNX Runtime. */
+export const runtimeVersion = (): string => env.versions.node ?? env.versions.common;
 
 /** The result of the self-test. */
 export interface DeviceCheck {

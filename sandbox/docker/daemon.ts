@@ -10,6 +10,7 @@ export interface Daemon {
   runtimes: string[];
   runtime: string; // the default
   rootless: boolean;
+  security: string[]; // features of its kernel that it uses, e.g. seccomp, apparmor, selinux, cgroupns, userns
   remapped: boolean; // containers have only few uids: rootless or userns-remap
   limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean };
 }
@@ -81,14 +82,15 @@ export async function connectDocker(): Promise<Daemon> {
 
 export function readInfo(info: Info): Omit<Daemon, 'docker' | 'version'> {
   const security = info.SecurityOptions ?? [];
-  const has = (name: string) => security.some((option) => option.split(',')[0] === `name=${name}`);
-  const rootless = has('rootless');
+  const names = security.map((option) => option.split(',')[0]!.replace('name=', '')).sort();
+  const rootless = names.includes('rootless');
   return {
     cgroup: info.CgroupDriver === 'none' ? 'none' : info.CgroupVersion === '2' ? '2' : '1',
     runtimes: Object.keys(info.Runtimes ?? {}).sort(),
     runtime: info.DefaultRuntime ?? 'runc',
     rootless,
-    remapped: rootless || has('userns'),
+    security: names,
+    remapped: rootless || names.includes('userns'),
     limits: {
       memory: info.MemoryLimit === true,
       swap: info.SwapLimit === true,
@@ -116,10 +118,11 @@ export function requireDaemon({ limits, cgroup, rootless, runtimes }: Daemon, ru
 }
 
 /** A description in one line. */
-export function describeDaemon({ version, cgroup, runtimes, rootless, remapped, limits }: Daemon): string {
+export function describeDaemon({ version, cgroup, runtimes, security, rootless, remapped, limits }: Daemon): string {
   const parts = [`docker ${version}`, `cgroup ${cgroup}`, `runtimes ${runtimes.join(', ')}`];
   if (rootless) parts.push('rootless');
   else if (remapped) parts.push('userns-remap');
+  parts.push(`security ${security.join(', ') || 'none'}`);
   if (!limits.swap) parts.push('swap is not limited');
   return parts.join(' · ');
 }

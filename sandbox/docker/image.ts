@@ -15,8 +15,19 @@ const FIRST_BYTE_MS = 5000; // then the registry counts as absent
 const PULL_MS = 300_000;
 const FOLDER = 'infra/images';
 
-/** Returns the name of the image, and makes it if it is missing. @throws GauntletError SANDBOX_UNAVAILABLE */
-export async function ensureImage(docker: Docker, packages: Packages, log: (line: string) => void): Promise<string> {
+/**
+ * Returns the digest of the image, and makes the image if it is missing. Containers are created from the digest, since a
+ * tag may move. @throws GauntletError SANDBOX_UNAVAILABLE
+ */
+export const ensureImage = async (docker: Docker, packages: Packages, log: (line: string) => void): Promise<string> =>
+  digestOf(docker, await makeImage(docker, packages, log));
+
+async function digestOf(docker: Docker, image: string): Promise<string> {
+  const { Id } = await docker.getImage(image).inspect();
+  return Id;
+}
+
+async function makeImage(docker: Docker, packages: Packages, log: (line: string) => void): Promise<string> {
   const image = IMAGES[packages];
   if (await hasImage(docker, image)) return image;
   let reason: string | undefined;
@@ -42,7 +53,7 @@ export async function ensureImage(docker: Docker, packages: Packages, log: (line
 /** The JavaScript image: this machine's node with its libraries. @throws GauntletError SANDBOX_UNAVAILABLE */
 export async function ensureNodeImage(docker: Docker, log: (line: string) => void): Promise<string> {
   const image = 'gauntlet-javascript:1';
-  if (await hasImage(docker, image)) return image;
+  if (await hasImage(docker, image)) return digestOf(docker, image);
   if (process.platform !== 'linux')
     throw new GauntletError(
       'SANDBOX_UNAVAILABLE',
@@ -50,7 +61,7 @@ export async function ensureNodeImage(docker: Docker, log: (line: string) => voi
     );
   log(`sandbox: building ${image} from this machine's node (once)`);
   await importTar(docker, ['build-node-image.sh', process.execPath], image, 'it is missing');
-  return image;
+  return digestOf(docker, image);
 }
 
 /** Whether the daemon has the image. @throws GauntletError SANDBOX_FAULT if it does not answer */

@@ -33,16 +33,18 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const { log = () => {} } = options;
   const daemon = await connectDocker();
   const { docker, version, remapped } = daemon;
+  const seccomp = daemon.security.includes('seccomp');
   requireDaemon(daemon, runtime);
+  if (!seccomp) log('sandbox: this Docker daemon has no seccomp, so programs may use every system call of the kernel');
   const left = await reapContainers(docker);
   if (left > 0) log(`sandbox: removed ${left} containers of dead workers`);
 
   const fleet = new Fleet(docker);
   await fleet.open();
   const pools = new Map<Packages, GuestPool>();
+  let image = '';
   const makePool = async (packages: Packages): Promise<GuestPool> => {
-    const image =
-      language === 'javascript' ? await ensureNodeImage(docker, log) : await ensureImage(docker, packages, log);
+    image = language === 'javascript' ? await ensureNodeImage(docker, log) : await ensureImage(docker, packages, log);
     const preload = packages === 'numpy' ? ['numpy'] : [];
     const known = pools.get(packages); // another caller may have made it meanwhile
     if (known) return known;
@@ -59,6 +61,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
           language,
           isolation,
           runtime,
+          seccomp,
           remapped,
           memoryMb,
           preload,
@@ -89,7 +92,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     guest?: 'tester' | 'checker';
   }) => {
     const image = await ensureImage(docker, spec.packages, log);
-    return ContainerGuest.start(fleet, { image, isolation, runtime, remapped, ...spec });
+    return ContainerGuest.start(fleet, { image, isolation, runtime, seccomp, remapped, ...spec });
   };
   const tests = new TestPool({
     size,
@@ -120,10 +123,11 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     what,
     ...(packages === 'none' ? [] : [packages]),
     ...(runtime ? [runtime] : []),
+    ...(seccomp ? [] : ['no seccomp']),
     `${size} ${size === 1 ? 'container' : 'containers'}`,
   ];
   return {
-    info: { kind: 'docker', description: details.join(' · '), boundary: true },
+    info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
     run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
     runTests: async (jobs, options) => {
       if (language !== 'python')

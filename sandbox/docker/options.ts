@@ -3,13 +3,15 @@ import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
 import type { Isolation, Language } from '../../core/schema/execution.js';
 import { guestSource, jsGuestSource } from '../guest/source.js';
+import { SECCOMP_PROFILE } from './seccomp.js';
 
 export interface ContainerSpec {
   image: string;
   language?: Language; // default: python
-  isolation: Isolation; // javascript: strict
+  isolation: Isolation; // javascript: strict, with a uid of the program as in isolation uid
   memoryMb: number; // of the program
   runtime?: string | null;
+  seccomp?: boolean; // the daemon can filter system calls
   remapped?: boolean; // the daemon maps only few uids into containers
   valuesOnly?: boolean; // no interactive jobs: a process drops its rights before its job arrives
   preload?: readonly string[]; // modules that pid 1 imports before the first program
@@ -18,6 +20,8 @@ export interface ContainerSpec {
 }
 
 const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // in addition to the memory of the program
+/** Otherwise a program sees the host's names of cgroups on cgroup 1. The types of dockerode lack the field. */
+const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 const MIB = 2 ** 20;
 const NOBODY = 65534;
 export const SILENCE_SECONDS = 60;
@@ -35,13 +39,14 @@ export function uidRange(remapped: boolean): { first: number; span: number } {
 export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOptions {
   const { isolation, remapped = false, language = 'python', silenceSeconds: silence = SILENCE_SECONDS } = spec;
   const memory = (spec.memoryMb + HARNESS_MB[language]) * MIB;
-  const { first, span } = isolation === 'uid' ? uidRange(remapped) : { first: NOBODY, span: 0 };
+  const ownUid = isolation === 'uid' || language === 'javascript';
+  const { first, span } = ownUid ? uidRange(remapped) : { first: NOBODY, span: 0 };
   const guest = { isolation, first, span, preload: spec.preload ?? [], valuesOnly: spec.valuesOnly ?? false, silence };
   return {
     Image: spec.image,
     Cmd:
       language === 'javascript'
-        ? ['node', '-e', jsGuestSource(), JSON.stringify({ silence })]
+        ? ['node', '-e', jsGuestSource(), JSON.stringify({ silence, uid: first })]
         : [
             'python3',
             '-P',
@@ -52,8 +57,8 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
             JSON.stringify(guest),
           ],
     Entrypoint: [],
-    // uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
-    User: isolation === 'uid' ? '0:0' : `${NOBODY}:${NOBODY}`,
+    // own uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
+    User: ownUid ? '0:0' : `${NOBODY}:${NOBODY}`,
     WorkingDir: '/tmp',
     Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8', 'OPENBLAS_NUM_THREADS=1', 'OMP_NUM_THREADS=1'],
     AttachStdin: true,
@@ -68,8 +73,8 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       NetworkMode: 'none',
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
-      CapAdd: isolation === 'uid' ? ['SETUID', 'SETGID', 'KILL'] : [],
-      SecurityOpt: ['no-new-privileges'],
+      CapAdd: ownUid ? ['SETUID', 'SETGID', 'KILL'] : [],
+      SecurityOpt: ['no-new-privileges', ...(spec.seccomp ? [`seccomp=${SECCOMP_PROFILE}`] : [])],
       Memory: memory,
       MemorySwap: memory,
       PidsLimit: 64,
@@ -81,6 +86,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'none', Config: {} },
       ...(spec.runtime ? { Runtime: spec.runtime } : {}),
+      ...PRIVATE_CGROUPS,
       Tmpfs: { '/tmp': 'rw,noexec,nosuid,nodev,size=16m,nr_inodes=1k,mode=1777' },
       Sysctls: {
         'kernel.shmmni': '0',

@@ -3,6 +3,7 @@
 
 import type { z } from 'zod';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
+import { reduceCall } from '../answers.js';
 import {
   callFrameSchema,
   encodeFrame,
@@ -11,6 +12,8 @@ import {
   type GuestCall,
   type JobFrame,
   loadedFrameSchema,
+  longestFrame,
+  MAX_FRAME,
   outFrameSchema,
   readyFrameSchema,
   resultFrameSchema,
@@ -19,9 +22,9 @@ import {
   toCallResult,
 } from './frames.js';
 
-export type ResolvedJob = ExecutionJob & { limits: Limits };
+export type ResolvedJob = ExecutionJob<unknown> & { limits: Limits };
 export interface GuestRun {
-  calls: CallResult[];
+  calls: CallResult<unknown>[]; // reduced
   ms: number;
   wallHit: boolean; // the wall clock ended it: run it again alone
 }
@@ -67,6 +70,7 @@ export class GuestLost extends Error {
 interface Pending {
   readonly id: number;
   readonly limits: Limits;
+  readonly maxFrame: number; // bytes
   take(message: unknown): { cpu: number; retire: boolean; isCheck?: boolean } | undefined; // undefined until the job ends
   expire(message: string, wallHit: boolean, ms: number, scope: 'program' | 'call', used?: number): void; // CPU seconds
   lose(error: GuestLost): void;
@@ -84,7 +88,7 @@ export class GuestChannel {
   #greeted!: (ready: z.infer<typeof readyFrameSchema>) => void;
   #failed!: (error: Error) => void;
   #isReady = false;
-  #reader = new FrameReader();
+  #reader = new FrameReader(() => this.#queue[0]?.maxFrame ?? longestFrame(0));
   #queue: Pending[] = [];
   #nextId = 1;
   #done = 0;
@@ -129,22 +133,26 @@ export class GuestChannel {
       ...limitsOfFrame(job.limits),
     };
     return new Promise((resolve, reject) => {
-      const calls: GuestCall[] = [];
+      const calls: CallResult<unknown>[] = [];
+      const add = (call: GuestCall) => {
+        if (calls.length >= job.inputs.length) throw new Error('more answers than calls');
+        calls.push(reduceCall(job, toCallResult(call), calls.length));
+      };
       this.#begin(frame, {
         id,
         limits: job.limits,
+        maxFrame: longestFrame(job.inputs.length),
         lose: reject,
         expire(message, wallHit, ms, scope) {
           const unanswered = job.inputs.length - calls.length;
           const missing = scope === 'call' ? Math.min(1, unanswered) : unanswered;
-          const rest = Array.from({ length: missing }, (): GuestCall => ['timeout', message]);
-          resolve({ calls: [...calls, ...rest].map(toCallResult), ms, wallHit });
+          for (let i = 0; i < missing; i++) add(['timeout', message]);
+          resolve({ calls, ms, wallHit });
         },
         take: (message) => {
           if (has(message, 'call')) {
             const { call, cpu } = callFrameSchema.parse(message);
-            if (calls.length >= job.inputs.length) throw new Error('more answers than calls');
-            calls.push(call);
+            add(call);
             this.cpuAtCall = cpu;
             return undefined;
           }
@@ -153,9 +161,9 @@ export class GuestChannel {
             return undefined;
           }
           const result = resultFrameSchema.parse(message);
-          calls.push(...result.calls);
+          for (const call of result.calls) add(call);
           if (calls.length !== job.inputs.length) throw new Error('an answer with the wrong number of calls');
-          resolve({ calls: calls.map(toCallResult), ms: result.ms, wallHit: result.wall });
+          resolve({ calls, ms: result.ms, wallHit: result.wall });
           return { ...result, isCheck: job.inputs.length === 0 && job.code === '' };
         },
       });
@@ -175,6 +183,7 @@ export class GuestChannel {
         {
           id,
           limits,
+          maxFrame: MAX_FRAME,
           lose: reject,
           expire: (message, wallHit, _ms, _scope, used = limits.cpuSeconds) =>
             resolve({ kind: 'timeout', message, used, wallHit }),

@@ -6,7 +6,12 @@ import type { CallResult } from '../../core/schema/execution.js';
 import { isPlainValue } from './values.js';
 
 export const MAGIC = 'GAUNTLT1';
-const MAX_FRAME = 64 << 20; // bytes; the guest caps every answer at 1 MiB
+export const MAX_FRAME = 64 << 20; // bytes, of interactive jobs
+const MAX_ANSWER = (1 << 20) + 1024; // characters; the guest caps every answer at 1 MiB
+const MAX_MESSAGE = 500; // characters
+
+/** The longest frame in a job of values: one answer in JSON, or the same verdict for all remaining calls. */
+export const longestFrame = (calls: number): number => (4 << 20) + 256 * calls;
 
 export const readyFrameSchema = z.strictObject({
   ready: z.literal(true),
@@ -92,6 +97,8 @@ function decodeBody(body: Buffer): unknown {
 
 /** Splits a byte stream into messages. Throws on a wrong greeting, an oversized frame and invalid JSON. */
 export class FrameReader {
+  constructor(readonly maxFrame: () => number = () => MAX_FRAME) {}
+
   #chunks: Buffer[] = [];
   #size = 0;
   #greeted = false;
@@ -111,7 +118,7 @@ export class FrameReader {
         continue;
       }
       const length = head.readUInt32BE(0);
-      if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes is too large`);
+      if (length > this.maxFrame()) throw new Error(`a frame of ${length} bytes is too large`);
       if (this.#size < 4 + length) return;
       yield decodeBody(this.#take(4 + length).subarray(4));
     }
@@ -134,7 +141,8 @@ const UNREADABLE: CallResult = { kind: 'error', message: 'the answer is malforme
 
 /** Validates what a program's process wrote: one of three shapes with plain data, or an error. */
 export function toCallResult([kind, text]: GuestCall): CallResult {
-  if (kind !== 'answer' && kind !== 'load') return { kind, message: text };
+  if (kind !== 'answer' && kind !== 'load') return { kind, message: text.slice(0, MAX_MESSAGE) };
+  if (text.length > MAX_ANSWER) return { kind: 'error', message: 'the answer is too large' };
   let claim: unknown;
   try {
     claim = JSON.parse(text);
@@ -146,7 +154,7 @@ export function toCallResult([kind, text]: GuestCall): CallResult {
   const [key, value] = entries[0] ?? [];
   if (entries.length !== 1) return UNREADABLE;
   if (key === 'v' && kind === 'answer' && isPlainValue(value)) return { kind: 'value', value };
-  if (key === 'e' && typeof value === 'string') return { kind: 'error', message: value.slice(0, 500) };
-  if (key === 'm' && typeof value === 'string') return { kind: 'memory', message: value.slice(0, 500) };
+  if (key === 'e' && typeof value === 'string') return { kind: 'error', message: value.slice(0, MAX_MESSAGE) };
+  if (key === 'm' && typeof value === 'string') return { kind: 'memory', message: value.slice(0, MAX_MESSAGE) };
   return UNREADABLE;
 }

@@ -1,7 +1,9 @@
-// The JavaScript guest: pid 1 of a container for one program (isolation 'strict'). It reads a job from stdin, starts a
-// process for the program, enforces the limits, and answers in frames of the guest protocol (docs/guest-protocol.md).
+// The JavaScript guest: pid 1 of a container for one program. It reads a job from stdin, starts a process for the program
+// under a uid of its own, enforces the limits, and passes on each answer in a frame of the guest protocol
+// (docs/guest-protocol.md). Because of the uid a program cannot open pid 1's memory or descriptors, nor signal it.
 // CommonJS without packages: the source is an argument of `node -e`, also for the program's process.
 const fs = require('node:fs');
+const os = require('node:os');
 const vm = require('node:vm');
 const { spawn } = require('node:child_process');
 
@@ -56,6 +58,8 @@ function encode(value, depth = 0, budget = { nodes: MAX_NODES }) {
 // ---- the program's process: [job] on descriptor 4, answers on descriptor 3
 
 async function runProgram() {
+  fs.writeFileSync('/proc/self/oom_score_adj', '1000'); // the kernel kills it first
+  os.setPriority(19); // pid 1 runs first, however many processes a program starts
   const { code, entry, inputs } = JSON.parse(fs.readFileSync(4, 'utf8'));
   fs.closeSync(4);
   const { writeSync } = fs;
@@ -127,15 +131,31 @@ const oomKills = counter([
   ['/sys/fs/cgroup/memory/memory.oom_control', word('oom_kill')],
 ]);
 
-function writeFrame(message) {
-  const body = Buffer.from(JSON.stringify(message));
+function write(body) {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(body.length);
-  process.stdout.write(Buffer.concat([head, body]));
+  process.stdout.write(Buffer.concat([head, body])); // a pipe: it waits for the host
+}
+const writeFrame = (message) => write(Buffer.from(JSON.stringify(message)));
+
+/** One call in the words of the program's process: 'A' (an answer) or 'X' (it did not load). */
+function writeCall(kind, id, text) {
+  const head = Buffer.from(`${kind}0000`);
+  head.writeUInt32BE(id, 1);
+  write(Buffer.concat([head, text]));
 }
 
-/** Runs the program's process for the inputs from `done` on. Returns its answers and why it ended. */
-function attempt(job, done, limits) {
+/** Ends every process of the container but this one: whatever the program started holds its pipes open. */
+function killAll() {
+  try {
+    process.kill(-1, 'SIGKILL');
+  } catch {
+    // there are none
+  }
+}
+
+/** Runs the program's process for the inputs from `done` on. Passes its answers on; returns their number and why it ended. */
+function attempt(job, done, limits, uid) {
   return new Promise((resolve) => {
     const flags = [`--max-old-space-size=${Math.max(16, Math.floor(job.memory / 2 ** 20))}`, '--random-seed=1'];
     const env = { PATH: process.env.PATH, LANG: 'C.UTF-8' };
@@ -145,13 +165,10 @@ function attempt(job, done, limits) {
       env,
       stdio,
       detached: true,
+      uid,
+      gid: uid,
     });
-    try {
-      fs.writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000'); // the kernel kills it first
-    } catch {
-      // the kernel chooses by size
-    }
-    const seen = { answers: [], loaded: false, failure: undefined, why: undefined, heap: false };
+    const seen = { answers: 0, loaded: false, failure: undefined, why: undefined, heap: false };
     let [data, printed, callStart, timer] = [Buffer.alloc(0), 0, undefined, undefined];
     const end = (why) => {
       seen.why ??= why;
@@ -160,10 +177,12 @@ function attempt(job, done, limits) {
     const take = (kind, text) => {
       if (kind === 'L' && !seen.loaded && seen.failure === undefined) seen.loaded = true;
       else if (kind === 'X' && !seen.loaded && seen.failure === undefined) seen.failure = text;
-      else if (kind === 'A' && seen.loaded) seen.answers.push(text);
-      else end('protocol');
+      else if (kind === 'A' && seen.loaded) {
+        writeCall('A', job.id, text);
+        seen.answers++;
+      } else end('protocol');
       callStart = cpuSeconds();
-      if (seen.failure !== undefined || seen.answers.length >= job.inputs.length - done) end('done');
+      if (seen.failure !== undefined || seen.answers >= job.inputs.length - done) end('done');
     };
     child.stdio[3].on('data', (part) => {
       data = Buffer.concat([data, part]);
@@ -171,7 +190,7 @@ function attempt(job, done, limits) {
         const size = data.readUInt32BE(0);
         if (size < 1 || size > MAX_BYTES + 1024) return end('protocol');
         if (data.length < 4 + size) return;
-        const text = data.toString('utf8', 5, 4 + size);
+        const text = data.subarray(5, 4 + size);
         const kind = String.fromCharCode(data[4]);
         data = data.subarray(4 + size);
         take(kind, text);
@@ -192,36 +211,36 @@ function attempt(job, done, limits) {
       else if (callStart !== undefined && used - callStart >= job.case) end('case');
     };
     timer = setInterval(look, 10);
-    child.on('close', (status, signal) => {
+    child.on('exit', () => {
       clearInterval(timer);
-      try {
-        process.kill(-1, 'SIGKILL'); // and its children
-      } catch {
-        // there are none
-      }
-      resolve({ ...seen, status, signal });
+      killAll(); // then its pipes close, after what it wrote has been read
     });
+    child.on('close', (status, signal) => resolve({ ...seen, status, signal }));
   });
 }
 
-async function runJob(job) {
+async function runJob(job, uid) {
   const started = performance.now();
   const limits = { cpuEnd: cpuSeconds() + job.cpu, wallEnd: started + job.wall * 1000 };
-  const calls = [];
-  let wall = false;
-  while (calls.length < job.inputs.length) {
+  let [done, wall] = [0, false];
+  const fill = (call, count) => {
+    for (let i = 0; i < count; i++) writeFrame({ id: job.id, call });
+    done += count;
+  };
+  while (done < job.inputs.length) {
     const kills = oomKills();
-    const { answers, loaded, failure, why, heap, status, signal } = await attempt(job, calls.length, limits);
-    calls.push(...answers.slice(0, job.inputs.length - calls.length).map((text) => ['answer', text]));
-    const missing = job.inputs.length - calls.length;
-    const fill = (call, count = missing) => calls.push(...Array.from({ length: count }, () => call));
+    const { answers, loaded, failure, why, heap, status, signal } = await attempt(job, done, limits, uid);
+    done += answers;
+    const missing = job.inputs.length - done;
     if (missing === 0) break;
     wall = why === 'wall';
-    if (failure !== undefined) fill(['load', failure]);
-    else if (why === 'timeout' || wall)
-      fill(['timeout', `no answer within the limit of ${wall ? 'time' : 'CPU time'}`]);
-    else if (why === 'output') fill(['output', 'the program printed more than the limit']);
-    else if (why === 'protocol') fill(['error', 'the program wrote into the answer channel']);
+    if (failure !== undefined) {
+      for (let i = 0; i < missing; i++) writeCall('X', job.id, failure);
+      done += missing;
+    } else if (why === 'timeout' || wall)
+      fill(['timeout', `no answer within the limit of ${wall ? 'time' : 'CPU time'}`], missing);
+    else if (why === 'output') fill(['output', 'the program printed more than the limit'], missing);
+    else if (why === 'protocol') fill(['error', 'the program wrote into the answer channel'], missing);
     else {
       const one = loaded ? 1 : missing;
       if (why === 'case') fill(['timeout', 'no answer within the limit of CPU time of one call'], one);
@@ -229,11 +248,11 @@ async function runJob(job) {
       else fill(['error', `the program ended without an answer (${signal ?? `status ${status}`})`], one);
     }
   }
-  return { id: job.id, calls, ms: performance.now() - started, cpu: cpuSeconds(), wall };
+  return { id: job.id, calls: [], ms: performance.now() - started, cpu: cpuSeconds(), wall };
 }
 
 function serve() {
-  const { silence } = JSON.parse(process.argv[1]);
+  const { silence, uid } = JSON.parse(process.argv[1]);
   let data = Buffer.alloc(0);
   let timer;
   const listen = () => {
@@ -250,7 +269,7 @@ function serve() {
       if (job.alive) continue;
       clearTimeout(timer);
       const check = job.inputs.length === 0 && job.code === ''; // only checks that this guest answers
-      void runJob(job).then((result) => {
+      void runJob(job, uid).then((result) => {
         writeFrame({ ...result, retire: !check });
         listen();
       });

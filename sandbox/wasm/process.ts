@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Limits } from '../../core/schema/execution.js';
+import type { Value } from '../../core/schema/value.js';
 import {
   type Guest,
   GuestChannel,
@@ -136,7 +137,9 @@ export class WasmProcess implements Guest {
       throw new GuestLost(error.message, false);
     });
     try {
-      const rest = await fresh.run({ ...job, inputs, limits });
+      const { reduce } = job;
+      const shifted = reduce && ((answer: Value, call: number) => reduce(answer, call + calls.length));
+      const rest = await fresh.run({ ...job, inputs, limits, reduce: shifted });
       return { calls: [...calls, ...rest.calls], ms: ms + rest.ms, wallHit: rest.wallHit };
     } finally {
       await fresh.close();

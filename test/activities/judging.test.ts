@@ -6,7 +6,7 @@ import type { Position, PrepareRunOutput } from '../../activities/types.js';
 import type { Chain, Stage } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { addProblem, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
 const GOOD = 'def solve(x):\n    return x + 1';
@@ -208,14 +208,10 @@ describe('judging', () => {
 
     it('keeps samples with the mean reward if the loss has a KL penalty or an entropy bonus', async () => {
       const two = 'def solve(x):\n    return 1 if x == 0 else 0';
-      world.sandbox.run = async (jobs) =>
-        jobs.map(({ id, code, inputs }) => ({
-          ...{ id, ms: 1 },
-          calls: inputs.map(([x]) => ({
-            kind: 'value',
-            value: code === two ? Number(x === 0) : code === GOOD ? Number(x) + 1 : -1,
-          })),
-        }));
+      world.sandbox.run = answerWith(({ code }, [x]) => ({
+        kind: 'value',
+        value: code === two ? Number(x === 0) : code === GOOD ? Number(x) + 1 : -1,
+      }));
       const chains = await put([chain(0, GOOD), chain(1, two), chain(2, WRONG)]); // pass rates 1, 0.5 and 0
       const rows = async (runId: string, ppo: object) => {
         const input = { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, ...ppo } };

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { recordedSteps, replayStep } from '../../activities/replayStep.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 describe('replay of rewards', () => {
   let world: Doubles;
@@ -40,8 +40,7 @@ describe('replay of rewards', () => {
     const replay = await replayStep(world.deps, 'run', other);
     assert.deepEqual([replay.matches, replay.differs], [false, ['trajectories', 'reward']]);
     const run = world.sandbox.run.bind(world.sandbox);
-    world.sandbox.run = async (jobs) =>
-      (await run(jobs)).map((result) => ({ ...result, calls: result.calls.map(() => ({ kind: 'value', value: -1 })) }));
+    world.sandbox.run = answerWith(() => ({ kind: 'value', value: -1 }));
     assert.deepEqual((await replayStep(world.deps, 'run', step!, true)).differs, ['verdicts']);
     world.sandbox.run = run;
   });

@@ -13,6 +13,7 @@ import { renderTest } from '../../data/tiny/tests.js';
 import { vocabularyOf } from '../../data/tiny/vocabulary.js';
 import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
+import { answerWith } from '../support/doubles.js';
 
 const vocabulary = vocabularyOf(tinyCorpus());
 const eos = vocabulary.idOf('<eos>');
@@ -52,17 +53,10 @@ function familySandbox(set: readonly TinyProblem[]): Sandbox {
     info: { kind: 'wasm', description: 'interpreter', boundary: false },
     runTests: async () => [],
     checkTypes: async () => [],
-    run: async (jobs) =>
-      jobs.map(({ id, code, inputs }) => ({
-        id,
-        ms: 0,
-        calls: inputs.map((args) => {
-          const outcome = interpret(programs.get(code)!, args as unknown as Args);
-          return 'error' in outcome
-            ? ({ kind: 'error', message: outcome.error } as const)
-            : ({ kind: 'value', value: outcome.value } as const);
-        }),
-      })),
+    run: answerWith(({ code }, args) => {
+      const outcome = interpret(programs.get(code)!, args as unknown as Args);
+      return 'error' in outcome ? { kind: 'error', message: outcome.error } : { kind: 'value', value: outcome.value };
+    }),
     close: async () => {},
   };
 }

@@ -29,6 +29,7 @@ Inside a checkout every command is \`npx gauntlet …\`.
 | \`GAUNTLET_THREADS\` | number of model threads |
 | \`GAUNTLET_DEVICE\` | device for models |
 | \`GAUNTLET_CACHE\` | folder of quantized weights |
+| \`GAUNTLET_ACCEPT_ENVIRONMENT=1\` | continue a run that has another Python, sandbox, engine or device; the change is recorded |
 | \`GAUNTLET_LOG\` | level of \`worker.log\` in the store |
 | \`GAUNTLET_DEBUG=1\` | print the stack of an error |`;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { equalValues, judge, judgeProgram, OUTCOME_ORDER } from '../../core/compare.js';
+import { strictKey } from '../../core/comparison/strictKey.js';
 import type { Verdict } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 
@@ -123,6 +124,27 @@ describe('comparison of answers', () => {
         );
       }),
       { numRuns: 300, seed: 7 },
+    );
+  });
+
+  it('two values have the same strict key if and only if they are equal in mode strict', () => {
+    const small = fc.oneof(
+      ...[fc.constantFrom(null, true, 1, { f: '1.0' }, { f: '-0.0' }, { f: '0.0' }, { f: 'nan' }, '1', { i: '0x1' })],
+      value,
+    );
+    const set = fc.uniqueArray(fc.integer({ min: 0, max: 3 }), { maxLength: 3 });
+    const pair = fc.oneof(
+      fc.tuple(small, small),
+      fc.tuple(set, set).map(([a, b]) => [{ s: a }, { s: b }] as const),
+      fc.tuple(set, small, small).map(([keys, x, y]) => {
+        const pairs = keys.map((key): [Value, Value] => [key, key === 0 ? x : y]);
+        return [{ d: pairs }, { d: [...pairs].reverse() }] as const;
+      }),
+      value.map((a) => [a, JSON.parse(JSON.stringify(a)) as Value] as const),
+    );
+    fc.assert(
+      fc.property(pair, ([a, b]) => (strictKey(a) === strictKey(b)) === equalValues(a, b, 'strict')),
+      { numRuns: 1000, seed: 7 },
     );
   });
 

@@ -5,6 +5,7 @@ import { listContainers } from '../../sandbox/docker/daemon.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
+import { sandboxEnvironment } from '../../sandbox/environment.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { callingConformance } from './calling.js';
@@ -133,6 +134,58 @@ def f(x):
     ]);
     assert.equal(known!.calls[0]!.kind, 'value');
     assert.deepEqual(scanned!.calls, [{ kind: 'value', value: 0 }]);
+  });
+
+  it('tells the version of Python, the packages and the image, and hides the names of cgroups', async () => {
+    const sandbox = await openDocker({ size: 1 });
+    try {
+      const { facts, details } = await sandboxEnvironment(sandbox);
+      assert.equal(facts.backend, 'docker');
+      assert.match(facts.python!, /^3\.\d+\.\d+$/);
+      assert.equal(facts.packages, 'none');
+      assert.match(details.image!, /^sha256:[0-9a-f]{64}$/);
+      const cgroups = 'def f(): return [line.strip().split(":")[2] for line in open("/proc/self/cgroup")]';
+      const [result] = await sandbox.run([{ id: 'a', code: cgroups, entry: 'f', inputs: [[]] }]);
+      const [call] = result!.calls;
+      assert.ok(
+        call!.kind === 'value' && (call!.value as string[]).every((name) => name === '/'),
+        JSON.stringify(call),
+      );
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  it('closes system calls that no program needs', async () => {
+    const sandbox = await openDocker({ size: 1 });
+    const code = `
+import ctypes, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def failing(name, *args):
+  ctypes.set_errno(0)
+  return [name, getattr(libc, name)(*args), ctypes.get_errno()]
+def f():
+  calls = [('ptrace', 0, 0, 0, 0), ('unshare', 0x10000000), ('shmget', 0, 4096, 0o1600), ('process_vm_readv', 1, 0, 0, 0, 0, 0)]
+  calls += [('keyctl', 0, -3, 0)] if hasattr(libc, 'keyctl') else []
+  sockets = [('socket', kind, socket.SOCK_STREAM, 0) for kind in (15, 16, 38, 40)]
+  pair = socket.socketpair()
+  pair[0].send(b'x')
+  return [failing(*call) for call in calls + sockets] + [['socketpair', len(pair[1].recv(1)), 0]]
+`;
+    try {
+      const [result] = await sandbox.run([{ id: 'a', code, entry: 'f', inputs: [[]] }]);
+      const [call] = result!.calls;
+      assert.ok(call!.kind === 'value', JSON.stringify(call));
+      const seen = call!.value as [string, number, number][];
+      assert.deepEqual(seen.pop(), ['socketpair', 1, 0]);
+      assert.ok(seen.length >= 8);
+      assert.deepEqual(
+        seen.filter(([, outcome, errno]) => outcome !== -1 || errno !== 1), // EPERM
+        [],
+      );
+    } finally {
+      await sandbox.close();
+    }
   });
 
   it('runs every program under a new uid without groups', async () => {

@@ -42,7 +42,7 @@ describe('the features of a Docker daemon', () => {
   it('are described in one line: cgroup version, runtimes, rootless, swap', () => {
     assert.equal(
       describeDaemon(daemon({ ...INFO, SwapLimit: false })),
-      'docker 28 · cgroup 2 · runtimes io.containerd.runc.v2, runc · rootless · swap is not limited',
+      'docker 28 · cgroup 2 · runtimes io.containerd.runc.v2, runc · rootless · security cgroupns, rootless, seccomp · swap is not limited',
     );
     const old = daemon({
       ...INFO,
@@ -81,6 +81,9 @@ describe('the options of a container', () => {
       ['65534:65534', [], 'runsc'],
     );
     const uid = containerOptions({ ...base, isolation: 'uid' });
+    assert.deepEqual(uid.HostConfig!.SecurityOpt, ['no-new-privileges']);
+    const filtered = containerOptions({ ...base, isolation: 'uid', seccomp: true }).HostConfig!.SecurityOpt!;
+    assert.match(filtered[1]!, /^seccomp=\{"defaultAction":"SCMP_ACT_ERRNO"/);
     assert.deepEqual([uid.User, uid.HostConfig!.CapAdd], ['0:0', ['SETUID', 'SETGID', 'KILL']]);
     for (const { HostConfig: host } of [strict, uid]) {
       assert.deepEqual(host!.CapDrop, ['ALL']);

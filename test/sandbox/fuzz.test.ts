@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { equalValues, judge } from '../../core/compare.js';
 import { salvageTests } from '../../core/parse/salvage.js';
-import { callResultSchema } from '../../core/schema/execution.js';
+import { type CallResult, callResultSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { GuestChannel, GuestLost, type ResolvedJob } from '../../sandbox/guest/channel.js';
 import { encodeFrame, type GuestCall, MAGIC, toCallResult } from '../../sandbox/guest/frames.js';
@@ -131,7 +131,7 @@ describe('random bytes from a guest', function () {
                 result.kind === 'value' ? isPlainValue(result.value) : callResultSchema.safeParse(result).success,
                 true,
               );
-              assert.notEqual(judge(result, EXPECTED, 'lenient'), 'pass');
+              assert.notEqual(judge(result as CallResult, EXPECTED, 'lenient'), 'pass');
             }
           }
         }

@@ -4,6 +4,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { CallResult, TestRun } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
+import { reduceCall } from '../../sandbox/answers.js';
 import { examineProblem } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { addProblem } from '../support/doubles.js';
@@ -18,7 +19,10 @@ function answering(calls: CallResult[][], sources: TestRun['tests'][] = []): San
   return {
     info: { kind: 'docker', description: 'answers as told', boundary: true },
     run: async (jobs) =>
-      jobs.map(({ id, inputs }, i) => ({ id, ms: 1, calls: take(calls, i).slice(0, inputs.length) })),
+      jobs.map((job, i) => {
+        const answers = take(calls, i).slice(0, job.inputs.length);
+        return { id: job.id, ms: 1, calls: answers.map((call, k) => reduceCall(job, call, k)) };
+      }),
     checkTypes: async () => [],
     runTests: async (jobs) => jobs.map(({ id }, i) => ({ id, ms: 1, tests: take(sources, i) })),
     close: async () => undefined,

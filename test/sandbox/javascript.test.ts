@@ -95,11 +95,35 @@ describe('the JavaScript sandbox', function () {
   it('runs every program in its own container', async () => {
     const leave =
       'const fs = require("fs"); function f() { fs.writeFileSync("/tmp/left", "x"); return process.getuid(); }';
-    assert.deepEqual(await run(leave, [[]]), [{ kind: 'value', value: 65534 }]);
+    const [left] = await run(leave, [[]]);
+    assert.ok(left!.kind === 'value' && Number(left!.value) >= 1000, 'a uid of its own');
     const look = 'const fs = require("fs"); function f() { return [fs.existsSync("/tmp/left"), Math.random()]; }';
     const [first, second] = [await run(look, [[]]), await run(look, [[]])];
     assert.equal((first[0] as { value: unknown[] }).value[0], false);
     assert.deepEqual(first, second, 'randomness is seeded');
+  });
+
+  it('closes pid 1 to the program', async () => {
+    const look = `const fs = require("fs"); const told = (act) => { try { act(); return "done"; } catch (error) { return error.code; } };
+      function f() { return [
+        ...["fd", "mem", "environ"].map((name) => told(() => fs.openSync("/proc/1/" + name))),
+        told(() => process.kill(1, 9)), told(() => process.setuid(0)), told(() => process.setuid(65534)),
+      ]; }`;
+    const [call] = await run(look, [[]]);
+    assert.deepEqual(call, {
+      kind: 'value',
+      value: ['EACCES', 'EACCES', 'EACCES', 'EPERM', 'EPERM', 'EPERM'],
+    });
+  });
+
+  it('ends processes that hold the pipes of a program open', async () => {
+    const hold = `const { spawn } = require("child_process");
+      const hold = () => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { detached: true, stdio: [0, 1, 2, 3, 4] });
+      function f(x) { hold(); if (x === 1) process.exit(0); while (x === 2) {} return x; }`;
+    const calls = await run(hold, [[0], [1], [2], [3]], { caseCpuSeconds: 1.5 });
+    assert.deepEqual(kinds(calls), ['value', 'error', 'timeout', 'value']);
+    const sleep = `${hold} async function g() { hold(); await new Promise(() => setInterval(() => {}, 1000)); }`;
+    assert.deepEqual(kinds(await run(sleep, [[], []], { wallSeconds: 2 }, 'g')), ['timeout', 'timeout']);
   });
 
   it('refuses test source and type checks', async () => {

@@ -5,6 +5,8 @@ import { GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/
 import { judgePrograms, judgeSources } from '../../sandbox/judgePrograms.js';
 import { GuestPool, type Runner } from '../../sandbox/pool.js';
 import { parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { answerWith } from '../support/doubles.js';
 
 const value = (value: number): CallResult => ({ kind: 'value', value });
 const done = (job: ResolvedJob, wallHit = false): GuestRun => ({
@@ -233,13 +235,13 @@ describe('programs with tests', () => {
 
   it('are judged outside the sandbox, and the worst verdict is the outcome', async () => {
     let seen: ExecutionJob[] = [];
-    const sandbox = {
+    const sandbox: Sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
       runTests: async () => [],
       checkTypes: async () => [],
-      run: async (given: ExecutionJob[]) => {
-        seen = given;
-        return given.map(({ id }) => ({ id, calls: [value(1), value(2)], ms: 5 }));
+      run: (given, options) => {
+        seen = given as ExecutionJob[];
+        return answerWith((_, [x]) => value(Number(x)))(given, options);
       },
       close: async () => {},
     };
@@ -248,7 +250,7 @@ describe('programs with tests', () => {
       sandbox,
     );
     assert.ok(!JSON.stringify(seen).includes('EXPECTED'));
-    assert.deepEqual(outcomes, [{ id: 'p', outcome: 'fail', tests: ['pass', 'fail'], messages: [null, null], ms: 5 }]);
+    assert.deepEqual(outcomes, [{ id: 'p', outcome: 'fail', tests: ['pass', 'fail'], messages: [null, null], ms: 1 }]);
   });
 
   it('with test source run with the limits of their row; no tests are an error', async () => {

@@ -96,6 +96,8 @@ describe('the guest protocol', () => {
     assert.equal(read('{"v":1}', 'load').kind, 'error');
     assert.deepEqual(toCallResult(['timeout', 'late']), { kind: 'timeout', message: 'late' });
     assert.ok(JSON.stringify(read(`{"e":"${'x'.repeat(10_000)}"}`)).length < 1000);
+    assert.ok(JSON.stringify(toCallResult(['error', 'x'.repeat(10_000)])).length < 1000);
+    assert.match((read(`{"v":"${'x'.repeat(2 << 20)}"}`) as { message: string }).message, /too large/);
   });
 
   it('joins streamed calls and those of the result in order', async () => {
@@ -113,6 +115,27 @@ describe('the guest protocol', () => {
       wallHit: false,
     });
     assert.equal(channel.cpuAtHead, 2);
+  });
+
+  it('reduces each answer as soon as it is read', async () => {
+    const { channel } = open();
+    const seen: unknown[] = [];
+    const run = channel.run({ ...job, reduce: (answer, call) => seen.push([answer, call]) });
+    channel.feed(encodeFrame({ id: 1, call: ['answer', '{"v":[7]}'] }));
+    assert.deepEqual(seen, [[[7], 0]]);
+    channel.feed(result(1, [['answer', '{"v":8}']]));
+    assert.deepEqual(seen.at(-1), [8, 1]);
+    assert.deepEqual(
+      (await run).calls,
+      [1, 2].map((value) => ({ kind: 'value', value })),
+    );
+  });
+
+  it('refuses a frame that no job of values needs', async () => {
+    const { channel } = open();
+    const run = channel.run(job);
+    channel.feed(Buffer.from([0, 80, 0, 0])); // 5 MiB
+    await assert.rejects(run, /too large/);
   });
 
   it('reads raw calls', async () => {

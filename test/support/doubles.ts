@@ -21,6 +21,7 @@ import type { Value } from '../../core/schema/value.js';
 import type { ProblemSet } from '../../data/problems.js';
 import type { Adapter, Chat, Engine, GenerateRequest, LossConfig } from '../../ml/engine/engine.js';
 import type { GenerationDefaults } from '../../ml/hf/config.js';
+import { reduceCall } from '../../sandbox/answers.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { openMemoryStore } from './memoryStore.js';
@@ -72,15 +73,24 @@ function mutantsOfAddProgram(code: unknown): CallResult {
   return { kind: 'value', value: bodies.map((body) => `def solve(x):\n    return ${body}`) };
 }
 
+/** `run` of a sandbox in which `call` answers every call. */
+export const answerWith =
+  (call: (job: ExecutionJob<unknown>, args: Value[], index: number) => CallResult): Sandbox['run'] =>
+  async (jobs) =>
+    jobs.map((job) => ({
+      id: job.id,
+      ms: 1,
+      calls: job.inputs.map((args, i) => reduceCall(job, call(job, args, i), i)),
+    }));
+
 export class FakeSandbox implements Sandbox {
   readonly info = { kind: 'wasm', description: 'double', boundary: false } as const;
   readonly jobs: ExecutionJob[] = [];
-  async run(jobs: ExecutionJob[]): Promise<ExecutionResult[]> {
-    this.jobs.push(...jobs);
-    return jobs.map(({ id, code, entry, inputs }) => {
-      const call = ([x]: Value[]) => (entry === 'mutants' ? mutantsOfAddProgram(x) : runAddProgram(code, x));
-      return { id, ms: 1, calls: inputs.map(call) };
-    });
+  async run<Kept = Value>(jobs: ExecutionJob<Kept>[]): Promise<ExecutionResult<Kept>[]> {
+    this.jobs.push(...(jobs as ExecutionJob[]));
+    return answerWith(({ code, entry }, [x]) =>
+      entry === 'mutants' ? mutantsOfAddProgram(x) : runAddProgram(code, x),
+    )(jobs);
   }
   async runTests(): Promise<TestRun[]> {
     throw new GauntletError('SANDBOX_UNAVAILABLE', 'the double runs no test source');

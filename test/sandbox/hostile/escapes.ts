@@ -135,7 +135,7 @@ const ROWS: HostileRow[] = [
   ),
   row(
     'sockets_around',
-    `import socket\n${denied('  for kind in (socket.AF_PACKET, 40, 38, 15):\n    for t in (socket.SOCK_RAW, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM, socket.SOCK_STREAM):\n      try: socket.socket(kind, t).bind(("lo", 0) if kind == 17 else (0, 0)); out.append([kind, t])\n      except (OSError, TypeError, ValueError): pass\n  import fcntl\n  s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n  out += [n for _, n in socket.if_nameindex() if n != "lo" and fcntl.ioctl(s, 0x8913, n.encode().ljust(40, b"\\0"))[16] & 1]')}`,
+    `import socket\n${denied('  for kind in (socket.AF_PACKET, 40, 38, 15):\n    for t in (socket.SOCK_RAW, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM, socket.SOCK_STREAM):\n      try: socket.socket(kind, t).bind(("lo", 0) if kind == 17 else (0, 0)); out.append([kind, t])\n      except (OSError, TypeError, ValueError): pass\n  import fcntl\n  s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n  try: names = socket.if_nameindex()\n  except OSError: names = []\n  out += [n for _, n in names if n != "lo" and fcntl.ioctl(s, 0x8913, n.encode().ljust(40, b"\\0"))[16] & 1]')}`,
     [],
     'raw packets, virtual machine sockets, other interfaces that are up (some kernels put tunnels that are down into every namespace)',
   ),

@@ -1,0 +1,32 @@
+// Compares the environment of this worker with the records of a run, before it does work for it.
+import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
+import { enterEnvironment } from '../store/environments.js';
+import { readRecord } from '../store/records.js';
+import { MANIFEST } from '../store/runs.js';
+import { readConfig } from './artifacts.js';
+import { runOf } from './recompute.js';
+import { type ActivityDeps, currentContext } from './scope.js';
+
+const TRAINING = 'trainFullPipeline';
+
+/**
+ * Returns the facts of this worker for a part of the work; undefined if they are unknown or no run is given.
+ * @throws GauntletError ENVIRONMENT_CHANGED
+ */
+export function environmentCheck(deps: ActivityDeps): (input: unknown, part: EnvironmentPart) => Promise<Facts> {
+  const entered = new Set<string>(); // runs and parts that this worker has compared
+  return async (input, part) => {
+    const run = runOf(input);
+    if (run === undefined || deps.environment === undefined) return undefined;
+    const { facts, details } = await deps.environment(part, await readConfig(deps.store, run), run.engine);
+    const { workflowType = TRAINING } = currentContext()?.info ?? {}; // other workflows only read a run
+    const key = `${part} ${run.runId}`;
+    if (workflowType !== TRAINING || entered.has(key)) return facts;
+    if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // not a run of the store
+    await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
+    entered.add(key);
+    return facts;
+  };
+}
+
+type Facts = Environment['facts'] | undefined;

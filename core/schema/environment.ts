@@ -1,0 +1,27 @@
+// Where the work of a run is done: what a worker compares with the records of the run before it continues it.
+import { z } from 'zod';
+
+/** sandbox: where programs run. engine: where the models run. */
+const partSchema = z.enum(['sandbox', 'engine']);
+export type EnvironmentPart = z.infer<typeof partSchema>;
+
+/** They are printed in terminals, also those of stores from others. */
+const text = z
+  .string()
+  .max(10_000)
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters');
+const texts = z.record(text, text);
+
+export const environmentSchema = z.strictObject({
+  part: partSchema,
+  facts: texts, // can change a result, such as python: '3.11.2'
+  details: texts, // for people: versions of code and images that usually change none
+});
+export type Environment = z.infer<typeof environmentSchema>;
+
+/** environment/<part>-<n>.json: the n-th environment of a part that the run has worked in. */
+export const environmentRecordSchema = environmentSchema.extend({
+  accepted: z.boolean().optional(), // its facts differ from the first ones, and a person allowed that
+  at: z.string(), // ISO 8601
+});
+export type EnvironmentRecord = z.infer<typeof environmentRecordSchema>;

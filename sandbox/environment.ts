@@ -1,0 +1,26 @@
+// What programs of a sandbox meet: its backend, and the Python with its packages as a program sees them.
+import { GauntletError } from '../core/errors.js';
+import type { Environment } from '../core/schema/environment.js';
+import type { Sandbox } from './sandbox.js';
+
+const LOOK = `
+import sys
+from importlib import metadata
+def look():
+  return [sys.version.split()[0], sorted({d.metadata['Name'] + '==' + d.version for d in metadata.distributions()})]
+`;
+const LIMITS = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 60, memoryMb: 256, outputBytes: 1000 };
+
+/** @throws GauntletError SANDBOX_FAULT */
+export async function sandboxEnvironment(sandbox: Sandbox): Promise<Pick<Environment, 'facts' | 'details'>> {
+  const job = { id: 'environment', code: LOOK, entry: 'look', inputs: [[]], limits: LIMITS };
+  const [call] = (await sandbox.run([job]))[0]!.calls;
+  if (call?.kind !== 'value' || !Array.isArray(call.value))
+    throw new GauntletError('SANDBOX_FAULT', `the sandbox does not tell its version of Python: ${call?.kind}`);
+  const [python, packages] = call.value as [string, string[]];
+  const { kind, image } = sandbox.info;
+  return {
+    facts: { backend: kind, python, packages: packages.join(' ') || 'none' },
+    details: image === undefined ? {} : { image },
+  };
+}

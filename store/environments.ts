@@ -1,0 +1,69 @@
+// The environments of a run: the first worker of each part records its own, later ones are compared with it.
+import { GauntletError } from '../core/errors.js';
+import {
+  type Environment,
+  type EnvironmentPart,
+  type EnvironmentRecord,
+  environmentRecordSchema,
+} from '../core/schema/environment.js';
+import { canonicalJson, parseJson } from './canonicalJson.js';
+import { createRecord, listRecords, readRecord } from './records.js';
+import { ENVIRONMENT } from './runs.js';
+import type { Store } from './store.js';
+
+/**
+ * Records the environment of a worker, once. New details are recorded as they come.
+ * @param accepts whether other facts are recorded too
+ * @throws GauntletError ENVIRONMENT_CHANGED naming the facts that differ from the first ones
+ */
+export async function enterEnvironment(
+  store: Store,
+  runId: string,
+  environment: Environment,
+  accepts: boolean,
+): Promise<void> {
+  const { part, facts } = environment;
+  for (;;) {
+    const known = await readEnvironments(store, runId, part);
+    if (known.some((one) => isSame(one.facts, facts) && isSame(one.details, environment.details))) return;
+    const [first] = known;
+    const isOther = first !== undefined && !known.some((one) => isSame(one.facts, facts));
+    if (isOther && !accepts) throw changed(runId, part, first.facts, facts);
+    const at = new Date().toISOString();
+    const record = environmentRecordSchema.parse({ ...environment, ...(isOther && { accepted: true }), at });
+    const path = `${ENVIRONMENT}/${part}-${known.length + 1}.json`;
+    if (await createRecord(store, runId, path, `${canonicalJson(record, 2)}\n`)) return;
+  } // another worker was first: look again
+}
+
+/** In the order in which they were recorded. @throws GauntletError CORRUPT_ARTIFACT naming the file */
+export async function readEnvironments(
+  store: Store,
+  runId: string,
+  part: EnvironmentPart,
+): Promise<EnvironmentRecord[]> {
+  const records: EnvironmentRecord[] = [];
+  const present = await listRecords(store, runId, ENVIRONMENT);
+  for (let n = 1; present.includes(`${ENVIRONMENT}/${part}-${n}.json`); n++) {
+    const path = `${ENVIRONMENT}/${part}-${n}.json`;
+    const bytes = await readRecord(store, runId, path);
+    const { data } = environmentRecordSchema.safeParse(bytes && parseJson(bytes));
+    if (data === undefined) throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
+    records.push(data);
+  }
+  return records;
+}
+
+type Texts = Record<string, string>;
+const isSame = (a: Texts, b: Texts): boolean => canonicalJson(a) === canonicalJson(b);
+
+function changed(runId: string, part: EnvironmentPart, before: Texts, now: Texts): GauntletError {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].sort();
+  const differences = names
+    .filter((name) => before[name] !== now[name])
+    .map((name) => `${name} ${before[name] ?? 'unknown'}, here ${now[name] ?? 'unknown'}`);
+  return new GauntletError(
+    'ENVIRONMENT_CHANGED',
+    `run ${runId} has another ${part}: ${differences.join('; ')}; results may differ: use the same, or set GAUNTLET_ACCEPT_ENVIRONMENT=1 for this worker`,
+  );
+}

@@ -1,0 +1,91 @@
+// A run records where its work is done, and a worker with another environment is refused unless a person accepts it.
+import assert from 'node:assert/strict';
+import { createActivities } from '../../activities/index.js';
+import type { Environment } from '../../core/schema/environment.js';
+import { enterEnvironment, readEnvironments } from '../../store/environments.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, memoryDoubles, TINIEST_RUN } from '../support/doubles.js';
+
+const SANDBOX = { facts: { backend: 'docker', python: '3.11.2' }, details: { code: '1' } };
+const ENGINE = { facts: { device: 'cpu' }, details: { code: '1' } };
+
+describe('the environment of a run', () => {
+  let world: Doubles;
+  /** Runs the pipeline on a worker with this environment of programs. */
+  const train = (sandbox: Omit<Environment, 'part'>, acceptsEnvironment = false, engine = ENGINE) => {
+    const environment = async (part: Environment['part']) => (part === 'sandbox' ? sandbox : engine);
+    return runPipeline(createActivities({ ...world.deps, environment, acceptsEnvironment }), 'run', TINIEST_RUN);
+  };
+  const recorded = async (part: Environment['part']) =>
+    (await readEnvironments(world.deps.store, 'run', part)).map(({ facts, details, accepted }) => ({
+      ...{ facts, details },
+      ...(accepted && { accepted }),
+    }));
+
+  beforeEach(async () => {
+    world = await memoryDoubles();
+  });
+
+  it('is recorded by the first worker, once', async () => {
+    const result = await train(SANDBOX);
+    assert.deepEqual(await train(SANDBOX), result);
+    assert.deepEqual([await recorded('sandbox'), await recorded('engine')], [[SANDBOX], [ENGINE]]);
+  });
+
+  it('is recorded by the next worker for a run that has no record', async () => {
+    await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
+    assert.deepEqual(await recorded('sandbox'), []);
+    await train(SANDBOX);
+    assert.deepEqual(await recorded('sandbox'), [SANDBOX]);
+  });
+
+  it('refuses a worker with other facts, with one line that names them', async () => {
+    await train(SANDBOX);
+    const other = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
+    await assert.rejects(train(other), {
+      type: 'ENVIRONMENT_CHANGED',
+      nonRetryable: false, // another worker may have the environment
+      message:
+        'run run has another sandbox: backend docker, here wasm; python 3.11.2, here 3.13.2; results may differ: use the same, or set GAUNTLET_ACCEPT_ENVIRONMENT=1 for this worker',
+    });
+    const gpu = { facts: { device: 'cuda' }, details: {} };
+    await assert.rejects(train(SANDBOX, false, gpu as never), {
+      type: 'ENVIRONMENT_CHANGED',
+      message: /device cpu, here cuda/,
+    });
+    assert.deepEqual([await recorded('sandbox'), await recorded('engine')], [[SANDBOX], [ENGINE]]);
+  });
+
+  it('records an accepted change, and runs programs again in the other sandbox', async () => {
+    const result = await train(SANDBOX);
+    const other = { ...SANDBOX, facts: { backend: 'docker', python: '3.12.1' } };
+    const before = world.sandbox.jobs.length;
+    assert.deepEqual((await train(other, true)).digests, result.digests);
+    assert.ok(world.sandbox.jobs.length > before, 'its results have their own keys');
+    assert.deepEqual(await recorded('sandbox'), [SANDBOX, { ...other, accepted: true }]);
+    const after = world.sandbox.jobs.length;
+    await train(other); // a known environment now
+    await train(SANDBOX);
+    assert.equal(world.sandbox.jobs.length, after);
+  });
+
+  it('records new details without a question', async () => {
+    await train(SANDBOX);
+    const newer = { ...SANDBOX, details: { code: '2' } };
+    await train(newer);
+    assert.deepEqual(await recorded('sandbox'), [SANDBOX, newer]);
+  });
+
+  it('never contains control characters, which would reach a terminal', async () => {
+    const forged = { facts: { python: '3.11\u001b[2J' }, details: {} };
+    await assert.rejects(train(forged), /must not contain control characters/);
+    assert.deepEqual(await recorded('sandbox'), []);
+  });
+
+  it('is recorded once by concurrent workers', async () => {
+    const environment: Environment = { part: 'sandbox', ...SANDBOX };
+    const { store } = world.deps;
+    await Promise.all(Array.from({ length: 5 }, () => enterEnvironment(store, 'run', environment, false)));
+    assert.deepEqual(await recorded('sandbox'), [SANDBOX]);
+  });
+});

@@ -1,0 +1,36 @@
+// Runs the programs with large answers in a process of its own and reports its memory:
+// node largeAnswersProcess.js docker|wasm python|javascript COPIES. The first batch is judged, the second keeps values.
+import { type Language, limitsSchema } from '../../core/schema/execution.js';
+import type { Value } from '../../core/schema/value.js';
+import { judgePrograms } from '../../sandbox/judgePrograms.js';
+import { openSandbox } from '../../workers/openSandbox.js';
+import { LARGE } from './largeAnswers.js';
+
+export interface Measured {
+  grownMb: number; // from the open sandbox to the peak
+  outcomes: [id: string, outcome: string][];
+  kept: string[][]; // kinds of the calls of each program
+}
+
+const [backend, language, copies] = process.argv.slice(2) as ['docker' | 'wasm', Language, string];
+const rows = LARGE[language].flatMap((row) => Array.from({ length: Number(copies) }, () => row));
+const sandbox = await openSandbox(backend, { size: 2, language });
+try {
+  const idle = process.memoryUsage().rss;
+  const judged = await judgePrograms(rows, sandbox);
+  const many = LARGE[language].find(({ id }) => id === 'many_parts')!;
+  const jobs = Array.from({ length: 3 * Number(copies) }, () => ({
+    ...{ id: many.id, code: many.code, entry: many.entry },
+    inputs: many.tests.map(([args]) => args as Value[]),
+    limits: limitsSchema.parse(many.limits),
+  }));
+  const kept = await sandbox.run(jobs);
+  const measured: Measured = {
+    grownMb: Math.round((process.resourceUsage().maxRSS * 1024 - idle) / 2 ** 20),
+    outcomes: judged.map(({ id, outcome }) => [id, outcome]),
+    kept: kept.map(({ calls }) => calls.map(({ kind }) => kind)),
+  };
+  process.stdout.write(JSON.stringify(measured));
+} finally {
+  await sandbox.close();
+}
