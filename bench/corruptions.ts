@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createActivities } from '../activities/index.js';
-import { openFileStore } from '../store/fileStore.js';
+import { openStore } from '../store/openStore.js';
 import { verifyStore } from '../store/verify.js';
 import { corruptAtRandom } from '../test/support/corruptions.js';
 import { doubles, TINIEST_RUN } from '../test/support/doubles.js';
@@ -24,7 +24,7 @@ const folder = await mkdtemp(join(tmpdir(), 'gauntlet-corruptions-'));
 try {
   const root = values.store === undefined ? await runOverDoubles() : await copyOf(values.store);
   const started = performance.now();
-  const { checked } = await verifyStore(await openFileStore(root));
+  const { checked } = await verifyStore(await openStore(root));
   const verifySeconds = (performance.now() - started) / 1000;
   const trials = await corruptAtRandom(root, Number(values.count), Number(values.seed));
   for (const [kind, { files, trials: count, refused, verified }] of Object.entries(trials.byKind))

@@ -1,5 +1,5 @@
 // Command lines that messages tell people to type.
-import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
+import { DEFAULT_STORE, storeFolder } from '../store/openStore.js';
 
 let store = ''; // the --store of the running command; empty for the default one
 

@@ -19,7 +19,7 @@ import { dataConverter } from '../infra/payloadCodec.js';
 import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/engine/engine.js';
-import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
+import { DEFAULT_STORE, storeFolder } from '../store/openStore.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import { useStore } from './commandLine.js';

@@ -11,7 +11,7 @@ import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import { inThread } from '../ml/pool/inThread.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { openFileStore } from '../store/fileStore.js';
+import { openStore } from '../store/openStore.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
 import { renderRunReport } from './report.js';
@@ -52,7 +52,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       noted = true;
     });
   };
-  const store = await openFileStore(options.store);
+  const store = await openStore(options.store);
   return {
     deps: {
       store,

@@ -1,6 +1,6 @@
 // `gauntlet store`: verifies every byte of a store, or frees the space of what nothing needs.
 import type { Command } from 'commander';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { type Finding, type Verified, verifyStore } from '../../store/verify.js';
 import { EXIT } from '../exitCodes.js';
 import { chooseRun } from '../naming.js';
@@ -17,7 +17,7 @@ export function addStore(program: Command): void {
     .argument('[run]', 'only this run and the artifacts that it names')
     .addOption(jsonOption());
   withStore(verify, 'reads').action(async (named: string | undefined, flags: { store: string; json?: boolean }) => {
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const verified = await verifyStore(store, named === undefined ? undefined : await chooseRun(store, named));
     createOutput(flags.json).result(verified, () => verifiedText(verified));
     if (!verified.ok) process.exitCode = EXIT.failed;

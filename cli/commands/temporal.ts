@@ -6,7 +6,7 @@ import { GauntletError } from '../../core/errors.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { runningAddress } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
-import { DEFAULT_STORE, storeFolder } from '../../store/fileStore.js';
+import { DEFAULT_STORE, storeFolder } from '../../store/openStore.js';
 
 export function addTemporal(program: Command): void {
   program

@@ -17,7 +17,7 @@ import { passRates } from '../../cli/solving.js';
 import { endedFrom } from '../../cli/training.js';
 import { ERROR_CODES, GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';
 import { controlOf, gatherReport, isControlOf } from '../../workers/report.js';
@@ -138,7 +138,7 @@ describe('gauntlet checkpoints', () => {
 
   it('store gc keeps the data of a run that has no result yet', async () => {
     const { folder: at } = await madeRun();
-    const own = await openFileStore(at);
+    const own = await openStore(at);
     const now = Date.now();
     assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // it has ended
     await own.removeRunFile('made', 'result.json');

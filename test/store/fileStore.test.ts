@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { faultOf } from '../../store/checks.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { DIGEST, refusal, withStore } from './support.js';
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
@@ -67,10 +67,10 @@ describe('file store: blobs', () => {
   it('keeps a blob that another process repairs between its read and its removal', () =>
     withStore(async (store, root) => {
       const digest = await store.putBlob(bytesOf('some bytes'));
-      const { files } = store;
-      const move = files.move.bind(files);
-      files.move = async (from, to, durable) => {
-        await (await openFileStore(root)).putBlob(bytesOf('some bytes'));
+      const { objects } = store;
+      const move = objects.move.bind(objects);
+      objects.move = async (from, to, durable) => {
+        await (await openStore(root)).putBlob(bytesOf('some bytes'));
         return move(from, to, durable);
       };
       const asked = [
@@ -92,7 +92,7 @@ describe('file store: blobs', () => {
       await rename(join(root, 'blobs'), join(outside, 'blobs'));
       await symlink(join(outside, 'blobs'), join(root, 'blobs'));
       await symlink(outside, join(root, 'memo'));
-      const opened = await openFileStore(root);
+      const opened = await openStore(root);
       await assert.rejects(opened.getBlob(digest), refusal('BAD_INPUT', 'leads out of'));
       await assert.rejects(opened.hasBlob(digest), refusal('BAD_INPUT', 'leads out of'));
       await assert.rejects(opened.putBlob(bytesOf('inside')), refusal('BAD_INPUT', 'leads out of'));
@@ -236,7 +236,7 @@ describe('file store: files of runs', () => {
       await store.writeRunFile('r', 'f', 'x');
       for (const name of ['out', ' no id']) await symlink(outside, join(root, 'runs', name));
       await symlink(join(root, 'runs', 'r'), join(root, 'runs', 'same'));
-      const opened = await openFileStore(root);
+      const opened = await openStore(root);
       assert.deepEqual(await opened.listRuns(), ['r', 'same']);
       assert.deepEqual(await opened.listRunFiles('same', ''), ['f']);
       const refused = refusal('BAD_INPUT', 'leads out of');
@@ -254,11 +254,11 @@ describe('file store: locations, temporary files and faults', () => {
   it('opens a folder or its file: URL as the same store, and refuses other schemes', () =>
     withStore(async (store, root) => {
       const digest = await store.putBlob(bytesOf('x'));
-      const again = await openFileStore(pathToFileURL(root).href);
+      const again = await openStore(pathToFileURL(root).href);
       assert.equal(again.url, store.url);
       assert.equal(await again.hasBlob(digest), true);
       for (const bad of ['s3://bucket/x', 'file://other-host/x', 'http://localhost', '']) {
-        await assert.rejects(openFileStore(bad), refusal('BAD_CONFIG', 'store'));
+        await assert.rejects(openStore(bad), refusal('BAD_CONFIG', 'store'));
       }
     }));
 
@@ -271,7 +271,7 @@ describe('file store: locations, temporary files and faults', () => {
       for (const name of names) await writeFile(join(root, 'tmp', name), 'half');
       const days = Date.now() / 1000 - 3 * 86_400;
       await utimes(join(root, 'tmp', 'elsewhere~1~old'), days, days);
-      await openFileStore(root);
+      await openStore(root);
       assert.deepEqual((await readdir(join(root, 'tmp'))).sort(), [names[1]!, names[2]!].sort());
     }));
 

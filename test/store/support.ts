@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
 import { runConfigSchema } from '../../core/schema/config.js';
 import { CHECKPOINT_FILES, type CheckpointFacts } from '../../store/checkpoints.js';
-import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { openStore } from '../../store/openStore.js';
 import { encodeTensors } from '../../store/tensors.js';
 
-export async function withStore(work: (store: FileStore, root: string) => Promise<void>): Promise<void> {
+export async function withStore(work: (store: ObjectStore, root: string) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'gauntlet-store-'));
   try {
-    await work(await openFileStore(root), root);
+    await work(await openStore(root), root);
   } finally {
     await rm(root, { recursive: true, force: true });
   }

@@ -4,7 +4,8 @@ import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { basename, join } from 'node:path';
 import { RandomStream } from '../../core/random.js';
 import { loadCheckpoint, readPointer } from '../../store/checkpoints.js';
-import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readRecord } from '../../store/records.js';
 import { readInput, readMetrics, readResult, readRun } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
@@ -16,7 +17,7 @@ export interface FileClass {
   name: string;
   pattern: RegExp; // for the path inside the store
   /** Reads the file as the program does. Absent if no reader reads this kind of file alone. */
-  load?(store: FileStore, path: string[]): Promise<unknown>;
+  load?(store: ObjectStore, path: string[]): Promise<unknown>;
   /** Only the verifier sees a deletion: to the reader, the file was never written. */
   silentDeletion?: boolean;
 }
@@ -95,7 +96,7 @@ export interface Trials {
 /** Undoes each corruption before the next one. */
 export async function corruptAtRandom(root: string, count: number, seed: number): Promise<Trials> {
   const random = new RandomStream('corruptions', seed);
-  const store = await openFileStore(root);
+  const store = await openStore(root);
   const before = await verifyStore(store);
   if (!before.ok) throw new Error(`damaged to begin with: ${JSON.stringify(before.findings.slice(0, 3))}`);
   const paths = (await readdir(root, { recursive: true })).sort();
@@ -126,7 +127,7 @@ export async function corruptAtRandom(root: string, count: number, seed: number)
 }
 
 async function tryOne(
-  store: FileStore,
+  store: ObjectStore,
   root: string,
   { name: kind, load }: FileClass,
   path: string,
