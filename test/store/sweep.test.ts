@@ -89,57 +89,6 @@ describe('sweep', function () {
       { numRuns: 25 },
     ));
 
-  it('keeps a file that is touched before or after the sweep takes it', () =>
-    withStore(async (store, root) => {
-      const early = await store.putJson({ used: 'before it is taken' });
-      const late = await store.putJson({ used: 'after it is taken' });
-      const unused = await store.putJson({ used: 'never' });
-      await age(root);
-      const { objects } = store;
-      const move = objects.move.bind(objects);
-      objects.move = async (from, to, durable) => {
-        if (from.endsWith(early.slice(9))) assert.equal(await (await openStore(root)).hasBlob(early), true);
-        const moved = await move(from, to, durable);
-        if (from.endsWith(late.slice(9))) assert.equal(await (await openStore(root)).hasBlob(late), true);
-        return moved;
-      };
-      const { blobs } = await sweep(store, options);
-      assert.deepEqual(
-        [await has(store, early), await has(store, late), await has(store, unused)],
-        [true, true, false],
-      );
-      assert.equal(blobs.files, 2); // another process restored one of them
-      assert.deepEqual(await readdir(join(root, 'trash')), []);
-    }));
-
-  it('does not remove bytes that a writer puts again meanwhile', () =>
-    withStore(async (store, root) => {
-      const value = { same: 'bytes' };
-      const digest = await store.putJson(value);
-      await age(root);
-      const { objects } = store;
-      const move = objects.move.bind(objects);
-      objects.move = async (from, to, durable) => {
-        const use = await move(from, to, durable);
-        await (await openStore(root)).putJson(value);
-        return use;
-      };
-      await sweep(store, options);
-      objects.move = move;
-      assert.deepEqual(await store.getJson(digest), value);
-    }));
-
-  it('is finished by the next sweep if it was killed; a read restores a file that it took', () =>
-    withStore(async (store, root) => {
-      const [wanted, other] = [await store.putJson({ n: 1 }), await store.putJson({ n: 2 })];
-      await age(root);
-      for (const digest of [wanted, other]) await store.objects.move(blobOf(digest), layout.taken(digest.slice(7)));
-      assert.deepEqual(await store.getJson(wanted), { n: 1 });
-      await sweep(store, options);
-      assert.deepEqual(await readdir(join(root, 'trash')), []);
-      await assert.rejects(store.getBlob(other));
-    }));
-
   it('allows recomputation of a row without artifacts, with the same digest', () =>
     withStore(async (store, root) => {
       const work = async () => ({ part: await store.putJson('part') });

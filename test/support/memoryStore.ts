@@ -8,7 +8,7 @@ interface MemoryObject {
 }
 
 /** Copies into a Buffer with its own memory, like a Buffer read from a file; small Buffers share a pool. */
-const ownCopy = (bytes: Uint8Array): Buffer => Buffer.from(Uint8Array.from(bytes).buffer);
+const ownCopy = (bytes: Uint8Array): Buffer => Buffer.from(new Uint8Array(bytes).buffer);
 
 export class MemoryObjects implements Objects {
   readonly url = 'memory:';
