@@ -2,6 +2,7 @@
 // (objects.ts).
 import { randomBytes } from 'node:crypto';
 import { GauntletError } from '../core/errors.js';
+import type { BlobCache } from './blobCache.js';
 import { canonicalJson, digestBytes } from './canonicalJson.js';
 import { checkDigest } from './checks.js';
 import { hexOf, layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
@@ -13,7 +14,10 @@ const HASHED_BYTES = 2 ** 20; // hasBlob hashes blobs up to this size, which tak
 export class ObjectStore implements Store {
   readonly url: string;
 
-  constructor(readonly objects: Objects) {
+  constructor(
+    readonly objects: Objects,
+    private readonly cache?: BlobCache,
+  ) {
     this.url = objects.url;
   }
 
@@ -28,17 +32,23 @@ export class ObjectStore implements Store {
     // replaces a damaged blob, and one that a sweep takes meanwhile
     const isWhole = present !== undefined && digestBytes(present) === digest && (await this.objects.touch(path));
     if (!isWhole) await this.objects.write(path, bytes, 'replace');
+    await this.cache?.write(digest, bytes);
     return digest;
   }
 
   async getBlob(digest: Digest): Promise<Uint8Array> {
     checkDigest(digest);
+    const cached = await this.cache?.read(digest);
+    if (cached !== undefined) return cached;
     const path = layout.blob(digest);
     const bytes = (await this.objects.read(path)) ?? (await this.untake(digest));
     if (bytes === undefined) {
       throw new GauntletError('NOT_FOUND', `no artifact ${digest} in ${this.locate('')}`, { artifact: digest });
     }
-    if (digestBytes(bytes) === digest) return bytes;
+    if (digestBytes(bytes) === digest) {
+      await this.cache?.write(digest, bytes);
+      return bytes;
+    }
     const healed = await this.moveAside(path, hexOf(digest), (now) => digestBytes(now) === digest);
     if (healed !== undefined) return healed;
     const what = `artifact ${digest} was damaged at ${this.locate(path)} and is moved to quarantine`;
