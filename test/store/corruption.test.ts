@@ -23,7 +23,7 @@ describe('verifyStore', function () {
   });
 
   it('names each of 150 random corruptions in files of every kind', async () => {
-    const { undetected, byKind } = await corruptAtRandom(world.folder, 150, 1);
+    const { undetected, byKind } = await corruptAtRandom(await openStore(world.folder), 150, 1);
     assert.deepEqual(undetected, []);
     assert.deepEqual(Object.keys(byKind).sort(), FILE_CLASSES.map(({ name }) => name).sort());
     for (const [kind, { trials }] of Object.entries(byKind)) assert.ok(trials > 0, kind);
