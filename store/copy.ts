@@ -68,7 +68,8 @@ export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Cop
 async function refuseOther(from: ObjectStore, to: ObjectStore, run: string): Promise<void> {
   if ((await to.readRunFile(run, MANIFEST)) === undefined) return;
   const [ours, theirs] = [await readRun(from, run), await readRun(to, run)];
-  if (ours.configDigest === theirs.configDigest && ours.dataDigest === theirs.dataDigest) return;
+  const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
+  if (fields.every((field) => ours[field] === theirs[field])) return;
   throw new GauntletError('RUN_EXISTS', `${to.locate('')} has another run ${run}: copy into another store`);
 }
 

@@ -78,7 +78,7 @@ export class S3Objects implements Objects {
     for (let attempt = 1; ; attempt++) {
       try {
         const { Body } = await this.client.send(new GetObjectCommand(this.at(key)));
-        return Buffer.from(await Body!.transformToByteArray());
+        return await Body!.transformToByteArray();
       } catch (error) {
         if (isMissing(error)) return undefined;
         // the client retries a request, but not an answer that breaks off
@@ -115,19 +115,14 @@ export class S3Objects implements Objects {
       const { bytes, usedAt, etag } = found;
       const source = encodeURIComponent(`${this.bucket}/${this.prefix}${from}`).replaceAll('%2F', '/');
       try {
-        await this.client.send(
-          new CopyObjectCommand({
-            ...this.at(to),
-            CopySource: source,
-            CopySourceIfMatch: etag,
-            MetadataDirective: 'COPY',
-          }),
-        );
-        await this.client.send(new DeleteObjectCommand({ ...this.at(from), IfMatch: etag }));
+        await this.client.send(new CopyObjectCommand({ ...this.at(to), CopySource: source, CopySourceIfMatch: etag }));
+        await this.client.send(new DeleteObjectCommand({ ...this.at(from), IfMatch: etag })).catch((error: unknown) => {
+          if (!isMissing(error)) throw error; // else an attempt whose answer was lost has deleted it
+        });
       } catch (error) {
-        if (!isMissing(error) && !isRefused(error) && !isConflict(error)) throw error;
-        await this.delete(to); // somebody replaced or removed the object meanwhile
-        return undefined;
+        // somebody removed or replaced the object meanwhile: it stays, and a copy of what it was does no harm
+        if (isMissing(error) || isRefused(error) || isConflict(error)) return undefined;
+        throw error;
       }
       const mark = await this.head(USED + from);
       // a touch from here on finds no object; if that is restored or written again, its own time is new
@@ -197,7 +192,7 @@ export class S3Objects implements Objects {
 
   /** False if the object exists already and only a new one is wanted. */
   private async put(key: string, content: Uint8Array | string, isNew: boolean): Promise<boolean> {
-    const Body = Buffer.from(content as Uint8Array);
+    const Body = typeof content === 'string' ? Buffer.from(content) : content;
     const params = { ...this.at(key), Body, ...(isNew ? { IfNoneMatch: '*' } : {}) };
     for (let attempt = 1; ; attempt++) {
       try {
