@@ -45,6 +45,13 @@ module.exports = {
     },
     // Training checks types (`typeCheck`) through the sandbox port alone; workers inject the backend.
     layer('training-avoids-sandbox-extras', '^activities/', SANDBOX_EXTRAS, { reachable: true }),
+    layer('store-hides-its-objects', '^(?!(store|test)/)', '^store/([a-z0-9]+Objects|objects|layout)\\.ts'),
+    {
+      name: 's3-only-in-store',
+      severity: 'error',
+      from: { pathNot: '^(store/s3Objects\\.ts|test/)' },
+      to: { path: '@aws-sdk' },
+    },
     layer('report-sees-core', '^report/', except('report', 'core')),
     layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),

@@ -1,5 +1,4 @@
 // Writes the result of a run, one example chain and the HTML report to the run's folder.
-import { fileURLToPath } from 'node:url';
 import type { ChainView } from '../core/schema/chainView.js';
 import { writeReport, writeResult } from '../store/runs.js';
 import type { Scope } from './scope.js';
@@ -13,6 +12,5 @@ export async function renderReport(
   await writeResult(store, runId, result, chain);
   if (!deps.renderReport) return {};
   await writeReport(store, runId, await deps.renderReport(runId, result));
-  const url = new URL(`runs/${encodeURIComponent(runId)}/report.html`, `${store.url}/`);
-  return { path: url.protocol === 'file:' ? fileURLToPath(url) : url.href };
+  return { path: store.locate(`runs/${runId}/report.html`) };
 }

@@ -50,7 +50,7 @@ async function install(folder: string, root: string, requirements: readonly stri
     const stamp = join(folder, `installed-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`);
     if (existsSync(stamp)) continue;
     const names = text.trim().split('\n').join(', ');
-    say(`installing ${names} (once; a large download, and llama.cpp is compiled for minutes)`);
+    say(`installing ${names} (once; this may take minutes)`);
     if ((await exitCode(python, ['-m', 'pip', 'install', '--progress-bar', 'off', '-r', join(root, file)])) !== 0)
       throw new BenchError(
         `pip could not install ${basename(file)}: see its lines above (it needs a package index in reach, llama-cpp-python also a C++ compiler)`,

@@ -1,15 +1,18 @@
 // Command lines that messages tell people to type.
-import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
+import { DEFAULT_STORE, storePlace } from '../store/openStore.js';
 
 let store = ''; // the --store of the running command; empty for the default one
 
 /** Called when a command has read its --store, and without a folder when it has ended. */
 export function useStore(folder?: string): void {
   store =
-    folder === undefined || folder === storeFolder(process.env.GAUNTLET_STORE || DEFAULT_STORE)
+    folder === undefined || folder === storePlace(process.env.GAUNTLET_STORE || DEFAULT_STORE)
       ? ''
-      : ` --store ${folder}`;
+      : ` --store ${quoted(folder)}`;
 }
+
+/** An s3: URL may hold characters that mean something to a shell. */
+const quoted = (text: string): string => (/[&?;]/.test(text) ? `'${text}'` : text);
 
 /** With the --store that the running command was given. */
 export const commandLine = (words: string): string => `npx gauntlet ${words}${store}`;

@@ -37,6 +37,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   worker: ['worker', 'worker --role gpu,sandbox --device cuda'],
   temporal: ['temporal workflow list'],
   'store verify': ['store verify', 'store verify demo-seed-0 --json'],
+  'store copy': ['store copy .gauntlet s3://my-bucket/team'],
   'store gc': ['store gc --dry-run', 'store gc --older-than 30 --keep 5'],
   doctor: ['doctor'],
   'model inspect': ['model inspect --model data/tiny-model'],

@@ -1,12 +1,9 @@
 // How commands name things: RUN is a run id, RUN/NAME is a checkpoint of that run.
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { checkpointNameSchema } from '../core/schema/checkpoint.js';
 import { MANIFEST } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { note } from './output.js';
-import { folderOf } from './stored.js';
 
 export const RUN = ['[run]', 'run id (default: the run that was started last)'] as const;
 const FORMS = 'RUN/NAME, with NAME from `gauntlet checkpoints list`, best or latest; RUN alone is RUN/best';
@@ -16,15 +13,15 @@ export const REQUIRED_CHECKPOINT = ['<checkpoint>', FORMS] as const;
 /** @returns `named`, or the run of the store that was started last. @throws GauntletError NOT_FOUND */
 export async function chooseRun(store: Store, named?: string): Promise<string> {
   const runs = await store.listRuns();
-  const folder = folderOf(store);
+  const place = store.locate('');
   if (named !== undefined) {
     if (runs.includes(named)) return named;
-    throw new GauntletError('NOT_FOUND', `no run '${named}' in ${folder}; there are: ${runs.join(', ') || 'none'}`);
+    throw new GauntletError('NOT_FOUND', `no run '${named}' in ${place}; there are: ${runs.join(', ') || 'none'}`);
   }
-  const started = (run: string): number =>
-    statSync(join(folder, 'runs', run, MANIFEST), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const latest = runs.reduce((a, b) => (started(b) >= started(a) ? b : a), runs[0] ?? '');
-  if (latest === '') throw new GauntletError('NOT_FOUND', `no run in ${folder}: start one with npx gauntlet demo`);
+  const started = await Promise.all(runs.map(async (run) => (await store.runFileUsedAt(run, MANIFEST)) ?? 0));
+  const latest = runs[started.lastIndexOf(Math.max(...started))];
+  if (latest === undefined)
+    throw new GauntletError('NOT_FOUND', `no run in ${place}: start one with npx gauntlet demo`);
   if (runs.length > 1) note(`run '${latest}' (started last of ${runs.length})`);
   return latest;
 }

@@ -9,7 +9,7 @@ import { commandLine } from './commandLine.js';
 import { sendUpdate } from './commands/control.js';
 import { checkIsRun, describeExecution, heldActivities, isOpen, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
-import { folderOf, storedRun } from './stored.js';
+import { storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
 import { queryProgress } from './watch.js';
 
@@ -46,7 +46,7 @@ export async function resumeRun(session: Resuming, id: string, decision: Decisio
 async function resumeFromStore({ client, store }: Resuming, id: string, decision: Decision): Promise<Resumed> {
   const stored = await storedRun(store, id);
   if (stored === undefined) {
-    const places = `on this server or in ${folderOf(store)}`;
+    const places = `on this server or in ${store.locate('')}`;
     throw new GauntletError('NOT_FOUND', `no run '${id}' ${places}; list runs with: ${commandLine('status')}`);
   }
   if (decision !== 'retry') {

@@ -1,6 +1,5 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
 import { setMaxListeners } from 'node:events';
-import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -19,7 +18,8 @@ import { dataConverter } from '../infra/payloadCodec.js';
 import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/engine/engine.js';
-import { DEFAULT_STORE, storeFolder } from '../store/fileStore.js';
+import { DEFAULT_STORE, localFolder, storeExists, storePlace } from '../store/openStore.js';
+import { isS3 } from '../store/s3Place.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import { useStore } from './commandLine.js';
@@ -55,30 +55,31 @@ export interface Session {
  */
 type StoreUse = 'creates' | 'server' | 'reads';
 
-/** Adds --store, a folder or a file: URL. The action receives the folder. */
+/** Adds --store: a folder, a file: URL or an s3: URL. The action receives a folder or the s3: URL. */
 export function withStore(command: Command, use: StoreUse = 'creates'): Command {
   const place = process.env.GAUNTLET_STORE || DEFAULT_STORE;
   return command
-    .addOption(new Option('--store <folder>', 'store of runs').default(place, `$GAUNTLET_STORE or ${DEFAULT_STORE}`))
-    .hook('preAction', (_, called) => {
-      const folder = storeFolder(called.getOptionValue('store') as string);
-      called.setOptionValue('store', folder);
-      useStore(folder);
+    .addOption(
+      new Option('--store <place>', 'store of runs: a folder or s3://BUCKET/PREFIX').default(
+        place,
+        `$GAUNTLET_STORE or ${DEFAULT_STORE}`,
+      ),
+    )
+    .hook('preAction', async (_, called) => {
+      const store = storePlace(called.getOptionValue('store') as string);
+      called.setOptionValue('store', store);
+      useStore(store);
       if (use === 'creates' || (use === 'server' && temporalTarget(process.env) !== undefined)) return;
-      if (!isStore(folder)) {
+      if (!(await storeExists(store))) {
         const way = 'name another one with --store, or create it with: npx gauntlet demo';
-        throw new GauntletError('NOT_FOUND', `no store at ${resolve(folder)}: ${way}`);
+        throw new GauntletError('NOT_FOUND', `no store at ${isS3(store) ? store : resolve(store)}: ${way}`);
       }
     });
 }
 
-/** A run or a server creates these. */
-const isStore = (folder: string): boolean =>
-  ['runs', 'blobs', 'memo', 'temporal.db'].some((name) => existsSync(join(folder, name)));
-
 /** True if a server is configured, or the embedded server of this store runs. */
 export const hasServer = (store: string): boolean =>
-  temporalTarget(process.env) !== undefined || runningAddress(store) !== undefined;
+  temporalTarget(process.env) !== undefined || runningAddress(localFolder(store)) !== undefined;
 
 /** Opens a session for `work` and closes it afterwards. */
 export async function withSession<T>(
@@ -105,7 +106,7 @@ export async function openSession(
   roles: readonly WorkerRole[] = WORKER_ROLES,
 ): Promise<Session> {
   const server = await ensureServer({
-    storeDir: options.store,
+    storeDir: localFolder(options.store),
     port: options.port,
     uiPort: options.uiPort,
     log: (line) => (workers === 'none' ? undefined : output.note(line)),
@@ -136,7 +137,7 @@ export async function openSession(
         sandbox: options.sandbox,
         device: options.device,
         ...(process.env.GAUNTLET_BUILD_ID ? { buildId: process.env.GAUNTLET_BUILD_ID } : {}),
-        log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(options.store, 'worker.log')),
+        log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(localFolder(options.store), 'worker.log')),
         say: (line) => output.note(line),
       });
     }

@@ -10,7 +10,7 @@ import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { portableName } from '../data/modelFolder.js';
 import { checkProblems } from '../data/problems.js';
 import { loadCheckpoint } from '../store/checkpoints.js';
-import { openFileStore } from '../store/fileStore.js';
+import { openStore } from '../store/openStore.js';
 import type { Store } from '../store/store.js';
 import type { solveProblems } from '../workflows/solveProblems.js';
 import { checkModel, readTemplateArguments } from './config.js';
@@ -62,7 +62,7 @@ export async function solveWith(
     throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);
   const templateArguments = readTemplateArguments(flags.templateArgument);
   if (model !== undefined) await checkModel(model, templateArguments);
-  const store = await openFileStore(flags.store);
+  const store = await openStore(flags.store);
   const checkpoint = base === undefined ? await chooseCheckpoint(store, checkpointId) : undefined;
   if (checkpoint) await loadCheckpoint(store, checkpoint.runId, checkpoint.name);
   const policy = {

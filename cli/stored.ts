@@ -1,13 +1,9 @@
 // A run as recorded in the store, which outlives the retention of the server.
-import { fileURLToPath } from 'node:url';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunResult } from '../core/schema/run.js';
 import { bestCheckpoint, listCheckpoints } from '../store/checkpoints.js';
 import { readInput, readMetrics, readResult } from '../store/runs.js';
 import type { Store } from '../store/store.js';
-
-/** The folder of the store's URL. */
-export const folderOf = (store: Store): string => fileURLToPath(store.url);
 
 export interface StoredRun {
   id: string;

@@ -30,7 +30,7 @@ export const ERROR_CODES = {
     retryable: true,
     help: 'start a worker with the environment of the run, or accept the change as the message says; it is retried',
   },
-  STORE_FAULT: { retryable: true, help: 'check the free space and permissions of the store' },
+  STORE_FAULT: { retryable: true, help: 'check the free space and permissions of the store, or its server' },
   ENGINE_FAULT: { retryable: true, help: 'a model session failed; it is retried with a new session' },
   DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install the component that the message names' },
   OUT_OF_MEMORY: {

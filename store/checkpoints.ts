@@ -10,7 +10,8 @@ import {
   checkpointPointerSchema,
 } from '../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson, parseJson } from './canonicalJson.js';
-import type { FileStore } from './fileStore.js';
+import { layout } from './layout.js';
+import type { ObjectStore } from './objectStore.js';
 import { checkRecord, removeRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
 
@@ -100,8 +101,8 @@ export async function removeCheckpoint(store: Store, runId: string, name: string
 }
 
 /** Marks a checkpoint as used, so that a sweep keeps it. */
-export async function touchCheckpoint({ files, layout }: FileStore, runId: string, name: string): Promise<void> {
-  await files.touch(layout.run(runId, at(name, METADATA)), layout.run(runId));
+export async function touchCheckpoint({ objects }: ObjectStore, runId: string, name: string): Promise<void> {
+  await objects.touch(layout.run(runId, at(name, METADATA)));
 }
 
 /** The checkpoint with the highest score, the earliest of equal ones. `checkpoints` are in the order of training. */

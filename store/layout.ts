@@ -1,5 +1,4 @@
-// The paths of a store's files. Names are checked before they become paths.
-import { join } from 'node:path';
+// The keys of a store's objects. Names are checked before they become keys.
 import { digestBytes } from './canonicalJson.js';
 import { checkMemoKey, checkRunId, checkRunPath } from './checks.js';
 import type { Digest, MemoKind } from './store.js';
@@ -7,38 +6,28 @@ import type { Digest, MemoKind } from './store.js';
 export const BLOBS = 'blobs/sha256';
 export const MEMO = 'memo';
 export const RUNS = 'runs';
-/** Damaged files that were moved away, for people to inspect. */
+/** Damaged objects that were moved away, for people to inspect. */
 export const ASIDE = 'quarantine';
-/** Files that a sweep has taken and not yet removed. */
+/** Objects that a sweep has taken and not yet removed. */
 export const TAKEN = 'trash';
 
-export class Layout {
-  constructor(readonly root: string) {}
-
+export const layout = {
   blob(digest: Digest): string {
     const hex = hexOf(digest);
-    return join(this.root, BLOBS, hex.slice(0, 2), hex.slice(2));
-  }
-
+    return `${BLOBS}/${hex.slice(0, 2)}/${hex.slice(2)}`;
+  },
   memo(key: string): string {
     checkMemoKey(key);
-    return join(this.root, MEMO, key);
-  }
-
+    return `${MEMO}/${key}`;
+  },
   run(runId: string, path?: string): string {
     checkRunId(runId);
     if (path !== undefined) checkRunPath(path);
-    return join(this.root, RUNS, runId, ...(path === undefined ? [] : path.split('/')));
-  }
-
-  taken(name: string): string {
-    return join(this.root, TAKEN, name);
-  }
-
-  aside(name: string): string {
-    return join(this.root, ASIDE, name);
-  }
-}
+    return path === undefined ? `${RUNS}/${runId}` : `${RUNS}/${runId}/${path}`;
+  },
+  taken: (name: string): string => `${TAKEN}/${name}`,
+  aside: (name: string): string => `${ASIDE}/${name}`,
+};
 
 export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 

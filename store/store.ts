@@ -8,6 +8,8 @@ export type MemoKind = 'plain' | 'recorded';
 
 export interface Store {
   readonly url: string;
+  /** Where a person finds a file, by its path inside the store ('' for the store): a path or a URL, for messages. */
+  locate(path: string): string;
   putBlob(bytes: Uint8Array): Promise<Digest>;
   /**
    * Hashes the bytes on every read. A damaged blob is moved to quarantine and is missing from then on.
@@ -36,5 +38,7 @@ export interface Store {
   removeRunFile(runId: string, path: string): Promise<void>;
   /** Every file below `folder` ('' for all), as sorted paths relative to runs/<runId>/. */
   listRunFiles(runId: string, folder: string): Promise<string[]>;
+  /** When a file was written or last marked as used, in ms since 1970. Undefined if it does not exist. */
+  runFileUsedAt(runId: string, path: string): Promise<number | undefined>;
   listRuns(): Promise<string[]>;
 }

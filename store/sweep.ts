@@ -2,10 +2,10 @@
 // row and artifact that was used since `keepFrom`. Rows are removed before artifacts, and a row without its artifact is
 // computed again, so a sweep that is killed at any point leaves a store that works.
 //
-// Workers may run meanwhile. Whoever relies on an artifact touches it (FileStore.putBlob, hasBlob). A touch between the
-// check and the removal is not lost: a file is first taken (renamed into trash/) and then checked again. If it was
-// touched before it was taken, it goes back. A touch after that finds no file, and the writer either links the file from
-// trash/ back to its place or writes it again; removing it from trash/ then does no harm.
+// Workers may run meanwhile. Whoever relies on an artifact touches it (ObjectStore.putBlob, hasBlob). A touch between the
+// check and the removal is not lost: an object is first taken (moved into trash/), and its last use is checked again. If
+// it was touched before it was taken, it goes back. A touch after that does not find it, and the writer either restores it
+// from trash/ or writes it again; removing it from trash/ then does no harm.
 import { GauntletError } from '../core/errors.js';
 import {
   bestCheckpoint,
@@ -15,10 +15,10 @@ import {
   readPointer,
   removeCheckpoint,
 } from './checkpoints.js';
-import type { FileStore } from './fileStore.js';
 import { inspectBlob, inspectMemo, listBlobs, listFolder, listMemos, type StoredFile } from './inventory.js';
-import { ASIDE, hexOf, TAKEN } from './layout.js';
+import { ASIDE, hexOf, layout, TAKEN } from './layout.js';
 import { kindOfRow } from './memo.js';
+import type { ObjectStore } from './objectStore.js';
 import { DIGESTS } from './records.js';
 import { digestsInText } from './references.js';
 import { MANIFEST, readResult } from './runs.js';
@@ -52,7 +52,7 @@ export interface Swept {
   paths: string[];
 }
 
-export async function sweep(store: FileStore, options: SweepOptions): Promise<Swept> {
+export async function sweep(store: ObjectStore, options: SweepOptions): Promise<Swept> {
   const { keepFrom } = options;
   const paths: string[] = [];
   const leftovers = await sweepLeftovers(store, options, paths);
@@ -86,7 +86,7 @@ function groupUse(memos: readonly StoredFile[]): Map<string, number> {
 }
 
 async function drop(
-  { root, files, layout }: FileStore,
+  { objects }: ObjectStore,
   candidates: readonly StoredFile[],
   { keepFrom, dryRun }: SweepOptions,
   paths: string[],
@@ -95,12 +95,12 @@ async function drop(
   const amount: Amount = { files: 0, bytes: 0 };
   for (const file of candidates) {
     if (!dryRun) {
-      const [path, taken] = [`${root}/${file.path}`, layout.taken(takenName(file))];
-      if (!(await files.move(path, taken, false))) continue;
-      const again = await files.facts(taken);
-      const isUsed = again !== undefined && again.usedAt >= keepFrom;
-      if (isUsed) await files.alias(taken, path);
-      await files.remove(taken, false);
+      const taken = layout.taken(takenName(file));
+      const again = await objects.move(file.path, taken, false);
+      if (again === undefined) continue;
+      const isUsed = again.usedAt >= keepFrom;
+      if (isUsed) await objects.restore(taken, file.path);
+      await objects.remove(taken, false);
       if (isUsed) continue;
     }
     amount.files++;
@@ -111,7 +111,7 @@ async function drop(
 }
 
 /** The roots and all existing artifacts that they refer to, directly or not. */
-async function reachable(store: FileStore, roots: readonly Digest[]): Promise<Set<Digest>> {
+async function reachable(store: ObjectStore, roots: readonly Digest[]): Promise<Set<Digest>> {
   const kept = new Set<Digest>(roots);
   const queue = [...kept];
   for (let digest = queue.pop(); digest !== undefined; digest = queue.pop()) {
@@ -126,7 +126,7 @@ async function reachable(store: FileStore, roots: readonly Digest[]): Promise<Se
   return kept;
 }
 
-async function namedByRows(store: FileStore, rows: readonly StoredFile[]): Promise<Digest[]> {
+async function namedByRows(store: ObjectStore, rows: readonly StoredFile[]): Promise<Digest[]> {
   const digests: Digest[] = [];
   for (const { name } of rows) {
     const row = await inspectMemo(store, name);
@@ -136,7 +136,7 @@ async function namedByRows(store: FileStore, rows: readonly StoredFile[]): Promi
 }
 
 /** Every digest in any JSON file of a run. */
-async function namedByRuns(store: FileStore, gone: ReadonlySet<string>): Promise<Digest[]> {
+async function namedByRuns(store: ObjectStore, gone: ReadonlySet<string>): Promise<Digest[]> {
   const digests: Digest[] = [];
   for (const runId of await store.listRuns()) {
     for (const path of await store.listRunFiles(runId, '')) {
@@ -151,7 +151,7 @@ async function namedByRuns(store: FileStore, gone: ReadonlySet<string>): Promise
 const checkpointOf = (runId: string, path: string): string => `${runId}/${path.split('/').slice(0, 2).join('/')}`;
 
 async function thinCheckpoints(
-  store: FileStore,
+  store: ObjectStore,
   { open, beginnings, keepEvery, dryRun, keepFrom }: SweepOptions,
   paths: string[],
 ): Promise<Swept['checkpoints'] & { gone: Set<string> }> {
@@ -181,7 +181,7 @@ async function thinCheckpoints(
 }
 
 /** Best and latest according to the result, the pointers and the scores. Undefined if the run has not ended or one of these cannot be read. */
-async function chosenCheckpoints(store: FileStore, runId: string): Promise<Set<string> | undefined> {
+async function chosenCheckpoints(store: ObjectStore, runId: string): Promise<Set<string> | undefined> {
   try {
     const { result } = await readResult(store, runId);
     if (result === undefined) return undefined;
@@ -201,7 +201,7 @@ async function chosenCheckpoints(store: FileStore, runId: string): Promise<Set<s
 }
 
 /** Checkpoints that a manifest names, for example the one that another run started from. */
-async function mentionedCheckpoints(store: FileStore, runs: readonly string[]): Promise<Set<string>> {
+async function mentionedCheckpoints(store: ObjectStore, runs: readonly string[]): Promise<Set<string>> {
   const names = new Set<string>();
   for (const runId of runs) {
     const bytes = await store.readRunFile(runId, MANIFEST);
@@ -212,8 +212,12 @@ async function mentionedCheckpoints(store: FileStore, runs: readonly string[]): 
 }
 
 /** Removes old files from quarantine, and empties the trash that a killed sweep left; used files go back. */
-async function sweepLeftovers(store: FileStore, { keepFrom, dryRun }: SweepOptions, paths: string[]): Promise<Amount> {
-  const { root, files, layout } = store;
+async function sweepLeftovers(
+  store: ObjectStore,
+  { keepFrom, dryRun }: SweepOptions,
+  paths: string[],
+): Promise<Amount> {
+  const { objects } = store;
   const amount: Amount = { files: 0, bytes: 0 };
   const taken = await listFolder(store, TAKEN);
   for (const file of [...(await listFolder(store, ASIDE)), ...taken]) {
@@ -223,8 +227,8 @@ async function sweepLeftovers(store: FileStore, { keepFrom, dryRun }: SweepOptio
     if (!dryRun) {
       const place = () =>
         name.startsWith('memo-') ? layout.memo(name.slice('memo-'.length)) : layout.blob(`sha256:${name}`);
-      if (isUsed) await files.alias(`${root}/${path}`, place());
-      await files.remove(`${root}/${path}`, false);
+      if (isUsed) await objects.restore(path, place());
+      await objects.remove(path, false);
     }
     if (isUsed) continue;
     amount.files++;

@@ -4,9 +4,10 @@ import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import { digestBytes, parseJson } from './canonicalJson.js';
 import { CHECKPOINT_FILES, CHECKPOINTS, isMetadataPath, listCheckpoints, verifyCheckpoints } from './checkpoints.js';
-import type { FileStore } from './fileStore.js';
 import { inspectBlob, inspectMemo, listBlobs, listMemos } from './inventory.js';
+import { layout } from './layout.js';
 import { kindOfRow, memoKey, memoRecordSchema, recordKey } from './memo.js';
+import type { ObjectStore } from './objectStore.js';
 import { checkRecord, DIGESTS, listRecords } from './records.js';
 import { digestsInBytes } from './references.js';
 import { isRunRecord, MANIFEST, readMetrics, readResult, readRun } from './runs.js';
@@ -31,7 +32,7 @@ export interface Verified {
 const RECOMPUTED = 'it is computed again when it is next needed';
 
 /** @param runId checks only this run and the artifacts that it names; memo rows belong to no run */
-export async function verifyStore(store: FileStore, runId?: string): Promise<Verified> {
+export async function verifyStore(store: ObjectStore, runId?: string): Promise<Verified> {
   const verifier = new Verifier(store);
   for (const run of runId === undefined ? await store.listRuns() : [runId]) await verifier.run(run);
   if (runId === undefined) {
@@ -48,7 +49,7 @@ class Verifier {
   readonly checked: Verified['checked'] = { runs: 0, checkpoints: 0, records: 0, memos: 0, blobs: 0, bytes: 0 };
   private readonly seen = new Set<Digest>();
 
-  constructor(private readonly store: FileStore) {}
+  constructor(private readonly store: ObjectStore) {}
 
   async run(runId: string): Promise<void> {
     this.checked.runs++;
@@ -151,7 +152,7 @@ class Verifier {
     const blob = await inspectBlob(this.store, digest);
     if (blob === 'missing') this.add('blob', digest, `is missing, and ${referrer} names it`, RECOMPUTED);
     else if (blob === 'damaged')
-      this.add('blob', digest, `is damaged at ${this.store.layout.blob(digest)}`, RECOMPUTED);
+      this.add('blob', digest, `is damaged at ${this.store.locate(layout.blob(digest))}`, RECOMPUTED);
     else {
       this.checked.blobs++;
       this.checked.bytes += blob.length;

@@ -13,7 +13,7 @@ import { openEngine } from '../ml/engine/ortEngine.js';
 import { inThread } from '../ml/pool/inThread.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { openFileStore } from '../store/fileStore.js';
+import { openStore } from '../store/openStore.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
 import { renderRunReport } from './report.js';
@@ -54,7 +54,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       noted = true;
     });
   };
-  const store = await openFileStore(options.store);
+  const store = await openStore(options.store);
   const version = codeVersion(ROOT);
   const sandboxOf: ActivityDeps['sandbox'] = (config) => {
     const containers = containersSchema.parse(config.containers ?? {});

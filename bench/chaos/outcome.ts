@@ -1,7 +1,7 @@
 // The outcome of a run without its times: two runs are equal if their outcomes are.
 import { listCheckpoints } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
 import { kindOfRow } from '../../store/memo.js';
+import { openStore } from '../../store/openStore.js';
 import { readMetrics, readResult } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
 
@@ -15,7 +15,7 @@ const timeless = (record: object): Record<string, unknown> =>
  * of each activity's result.
  */
 export async function outcomeOf(folder: string, runId: string): Promise<Map<string, string>> {
-  const store = await openFileStore(folder);
+  const store = await openStore(folder);
   const outcome = new Map<string, string>();
   for (const { name, files, score } of await listCheckpoints(store, runId)) {
     outcome.set(`${name} score`, String(score));
@@ -41,6 +41,6 @@ export function differences(expected: Map<string, string>, actual: Map<string, s
 
 /** Reads every byte of the store. @returns damaged and missing artifacts */
 export async function damageOf(folder: string): Promise<string[]> {
-  const { findings } = await verifyStore(await openFileStore(folder));
+  const { findings } = await verifyStore(await openStore(folder));
   return findings.map(({ kind, name, problem }) => `${kind} ${name}: ${problem}`);
 }

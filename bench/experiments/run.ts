@@ -12,7 +12,7 @@ import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import { packageRoot } from '../../data/paths.js';
 import { digestJson } from '../../store/canonicalJson.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
 import { ARMS } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
@@ -66,7 +66,7 @@ export async function runArm(
   const limit = problems === undefined ? [] : ['--limit', `${problems}`];
   const evaluated = await gauntlet(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
   const { results, metrics } = evaluationSchema.parse(evaluated);
-  const all = await readMetrics<RunMetrics>(await openFileStore(store), id);
+  const all = await readMetrics<RunMetrics>(await openStore(store), id);
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
   const tokensOf = (step: RunMetrics): number => (step.kind === 'step' ? step.sampledTokens : 0);
   return {

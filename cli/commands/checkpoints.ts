@@ -1,14 +1,12 @@
 // `gauntlet checkpoints`: lists the checkpoints of a run, or verifies one and prints its folder.
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
 import { CHECKPOINT, chooseCheckpoint, chooseRun, RUN } from '../naming.js';
 import { jsonOption } from '../options.js';
 import { createOutput, percent, tableText } from '../output.js';
 import { withStore } from '../session.js';
-import { folderOf } from '../stored.js';
 
 interface Flags {
   store: string;
@@ -19,7 +17,7 @@ export function addCheckpoints(program: Command): void {
   const group = program.command('checkpoints').description('list the checkpoints of a run, or show one');
   const list = group.command('list').description('list all checkpoints of a run with their scores');
   withStore(list.argument(...RUN).addOption(jsonOption()), 'reads').action(async (named: string, flags: Flags) => {
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const run = await chooseRun(store, named);
     const checkpoints = await listCheckpoints(store, run);
     createOutput(flags.json).result(checkpoints, () => {
@@ -40,7 +38,7 @@ export function addCheckpoints(program: Command): void {
   const show = group.command('show').description('verify a checkpoint and print its folder');
   withStore(show.argument(...CHECKPOINT).addOption(jsonOption()), 'reads').action(
     async (named: string, flags: Flags) => {
-      const store = await openFileStore(flags.store);
+      const store = await openStore(flags.store);
       const { runId, name } = await chooseCheckpoint(store, named);
       const { metadata } = await loadCheckpoint(store, runId, name);
       const folder = checkpointFolder(store, runId, metadata.name);
@@ -53,5 +51,5 @@ export function addCheckpoints(program: Command): void {
 }
 
 export function checkpointFolder(store: Store, run: string, name: string): string {
-  return join(folderOf(store), 'runs', run, 'checkpoints', name);
+  return store.locate(`runs/${run}/checkpoints/${name}`);
 }

@@ -8,7 +8,7 @@ import type { Decision } from '../../core/control.js';
 import { GauntletError } from '../../core/errors.js';
 import { applyConfigPatch } from '../../core/liveConfig.js';
 import { resolveConfig } from '../../core/presets.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { commandLine } from '../commandLine.js';
 import { parseAssignments } from '../config.js';
 import { jsonOption } from '../options.js';
@@ -54,7 +54,7 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
   const status = await statusOf(client, id);
   const resume = commandLine(`resume ${id}`);
   if (status === undefined) {
-    const isStored = (await (await openFileStore(store)).listRuns()).includes(id);
+    const isStored = (await (await openStore(store)).listRuns()).includes(id);
     const hint = isStored ? `it is only in the store: ${resume}` : `list runs with: ${commandLine('status')}`;
     throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; ${hint}`);
   }

@@ -1,11 +1,10 @@
 // `gauntlet demo` (npm run demo): trains the tiny preset and shows what it learned.
 
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import { chainText } from '../chainText.js';
 import { commandLine } from '../commandLine.js';
@@ -57,9 +56,9 @@ export function addDemo(program: Command): void {
       output.note(how === 'finished' ? `run '${id}' had finished; this is what it learned` : `${how} run '${id}'`);
       const result = await follow(session, handle, output, sameCommand(named, flags));
       if (result === undefined) return;
-      const report = result.report ?? resolve(flags.store, 'runs', id, 'report.html');
+      const store = await openStore(flags.store);
+      const report = result.report ?? store.locate(`runs/${id}/report.html`);
       if (output.json) return output.result({ ...result, report }, () => '');
-      const store = await openFileStore(flags.store);
       output.say(`\n${resultTable(result)}\n`);
       const { chain } = await readResult(store, id);
       if (chain) output.say(`${chainText(chain)}\n`);

@@ -12,6 +12,8 @@ import { listProviders, type Provider, resolveDevice } from '../../ml/device/pro
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { connectDocker, describeDaemon } from '../../sandbox/docker/daemon.js';
 import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
+import { localFolder, storeExists } from '../../store/openStore.js';
+import { isS3 } from '../../store/s3Place.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { EXIT } from '../exitCodes.js';
 import { jsonOption } from '../options.js';
@@ -39,6 +41,10 @@ function checks(store: string): Record<string, Check> {
       detail: `${availableParallelism()} cores, ${gib(freemem())} of ${gib(totalmem())} GiB memory free`,
     }),
     store: async () => {
+      if (isS3(store)) {
+        const state = (await storeExists(store)) ? '' : ' (no store there yet, the first run creates it)';
+        return { required: true, detail: `${store}${state}` };
+      }
       const exists = existsSync(store);
       const folder = exists ? resolve(store) : nearestFolder(resolve(store));
       await access(`${folder}/`, constants.W_OK); // the slash: a file fails
@@ -71,7 +77,7 @@ function checks(store: string): Record<string, Check> {
     'temporal server': async () => {
       const target = temporalTarget(process.env);
       if (target === undefined) return { required: false, detail: 'embedded, started on demand' };
-      const server = await ensureServer({ storeDir: store }); // connects only, since a server is named
+      const server = await ensureServer({ storeDir: localFolder(store) }); // connects only, since a server is named
       return { required: true, detail: `${server.address} (${target.from})` };
     },
   };

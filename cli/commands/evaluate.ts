@@ -12,7 +12,7 @@ import { portableName } from '../../data/modelFolder.js';
 import { checkProblems } from '../../data/problems.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
@@ -57,7 +57,7 @@ export function addEvaluate(program: Command): void {
     .addOption(jsonOption());
   withStore(command).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const checkpoint = await chooseCheckpoint(store, named);
     const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
     for (const { runId, name } of [checkpoint, ...(other ? [other] : [])]) await loadCheckpoint(store, runId, name);

@@ -6,7 +6,7 @@ import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
 import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { parseAssignments } from '../config.js';
@@ -52,7 +52,7 @@ export function addFork(program: Command): void {
     .addOption(jsonOption());
   withStore(command, 'reads').action(async (from: string, named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const checkpoint = await chooseCheckpoint(store, from);
     const { input, name } = await forkInput(store, checkpoint, parseAssignments(flags.set));
     await touchCheckpoint(store, checkpoint.runId, name); // keeps `store gc` away until a worker has prepared the fork

@@ -2,8 +2,9 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { RETENTION_MS } from '../../infra/temporalNamespace.js';
-import { type FileStore, openFileStore } from '../../store/fileStore.js';
 import { listFolder } from '../../store/inventory.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { openStore } from '../../store/openStore.js';
 import { MANIFEST, RESULT } from '../../store/runs.js';
 import { type Swept, sweep } from '../../store/sweep.js';
 import { integer, jsonOption, number } from '../options.js';
@@ -43,7 +44,7 @@ export function addGc(group: Command): void {
     .addOption(jsonOption());
   withStore(command, 'reads').action(async (flags: Flags) => {
     const output = createOutput(flags.json);
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const now = Date.now();
     const limit = now - Math.max(flags.olderThan * 24 * HOUR, GRACE);
     const { starts, ...known } = await withServer(flags, output, (client) =>
@@ -81,7 +82,7 @@ async function withServer<T>(flags: Flags, output: Output, work: (client?: Clien
  * another server, and `gauntlet resume` can start them again until the retention has passed.
  */
 export async function openRuns(
-  store: FileStore,
+  store: ObjectStore,
   limit: number,
   client: Client | undefined, // of the server, if one answers
   withStarts = false,
@@ -107,7 +108,7 @@ interface RunUse {
   ended: boolean;
 }
 
-async function usageOf(store: FileStore, run: string): Promise<RunUse> {
+async function usageOf(store: ObjectStore, run: string): Promise<RunUse> {
   const files = await listFolder(store, `runs/${run}`);
   const manifest = files.find(({ name }) => name === MANIFEST)?.usedAt ?? Number.POSITIVE_INFINITY;
   const since = files.reduce((first, { usedAt }) => Math.min(first, usedAt), manifest);

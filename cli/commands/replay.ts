@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
 import { GauntletError } from '../../core/errors.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { EXIT } from '../exitCodes.js';
 import { chooseRun, RUN } from '../naming.js';
@@ -25,7 +25,7 @@ export function addReplay(program: Command): void {
     .addOption(jsonOption('step'));
   withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const id = await chooseRun(store, named);
     const all = await recordedSteps({ store }, id);
     const steps = all.filter(({ step }) => flags.step === undefined || step === flags.step);

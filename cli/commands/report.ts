@@ -1,7 +1,6 @@
 // `gauntlet report`: writes the HTML page of a run from its records, also while the run is still training.
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { writeReport } from '../../store/runs.js';
 import { renderRunReport } from '../../workers/report.js';
 import { chooseRun, RUN } from '../naming.js';
@@ -16,10 +15,10 @@ export function addReport(program: Command): void {
     .argument(...RUN)
     .addOption(jsonOption());
   withStore(command, 'reads').action(async (named: string | undefined, flags: { store: string; json?: boolean }) => {
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const runId = await chooseRun(store, named);
     await writeReport(store, runId, await renderRunReport(store, runId));
-    const path = resolve(flags.store, 'runs', runId, 'report.html');
+    const path = store.locate(`runs/${runId}/report.html`);
     createOutput(flags.json).result({ runId, path }, () => path);
   });
 }

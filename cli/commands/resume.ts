@@ -1,7 +1,7 @@
 // `gauntlet resume ID`: does the right thing whatever the state of the run is, and says what it did.
 import { type Command, Option } from 'commander';
 import type { Decision } from '../../core/control.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { jsonOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
@@ -28,7 +28,7 @@ export function addResume(program: Command): void {
     const output = createOutput(flags.json === true);
     const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
     try {
-      const store = await openFileStore(flags.store);
+      const store = await openStore(flags.store);
       const decision = decisionOf(flags);
       const { joined, said } = await resumeRun({ ...session, store }, id, decision);
       output.note(`run '${id}' ${said}`);

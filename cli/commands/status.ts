@@ -6,7 +6,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import { readEnvironments } from '../../store/environments.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { RESULT } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
@@ -25,7 +25,7 @@ import {
   withSession,
   withStore,
 } from '../session.js';
-import { folderOf, storedRun } from '../stored.js';
+import { storedRun } from '../stored.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
 
@@ -52,7 +52,7 @@ export function addStatus(program: Command): void {
   type Flags = ConnectionOptions & { json?: boolean; watch?: boolean };
   withStore(command, 'server').action(async (id: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const show = async (session?: Session): Promise<void> => {
       if (id === undefined) {
         const runs = await listRuns(store, session?.client);
@@ -138,7 +138,8 @@ async function statusOfRun(
   if (session === undefined || found === undefined) {
     const stored = await storedRun(store, id);
     if (stored === undefined) {
-      const where = session ? `on this server, nor in ${folderOf(store)}` : `in ${folderOf(store)}`;
+      const place = store.locate('');
+      const where = session ? `on this server, nor in ${place}` : `in ${place}`;
       const other = session ? '' : ` (its server may know it: ${commandLine('up')})`;
       throw new GauntletError(
         'NOT_FOUND',

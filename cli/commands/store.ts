@@ -1,28 +1,58 @@
-// `gauntlet store`: verifies every byte of a store, or frees the space of what nothing needs.
+// `gauntlet store`: verifies every byte of a store, copies it, or frees the space of what nothing needs.
 import type { Command } from 'commander';
-import { openFileStore } from '../../store/fileStore.js';
+import { GauntletError } from '../../core/errors.js';
+import { copyStore } from '../../store/copy.js';
+import { openStore, storeExists } from '../../store/openStore.js';
 import { type Finding, type Verified, verifyStore } from '../../store/verify.js';
 import { EXIT } from '../exitCodes.js';
 import { chooseRun } from '../naming.js';
 import { jsonOption } from '../options.js';
-import { createOutput, megabytes } from '../output.js';
+import { counted, createOutput, megabytes } from '../output.js';
 import { withStore } from '../session.js';
 import { addGc } from './gc.js';
 
 export function addStore(program: Command): void {
-  const group = program.command('store').description('verify the store, or free space in it');
+  const group = program.command('store').description('verify the store, copy it, or free space in it');
   const verify = group
     .command('verify')
     .description('read every byte of the store and compare every digest; exit code 1 if anything is damaged or missing')
     .argument('[run]', 'only this run and the artifacts that it names')
     .addOption(jsonOption());
   withStore(verify, 'reads').action(async (named: string | undefined, flags: { store: string; json?: boolean }) => {
-    const store = await openFileStore(flags.store);
+    const store = await openStore(flags.store);
     const verified = await verifyStore(store, named === undefined ? undefined : await chooseRun(store, named));
     createOutput(flags.json).result(verified, () => verifiedText(verified));
     if (!verified.ok) process.exitCode = EXIT.failed;
   });
+  addCopy(group);
   addGc(group);
+}
+
+function addCopy(group: Command): void {
+  group
+    .command('copy')
+    .description('copy to another store what is missing there, and verify both; a damaged store is not copied')
+    .argument('<from>', 'a folder or s3://BUCKET/PREFIX')
+    .argument('<to>', 'another folder or bucket; it may hold runs already')
+    .addOption(jsonOption())
+    .action(async (source: string, target: string, { json }: { json?: boolean }) => {
+      if (!(await storeExists(source))) throw new GauntletError('NOT_FOUND', `no store at ${source}`);
+      const [from, to] = [await openStore(source), await openStore(target)];
+      if (from.locate('') === to.locate('')) throw new GauntletError('BAD_INPUT', `both are ${from.locate('')}`);
+      const { ok, findings } = await verifyStore(from);
+      if (!ok) {
+        const { name, problem } = findings[0]!;
+        const more = findings.length > 1 ? `, and ${findings.length - 1} more` : '';
+        const way = `see: npx gauntlet store verify --store ${source}`;
+        throw new GauntletError('CORRUPT_ARTIFACT', `nothing was copied: ${name} ${problem}${more}; ${way}`);
+      }
+      const copied = await copyStore(from, to);
+      const verified = await verifyStore(to);
+      const { runs, files, bytes, present } = copied;
+      const line = `copied ${counted(runs, 'run')}: ${counted(files, 'file')}, ${megabytes(bytes)}; ${present} were there`;
+      createOutput(json).result({ ...copied, verified }, () => `${line}\n${verifiedText(verified)}`);
+      if (!verified.ok) process.exitCode = EXIT.failed;
+    });
 }
 
 /** The findings with what to do about each, then what was checked. */

@@ -6,7 +6,8 @@ import { GauntletError } from '../../core/errors.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { runningAddress } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
-import { DEFAULT_STORE, storeFolder } from '../../store/fileStore.js';
+import { DEFAULT_STORE, localFolder, storePlace } from '../../store/openStore.js';
+import { isS3 } from '../../store/s3Place.js';
 
 export function addTemporal(program: Command): void {
   program
@@ -26,7 +27,8 @@ export function addTemporal(program: Command): void {
       }
       const env = { ...process.env };
       // the server of this store may use another port than the CLI's default
-      const address = env.TEMPORAL_ADDRESS || runningAddress(storeFolder(env.GAUNTLET_STORE || DEFAULT_STORE));
+      const store = storePlace(env.GAUNTLET_STORE || DEFAULT_STORE);
+      const address = env.TEMPORAL_ADDRESS || runningAddress(localFolder(store));
       if (address !== undefined) env.TEMPORAL_ADDRESS = address;
       const child = spawn(path, args, { stdio: 'inherit', env });
       const code = await new Promise<number>((settle, reject) => {
@@ -35,8 +37,9 @@ export function addTemporal(program: Command): void {
       });
       process.exitCode = code;
       if (code !== 0 && address === undefined && temporalTarget(env) === undefined) {
-        const store = resolve(storeFolder(env.GAUNTLET_STORE || DEFAULT_STORE));
-        process.stderr.write(`no Temporal server runs for ${store}: start one with npx gauntlet up\n`);
+        process.stderr.write(
+          `no Temporal server runs for ${isS3(store) ? store : resolve(store)}: start one with npx gauntlet up\n`,
+        );
       }
     });
 }

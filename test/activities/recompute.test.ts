@@ -8,9 +8,9 @@ import { RECOMPUTE_WITHIN_SECONDS } from '../../activities/recompute.js';
 import type { Scope } from '../../activities/scope.js';
 import type { RunRef } from '../../activities/types.js';
 import { RandomStream } from '../../core/random.js';
-import { openFileStore } from '../../store/fileStore.js';
 import { listBlobs } from '../../store/inventory.js';
 import { memoKey, recordKey } from '../../store/memo.js';
+import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
@@ -45,7 +45,7 @@ describe('recomputation of lost artifacts', function () {
   const blobPath = (digest: string) => join(world.folder, 'blobs/sha256', digest.slice(7, 9), digest.slice(9));
 
   async function damageOneBlob(random: RandomStream): Promise<string> {
-    const { blobs } = await listBlobs(await openFileStore(world.folder));
+    const { blobs } = await listBlobs(await openStore(world.folder));
     const { name } = random.choice(blobs);
     if (random.uniform() < 0.5) await rm(blobPath(name));
     else {
@@ -111,7 +111,7 @@ describe('recomputation of lost artifacts', function () {
     const scored = await acts.scoreOldPolicy({ ...role, trajectories: rewarded.trajectories, adapter, valueHead });
     for (const digest of [optimizer, rewarded.trajectories, scored.trajectories]) await rm(blobPath(digest));
     await acts.updatePolicy({ ...role, position, ...scored, state: state.generator, learningRate: 1e-3 });
-    assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
+    assert.deepEqual((await verifyStore(await openStore(world.folder))).findings, []);
   });
 
   it('fails without retry and names the next command if an artifact cannot be recomputed', async () => {

@@ -17,11 +17,12 @@ import { passRates } from '../../cli/solving.js';
 import { endedFrom } from '../../cli/training.js';
 import { ERROR_CODES, GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';
 import { controlOf, gatherReport, isControlOf } from '../../workers/report.js';
-import { inProcess, madeRun, RESULT, removeFolders, VIEW, withEnvironment } from './support.js';
+import { requireS3 } from '../support/s3Server.js';
+import { inProcess, madeRun, RESULT, removeFolders, temporaryFolder, VIEW, withEnvironment } from './support.js';
 
 const rowsOf = (text: string): string[][] =>
   stripVTControlCharacters(text)
@@ -101,12 +102,46 @@ describe('gauntlet checkpoints', () => {
   it('accepts a file: URL like a path and refuses another scheme with one line', async () => {
     const byUrl = await inProcess('checkpoints', 'list', '--json', '--store', pathToFileURL(folder).href);
     assert.deepEqual(byUrl, await checkpoints('list', '--json'));
-    const s3 = await inProcess('status', '--store', 's3://bucket/runs');
-    assert.equal(s3.code, EXIT.usage);
-    assert.match(
-      s3.err,
-      /^error: store: s3:\/\/bucket\/runs is not supported; give a folder or a file: URL \[BAD_CONFIG\]\n$/,
-    );
+    const other = await inProcess('status', '--store', 'gs://bucket/runs');
+    assert.equal(other.code, EXIT.usage);
+    const line =
+      /^error: store: gs:\/\/bucket\/runs is not supported; give a folder, a file: URL or s3:\/\/.* \[BAD_CONFIG\]\n$/;
+    assert.match(other.err, line);
+  });
+
+  it('store copy copies what is missing, and refuses a damaged store', async () => {
+    const copy = await temporaryFolder();
+    const copied = JSON.parse((await inProcess('store', 'copy', folder, copy, '--json')).out) as Record<string, number>;
+    assert.ok(copied.runs === 1 && copied.files! > 20 && copied.present === 0, JSON.stringify(copied));
+    const listed = await inProcess('checkpoints', 'list', '--json', '--store', copy);
+    assert.deepEqual(listed, await checkpoints('list', '--json'));
+    const again = await inProcess('store', 'copy', folder, copy);
+    assert.match(again.out, /^copied 1 run: 0 files, 0\.0 kB; \d+ were there\n✓ whole: 1 run,/);
+    await (await openStore(copy)).writeRunFile('made', 'manifest.json', 'damaged');
+    const damaged = await inProcess('store', 'copy', copy, await temporaryFolder());
+    assert.equal(damaged.code, EXIT.failed);
+    assert.match(damaged.err, /^error: nothing was copied: .*manifest\.json.* \[CORRUPT_ARTIFACT\]\n$/);
+    assert.match((await inProcess('store', 'copy', join(copy, 'none'), copy)).err, /no store at .*\[NOT_FOUND\]/);
+    assert.match((await inProcess('store', 'copy', folder, `${folder}/`)).err, /both are .*\[BAD_INPUT\]/);
+  });
+
+  it('read a store in a bucket like a folder', async function () {
+    this.timeout(600_000); // the first run installs the server
+    const server = await requireS3(this);
+    try {
+      const url = server.url('cache=0');
+      const missing = await inProcess('checkpoints', 'list', '--store', url);
+      assert.match(missing.err, /no store at s3:.*\[NOT_FOUND\]/);
+      assert.equal((await inProcess('store', 'copy', folder, url)).code, 0);
+      const listed = await inProcess('checkpoints', 'list', '--json', '--store', url);
+      assert.deepEqual(listed, await checkpoints('list', '--json'));
+      const shown = await inProcess('checkpoints', 'show', '--store', url);
+      assert.match(shown.out, /\ns3:\/\/.*\/runs\/made\/checkpoints\/checkpoint_stage_1_epoch_1\n$/);
+      const swept = JSON.parse((await inProcess('store', 'gc', '--json', '--store', url)).out) as { bytes: number };
+      assert.equal(swept.bytes, 0); // all of it is new
+    } finally {
+      await server.close();
+    }
   });
 
   it('store gc prints what it would free, frees it and keeps the run', async () => {
@@ -138,7 +173,7 @@ describe('gauntlet checkpoints', () => {
 
   it('store gc keeps the data of a run that has no result yet', async () => {
     const { folder: at } = await madeRun();
-    const own = await openFileStore(at);
+    const own = await openStore(at);
     const now = Date.now();
     assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // it has ended
     await own.removeRunFile('made', 'result.json');

@@ -24,13 +24,13 @@ Inside a checkout every command is \`npx gauntlet …\`.
 
 | variable | meaning |
 |---|---|
-| \`GAUNTLET_STORE\` | store instead of \`.gauntlet\` |
+| \`GAUNTLET_STORE\` | store instead of \`.gauntlet\`: a folder or \`s3://BUCKET/PREFIX\` |
 | \`TEMPORAL_ADDRESS\` | a Temporal server of your own |
 | \`GAUNTLET_THREADS\` | number of model threads |
 | \`GAUNTLET_DEVICE\` | device for models |
-| \`GAUNTLET_CACHE\` | folder of quantized weights |
+| \`GAUNTLET_CACHE\` | folder of quantized weights and of artifacts of a store in a bucket |
 | \`GAUNTLET_ACCEPT_ENVIRONMENT=1\` | continue a run that has another Python, sandbox, engine or device; the change is recorded |
-| \`GAUNTLET_LOG\` | level of \`worker.log\` in the store |
+| \`GAUNTLET_LOG\` | level of \`worker.log\` in the store, or beside one in a bucket |
 | \`GAUNTLET_DEBUG=1\` | print the stack of an error |`;
 
 export function commandReference(): string {

@@ -8,7 +8,7 @@ import { type PRESETS, resolveConfig } from '../../core/presets.js';
 import type { ChainView } from '../../core/schema/chainView.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { CHECKPOINT_FILES, commitCheckpoint } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { createRun, writeMetrics, writeResult } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 
@@ -143,7 +143,7 @@ export async function madeRun(
   preset: keyof typeof PRESETS = 'tiny',
 ): Promise<{ folder: string; store: Store }> {
   const folder = await temporaryFolder();
-  const store = await openFileStore(folder);
+  const store = await openStore(folder);
   const config = resolveConfig({ preset });
   await store.putJson(config);
   const dataDigest = await store.putJson({ train: [], validation: [], test: [] });

@@ -10,8 +10,8 @@ import { isTooDeep } from '../../core/nesting.js';
 import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
 import { CHECKPOINT_FILES, listCheckpoints } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
 import { recordKey } from '../../store/memo.js';
+import { openStore } from '../../store/openStore.js';
 import { writeRecord } from '../../store/records.js';
 import type { Store } from '../../store/store.js';
 import { runPipeline } from '../../workflows/pipeline.js';
@@ -144,7 +144,7 @@ describe('untrusted input', function () {
 
     beforeEach(async () => {
       const folder = await temporaryFolder();
-      world = await doubles({ store: await openFileStore(folder) });
+      world = await doubles({ store: await openStore(folder) });
       store = world.deps.store;
       await runPipeline(createActivities(world.deps), 'theirs', TINIEST_RUN);
     });

@@ -20,6 +20,8 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'ort-only-in-device': ['ml/hf/b.ts', "import 'onnxruntime-node';"],
   'ports-see-core': ['data/a.ts', "import '../ml/engine/leaf.js';"],
   'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
+  'store-hides-its-objects': ['workers/c.ts', "import '../store/layout.js';"],
+  's3-only-in-store': ['store/e.ts', "import '@aws-sdk/client-s3';"],
   'report-sees-core': ['report/a.ts', "import '../store/leaf.js';"],
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
@@ -65,7 +67,11 @@ describe('dependency rules', function () {
   };
   let problems: string[] = [];
   before(async () => {
-    const files = { ...Object.fromEntries(Object.values(VIOLATIONS)), 'store/b.ts': "import './a.js';" };
+    const files = {
+      ...Object.fromEntries(Object.values(VIOLATIONS)),
+      'store/b.ts': "import './a.js';",
+      'store/layout.ts': LEAF,
+    };
     ({ problems } = await checkDependencies(tree(files)));
   });
 

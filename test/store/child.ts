@@ -1,12 +1,12 @@
 // A writer in its own process, which tests kill or run in parallel: child.js <job> <store> [argument …].
 import { commitCheckpoint } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
 import { memoised } from '../../store/memo.js';
+import { openStore } from '../../store/openStore.js';
 import { createRun, writeMetrics } from '../../store/runs.js';
 import { DIGEST, LARGE, sampleConfig, sampleFacts, sampleFiles } from './support.js';
 
 const [job, root, argument = ''] = process.argv.slice(2);
-const store = await openFileStore(root!);
+const store = await openStore(root!);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 if (job === 'everything') {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { corruptAtRandom, FILE_CLASSES } from '../support/corruptions.js';
@@ -17,13 +17,13 @@ describe('verifyStore', function () {
   after(() => rm(world.folder, { recursive: true, force: true }));
 
   it('finds nothing in an intact store', async () => {
-    const verified = await verifyStore(await openFileStore(world.folder));
+    const verified = await verifyStore(await openStore(world.folder));
     assert.deepEqual([verified.findings, verified.notes], [[], []]);
     assert.ok(verified.checked.blobs > 40 && verified.checked.memos > 40, JSON.stringify(verified.checked));
   });
 
   it('names each of 150 random corruptions in files of every kind', async () => {
-    const { undetected, byKind } = await corruptAtRandom(world.folder, 150, 1);
+    const { undetected, byKind } = await corruptAtRandom(await openStore(world.folder), 150, 1);
     assert.deepEqual(undetected, []);
     assert.deepEqual(Object.keys(byKind).sort(), FILE_CLASSES.map(({ name }) => name).sort());
     for (const [kind, { trials }] of Object.entries(byKind)) assert.ok(trials > 0, kind);

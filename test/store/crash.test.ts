@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RandomStream } from '../../core/random.js';
 import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
 import { LARGE, startChild, withStore } from './support.js';
 
@@ -24,7 +24,7 @@ describe('store: killed and concurrent processes', function () {
         assert.equal(await done, 'SIGKILL');
         said.push(...lines());
 
-        const store = await openFileStore(root); // removes files that the killed writer left
+        const store = await openStore(root); // removes files that the killed writer left
         assert.deepEqual(await readdir(join(root, 'tmp')), []);
         const reports = await verifyCheckpoints(store, 'run');
         assert.deepEqual(
@@ -40,7 +40,7 @@ describe('store: killed and concurrent processes', function () {
         }
         for (const blob of await blobs(root)) await store.getBlob(blob); // every blob is complete
       }
-      const store = await openFileStore(root);
+      const store = await openStore(root);
       assert.ok(said.length > 40, `only ${said.length} writes were seen`);
       const steps = new Set((await readMetrics<{ step: number; padding: string }>(store, 'run')).map((m) => m.step));
       for (const line of said) {

@@ -3,7 +3,7 @@
 import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
@@ -30,7 +30,7 @@ const expected = await runPipeline(createActivities(quiet.deps), 'run', TINIEST_
 await rm(quiet.folder, { recursive: true });
 
 await mkdir(join(place!, 'store'));
-const store = await openFileStore(join(place!, 'store'));
+const store = await openStore(join(place!, 'store'));
 const { deps } = await doubles({ store });
 const acts = createActivities(deps);
 const faults: string[] = [];

@@ -5,14 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
 import { runConfigSchema } from '../../core/schema/config.js';
-import { CHECKPOINT_FILES, type CheckpointFacts } from '../../store/checkpoints.js';
-import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { CHECKPOINT_FILES, type CheckpointFacts, commitCheckpoint } from '../../store/checkpoints.js';
+import { memoised } from '../../store/memo.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { openStore } from '../../store/openStore.js';
+import { createRun, writeInput, writeMetrics, writeReport, writeResult } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
 import { encodeTensors } from '../../store/tensors.js';
+import { sampleData } from '../report/sample.js';
 
-export async function withStore(work: (store: FileStore, root: string) => Promise<void>): Promise<void> {
+export async function withStore(work: (store: ObjectStore, root: string) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'gauntlet-store-'));
   try {
-    await work(await openFileStore(root), root);
+    await work(await openStore(root), root);
   } finally {
     await rm(root, { recursive: true, force: true });
   }
@@ -81,4 +86,18 @@ export function startChild(...args: string[]) {
     child.on('close', (code, signal) => resolve(signal ?? code));
   });
   return { child, done, lines: () => output.text.split('\n').slice(0, -1) };
+}
+
+/** Writes one run with files of every kind. */
+export async function fillStore(store: Store, seed = 0): Promise<void> {
+  const dataDigest = await store.putJson(['problem']);
+  const facts = { config: sampleConfig(seed), modelDigest: DIGEST, dataDigest, codeVersion: '1' };
+  const { result, chain } = sampleData();
+  await createRun(store, 'r', facts);
+  await writeInput(store, 'r', sampleConfig(seed));
+  await writeMetrics(store, 'r', 1, { kind: 'step', step: 1 });
+  await memoised({ store, name: 'n', version: 1 }, { seed }, async () => ({ part: await store.putJson('part') }));
+  await commitCheckpoint(store, 'r', sampleFacts(), sampleFiles());
+  await writeResult(store, 'r', { ...result!, runId: 'r' }, chain!.view);
+  await writeReport(store, 'r', '<html></html>');
 }

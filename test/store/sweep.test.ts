@@ -5,8 +5,10 @@ import fc from 'fast-check';
 import { createActivities } from '../../activities/index.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { commitCheckpoint, listCheckpoints, loadCheckpoint, readPointer } from '../../store/checkpoints.js';
-import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import { layout } from '../../store/layout.js';
 import { memoised, memoKey } from '../../store/memo.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { openStore } from '../../store/openStore.js';
 import { createRun, writeResult } from '../../store/runs.js';
 import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
@@ -28,8 +30,7 @@ async function age(root: string, path = '', days = 30): Promise<void> {
 }
 
 const blobOf = (digest: string) => `blobs/sha256/${digest.slice(7, 9)}/${digest.slice(9)}`;
-const has = async (store: FileStore, digest: string) =>
-  (await store.files.facts(store.layout.blob(digest))) !== undefined;
+const has = async (store: ObjectStore, digest: string) => (await store.objects.use(layout.blob(digest))) !== undefined;
 
 describe('sweep', function () {
   this.timeout(60_000);
@@ -61,8 +62,8 @@ describe('sweep', function () {
             }
             await age(root);
             for (const [i, { root: kind }] of nodes.entries()) {
-              if (kind === 'row') await store.files.touch(join(root, 'memo', `row-${i}`));
-              if (kind === 'record') await store.files.touch(join(root, 'memo', `row-${i}.inputs`));
+              if (kind === 'row') await store.objects.touch(`memo/row-${i}`);
+              if (kind === 'record') await store.objects.touch(`memo/row-${i}.inputs`);
               if (kind === 'young') await store.hasBlob(digests[i]!);
             }
             const mark = (i: number): void => {
@@ -87,58 +88,6 @@ describe('sweep', function () {
       ),
       { numRuns: 25 },
     ));
-
-  it('keeps a file that is touched before or after the sweep takes it', () =>
-    withStore(async (store, root) => {
-      const early = await store.putJson({ used: 'before it is taken' });
-      const late = await store.putJson({ used: 'after it is taken' });
-      const unused = await store.putJson({ used: 'never' });
-      await age(root);
-      const { files } = store;
-      const move = files.move.bind(files);
-      files.move = async (from, to, durable) => {
-        if (from.endsWith(early.slice(9))) assert.equal(await (await openFileStore(root)).hasBlob(early), true);
-        const moved = await move(from, to, durable);
-        if (from.endsWith(late.slice(9))) assert.equal(await (await openFileStore(root)).hasBlob(late), true);
-        return moved;
-      };
-      const { blobs } = await sweep(store, options);
-      assert.deepEqual(
-        [await has(store, early), await has(store, late), await has(store, unused)],
-        [true, true, false],
-      );
-      assert.equal(blobs.files, 1);
-      assert.deepEqual(await readdir(join(root, 'trash')), []);
-    }));
-
-  it('does not remove bytes that a writer puts again meanwhile', () =>
-    withStore(async (store, root) => {
-      const value = { same: 'bytes' };
-      const digest = await store.putJson(value);
-      await age(root);
-      const { files } = store;
-      const { facts } = files;
-      files.facts = async (path) => {
-        const found = await facts.call(files, path);
-        if (path.includes('/trash/')) await (await openFileStore(root)).putJson(value); // after the last check
-        return found;
-      };
-      await sweep(store, options);
-      files.facts = facts;
-      assert.deepEqual(await store.getJson(digest), value);
-    }));
-
-  it('is finished by the next sweep if it was killed; a read restores a file that it took', () =>
-    withStore(async (store, root) => {
-      const [wanted, other] = [await store.putJson({ n: 1 }), await store.putJson({ n: 2 })];
-      await age(root);
-      for (const digest of [wanted, other])
-        await store.files.move(join(root, blobOf(digest)), store.layout.taken(digest.slice(7)));
-      assert.deepEqual(await store.getJson(wanted), { n: 1 });
-      await sweep(store, options);
-      assert.deepEqual(await readdir(join(root, 'trash')), []);
-      await assert.rejects(store.getBlob(other));
-    }));
 
   it('allows recomputation of a row without artifacts, with the same digest', () =>
     withStore(async (store, root) => {
@@ -198,7 +147,7 @@ describe('sweep', function () {
       const expected = await runPipeline(createActivities(quiet.deps), 'run', TINIEST_RUN);
       await runPipeline(createActivities(world.deps), 'earlier', { ...TINIEST_RUN, seed: 9 });
       await age(world.folder);
-      const store = await openFileStore(world.folder);
+      const store = await openStore(world.folder);
       const start = Date.now() - 1000;
       let going = true;
       let freed = 0;
@@ -223,7 +172,7 @@ describe('sweep', function () {
       const acts = createActivities(world.deps);
       const first = await runPipeline(acts, 'run', TINIEST_RUN);
       await age(world.folder);
-      const store = await openFileStore(world.folder);
+      const store = await openStore(world.folder);
       const { memos, blobs } = await sweep(store, options);
       assert.ok(memos.files > 40 && blobs.files > 20, `${memos.files} ${blobs.files}`);
       assert.deepEqual((await verifyStore(store)).findings, []);

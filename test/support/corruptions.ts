@@ -1,10 +1,9 @@
 // Seeded corruptions of a store: one bit of a file flips, or the file is truncated, extended or deleted. Each test
 // checks whether the reader of the file rejects it by name, and whether `store verify` names it.
-import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { RandomStream } from '../../core/random.js';
 import { loadCheckpoint, readPointer } from '../../store/checkpoints.js';
-import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import type { ObjectStore } from '../../store/objectStore.js';
 import { readRecord } from '../../store/records.js';
 import { readInput, readMetrics, readResult, readRun } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
@@ -16,7 +15,7 @@ export interface FileClass {
   name: string;
   pattern: RegExp; // for the path inside the store
   /** Reads the file as the program does. Absent if no reader reads this kind of file alone. */
-  load?(store: FileStore, path: string[]): Promise<unknown>;
+  load?(store: ObjectStore, path: string[]): Promise<unknown>;
   /** Only the verifier sees a deletion: to the reader, the file was never written. */
   silentDeletion?: boolean;
 }
@@ -93,16 +92,16 @@ export interface Trials {
 }
 
 /** Undoes each corruption before the next one. */
-export async function corruptAtRandom(root: string, count: number, seed: number): Promise<Trials> {
+export async function corruptAtRandom(store: ObjectStore, count: number, seed: number): Promise<Trials> {
   const random = new RandomStream('corruptions', seed);
-  const store = await openFileStore(root);
   const before = await verifyStore(store);
   if (!before.ok) throw new Error(`damaged to begin with: ${JSON.stringify(before.findings.slice(0, 3))}`);
-  const paths = (await readdir(root, { recursive: true })).sort();
   const groups = FILE_CLASSES.map((fileClass) => ({ fileClass, paths: [] as string[] }));
-  for (const path of paths) {
-    if (!(await stat(join(root, path))).isFile()) continue;
-    groups.find(({ fileClass }) => fileClass.pattern.test(path))?.paths.push(path); // other files do not belong to the store
+  for (const folder of ['blobs', 'memo', 'runs']) {
+    for (const name of (await store.objects.names(folder)).sort()) {
+      const path = `${folder}/${name}`;
+      groups.find(({ fileClass }) => fileClass.pattern.test(path))?.paths.push(path); // other files do not belong to the store
+    }
   }
   const filled = groups.filter((group) => group.paths.length > 0);
   const result: Trials = { trials: 0, files: 0, undetected: [], byKind: {} };
@@ -112,7 +111,7 @@ export async function corruptAtRandom(root: string, count: number, seed: number)
   }
   for (; result.trials < count; result.trials++) {
     const { fileClass, paths: of } = random.choice(filled);
-    const trial = await tryOne(store, root, fileClass, random.choice(of), random.choice(HOWS), random);
+    const trial = await tryOne(store, fileClass, random.choice(of), random.choice(HOWS), random);
     const kind = result.byKind[fileClass.name]!;
     kind.trials++;
     if (trial.refused) kind.refused++;
@@ -126,20 +125,18 @@ export async function corruptAtRandom(root: string, count: number, seed: number)
 }
 
 async function tryOne(
-  store: FileStore,
-  root: string,
+  store: ObjectStore,
   { name: kind, load }: FileClass,
   path: string,
   how: How,
   random: RandomStream,
 ): Promise<Trial> {
-  const file = join(root, path);
-  const good = await readFile(file);
-  const { atime, mtime } = await stat(file);
+  const { objects } = store;
+  const good = Buffer.from((await objects.read(path))!);
   const parts = path.split('/');
   const damaged = damage(good, how, random);
-  if (damaged === undefined) await rm(file);
-  else await writeFile(file, damaged);
+  if (damaged === undefined) await objects.remove(path);
+  else await objects.write(path, damaged, 'replace');
   const names = namesOf(path);
   const { findings } = await verifyStore(store);
   const verified = findings.some(({ name, problem }) => names.every((part) => `${name}: ${problem}`.includes(part)));
@@ -148,9 +145,8 @@ async function tryOne(
     (error: Error) => error.message,
   );
   const refused = refusal?.includes(names.at(-1)!) === true;
-  await writeFile(file, good); // the reader may have moved it aside
-  await utimes(file, atime, mtime);
-  await rm(join(root, 'quarantine'), { recursive: true, force: true });
+  await objects.write(path, good, 'replace'); // the reader may have moved it aside
+  for (const name of await objects.names('quarantine')) await objects.remove(`quarantine/${name}`);
   return { path, kind, how, refused, verified };
 }
 

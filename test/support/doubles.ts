@@ -23,7 +23,8 @@ import type { Adapter, Chat, Engine, GenerateRequest, LossConfig } from '../../m
 import type { GenerationDefaults } from '../../ml/hf/config.js';
 import { reduceCall } from '../../sandbox/answers.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { type FileStore, openFileStore } from '../../store/fileStore.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { openStore } from '../../store/openStore.js';
 import { openMemoryStore } from './memoryStore.js';
 
 const EOS = 0;
@@ -256,15 +257,15 @@ export interface Doubles {
 /** Dependencies over a fresh store in a temporary folder. */
 export async function doubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
   const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'gauntlet-activities-'));
-  return around(await openFileStore(folder), changes);
+  return around(await openStore(folder), changes);
 }
 
-/** Like `doubles`, with an in-memory store, which is several times as fast. `folder` stays empty. */
+/** Like `doubles`, with an in-memory store, which is several times as fast. `folder` does not exist. */
 export async function memoryDoubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
   return around(openMemoryStore(), changes);
 }
 
-function around(store: FileStore, changes: Partial<ActivityDeps>): Doubles {
+function around(store: ObjectStore, changes: Partial<ActivityDeps>): Doubles {
   const engine = new FakeEngine();
   const sandbox = new FakeSandbox();
   const deps: ActivityDeps = {
@@ -275,7 +276,7 @@ function around(store: FileStore, changes: Partial<ActivityDeps>): Doubles {
     codeVersion: 'test',
     ...changes,
   };
-  return { deps, engine, sandbox, folder: store.root };
+  return { deps, engine, sandbox, folder: store.locate('') };
 }
 
 /** Two stages with one step of each kind. */

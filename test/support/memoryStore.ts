@@ -1,74 +1,77 @@
-// An in-memory store for tests that do not depend on the file system. It runs FileStore and replaces only its files.
-import type { Dirent } from 'node:fs';
-import { AtomicFiles } from '../../store/atomicFiles.js';
-import { FileStore } from '../../store/fileStore.js';
+// An in-memory store for tests that do not depend on the file system.
+import { ObjectStore } from '../../store/objectStore.js';
+import type { Objects, Use } from '../../store/objects.js';
 
-interface MemoryFile {
-  bytes: Uint8Array;
+interface MemoryObject {
+  bytes: Buffer;
   usedAt: number;
 }
 
 /** Copies into a Buffer with its own memory, like a Buffer read from a file; small Buffers share a pool. */
-const ownCopy = (bytes: Uint8Array): Buffer => Buffer.from(Uint8Array.from(bytes).buffer);
+const ownCopy = (bytes: Uint8Array): Buffer => Buffer.from(new Uint8Array(bytes).buffer);
 
-class MemoryFiles extends AtomicFiles {
-  private readonly contents = new Map<string, MemoryFile>();
+export class MemoryObjects implements Objects {
+  readonly url = 'memory:';
+  private readonly contents = new Map<string, MemoryObject>();
 
-  override async read(target: string): Promise<Uint8Array | undefined> {
-    const file = this.contents.get(target);
-    return file && ownCopy(file.bytes);
+  locate(key: string): string {
+    return `${this.url}${key}`;
   }
 
-  override async touch(target: string): Promise<boolean> {
-    const file = this.contents.get(target);
-    if (file) file.usedAt = Date.now();
-    return file !== undefined;
+  async read(key: string): Promise<Uint8Array | undefined> {
+    const object = this.contents.get(key);
+    return object && ownCopy(object.bytes);
   }
 
-  override async facts(target: string): Promise<{ bytes: number; usedAt: number } | undefined> {
-    const file = this.contents.get(target);
-    return file && { bytes: file.bytes.length, usedAt: file.usedAt };
-  }
-
-  override async move(from: string, to: string): Promise<boolean> {
-    const moved = await this.alias(from, to, true);
-    this.contents.delete(from);
-    return moved;
-  }
-
-  override async alias(from: string, to: string, replace = false): Promise<boolean> {
-    const file = this.contents.get(from);
-    if (file && (replace || !this.contents.has(to))) this.contents.set(to, file);
-    return file !== undefined;
-  }
-
-  override async remove(target: string): Promise<void> {
-    this.contents.delete(target);
-  }
-
-  override async write(target: string, bytes: Uint8Array | string, mode: 'replace' | 'create'): Promise<boolean> {
-    if (mode === 'create' && this.contents.has(target)) return false;
-    this.contents.set(target, { bytes: ownCopy(Buffer.from(bytes as Uint8Array)), usedAt: Date.now() });
+  async write(key: string, bytes: Uint8Array | string, mode: 'replace' | 'create'): Promise<boolean> {
+    if (mode === 'create' && this.contents.has(key)) return false;
+    this.contents.set(key, { bytes: ownCopy(Buffer.from(bytes as Uint8Array)), usedAt: Date.now() });
     return true;
   }
 
-  override async entries(folder: string) {
-    const below = [...this.contents.keys()].filter((path) => path.startsWith(`${folder}/`));
-    const names = new Set(below.map((path) => path.slice(folder.length + 1).split('/')[0]!));
-    return [...names].map((name) => {
-      const isFile = this.contents.has(`${folder}/${name}`);
-      return { name, isFile: () => isFile, isDirectory: () => !isFile, isSymbolicLink: () => false } as Dirent;
-    });
+  async use(key: string): Promise<Use | undefined> {
+    const object = this.contents.get(key);
+    return object && { bytes: object.bytes.length, usedAt: object.usedAt };
   }
 
-  override async isInside(_base: string, folder: string): Promise<boolean> {
-    return [...this.contents.keys()].some((path) => path.startsWith(`${folder}/`));
+  async touch(key: string): Promise<Use | undefined> {
+    const object = this.contents.get(key);
+    if (object) object.usedAt = Date.now();
+    return this.use(key);
   }
 
-  override async sweepTemporaries(): Promise<void> {}
+  async move(from: string, to: string): Promise<Use | undefined> {
+    const object = this.contents.get(from);
+    if (object === undefined) return undefined;
+    this.contents.set(to, object);
+    this.contents.delete(from);
+    return this.use(to);
+  }
+
+  async restore(from: string, to: string): Promise<boolean> {
+    const object = this.contents.get(from);
+    if (object && !this.contents.has(to)) this.contents.set(to, object);
+    return object !== undefined;
+  }
+
+  async remove(key: string): Promise<void> {
+    this.contents.delete(key);
+  }
+
+  async names(folder: string): Promise<string[]> {
+    const prefix = `${folder}/`;
+    return [...this.contents.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+  }
+
+  async list(folder: string): Promise<(Use & { name: string })[]> {
+    const names = await this.names(folder);
+    return Promise.all(names.map(async (name) => ({ name, ...(await this.use(`${folder}/${name}`))! })));
+  }
+
+  async folders(folder: string): Promise<string[]> {
+    const names = (await this.names(folder)).filter((name) => name.includes('/'));
+    return [...new Set(names.map((name) => name.split('/')[0]!))];
+  }
 }
 
-/** `root` names the store in messages; no such folder exists. */
-export function openMemoryStore(root = '/memory'): FileStore {
-  return new FileStore(root, new MemoryFiles(`${root}/tmp`));
-}
+export const openMemoryStore = (): ObjectStore => new ObjectStore(new MemoryObjects());

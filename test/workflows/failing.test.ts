@@ -6,7 +6,7 @@ import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/clie
 import { describeExecution, type Held, heldActivities, heldText } from '../../cli/executions.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunProgress, RunResult } from '../../core/schema/run.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
 import { RUN, runFixture } from './fixture.js';
 import { record } from './golden.js';
@@ -232,7 +232,7 @@ describe('a run with an activity that fails for good', function () {
         /^\w+ is being retried \(attempt 3\): STORE_FAULT: writing \/.*: no space left \(ENOSPC\): check the free space/,
       );
       assert.ok(disk.refused() >= 2);
-      const { findings } = await verifyStore(await openFileStore(f.world.folder));
+      const { findings } = await verifyStore(await openStore(f.world.folder));
       // a record whose writer was interrupted before its digest is reported: it is written again
       assert.deepEqual(
         findings.filter(({ problem }) => !/its writer was killed|was killed before/.test(problem)),
@@ -242,7 +242,7 @@ describe('a run with an activity that fails for good', function () {
       disk.makeRoom();
       const result = (await handle.result()) as RunResult;
       assert.deepEqual([result.digests, result.after], [expected.result.digests, expected.result.after]);
-      assert.deepEqual((await verifyStore(await openFileStore(f.world.folder))).findings, []);
+      assert.deepEqual((await verifyStore(await openStore(f.world.folder))).findings, []);
     } finally {
       disk.makeRoom();
     }

@@ -10,7 +10,7 @@ import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { dataConverter } from '../../infra/payloadCodec.js';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { readRun } from '../../store/runs.js';
 import type { Swept } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
@@ -168,7 +168,7 @@ describe('gauntlet store gc with a server', function () {
 
     for (const id of [...nights, 'ended'])
       for (const which of ['best', 'latest']) await loadCheckpoint(world.deps.store, id, which);
-    assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
+    assert.deepEqual((await verifyStore(await openStore(world.folder))).findings, []);
     const seen = updates;
     release();
     await waits.executeUpdate<string, [string]>('decide', { args: ['retry'] });
@@ -199,7 +199,7 @@ describe('gauntlet store gc with a server', function () {
     await sweeping;
     assert.deepEqual(await bytesOf('starts'), expected);
     assert.ok(freed > 0);
-    assert.deepEqual((await verifyStore(await openFileStore(world.folder))).findings, []);
+    assert.deepEqual((await verifyStore(await openStore(world.folder))).findings, []);
   });
 
   it('keeps the checkpoints that schedules and unprepared forks start from', async () => {

@@ -11,7 +11,7 @@ import { createActivities } from '../../activities/index.js';
 import { historiesOf } from '../../bench/orchestration/histories.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, SMALL_RUN } from '../support/doubles.js';
@@ -100,7 +100,7 @@ describe('the model work of a run', function () {
     const calm = await doubles();
     const expected = await runPipeline(createActivities(calm.deps), 'kept', RUN);
     assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected, trainingSeconds: 0 });
-    const store = await openFileStore(join(host.folder, 'store'));
+    const store = await openStore(join(host.folder, 'store'));
     assert.deepEqual(await bytesOf(store, 'kept'), await bytesOf(calm.deps.store, 'kept'));
     await rm(calm.folder, { recursive: true, force: true });
   });

@@ -4,7 +4,7 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkerRole } from '../../core/queues.js';
-import { openFileStore } from '../../store/fileStore.js';
+import { openStore } from '../../store/openStore.js';
 import { createLogger } from '../../workers/logger.js';
 import { startWorkers } from '../../workers/start.js';
 import { FakeEngine, FakeSandbox, problemSet } from '../support/doubles.js';
@@ -39,7 +39,7 @@ await startWorkers({
   log: createLogger('fatal'),
   deps: async (searchAttributes) => ({
     deps: {
-      ...{ store: await openFileStore(join(folder, 'store')), codeVersion: 'test', searchAttributes },
+      ...{ store: await openStore(join(folder, 'store')), codeVersion: 'test', searchAttributes },
       engine: async () => {
         if (engine === undefined) said('open');
         engine ??= new Watched();

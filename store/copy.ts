@@ -1,0 +1,105 @@
+// Copies a store into another one, which may hold some of it already: what is there and equal is skipped, so a copy that
+// was interrupted continues. Whatever names an object is copied after it, and the manifest of a run comes last.
+import { GauntletError } from '../core/errors.js';
+import { digestBytes } from './canonicalJson.js';
+import { isMetadataPath, POINTERS } from './checkpoints.js';
+import { inspectBlob, inspectMemo, listBlobs } from './inventory.js';
+import { layout } from './layout.js';
+import { unlessLost } from './memo.js';
+import type { ObjectStore } from './objectStore.js';
+import { DIGESTS } from './records.js';
+import { MANIFEST, readRun } from './runs.js';
+
+export interface Copied {
+  runs: number;
+  files: number; // written
+  bytes: number; // written
+  present: number; // files that the other store had already
+}
+
+const AT_ONCE = 8; // a bucket answers several requests in the time of one
+
+/**
+ * Rows and runs that are written meanwhile may be left out.
+ * @throws GauntletError RUN_EXISTS if the target has another run under an id, CORRUPT_ARTIFACT naming a damaged file
+ */
+export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Copied> {
+  const copied: Copied = { runs: 0, files: 0, bytes: 0, present: 0 };
+  const runs = await from.listRuns();
+  for (const run of runs) await refuseOther(from, to, run);
+  // listed before the artifacts, because an artifact is written before what names it
+  const keys = await from.memoKeys();
+  const paths = new Map<string, string[]>();
+  for (const run of runs) paths.set(run, await from.listRunFiles(run, ''));
+
+  const { blobs } = await listBlobs(from);
+  await inParallel(blobs, async ({ name, bytes }) => {
+    const blob = await inspectBlob(from, name);
+    if (blob === 'missing') return; // a sweep took it
+    if (blob === 'damaged') throw damaged(from, layout.blob(name));
+    const present = await inspectBlob(to, name);
+    if (typeof present === 'string') await to.putBlob(blob);
+    count(copied, typeof present === 'string', bytes);
+  });
+  await inParallel(keys, async (key) => {
+    const row = await inspectMemo(from, key);
+    if (row === 'missing') return;
+    if (row === 'damaged') throw damaged(from, layout.memo(key));
+    const isNew = (await unlessLost(() => to.getMemo(key))) === undefined; // a damaged row is replaced
+    if (isNew) await to.putMemo(key, row.digest, row.kind);
+    count(copied, isNew, 0);
+  });
+  for (const [run, all] of paths) {
+    for (const group of inOrder(all)) {
+      await inParallel(group, async (path) => {
+        const bytes = await from.readRunFile(run, path);
+        if (bytes === undefined) return;
+        const present = await to.readRunFile(run, path);
+        const isNew = present === undefined || digestBytes(present) !== digestBytes(bytes);
+        if (isNew) await to.writeRunFile(run, path, bytes);
+        count(copied, isNew, bytes.length);
+      });
+    }
+    copied.runs++;
+  }
+  return copied;
+}
+
+async function refuseOther(from: ObjectStore, to: ObjectStore, run: string): Promise<void> {
+  if ((await to.readRunFile(run, MANIFEST)) === undefined) return;
+  const [ours, theirs] = [await readRun(from, run), await readRun(to, run)];
+  const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
+  if (fields.every((field) => ours[field] === theirs[field])) return;
+  throw new GauntletError('RUN_EXISTS', `${to.locate('')} has another run ${run}: copy into another store`);
+}
+
+/** The paths of a run in groups: each group may name files of the ones before it. */
+function inOrder(paths: readonly string[]): string[][] {
+  const rank = (path: string): number => {
+    if (path === MANIFEST) return 4;
+    if (path === `${DIGESTS}/${MANIFEST}`) return 5;
+    if (path.startsWith(`${DIGESTS}/`)) return 3;
+    if (POINTERS.some((pointer) => path.endsWith(`/${pointer}`))) return 2;
+    return isMetadataPath(path) ? 1 : 0;
+  };
+  return [0, 1, 2, 3, 4, 5].map((wanted) => paths.filter((path) => rank(path) === wanted));
+}
+
+function count(copied: Copied, isNew: boolean, bytes: number): void {
+  if (!isNew) copied.present++;
+  else {
+    copied.files++;
+    copied.bytes += bytes;
+  }
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values(); // one iterator for all
+  const worker = async (): Promise<void> => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+const damaged = (from: ObjectStore, key: string): GauntletError =>
+  new GauntletError('CORRUPT_ARTIFACT', `${from.locate(key)} is damaged: see \`gauntlet store verify\``);
