@@ -58,12 +58,10 @@ async function rewardGenerator(
   if (!input.chains) throw new TypeError('rewards of the generator need its chains');
   const chains = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
   const rule = REWARD_RULES[config.reward.scheme];
-  const groups = judged.map((one) =>
-    chains.get(one.problemId)!.map(({ turns }, c) => ({
-      turns,
-      reward: generatorReward(rule, one, c) - typePenalty(one.types?.[c], config.typeCheck.weight),
-    })),
-  );
+  const groups = judged.map((one) => {
+    const rewards = generatorRewards(one, config);
+    return chains.get(one.problemId)!.map(({ turns }, c) => ({ turns, reward: rewards[c]! }));
+  });
   const emptyOutputs = judged.flatMap(({ candidates }) => candidates).filter(({ empty }) => empty).length;
   if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, emptyOutputs };
   let buffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
@@ -77,6 +75,12 @@ async function rewardGenerator(
     buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, outcomes) };
   }
   return { groups, replayBuffer: await scope.store.putJson(buffer), emptyOutputs };
+}
+
+/** The rewards of all candidates of a problem. */
+export function generatorRewards(one: SuiteVerdicts, { reward, typeCheck }: RunConfig): number[] {
+  const rule = REWARD_RULES[reward.scheme];
+  return one.candidates.map((_, c) => generatorReward(rule, one, c) - typePenalty(one.types?.[c], typeCheck.weight));
 }
 
 /** The reward of one candidate, without the type penalty. */
@@ -120,10 +124,7 @@ async function rewardDiscriminator(
   const rule = REWARD_RULES[config.reward.scheme];
   let { pool } = replayBuffer;
   const groups = judged.map((one) => {
-    const rewards = rule.discriminator(
-      one.turns.map((turn) => judgeTurn(one, turn)),
-      config.reward,
-    );
+    const rewards = discriminatorRewards(one, config);
     const valid = one.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
     pool = addToPool(
       pool,
@@ -142,6 +143,13 @@ async function rewardDiscriminator(
   const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
   return { groups, replayBuffer: await scope.store.putJson(updated), emptyOutputs };
 }
+
+/** The rewards of all samples for a target. */
+export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig): number[] =>
+  REWARD_RULES[reward.scheme].discriminator(
+    one.turns.map((turn) => judgeTurn(one, turn)),
+    reward,
+  );
 
 /** A turn's tests against the chain that they were written for. A target has one candidate only. */
 export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
