@@ -23,7 +23,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'schedule delete': ['schedule delete nightly'],
   'schedule backfill': ['schedule backfill nightly --from 2026-01-01T00:00:00Z --to 2026-01-03T00:00:00Z'],
   dashboard: ['dashboard', 'dashboard --host 0.0.0.0 --port 8080'],
-  report: ['report', 'report demo-seed-0'],
+  report: ['report', 'report demo-seed-0', 'report demo-seed-0 --out pages'],
   replay: ['replay demo-seed-0', 'replay demo-seed-0 --step 12 --execute'],
   'checkpoints list': ['checkpoints list', 'checkpoints list demo-seed-0 --json'],
   'checkpoints show': ['checkpoints show', 'checkpoints show demo-seed-0/latest'],

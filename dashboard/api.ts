@@ -55,7 +55,7 @@ export interface Chart {
   group: string; // heading
   title: string;
   percent: boolean;
-  lines: { name: string; points: Point[] }[];
+  lines: { name: string; points: Point[]; colour?: string; dashed?: boolean }[]; // colour: default is the name
 }
 
 export interface Point {
@@ -172,4 +172,38 @@ export interface Rewarded {
 /** `runs/ID/problems`: every group of every step */
 export interface ProblemHistory {
   problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
+}
+
+/** `diff/ID/ID` */
+export interface DiffView {
+  runs: [string, string];
+  facts: { name: string; values: [string, string] }[]; // configuration, models, problems, code: those that differ
+  charts: Chart[]; // with the lines of both runs
+  commonSteps: number;
+  tokens?: TokenDifference; // absent: all common steps sampled the same tokens
+  reward?: RewardDifference; // absent: all rewards are equal
+}
+
+/** Where sampled tokens differ first. */
+export interface TokenDifference {
+  step: number;
+  role?: Role; // who sampled them
+  what: string;
+  problemId?: string;
+  sample?: number;
+  stage?: number;
+  token?: number; // index in the prompt or the answer of the stage
+  ids?: [number | undefined, number | undefined];
+  texts?: [string, string]; // around the first character that differs
+}
+
+/** Where rewards differ first. */
+export interface RewardDifference {
+  step: number;
+  role: Role;
+  what: string;
+  group: number;
+  problemId: string;
+  sample?: number;
+  values?: [number | undefined, number | undefined];
 }

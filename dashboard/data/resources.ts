@@ -3,6 +3,8 @@
 import { GauntletError } from '../../core/errors.js';
 import type { FileStore } from '../../store/fileStore.js';
 import { readRun } from '../../store/runs.js';
+import { CachedStore } from './cachedStore.js';
+import { readDiff } from './diff.js';
 import { problemHistory, readGroup, readRollouts, recordedSteps, stepView } from './rollouts.js';
 import { readRunView } from './run.js';
 import { RunLister } from './runs.js';
@@ -14,11 +16,14 @@ export interface Resources {
   versions(): Promise<Record<string, string>>;
 }
 
-export function openResources(store: FileStore): Resources {
+export function openResources(files: FileStore): Resources {
+  const store = new CachedStore(files);
   const lister = new RunLister(store);
 
   async function read(path: string): Promise<unknown> {
     const [collection, run, part, step, of, group, ...rest] = path.split('/').map(decoded);
+    if (collection === 'diff' && run !== undefined && part !== undefined && step === undefined)
+      return readDiff(store, run, part);
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
     if (run === undefined) return lister.list();
     if (part === undefined) return readRunView(store, run);

@@ -2,10 +2,11 @@
 // a file may load scripts but no JSON.
 import { useEffect, useState } from 'preact/hooks';
 
-const exported = document.querySelector<HTMLMetaElement>('meta[name="gauntlet-run"]')?.content;
+/** The run of a report that was written to files. */
+export const exportedRun = document.querySelector<HTMLMetaElement>('meta[name="gauntlet-run"]')?.content;
 
 /** Whether the pages were written to files. */
-export const isStatic = exported !== undefined;
+export const isStatic = exportedRun !== undefined;
 
 declare global {
   interface Window {
@@ -27,11 +28,17 @@ async function loadJson(path: string): Promise<unknown> {
   return body;
 }
 
+/** Where dashboard/export.ts writes a resource. */
+function scriptPath(path: string): string {
+  const [, run, ...rest] = path.split('/');
+  return `data/${run === undefined ? 'runs' : ['run', ...rest].join('/')}.js`;
+}
+
 function loadScript(path: string): Promise<unknown> {
   if (received.has(path)) return Promise.resolve(received.get(path));
   return new Promise((resolve, reject) => {
     const script = document.createElement('script');
-    script.src = `data/${path}.js`;
+    script.src = scriptPath(path);
     script.onload = () => resolve(received.get(path));
     script.onerror = () => reject(new Error('this report does not contain the page'));
     document.head.append(script);

@@ -1,6 +1,7 @@
 // Entry of the pages: chooses the page by the address after #.
 import { render } from 'preact';
-import { isStatic } from './data.js';
+import { exportedRun, isStatic } from './data.js';
+import { DiffPage } from './pages/DiffPage.js';
 import { ProblemsPage } from './pages/ProblemsPage.js';
 import { RunPage } from './pages/RunPage.js';
 import { RunsPage } from './pages/RunsPage.js';
@@ -29,7 +30,9 @@ function App() {
 }
 
 function page(path: string[], query: URLSearchParams) {
-  const [collection = 'runs', run, part, step, of, group] = path;
+  const home = exportedRun === undefined ? ['runs'] : ['runs', exportedRun];
+  const [collection, run, part, step, of, group] = path.length === 0 ? home : path;
+  if (collection === 'diff' && run !== undefined && part !== undefined) return <DiffPage runs={[run, part]} />;
   if (collection === 'runs') {
     if (run === undefined) return <RunsPage />;
     if (part === undefined) return <RunPage run={run} />;

@@ -45,6 +45,7 @@ export function RunsPage() {
 function RunTable({ runs }: { runs: RunSummary[] }) {
   const [text, setText] = useState('');
   const [state, setState] = useState('');
+  const [chosen, setChosen] = useState<string[]>([]); // the last two
   const [order, setOrder] = useState({ column: COLUMNS.length - 1, descending: true });
   if (runs.length === 0) return <p>This store has no run yet.</p>;
   const states = [...new Set(runs.map((run) => run.state))].sort();
@@ -54,6 +55,8 @@ function RunTable({ runs }: { runs: RunSummary[] }) {
   );
   const sortBy = (column: number): void =>
     setOrder({ column, descending: order.column === column ? !order.descending : COLUMNS[column]!.numeric === true });
+  const choose = (id: string): void =>
+    setChosen((now) => (now.includes(id) ? now.filter((each) => each !== id) : [...now, id].slice(-2)));
   return (
     <>
       <div class="bar">
@@ -72,11 +75,19 @@ function RunTable({ runs }: { runs: RunSummary[] }) {
         <span class="muted" aria-live="polite">
           {shown.length} of {runs.length} runs
         </span>
+        {chosen.length === 2 ? (
+          <a href={link('diff', ...chosen)}>Compare {chosen.join(' and ')}</a>
+        ) : (
+          runs.length > 1 && <span class="muted">Select two runs to compare them.</span>
+        )}
       </div>
       <Scroll label="Runs">
         <table>
           <thead>
             <tr>
+              <th scope="col">
+                <span class="unseen">Compare</span>
+              </th>
               {COLUMNS.map(({ title, numeric }, i) => (
                 <th
                   key={title}
@@ -94,7 +105,7 @@ function RunTable({ runs }: { runs: RunSummary[] }) {
           </thead>
           <tbody>
             {shown.map((run) => (
-              <RunRow key={run.id} run={run} />
+              <RunRow key={run.id} run={run} isChosen={chosen.includes(run.id)} onChoose={choose} />
             ))}
           </tbody>
         </table>
@@ -103,9 +114,18 @@ function RunTable({ runs }: { runs: RunSummary[] }) {
   );
 }
 
-function RunRow({ run }: { run: RunSummary }) {
+interface RowProps {
+  run: RunSummary;
+  isChosen: boolean;
+  onChoose: (id: string) => void;
+}
+
+function RunRow({ run, isChosen, onChoose }: RowProps) {
   return (
     <tr>
+      <td>
+        <input type="checkbox" checked={isChosen} aria-label={`compare ${run.id}`} onChange={() => onChoose(run.id)} />
+      </td>
       <th scope="row">
         <a href={link('runs', run.id)}>{run.id}</a>
         {run.problem !== undefined && <div class="problem">{visible(run.problem)}</div>}

@@ -142,9 +142,10 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
   const series: uPlot.Series[] = [{ label: 'step' }];
   const spreads: uPlot.Band[] = [];
   for (const line of chart.lines) {
-    const stroke = colour(line.name);
+    const stroke = colour(line.colour ?? line.name);
     const spanGaps = true;
-    series.push({ label: line.name, stroke, width: 2, spanGaps, value: (_, value) => format(chart, value) });
+    const dash = line.dashed ? { dash: [6, 4] } : {};
+    series.push({ label: line.name, stroke, width: 2, spanGaps, ...dash, value: (_, value) => format(chart, value) });
     if (!hasSpread(line)) continue;
     const bound = (label: string): uPlot.Series => ({
       label,
