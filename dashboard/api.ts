@@ -207,3 +207,21 @@ export interface RewardDifference {
   sample?: number;
   values?: [number | undefined, number | undefined];
 }
+
+/** `runs/ID/steps/N/groups/INDEX/tokens` */
+export interface TokensView {
+  hasText: boolean; // false: the tokenizer of the model is not on this machine
+  hasLogprobs: boolean; // false: they were removed from the store
+  samples: { sample: number; rows: TokenRow[] }[];
+}
+
+/** One trained sequence; lists have one entry per token. */
+export interface TokenRow {
+  ids: number[];
+  texts?: string[];
+  mask: number[]; // 1: trained
+  advantage?: number; // of all trained tokens; absent: it had none, so it was not trained
+  advantages?: number[]; // with GAE
+  logprobs?: number[]; // of the policy before the update
+  referenceLogprobs?: number[]; // of the base, with a KL penalty
+}

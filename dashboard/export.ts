@@ -23,7 +23,7 @@ export async function* reportFiles(resources: Resources, run: string): AsyncGene
     yield script(ofStep, rollouts);
     for (const { index } of rollouts.groups) {
       const ofGroup = `${ofStep}/groups/${index}`;
-      yield script(ofGroup, await resources.read(ofGroup));
+      for (const path of [ofGroup, `${ofGroup}/tokens`]) yield script(path, await resources.read(path));
     }
   }
 }

@@ -8,6 +8,7 @@ import { readDiff } from './diff.js';
 import { problemHistory, readGroup, readRollouts, recordedSteps, stepView } from './rollouts.js';
 import { readRunView } from './run.js';
 import { RunLister } from './runs.js';
+import { readTokens, ScoredRows } from './tokens.js';
 
 export interface Resources {
   /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT | BAD_INPUT */
@@ -19,9 +20,10 @@ export interface Resources {
 export function openResources(files: FileStore): Resources {
   const store = new CachedStore(files);
   const lister = new RunLister(store);
+  const scored = new ScoredRows(store);
 
   async function read(path: string): Promise<unknown> {
-    const [collection, run, part, step, of, group, ...rest] = path.split('/').map(decoded);
+    const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
     if (collection === 'diff' && run !== undefined && part !== undefined && step === undefined)
       return readDiff(store, run, part);
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
@@ -35,7 +37,10 @@ export function openResources(files: FileStore): Resources {
     if (record === undefined) throw new GauntletError('NOT_FOUND', `no step ${step} of run '${run}' is recorded`);
     const rollouts = await readRollouts(store, record);
     if (of === undefined) return stepView(run, steps, rollouts);
-    if (of === 'groups' && group !== undefined) return readGroup(store, run, rollouts, Number(group));
+    if (of === 'groups' && group !== undefined) {
+      if (detail === undefined) return readGroup(store, run, rollouts, Number(group));
+      if (detail === 'tokens') return readTokens(store, scored, rollouts, Number(group));
+    }
     throw unknown(path);
   }
 

@@ -144,11 +144,7 @@ const shownCase = ({ origin, test }: SuiteTest, { entry }: Problem): ShownCase =
 /** @throws GauntletError NOT_FOUND */
 export async function readGroup(store: Store, run: string, rollouts: Rollouts, index: number): Promise<GroupView> {
   const { record, config, byId } = rollouts;
-  const one = rollouts.judged[index];
-  if (one === undefined) {
-    const message = `step ${record.step} of run '${run}' has no group ${index}: it has ${rollouts.judged.length}`;
-    throw new GauntletError('NOT_FOUND', message);
-  }
+  const one = groupOf(rollouts, index);
   const problem = problemOf(byId, one.problemId);
   const isGenerator = record.role === 'generator';
   const rewardOf = (i: number, terms: Rewarded['terms']): Rewarded => {
@@ -185,8 +181,15 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
   };
 }
 
+/** @throws GauntletError NOT_FOUND */
+export function groupOf({ record, judged }: Rollouts, index: number): SuiteVerdicts {
+  const one = judged[index];
+  if (one !== undefined) return one;
+  throw new GauntletError('NOT_FOUND', `step ${record.step} has no group ${index}: it has ${judged.length}`);
+}
+
 /** The chains of a group, in the order of its candidates. An archived target comes from the chains of an earlier step. */
-async function chainsOf(
+export async function chainsOf(
   store: Store,
   { record, batch }: Rollouts,
   one: SuiteVerdicts,

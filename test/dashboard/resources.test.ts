@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import type { GroupView, ProblemHistory, RunList, RunView, StepView } from '../../dashboard/api.js';
+import type { GroupView, ProblemHistory, RunList, RunView, StepView, TokensView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { openFileStore } from '../../store/fileStore.js';
 import { runPipeline } from '../../workflows/pipeline.js';
@@ -102,6 +102,29 @@ describe('the resources of the dashboard', () => {
       }
     }
     assert.ok(outcomes.has('caught') && outcomes.has('invalid'), [...outcomes].join(' '));
+  });
+
+  it('show trained tokens with the log-probs that the update used', async () => {
+    for (const step of [2, 4]) {
+      const { rows } = await read<StepView>(`runs/run/steps/${step}`);
+      const { groups } = await read<StepView>(`runs/run/steps/${step}`);
+      let trained = 0;
+      for (const { index, samples } of groups) {
+        const view = await read<TokensView>(`runs/run/steps/${step}/groups/${index}/tokens`);
+        assert.ok(view.hasLogprobs && view.hasText);
+        assert.equal(view.samples.length, samples.length);
+        for (const [i, { rows: own }] of view.samples.entries()) {
+          for (const { ids, mask, logprobs, advantage, texts } of own) {
+            assert.equal(texts!.length, ids.length);
+            if (advantage === undefined) continue;
+            trained++;
+            assert.equal(advantage, samples[i]!.advantage);
+            assert.ok(mask.every((bit, t) => (bit === 1 ? logprobs![t]! < 0 : logprobs![t] === 0)));
+          }
+        }
+      }
+      assert.equal(trained, rows);
+    }
   });
 
   it('follow a problem over the steps', async () => {

@@ -4,6 +4,7 @@ import { resource, useResource } from '../data.js';
 import { signed, stageName, visible } from '../format.js';
 import { Details, LongText, Scroll, Show } from '../parts/common.js';
 import { link } from '../route.js';
+import { Tokens } from './Tokens.js';
 
 export function Group({ run, step, index }: { run: string; step: number; index: number }) {
   const loaded = useResource<GroupView>(resource('runs', run, 'steps', step, 'groups', index));
@@ -41,6 +42,10 @@ function Contents({ view }: { view: GroupView }) {
           ))}
         </div>
       </Scroll>
+      <h2>Tokens</h2>
+      <Details summary="Trained sequences, token by token">
+        {() => <Tokens run={view.run} step={view.step} index={view.index} />}
+      </Details>
     </>
   );
 }
