@@ -200,10 +200,9 @@ export interface TokenDifference {
 /** Where rewards differ first. */
 export interface RewardDifference {
   step: number;
-  role: Role;
   what: string;
-  group: number;
-  problemId: string;
+  group?: number;
+  problemId?: string;
   sample?: number;
   values?: [number | undefined, number | undefined];
 }

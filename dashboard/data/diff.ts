@@ -69,7 +69,7 @@ function bothCharts([a, b]: Pair<RunView>): Chart[] {
 async function firstTokens(store: Store, steps: readonly Pair<StepMetrics>[]): Promise<TokenDifference | undefined> {
   for (const [a, b] of steps) {
     const { step, role } = a;
-    if (a.role !== b.role) return { step, what: `one run trains the ${a.role}, the other the ${b.role}` };
+    if (a.role !== b.role) return { step, what: otherRoles(a, b) };
     const [chains, otherChains] = [a.artifacts.chains, b.artifacts.chains];
     if (chains !== otherChains && chains !== undefined && otherChains !== undefined) {
       const lists = [await store.getJson<ChainList>(chains), await store.getJson<ChainList>(otherChains)] as const;
@@ -144,29 +144,25 @@ function around(a: string, b: string): Pair<string> {
 
 async function firstReward(store: Store, steps: readonly Pair<StepMetrics>[]): Promise<RewardDifference | undefined> {
   for (const [a, b] of steps) {
-    const { step, role } = a;
-    if (role !== b.role) return undefined;
+    const { step } = a;
+    if (a.role !== b.role) return { step, what: otherRoles(a, b) };
     if (isSame(a, b, ['verdicts', 'config', 'tests'])) continue;
     const [one, other] = [await readRollouts(store, a), await readRollouts(store, b)];
     for (const [group, { problemId }] of one.judged.entries()) {
-      if (other.judged[group]?.problemId !== problemId)
-        return { step, role, group, problemId, what: 'another problem' };
+      const place = { step, group, problemId };
+      if (other.judged[group]?.problemId !== problemId) return { ...place, what: 'another problem' };
       const [rewards, others] = [one.rewards_P_G[group]!, other.rewards_P_G[group]!];
       const sample = firstUnequal(rewards, others);
-      if (sample !== undefined)
-        return {
-          step,
-          role,
-          group,
-          problemId,
-          sample,
-          what: 'another reward',
-          values: [rewards[sample], others[sample]],
-        };
+      if (sample === undefined) continue;
+      return { ...place, sample, what: 'another reward', values: [rewards[sample], others[sample]] };
     }
+    const [groups, more] = [one.judged.length, other.judged.length];
+    if (groups !== more) return { step, what: `one run has ${groups} groups, the other ${more}` };
   }
   return undefined;
 }
+
+const otherRoles = (a: StepMetrics, b: StepMetrics): string => `one run trains the ${a.role}, the other the ${b.role}`;
 
 const isSame = (a: StepMetrics, b: StepMetrics, names: (keyof StepMetrics['artifacts'])[]): boolean =>
   names.every((name) => a.artifacts[name] === b.artifacts[name]);

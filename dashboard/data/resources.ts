@@ -1,10 +1,12 @@
 // The read-only API: a path → the JSON of a resource (api.ts). The server answers requests with it, and the static report
 // writes the same resources to files.
 import { GauntletError } from '../../core/errors.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { FileStore } from '../../store/fileStore.js';
 import { readRun } from '../../store/runs.js';
 import { CachedStore } from './cachedStore.js';
 import { readDiff } from './diff.js';
+import { changeTimes } from './records.js';
 import { problemHistory, readGroup, readRollouts, recordedSteps, stepView } from './rollouts.js';
 import { readRunView } from './run.js';
 import { RunLister } from './runs.js';
@@ -22,6 +24,19 @@ export function openResources(files: FileStore): Resources {
   const lister = new RunLister(store);
   const scored = new ScoredRows(store);
 
+  const known = new Map<string, { version: string; steps: StepMetrics[] }>();
+
+  /** The steps of a run; read again when it has recorded something. */
+  async function stepsOf(run: string): Promise<StepMetrics[]> {
+    const version = (await changeTimes(store, run)).join('-');
+    const latest = known.get(run);
+    if (latest?.version === version) return latest.steps;
+    await readRun(store, run); // reports an unknown run
+    const steps = await recordedSteps(store, run);
+    known.set(run, { version, steps });
+    return steps;
+  }
+
   async function read(path: string): Promise<unknown> {
     const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
     if (collection === 'diff' && run !== undefined && part !== undefined && step === undefined)
@@ -29,8 +44,7 @@ export function openResources(files: FileStore): Resources {
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
     if (run === undefined) return lister.list();
     if (part === undefined) return readRunView(store, run);
-    await readRun(store, run); // reports an unknown run
-    const steps = await recordedSteps(store, run);
+    const steps = await stepsOf(run);
     if (part === 'problems' && step === undefined) return problemHistory(store, steps);
     if (part !== 'steps' || step === undefined) throw unknown(path);
     const record = steps.find((each) => String(each.step) === step);

@@ -69,17 +69,23 @@ function tokenRow(tokens: number[], mask: number[], row: Trajectory | undefined,
   };
 }
 
+const decoders = new Map<string, Decode>(); // opening a tokenizer takes a moment
+
 /** Undefined if the tokenizer of the model is not on this machine. */
 function decoderOf(model: string): Decode | undefined {
+  const open = decoders.get(model);
+  if (open) return open;
   const folder = model === 'tiny' ? tinyModelPath() : model;
   if (!existsSync(join(folder, 'tokenizer.json'))) return undefined;
   const tokenizer = loadTokenizer(folder);
   const known = new Map<number, string>();
-  return (token) => {
+  const decode: Decode = (token) => {
     const text = known.get(token) ?? tokenizer.decode([token]);
     known.set(token, text);
     return text;
   };
+  decoders.set(model, decode);
+  return decode;
 }
 
 /** Finds trajectories with log-probs. A step records those without; the activity that scored them left a memo row. */

@@ -49,7 +49,9 @@ function Diff({ view }: { view: DiffView }) {
             <tbody>
               {facts.map(({ name, values }) => (
                 <tr key={name}>
-                  <th scope="row">{name}</th>
+                  <th scope="row" class="key">
+                    {name}
+                  </th>
                   <td>{visible(values[0])}</td>
                   <td>{visible(values[1])}</td>
                 </tr>
@@ -98,14 +100,16 @@ function Tokens({ view: { runs, tokens, commonSteps } }: { view: DiffView }) {
         ))}
       </p>
       {texts && (
-        <div class="side">
-          {runs.map((run, i) => (
-            <article key={run}>
-              <h3>{run}</h3>
-              <LongText label={`Text of ${run}`} text={texts[i]!} />
-            </article>
-          ))}
-        </div>
+        <Scroll label="Texts side by side">
+          <div class="side">
+            {runs.map((run, i) => (
+              <article key={run}>
+                <h3>{run}</h3>
+                <LongText label={`Text of ${run}`} text={texts[i]!} />
+              </article>
+            ))}
+          </div>
+        </Scroll>
       )}
     </>
   );
@@ -113,24 +117,25 @@ function Tokens({ view: { runs, tokens, commonSteps } }: { view: DiffView }) {
 
 function Reward({ view: { runs, reward, commonSteps } }: { view: DiffView }) {
   if (reward === undefined) return commonSteps === 0 ? null : <p>All rewards of these steps are equal.</p>;
-  const { step, role, what, group, problemId, sample, values } = reward;
+  const { step, what, group, problemId, sample, values } = reward;
   return (
     <>
-      <h3>
-        Rewards: step {step}, {role}
-      </h3>
+      <h3>Rewards: step {step}</h3>
       <p>
         {what}
-        {sample !== undefined && ` of sample ${sample}`} for {visible(problemId)}
+        {sample !== undefined && ` of sample ${sample}`}
+        {problemId !== undefined && ` for ${visible(problemId)}`}
         {values && `: ${values.map((value) => decimal(value)).join(' and ')}`}
       </p>
-      <p class="bar">
-        {runs.map((run) => (
-          <a key={run} href={link('runs', run, 'steps', step, 'groups', group)}>
-            this group of {run}
-          </a>
-        ))}
-      </p>
+      {group !== undefined && (
+        <p class="bar">
+          {runs.map((run) => (
+            <a key={run} href={link('runs', run, 'steps', step, 'groups', group)}>
+              this group of {run}
+            </a>
+          ))}
+        </p>
+      )}
     </>
   );
 }
