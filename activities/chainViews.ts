@@ -1,5 +1,6 @@
 // A readable view of solved problems: answers, tests with verdicts, and the rewards of both roles.
 import { formatArguments, formatValue } from '../core/parse/format.js';
+import { programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../core/rewards/rewards.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -29,6 +30,7 @@ export function chainViews(
       ...(at === null || verdicts[at] === undefined ? {} : { verdict: verdicts[at] }),
     });
     const turns = own.turns.filter(({ turn }) => batch?.turns[turn]?.chainSample === chain.sample);
+    const judgedTurns = turns.map((turn) => judgeTurn(own, turn, candidate));
     return {
       problemId: problem.id,
       description: problem.description,
@@ -47,7 +49,11 @@ export function chainViews(
       ),
       rewards: {
         generator: generatorReward(rule, own, candidate),
-        discriminator: turns.map((turn) => rule.discriminator([judgeTurn(own, turn, candidate)], config.reward)[0]!),
+        discriminator: judgedTurns.map((turn) => rule.discriminator([turn], config.reward)[0]!),
+      },
+      outcomes: {
+        generator: programOutcome(own.candidates[candidate]!, verdicts),
+        discriminator: judgedTurns.map(turnOutcome),
       },
     };
   });

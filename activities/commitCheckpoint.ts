@@ -1,10 +1,10 @@
 // Records the evaluation of an epoch and commits its checkpoint: adapters in PEFT format (in unified mode only the
 // generator's), optimizer states, bug archive, test pool, mistake book and split. Metadata is written last.
-import { ROLES, type Role } from '../core/schema/chain.js';
+import { ROLES, type Role, STAGES } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { adapterRole } from '../core/schema/config.js';
 import { canonicalJson, digestBytes } from '../store/canonicalJson.js';
-import { CHECKPOINT_FILES, commitCheckpoint as commit } from '../store/checkpoints.js';
+import { CHECKPOINT_FILES, commitCheckpoint as commit, stageAdapterFile } from '../store/checkpoints.js';
 import type { Digest, Store } from '../store/store.js';
 import { modelDigests, type ReplayBuffer, readConfig, readProblems } from './artifacts.js';
 import { recordMetrics } from './recordMetrics.js';
@@ -68,7 +68,7 @@ async function filesOf(
   store: Store,
   { adapterConfig }: BaseRef,
   role: Role,
-  { adapter, valueHead, optimizer }: RoleState,
+  { adapter, frozen = {}, valueHead, optimizer }: RoleState,
 ): Promise<[path: string, bytes: Uint8Array][]> {
   const files: [part: 'Config' | 'Adapter' | 'ValueHead' | 'Optimizer', digest: Digest | undefined][] = [
     ['Config', adapterConfig],
@@ -76,10 +76,18 @@ async function filesOf(
     ['ValueHead', valueHead],
     ['Optimizer', optimizer],
   ];
-  const present = files.flatMap(([part, digest]) =>
+  const present = files.flatMap(([part, digest]): { path: string; digest: Digest }[] =>
     digest === undefined ? [] : [{ path: CHECKPOINT_FILES[`${role}${part}`], digest }],
   );
-  return Promise.all(present.map(async ({ path, digest }) => [path, await store.getBlob(digest)]));
+  const earlier = STAGES.flatMap((stage) =>
+    frozen[stage] === undefined
+      ? []
+      : [
+          { path: stageAdapterFile(role, stage), digest: frozen[stage] },
+          { path: stageAdapterFile(role, stage, 'adapter_config.json'), digest: adapterConfig },
+        ],
+  );
+  return Promise.all([...present, ...earlier].map(async ({ path, digest }) => [path, await store.getBlob(digest)]));
 }
 
 const json = (value: unknown): Uint8Array => Buffer.from(`${canonicalJson(value, 2)}\n`, 'utf8');

@@ -1,7 +1,7 @@
 // Activities that call several leaf activities in sequence. Each leaf is memoised, so a retry repeats only what is
 // unfinished. Fewer, longer activities keep the workflow history short.
 import { checkpointScore } from '../core/rl/scores.js';
-import type { Stage } from '../core/schema/chain.js';
+import type { Role, Stage } from '../core/schema/chain.js';
 import type { StepMetrics, SupervisedMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import type { Digest } from '../store/store.js';
@@ -14,16 +14,18 @@ import type {
   GenerateReasoningOutput,
   Position,
   RunRef,
+  SamplingPolicy,
   Timed,
   UpdatePolicyInput,
   UpdatePolicyOutput,
 } from './types.js';
 
 export interface GenerateChainsInput
-  extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter' | 'replayBuffer'> {
+  extends SamplingPolicy,
+    Pick<GenerateReasoningInput, 'run' | 'batch' | 'replayBuffer'> {
   stages: Stage[]; // of a chain, in order
   /** The discriminator also writes tests for all stages of one chain of each problem. */
-  tests?: { samples: number; adapter?: Digest | undefined } | undefined;
+  tests?: ({ samples: number } & SamplingPolicy) | undefined;
 }
 /** Tokens and seconds include chains and tests; `truncated` counts the last stage. */
 export interface GenerateChainsOutput extends GenerateReasoningOutput {
@@ -36,7 +38,7 @@ export interface GenerateEvaluationInput {
   problems: number;
   stages: Stage[]; // of a chain, in order
   greedy: boolean; // also sample the chains greedily
-  adapters?: { generator: Digest; discriminator: Digest } | undefined; // absent: the base model
+  policies?: Record<Role, SamplingPolicy> | undefined; // absent: the base model
   base?: Digest | 'sampled' | undefined; // chains to write tests for, if they are known; sampled: those of this policy
 }
 export interface GenerateEvaluationOutput {
@@ -70,12 +72,8 @@ export interface TrainPolicyInput
   sampledTokens: number;
   generationSeconds: number;
   rolloutSeconds: number; // generation included
-  /** At the end of an epoch. A role without an adapter here uses the adapter that this step trains. */
-  evaluation?:
-    | (Omit<GenerateEvaluationInput, 'run' | 'adapters'> & {
-        adapters: Partial<NonNullable<GenerateEvaluationInput['adapters']>>;
-      })
-    | undefined;
+  /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
+  evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
 export interface TrainPolicyOutput extends UpdatePolicyOutput {
   replayBuffer: Digest;
@@ -99,11 +97,16 @@ export function compositeActivities(leaf: LeafActivities) {
   async function generateChains({
     stages,
     tests,
+    adapter,
+    frozen,
     ...input
   }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
     let done: Timed<GenerateReasoningOutput> | undefined;
     for (const stage of stages) {
-      const turn = await leaf.generateReasoning({ ...input, stage, ...(done && { chains: done.chains }) });
+      const own = frozen?.[stage] ?? adapter;
+      const turn = await leaf.generateReasoning({
+        ...{ ...input, stage, ...(own && { adapter: own }), ...(done && { chains: done.chains }) },
+      });
       done = {
         ...turn,
         tokens: turn.tokens + (done?.tokens ?? 0),
@@ -124,21 +127,20 @@ export function compositeActivities(leaf: LeafActivities) {
    * model, or of the policy after the warm start, so every evaluation has the same bugs to find.
    */
   async function generateEvaluation(input: GenerateEvaluationInput): Promise<Timed<GenerateEvaluationOutput>> {
-    const { run, split, problems, stages, adapters } = input;
+    const { run, split, problems, stages, policies } = input;
     let seconds = 0;
-    const sample = async (adapter: Digest | undefined, greedy: boolean): Promise<Digest> => {
+    const sample = async (policy: SamplingPolicy | undefined, greedy: boolean): Promise<Digest> => {
       const batch: ChainBatch = { kind: 'evaluation', split, problems, greedy };
-      const sampled = await generateChains({ run, batch, stages, ...(adapter && { adapter }) });
+      const sampled = await generateChains({ run, batch, stages, ...policy });
       seconds += sampled.seconds;
       return sampled.chains;
     };
-    const sampled = await sample(adapters?.generator, false);
-    const greedy = input.greedy ? await sample(adapters?.generator, true) : undefined;
-    const isOwn = input.base === 'sampled' || (input.base === undefined && adapters === undefined);
+    const sampled = await sample(policies?.generator, false);
+    const greedy = input.greedy ? await sample(policies?.generator, true) : undefined;
+    const isOwn = input.base === 'sampled' || (input.base === undefined && policies === undefined);
     const base = isOwn ? sampled : (input.base ?? (await sample(undefined, false)));
     const targets = { kind: 'evaluation', chains: base } as const;
-    const adapter = adapters && { adapter: adapters.discriminator };
-    const written = await leaf.generateTests({ run, targets, samples: 1, ...adapter });
+    const written = await leaf.generateTests({ run, targets, samples: 1, ...policies?.discriminator });
     return { sampled, ...(greedy && { greedy }), base, tests: written.tests, seconds: seconds + written.seconds };
   }
 
@@ -208,10 +210,9 @@ export function compositeActivities(leaf: LeafActivities) {
       (await generateEvaluation({
         run,
         ...input.evaluation,
-        adapters: {
-          generator: updated.state.adapter,
-          discriminator: updated.state.adapter,
-          ...input.evaluation.adapters,
+        policies: {
+          generator: { adapter: updated.state.adapter, ...input.evaluation.policies.generator },
+          discriminator: { adapter: updated.state.adapter, ...input.evaluation.policies.discriminator },
         },
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record

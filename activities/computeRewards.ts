@@ -1,5 +1,6 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
 import type { BookRule } from '../core/rewards/mistakeBook.js';
+import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
 import { mean, passRates, testRates, typeCheckRate } from '../core/rewards/rates.js';
 import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardRule } from '../core/rewards/rule.js';
@@ -25,14 +26,14 @@ import type { ComputeRewardsInput, ComputeRewardsOutput } from './types.js';
 interface Rewarded {
   groups: RewardedSample[][];
   replayBuffer: string;
-  emptyOutputs: number;
+  outcomes: OutcomeCounts;
 }
 
 export async function computeRewards(scope: Scope, input: ComputeRewardsInput): Promise<ComputeRewardsOutput> {
   const config = await readConfig(scope.store, input.run);
   const judged = await scope.store.getJson<SuiteVerdicts[]>(input.verdicts);
   const reward = input.role === 'generator' ? rewardGenerator : rewardDiscriminator;
-  const { groups, replayBuffer, emptyOutputs } = await reward(scope, input, config, judged);
+  const { groups, replayBuffer, outcomes } = await reward(scope, input, config, judged);
   const trajectories = toTrajectories(groups, {
     trainedStage: input.position.stage,
     // a discriminator sample is one turn, which is trained whole
@@ -44,7 +45,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     trajectories: await scope.store.putJson(trajectories),
     replayBuffer,
     rows: trajectories.length,
-    metrics: { ...rewardMetrics(groups, judged, input.role), emptyOutputs },
+    metrics: { ...rewardMetrics(groups, judged, input.role), outcomes },
   };
 }
 
@@ -62,19 +63,21 @@ async function rewardGenerator(
     const rewards = generatorRewards(one, config);
     return chains.get(one.problemId)!.map(({ turns }, c) => ({ turns, reward: rewards[c]! }));
   });
-  const emptyOutputs = judged.flatMap(({ candidates }) => candidates).filter(({ empty }) => empty).length;
-  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, emptyOutputs };
+  const outcomes = countOutcomes(
+    judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
+  );
+  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, outcomes };
   let buffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   if (rule.book) buffer = withBook(buffer, rule.book, judged);
   if (config.curriculum) {
     const { byId } = await readProblems(scope.store, input.run.problems);
-    const outcomes = judged.map(({ problemId, verdicts }) => ({
+    const solved = judged.map(({ problemId, verdicts }) => ({
       difficulty: problemOf(byId, problemId).difficulty,
       solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
     }));
-    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, outcomes) };
+    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, solved) };
   }
-  return { groups, replayBuffer: await scope.store.putJson(buffer), emptyOutputs };
+  return { groups, replayBuffer: await scope.store.putJson(buffer), outcomes };
 }
 
 /** The rewards of all candidates of a problem. */
@@ -123,6 +126,7 @@ async function rewardDiscriminator(
   const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   const rule = REWARD_RULES[config.reward.scheme];
   let { pool } = replayBuffer;
+  const outcomes = countOutcomes(judged.flatMap((one) => one.turns.map((turn) => turnOutcome(judgeTurn(one, turn)))));
   const groups = judged.map((one) => {
     const rewards = discriminatorRewards(one, config);
     const valid = one.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
@@ -138,10 +142,9 @@ async function rewardDiscriminator(
       }),
     );
   });
-  const emptyOutputs = judged.flatMap(({ turns }) => turns).filter(({ tests }) => tests.length === 0).length;
   const withPool = { ...replayBuffer, pool };
   const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
-  return { groups, replayBuffer: await scope.store.putJson(updated), emptyOutputs };
+  return { groups, replayBuffer: await scope.store.putJson(updated), outcomes };
 }
 
 /** The rewards of all samples for a target. */
@@ -173,7 +176,7 @@ function rewardMetrics(
   groups: RewardedSample[][],
   judged: SuiteVerdicts[],
   role: ComputeRewardsInput['role'],
-): Omit<RewardMetrics, 'emptyOutputs'> {
+): Omit<RewardMetrics, 'outcomes'> {
   const rewards = groups.flat().map((sample) => sample.reward);
   const reward = mean(rewards);
   const rates = passRates(judged.flatMap(({ suite, verdicts }) => verdicts.map((own) => ({ suite, verdicts: own }))));

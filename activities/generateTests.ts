@@ -4,7 +4,7 @@ import { freshInputs } from '../core/freshInputs.js';
 import { testAnswer } from '../core/prompts/answers.js';
 import { discriminatorPrompt, testRequest } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
-import type { Chain } from '../core/schema/chain.js';
+import type { Chain, SampledTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import {
   type ChainList,
@@ -66,21 +66,33 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
     const messages = discriminatorPrompt(config.prompts, problem, target.stage, shown, testRequest(config));
     prompts.set(target, chat.openingTokens(messages));
   }
-  return sampleTurns(
-    scope,
-    { engine, chat },
-    jobs.map(({ target, t, sample }) => ({
-      turns: [],
-      prompt: prompts.get(target)!,
-      key: extendKey(batchKey, t, target.problemId, target.stage, sample),
-    })),
-    {
-      ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
-      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
-      maxNewTokens: config.sampling.maxTestTokens,
-      ...(isTraining(input.targets) ? {} : samplingFilters(config)),
-    },
-  );
+  const rows = jobs.map(({ target, t, sample }) => ({
+    turns: [],
+    prompt: prompts.get(target)!,
+    key: extendKey(batchKey, t, target.problemId, target.stage, sample),
+  }));
+  const weights = jobs.map(({ target }) => input.frozen?.[target.stage] ?? input.adapter);
+  const turns: SampledTurn[] = [];
+  let tokens = 0;
+  for (const own of new Set(weights)) {
+    const places = rows.flatMap((_, i) => (weights[i] === own ? [i] : []));
+    const sampled = await sampleTurns(
+      scope,
+      { engine, chat },
+      places.map((i) => rows[i]!),
+      {
+        ...(own === undefined ? {} : { adapter: await adapter(own) }),
+        temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
+        maxNewTokens: config.sampling.maxTestTokens,
+        ...(isTraining(input.targets) ? {} : samplingFilters(config)),
+      },
+    );
+    places.forEach((i, j) => {
+      turns[i] = sampled.turns[j]!;
+    });
+    tokens += sampled.tokens;
+  }
+  return { turns, tokens };
 }
 
 /** Inputs near those of the baseline tests, as many as a prompt asks for. Nothing is sampled. */

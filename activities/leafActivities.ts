@@ -30,7 +30,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     generateTests: memoised('generateTests', 2, generateTests),
     executeSuite: memoised('executeSuite', 4, executeSuite),
     selectChains: memoised('selectChains', 3, selectChains),
-    computeRewards: memoised('computeRewards', 3, computeRewards),
+    computeRewards: memoised('computeRewards', 4, computeRewards),
     scoreOldPolicy: memoised('scoreOldPolicy', 2, scoreOldPolicy),
     updatePolicy: memoised('updatePolicy', 2, updatePolicy),
     answerFreshInputs: memoised('answerFreshInputs', 2, answerFreshInputs),

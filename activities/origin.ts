@@ -5,17 +5,23 @@ import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import type { MistakeBook } from '../core/rewards/mistakeBook.js';
 import { PHASES, planStage, replan } from '../core/schedule.js';
-import { ROLES, type Role, roleSchema } from '../core/schema/chain.js';
+import { ROLES, type Role, roleSchema, STAGES } from '../core/schema/chain.js';
 import { digestSchema } from '../core/schema/checkpoint.js';
 import { adapterRole, type RunConfig } from '../core/schema/config.js';
 import { testCaseSchema } from '../core/schema/problem.js';
 import { canonicalJson } from '../store/canonicalJson.js';
-import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint, readPointer } from '../store/checkpoints.js';
+import {
+  CHECKPOINT_FILES,
+  type Checkpoint,
+  loadCheckpoint,
+  readPointer,
+  stageAdapterFile,
+} from '../store/checkpoints.js';
 import { type RunManifest, readRun } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { modelDigests, type ReplayBuffer, readConfig, roleState } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { Origin, PolicyState, RoleState, RunRef } from './types.js';
+import type { FrozenAdapters, Origin, PolicyState, RoleState, RunRef } from './types.js';
 
 /**
  * The checkpoint that a run starts from, or undefined if no run matches the pattern. A run that is prepared again keeps
@@ -89,7 +95,13 @@ export async function loadInitialState(
 ): Promise<{ state: PolicyState; replayBuffer: string; origin: Origin }> {
   checkCompatibility(checkpoint, run, config);
   const state = Object.fromEntries(
-    await Promise.all(ROLES.map(async (role) => [role, await stateOf(store, checkpoint, adapterRole(config, role))])),
+    await Promise.all(
+      ROLES.map(async (role) => {
+        const frozen = await frozenAdapters(store, checkpoint, adapterRole(config, role));
+        const isKept = frozen && config.adapters === 'per-stage' && config.start?.schedule === 'rest';
+        return [role, { ...(await stateOf(store, checkpoint, adapterRole(config, role))), ...(isKept && { frozen }) }];
+      }),
+    ),
   ) as PolicyState;
   const { successRates } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
   const replayBuffer: ReplayBuffer = {
@@ -139,6 +151,20 @@ async function stateOf(store: Store, { files, metadata }: Checkpoint, role: Role
     throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId} has no ${role}`);
   }
   return roleState({ weights, ...(valueHead && { valueHead }) }, optimizer);
+}
+
+/** The adapters that a role keeps for earlier stages; undefined if there are none. */
+export async function frozenAdapters(
+  store: Store,
+  { files }: Checkpoint,
+  role: Role,
+): Promise<FrozenAdapters | undefined> {
+  const frozen: FrozenAdapters = {};
+  for (const stage of STAGES) {
+    const bytes = files.get(stageAdapterFile(role, stage));
+    if (bytes) frozen[stage] = await store.putBlob(bytes);
+  }
+  return Object.keys(frozen).length > 0 ? frozen : undefined;
 }
 
 /** A whole schedule begins anew; the rest of one goes on after the checkpoint, by the run's own N and K. */

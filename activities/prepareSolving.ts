@@ -16,9 +16,10 @@ import { isBuiltIn, SPLITS } from '../core/schema/problem.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
 import { adapterShape, writeAdapter } from './artifacts.js';
+import { frozenAdapters } from './origin.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { BaseRef, PrepareSolvingOutput, SolveProblemsInput } from './types.js';
+import type { BaseRef, PrepareSolvingOutput, SamplingPolicy, SolveProblemsInput } from './types.js';
 
 const solveInputSchema = z.strictObject({
   source: z.string().optional(),
@@ -56,9 +57,12 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
     const { config: adapterConfig } = await writeAdapter(store, engine, engine.initAdapter(adapterShape(config), 0));
     return { model, modelDigest: engine.info.digest, adapterConfig };
   };
-  const adapter = async (role: Role): Promise<{ adapter?: string }> => {
+  const policy = async (role: Role): Promise<SamplingPolicy> => {
     if (!loaded || input.untrained) return {};
-    return { adapter: await store.putBlob(fileOf(loaded, CHECKPOINT_FILES[`${adapterRole(config, role)}Adapter`])) };
+    const own = adapterRole(config, role);
+    const adapter = await store.putBlob(fileOf(loaded, CHECKPOINT_FILES[`${own}Adapter`]));
+    const frozen = await frozenAdapters(store, loaded, own);
+    return { adapter, ...(frozen && { frozen }) };
   };
   return {
     run: {
@@ -71,8 +75,8 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
     stages: config.stages,
     problems: test.length,
     temperature: config.evaluation.temperature,
-    generator: await adapter('generator'),
-    discriminator: await adapter('discriminator'),
+    generator: await policy('generator'),
+    discriminator: await policy('discriminator'),
   };
 }
 

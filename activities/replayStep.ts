@@ -1,6 +1,7 @@
 // Recomputes the rewards of a past step from its recorded artifacts, without a model. Anyone with the store can check the
 // training data of an update.
 import { type StepMetrics, stepMetricsSchema } from '../core/schema/metrics.js';
+import { canonicalJson } from '../store/canonicalJson.js';
 import { readMetrics, readRun } from '../store/runs.js';
 import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
@@ -46,7 +47,9 @@ export async function replayStep(
     position: { stage, phase, epoch, step, role },
   });
   if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');
-  const figures = Object.entries(rewarded.metrics).filter(([name, value]) => recorded[name as 'reward'] !== value);
+  const figures = Object.entries(rewarded.metrics).filter(
+    ([name, value]) => canonicalJson(recorded[name as 'reward']) !== canonicalJson(value),
+  );
   differs.push(...figures.map(([name]) => name));
   const { reward } = rewarded.metrics;
   return { step, role, reward, recorded: recorded.reward, matches: differs.length === 0, differs };

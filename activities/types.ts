@@ -37,8 +37,18 @@ export interface UpdatePosition extends PlannedStep {
   stage: Stage | 0;
 }
 
+/** Adapters that earlier stages keep. Other stages use the one in training. */
+export type FrozenAdapters = Partial<Record<Stage, Digest>>;
+
+/** The adapters to sample with. None: the base model. */
+export interface SamplingPolicy {
+  adapter?: Digest;
+  frozen?: FrozenAdapters;
+}
+
 export interface RoleState {
   adapter: Digest; // the bytes of adapter_model.safetensors
+  frozen?: FrozenAdapters; // with adapters per stage
   valueHead?: Digest; // of value_head.safetensors, with GAE
   optimizer: Digest;
 }
@@ -112,11 +122,10 @@ export interface GenerateReasoningOutput {
   tokens: number; // sampled
 }
 
-export interface GenerateTestsInput {
+export interface GenerateTestsInput extends SamplingPolicy {
   run: RunRef;
   targets: TestTargets;
   samples: number;
-  adapter?: Digest;
 }
 export interface GenerateTestsOutput {
   tests: Digest;
@@ -306,8 +315,8 @@ export interface PrepareSolvingOutput {
   stages: Stage[]; // of a chain
   problems: number;
   temperature: number; // of evaluations
-  generator: { adapter?: Digest };
-  discriminator: { adapter?: Digest };
+  generator: SamplingPolicy;
+  discriminator: SamplingPolicy;
 }
 
 export interface CollectSolutionsInput {

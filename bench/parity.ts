@@ -5,7 +5,7 @@
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot, tinyModelPath } from '../data/paths.js';
+import { packageRoot, shippedModelPath } from '../data/paths.js';
 import { modelFolder } from '../infra/smollm2.mjs';
 import { cacheFolder } from '../ml/hf/files.js';
 import { providePython, TORCH_REQUIREMENTS } from './python.js';
@@ -60,7 +60,7 @@ if (existsSync(smolLM2)) {
 } else say('no SmolLM2, which npm run real-model fetches: its weights are not compared');
 
 const folders = readdirSync(architectures, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-const models = [tinyModelPath(), ...folders.map(({ name }) => join(architectures, name))];
+const models = [shippedModelPath('tiny'), ...folders.map(({ name }) => join(architectures, name))];
 for (const model of models.filter((path) => existsSync(join(path, 'config.json')))) {
   const adapter = join(cache, 'adapter');
   rmSync(adapter, { recursive: true, force: true });

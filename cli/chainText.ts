@@ -1,25 +1,28 @@
 // A whole chain as text.
 import { STAGE_SPECS } from '../core/prompts/stages.js';
+import { OUTCOMES, type Outcome } from '../core/rewards/outcomes.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import { paint } from './output.js';
 
 export function chainText(view: ChainView): string {
   const lines = [paint('bold', `problem ${view.problemId}`), view.description, view.signature, ''];
-  const rewards = [...view.rewards.discriminator]; // of the stages that have tests, in order
+  const rewards = view.rewards.discriminator.map((reward, i) => rewardText(reward, view.outcomes.discriminator[i]!)); // of the stages that have tests, in order
   for (const { stage, text, tests, lost } of view.stages) {
     lines.push(paint('cyan', `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(text));
     if (tests.length + lost > 0) {
       const reward = rewards.shift();
-      lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.toFixed(2)})`}:`);
+      lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward})`}:`);
       lines.push(...tests.map(testLine));
       if (lost > 0) lines.push(`    ${lost} unreadable`);
     }
     lines.push('');
   }
   lines.push(paint('cyan', 'baseline tests'), ...view.baseline.map(testLine));
-  lines.push(`generator reward ${view.rewards.generator.toFixed(2)}`);
+  lines.push(`generator reward ${rewardText(view.rewards.generator, view.outcomes.generator)}`);
   return lines.join('\n');
 }
+
+const rewardText = (reward: number, outcome: Outcome): string => `${reward.toFixed(2)}: ${OUTCOMES[outcome]}`;
 
 const indent = (text: string): string =>
   text

@@ -1,14 +1,13 @@
-// `gauntlet make-tiny`: trains the shipped base model from random weights and writes it in Hugging Face layout.
+// `gauntlet make-tiny`: trains a shipped base model from random weights and writes it in Hugging Face layout.
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Command } from 'commander';
-import { tinyModelPath } from '../data/paths.js';
-import { allProblems } from '../data/tiny/family.js';
+import { type Command, Option } from 'commander';
+import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../data/families.js';
+import { shippedModelPath } from '../data/paths.js';
 import { tinyConfig, tinyModelFiles } from '../data/tiny/modelFiles.js';
-import { loadTinyProblems } from '../data/tiny/problems.js';
-import { tinyVocabulary } from '../data/tiny/vocabulary.js';
+import { vocabularyOf } from '../data/tiny/vocabulary.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { writeSafetensors } from '../ml/hf/safetensors.js';
@@ -19,13 +18,14 @@ import { createOutput, duration, type Output, percent } from './output.js';
 import { type CardFacts, modelCard } from './tiny/card.js';
 import { type BaseRates, evaluateBase } from './tiny/evaluateBase.js';
 import { initialWeights } from './tiny/initialWeights.js';
-import { tinyRecipe, totalTokens } from './tiny/recipe.js';
+import { recipeOf, totalTokens } from './tiny/recipe.js';
 import { type TrainingProgress, trainTiny } from './tiny/train.js';
 
 export interface MakeTinyOptions {
+  family: FamilyName;
   seed: number;
-  tokens: number; // total; the recipe's 9.5 M shortened or lengthened, phase by phase
-  out: string;
+  tokens?: number | undefined; // in all; the phases of the recipe are shortened or lengthened alike
+  out?: string | undefined;
   evaluate: boolean;
   sandbox: 'auto' | 'docker' | 'wasm';
 }
@@ -40,39 +40,42 @@ export interface MakeTinyResult {
   rates: CardFacts['rates'] | null;
 }
 
-const FULL_TOKENS = totalTokens(tinyRecipe(0));
 const TEMPERATURE = 0.8;
 const REPORT_STEPS = 20;
 
 /** Trains and measures, then replaces `out`. @throws GauntletError BAD_INPUT */
 export async function makeTiny(options: MakeTinyOptions, output: Output): Promise<MakeTinyResult> {
-  checkTarget(options.out, { marker: 'config.json', kind: 'model folder', replace: true });
-  const recipe = tinyRecipe(options.seed, options.tokens / FULL_TOKENS);
-  const vocabulary = tinyVocabulary();
+  const { family, seed, out = shippedModelPath(family) } = options;
+  checkTarget(out, { marker: 'config.json', kind: 'model folder', replace: true });
+  const whole = totalTokens(recipeOf(family, seed));
+  const recipe = recipeOf(family, seed, (options.tokens ?? whole) / whole);
+  const corpus = FAMILIES[family].corpus();
+  const vocabulary = vocabularyOf(corpus);
   const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
-  const problems = allProblems().filter((problem) => problem.split === 'train');
-  const weights = initialWeights(config, options.seed);
+  const problems = corpus.filter((problem) => problem.split === 'train');
+  const weights = initialWeights(config, seed);
   const onStep = (progress: TrainingProgress): void => {
-    if (progress.step % REPORT_STEPS === 0) output.note(progressLine(progress, options.tokens));
+    if (progress.step % REPORT_STEPS === 0) output.note(progressLine(progress, totalTokens(recipe)));
   };
   const trained = await trainTiny({ config, weights, problems, vocabulary }, recipe, { onStep });
   const { weights: final, ...training } = trained;
   const bytes = writeSafetensors(final);
   const digest = createHash('sha256').update(bytes).digest('hex');
   const files = new Map<string, string | Uint8Array>([...tinyModelFiles(vocabulary), ['model.safetensors', bytes]]);
-  const rates = options.evaluate ? await measure(files, options.sandbox, output) : undefined;
+  const rates = options.evaluate ? await measure(files, family, options.sandbox, output) : undefined;
   const parameters = [...final.values()].reduce((sum, { data }) => sum + data.length, 0);
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;
-  const facts = { recipe, parameters, vocabulary: vocabulary.tokens.length, training, digest, machine };
+  const facts = { family, recipe, parameters, vocabulary: vocabulary.tokens.length, training, digest, machine };
   files.set('README.md', modelCard({ ...facts, temperature: TEMPERATURE, rates }));
-  await writeFolder(options.out, files);
+  await writeFolder(out, files);
   const { tokens, seconds, loss } = training;
-  return { folder: options.out, seed: options.seed, tokens, seconds, loss, digest, rates: rates ?? null };
+  return { folder: out, seed, tokens, seconds, loss, digest, rates: rates ?? null };
 }
 
 /** Measures the trained weights in a temporary folder. */
 async function measure(
   files: ReadonlyMap<string, string | Uint8Array>,
+  family: FamilyName,
   kind: MakeTinyOptions['sandbox'],
   output: Output,
 ): Promise<Record<'validation' | 'test', BaseRates>> {
@@ -80,7 +83,7 @@ async function measure(
   try {
     const folder = join(parent, 'model');
     await writeFolder(folder, files);
-    return await measureFolder(folder, kind, output);
+    return await measureFolder(folder, family, kind, output);
   } finally {
     await rm(parent, { recursive: true, force: true });
   }
@@ -89,6 +92,7 @@ async function measure(
 /** Rates of a model folder on the held-out splits of the family. */
 export async function measureFolder(
   folder: string,
+  family: FamilyName,
   kind: MakeTinyOptions['sandbox'],
   output: Output,
 ): Promise<Record<'validation' | 'test', BaseRates>> {
@@ -96,7 +100,7 @@ export async function measureFolder(
   try {
     const sandbox = await openSandbox(kind, { log: (line) => output.note(line) });
     try {
-      const { validation, test } = loadTinyProblems();
+      const { validation, test } = FAMILIES[family].load();
       const rates = async (name: string, set: typeof test): Promise<BaseRates> => {
         const found = await evaluateBase(engine, sandbox, set, TEMPERATURE);
         output.note(`${name}: ${percent(found.passRate)} pass, ${percent(found.greedyPassRate)} greedy`);
@@ -122,10 +126,15 @@ export function addMakeTiny(program: Command): void {
   const tokens = (text: string): number => integer(1000)(text.replaceAll('_', ''));
   program
     .command('make-tiny')
-    .description('train the shipped base model from random weights and write it in Hugging Face layout')
+    .description('train a shipped base model from random weights and write it in Hugging Face layout')
+    .addOption(new Option('--family <name>', 'problem family of the model').choices(FAMILY_NAMES).default('tiny'))
     .option('--seed <n>', 'random seed of the weights, the corpus and its order', integer(), 0)
-    .option('--tokens <n>', 'tokens to train on; fewer give a weaker model sooner', tokens, FULL_TOKENS)
-    .option('-o, --out <folder>', 'folder for the model', tinyModelPath())
+    .option(
+      '--tokens <n>',
+      'tokens to train on (default: those of the recipe); fewer give a weaker model sooner',
+      tokens,
+    )
+    .option('-o, --out <folder>', 'folder for the model (default: the shipped one)')
     .option('--no-evaluate', 'leave pass rates out of the model card')
     .addOption(sandboxOption())
     .addOption(jsonOption())

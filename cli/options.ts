@@ -77,7 +77,7 @@ export function withConfig(command: Command): Command {
     .option('--model <folder>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')
     .option(
       '--problems <file>',
-      'problem file, JSON or JSON lines; or built-in problems: tiny, steps, steps:3, steps:1-2',
+      'problem file, JSON or JSON lines; or built-in problems: tiny, nested, steps, steps:3, steps:1-2',
     )
     .addOption(sandboxOption())
     .addOption(deviceOption())

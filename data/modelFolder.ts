@@ -1,22 +1,23 @@
-// The folder of a model that a person names: the shipped model, a folder, or an id of the Hugging Face hub. The files of an
+// The folder of a model that a person names: a shipped model, a folder, or an id of the Hugging Face hub. The files of an
 // id come from the hub's cache on this machine; those that are missing are downloaded.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
+import { isFamily } from './families.js';
 import { type DownloadProgress, downloadModel } from './hub/download.js';
 import { hubCache, isOffline } from './hub/environment.js';
 import { isComplete } from './hub/listing.js';
-import { tinyModelPath } from './paths.js';
+import { shippedModelPath } from './paths.js';
 
 const HUB_ID = /^([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:@([\w-][\w.-]*))?$/; // owner/name, owner/name@revision
 
 /** An id names the same model on every machine; a folder does only as an absolute path. */
 export const portableName = (model: string): string =>
-  model === 'tiny' || (HUB_ID.test(model) && !existsSync(model)) ? model : resolve(model);
+  isFamily(model) || (HUB_ID.test(model) && !existsSync(model)) ? model : resolve(model);
 
 /** @throws GauntletError BAD_MODEL, naming the way out; HUB_FAULT if a retry may help */
 export async function modelFolder(model: string, onProgress?: (progress: DownloadProgress) => void): Promise<string> {
-  if (model === 'tiny') return tinyModelPath();
+  if (isFamily(model)) return shippedModelPath(model);
   if (existsSync(model)) return model;
   const [, owner, name, revision = 'main'] = HUB_ID.exec(model) ?? [];
   if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such folder; name one with --model`);

@@ -15,5 +15,5 @@ export function packageRoot(): string {
   return folder;
 }
 
-/** The shipped base model, in Hugging Face layout. */
-export const tinyModelPath = (): string => join(packageRoot(), 'data', 'tiny-model');
+/** The shipped base model of a family ('tiny', 'nested'), in Hugging Face layout. */
+export const shippedModelPath = (family: string): string => join(packageRoot(), 'data', `${family}-model`);

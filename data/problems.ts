@@ -2,9 +2,9 @@
 import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
 import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
+import { FAMILIES, isFamily } from './families.js';
 import { openDrafts, type Rejected } from './problemDrafts.js';
 import { LEVELS, type Level, loadSteps } from './steps/family.js';
-import { loadTinyProblems } from './tiny/problems.js';
 
 export interface ProblemSet extends Record<Split, Problem[]> {
   /** Records of the problem file that cannot be used; absent if all can. */
@@ -38,11 +38,11 @@ export function splitByHash(problems: readonly Problem[]): ProblemSet {
 }
 
 /**
- * Built-in problems by name: 'tiny', 'steps' (levels 1 and 2), 'steps:3', 'steps:1-4'. Computes for seconds.
+ * Built-in problems by name: 'tiny', 'nested', 'steps' (levels 1 and 2), 'steps:3', 'steps:1-4'. Computes for seconds.
  * @throws GauntletError BAD_INPUT
  */
 export function loadBuiltIn(source: string): ProblemSet {
-  return source === 'tiny' ? loadTinyProblems() : loadSteps(levelsOf(source));
+  return isFamily(source) ? FAMILIES[source].load() : loadSteps(levelsOf(source));
 }
 
 function levelsOf(source: string): Level[] {
@@ -56,7 +56,7 @@ function levelsOf(source: string): Level[] {
 }
 
 /**
- * @param source 'tiny' or 'steps' with or without levels (built-in), or a file in the `gauntlet` format
+ * @param source 'tiny', 'nested' or 'steps' with or without levels (built-in), or a file in the `gauntlet` format
  * @throws GauntletError BAD_INPUT, one line
  */
 export async function loadProblems(source: string): Promise<ProblemSet> {
@@ -77,6 +77,6 @@ export async function loadProblems(source: string): Promise<ProblemSet> {
  */
 export async function checkProblems(source: string): Promise<Rejected[]> {
   if (!isBuiltIn(source)) return (await loadProblems(source)).rejected ?? [];
-  if (source !== 'tiny') levelsOf(source);
+  if (!isFamily(source)) levelsOf(source);
   return [];
 }

@@ -92,7 +92,7 @@ const STATISTICS: readonly (readonly [id: string, title: string, caption: string
   ],
   ['rate', 'Learning rate', 'Of the optimizer in this update.', (m) => m.learningRate],
   ['speed', 'Generation (tokens per second)', 'Sampled tokens over the time of sampling.', (m) => m.tokensPerSecond],
-  ['empty', 'Empty outputs', 'Answers without a program, or without a single test.', (m) => m.emptyOutputs],
+  ['empty', 'Empty outputs', 'Answers without a program, or without a single test.', (m) => m.outcomes.empty ?? 0],
   ['suite', 'Tests per suite', 'Mean over the suites of the update.', (m) => m.suiteSize],
   ['unique', 'Distinct test inputs (share)', 'Of the generated tests of the update.', (m) => m.uniqueInputs],
 ];

@@ -1,6 +1,7 @@
 // Checkpoints of a run. The files are written first, metadata.json with all digests last, then the pointers. So a kill at
 // any point leaves a complete checkpoint or none, and a damaged one is refused by name.
 import { GauntletError } from '../core/errors.js';
+import type { Role, Stage } from '../core/schema/chain.js';
 import {
   type CheckpointMetadata,
   type CheckpointPointer,
@@ -33,6 +34,10 @@ export const CHECKPOINT_FILES = {
   split: 'split.json',
   training: 'training.json', // the position within the stage
 } as const;
+
+/** The adapter that a role keeps for an earlier stage, in a folder like the role's. */
+export const stageAdapterFile = (role: Role, stage: Stage, file = 'adapter_model.safetensors'): string =>
+  `${role}/stage_${stage}/${file}`;
 
 export type CheckpointFacts = Omit<CheckpointMetadata, 'runId' | 'name' | 'files' | 'digest'>;
 

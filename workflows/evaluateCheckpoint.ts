@@ -25,7 +25,7 @@ export async function measure(
   const { run, stages, generator, discriminator, problems } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const own = await activities.generateChains({
-    ...{ run, stages, adapter: generator.adapter, tests: { samples: 1, adapter: discriminator.adapter } },
+    ...{ run, stages, ...generator, tests: { samples: 1, ...discriminator } },
     batch: { kind: 'solve', samples, temperature },
   });
   const frozen = await activities.generateChains({
@@ -33,7 +33,7 @@ export async function measure(
     batch: { kind: 'evaluation', split: 'test', problems, greedy: false },
   });
   const targets = { kind: 'evaluation', chains: frozen.chains } as const;
-  const attack = await activities.generateTests({ run, targets, samples: 1, adapter: discriminator.adapter });
+  const attack = await activities.generateTests({ run, targets, samples: 1, ...discriminator });
   const { chains, tests } = own;
   const shared = { run, per: 'problem', chains } as const;
   const hidden = await activities.executeSuite({ ...shared, suite: 'hidden', tests, mutants: MUTANTS });

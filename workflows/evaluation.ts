@@ -6,7 +6,7 @@ import type { PolicyState } from '../activities/types.js';
 import { endsEpoch, planOf } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { RunContext, RunState } from './runState.js';
+import { type RunContext, type RunState, samplingPolicy } from './runState.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];
@@ -22,10 +22,13 @@ export async function evaluate(
   { target, policy, greedy, ...evaluation }: Evaluation,
 ) {
   const { split } = target;
-  const adapters = policy && { generator: policy.generator.adapter, discriminator: policy.discriminator.adapter };
+  const policies = policy && {
+    generator: samplingPolicy(policy.generator),
+    discriminator: samplingPolicy(policy.discriminator),
+  };
   const isWarmStart = stage === 0 && next > 0; // it ends with chains of its own to write tests for
   const base = isWarmStart ? 'sampled' : baseChains[split] || undefined;
-  const input = { run, ...evaluationBatch(config, split), greedy, base, adapters };
+  const input = { run, ...evaluationBatch(config, split), greedy, base, policies };
   const samples = evaluation.samples ?? (await activities.generateEvaluation(input));
   return { chains: samples.base, verdict: activities.judgeEvaluation({ run, samples, target }) };
 }

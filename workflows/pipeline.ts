@@ -7,7 +7,7 @@ import { settleEvaluation } from './evaluation.js';
 import { finishRun } from './finishRun.js';
 import { prepareRun } from './prepareRun.js';
 import { applyRequests } from './requests.js';
-import type { RunContext, RunHooks, RunState } from './runState.js';
+import { enterStage, type RunContext, type RunHooks, type RunState } from './runState.js';
 import { trainStep } from './trainStep.js';
 import { finishWarmStart } from './warmStart.js';
 
@@ -22,7 +22,7 @@ export async function runPipeline(
   const context: RunContext = { activities, hooks };
   let state = from ?? (await prepareRun(context, runId, input));
   for (const stage of remainingStages(state)) {
-    if (stage !== state.stage) state = { ...state, stage, next: 0, plan: undefined };
+    if (stage !== state.stage) state = enterStage(state, stage);
     for (;;) {
       if (hooks.isContinueAsNewDue?.(state)) await hooks.continueAsNew?.(await settleEvaluation(context, state));
       state = await applyRequests(context, state); // pause, change, stop, budget

@@ -2,7 +2,7 @@
 import type { Activities } from '../activities/index.js';
 import type { Position } from '../activities/types.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { RunState } from './runState.js';
+import { type RunState, samplingPolicy } from './runState.js';
 
 /** Digests of what the models wrote, and of the verdicts on it. */
 export interface Rollout {
@@ -22,9 +22,9 @@ export async function generatorRollout(
     run,
     batch: { kind: 'train', role: 'generator', position },
     stages: config.stages,
-    adapter: policy.generator.adapter,
+    ...samplingPolicy(policy.generator),
     ...curriculum(config, replayBuffer),
-    tests: config.discriminator.enabled ? { samples: 1, adapter: policy.discriminator.adapter } : undefined,
+    tests: config.discriminator.enabled ? { samples: 1, ...samplingPolicy(policy.discriminator) } : undefined,
   });
   const { verdicts } = await activities.executeSuite({
     run,
@@ -47,7 +47,8 @@ export async function discriminatorRollout(
     run,
     batch: { kind: 'train', role: 'discriminator', position },
     stages: config.stages,
-    adapter: opponent ?? policy.generator.adapter,
+    ...samplingPolicy(policy.generator),
+    ...(opponent && { adapter: opponent }),
     ...curriculum(config, replayBuffer),
   });
   const selected = await activities.selectChains({ run, chains, replayBuffer, position });
@@ -55,7 +56,7 @@ export async function discriminatorRollout(
     run,
     targets: { kind: 'selected', targets: selected.targets, position },
     samples: config.batch.discriminator.samples,
-    adapter: policy.discriminator.adapter,
+    ...samplingPolicy(policy.discriminator),
   });
   const judged = { run, per: 'target', suite: 'baseline', tests, replayBuffer: selected.replayBuffer } as const;
   const { verdicts } = await activities.executeSuite(judged);

@@ -42,9 +42,28 @@ export interface WarmStart {
   rates?: EvaluationRates; // on the test split, afterwards
 }
 
-/** In unified mode, both roles are the policy that was trained. */
-export const withTrained = ({ config, policy }: RunState, role: Role, trained: RoleState): PolicyState =>
-  config.mode === 'unified' ? { generator: trained, discriminator: trained } : { ...policy, [role]: trained };
+/** The policy after an update. In unified mode, both roles are the one that was trained. */
+export function withTrained({ config, policy }: RunState, role: Role, trained: RoleState): PolicyState {
+  const { frozen } = policy[role];
+  const next: RoleState = { ...trained, ...(frozen && { frozen }) };
+  return config.mode === 'unified' ? { generator: next, discriminator: next } : { ...policy, [role]: next };
+}
+
+/** The adapters of a role to sample with. */
+export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, ...(frozen && { frozen }) });
+
+/** The start of a stage. With adapters per stage, the stages before it keep those that they have now. */
+export function enterStage(state: RunState, stage: RunState['stage']): RunState {
+  const entered: RunState = { ...state, stage, next: 0, plan: undefined };
+  const earlier = state.config.stages.filter((each) => each < stage);
+  if (state.config.adapters !== 'per-stage' || earlier.length === 0) return entered;
+  const freeze = (role: RoleState): RoleState => ({
+    ...role,
+    frozen: Object.fromEntries(earlier.map((each) => [each, role.frozen?.[each] ?? role.adapter])),
+  });
+  const { generator, discriminator } = state.policy;
+  return { ...entered, policy: { generator: freeze(generator), discriminator: freeze(discriminator) } };
+}
 
 /** The fields of a run's progress that change. */
 export type ProgressUpdate = Partial<Omit<RunProgress, 'runId'>>;

@@ -16,10 +16,10 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
 export async function solve(activities: Activities, input: SolveProblemsInput): Promise<SolveProblemsResult> {
   const { run, stages = [...STAGES], generator, discriminator } = await activities.prepareSolving(input);
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
-  const { chains } = await activities.generateChains({ run, batch, stages, adapter: generator.adapter });
+  const { chains } = await activities.generateChains({ run, batch, stages, ...generator });
   const targets = { kind: 'all-stages', chains } as const;
   const written = input.tests
-    ? await activities.generateTests({ run, targets, samples: 1, adapter: discriminator.adapter })
+    ? await activities.generateTests({ run, targets, samples: 1, ...discriminator })
     : undefined;
   const tests = written && { tests: written.tests };
   const { verdicts } = await activities.executeSuite({ run, per: 'problem', suite: 'baseline', chains, ...tests });

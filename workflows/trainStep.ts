@@ -1,16 +1,16 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
 
 import type { Activities } from '../activities/index.js';
-import type { Position } from '../activities/types.js';
+import type { Position, SamplingPolicy } from '../activities/types.js';
 import { addUsage, NO_USAGE, type Usage } from '../core/budget.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/schedule.js';
-import type { Stage } from '../core/schema/chain.js';
+import type { Role, Stage } from '../core/schema/chain.js';
 import { advance, evaluationBatch } from './evaluation.js';
 import { StepSkipped } from './failures.js';
 import { recordAndApply } from './requests.js';
 import { discriminatorRollout, generatorRollout } from './rollouts.js';
-import { type RunContext, type RunState, type StepResult, withTrained } from './runState.js';
+import { type RunContext, type RunState, type StepResult, samplingPolicy, withTrained } from './runState.js';
 import { warmStartStep } from './warmStart.js';
 
 const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRollout };
@@ -75,9 +75,12 @@ function trainingInput(state: RunState, position: Position) {
   const { run, config, policy, step, baseChains, warmStart } = state;
   const { role } = position;
   const updates = step + 1 - (warmStart?.steps ?? 0);
-  const other = role === 'generator' ? 'discriminator' : 'generator';
-  const adapters = config.mode === 'unified' ? {} : { [other]: policy[other].adapter };
-  const evaluation = { ...evaluationBatch(config, 'validation'), greedy: false, base: baseChains.validation, adapters };
+  const policyOf = (each: Role): SamplingPolicy => {
+    const { adapter, ...frozen } = samplingPolicy(policy[each]);
+    return each === role || config.mode === 'unified' ? frozen : { adapter, ...frozen };
+  };
+  const policies = { generator: policyOf('generator'), discriminator: policyOf('discriminator') };
+  const evaluation = { ...evaluationBatch(config, 'validation'), greedy: false, base: baseChains.validation, policies };
   return {
     ...{ run, role, position, state: policy[role], step: step + 1 },
     learningRate: config.ppo.learningRate * learningRateFactor(updates, countSteps(config), config.ppo),

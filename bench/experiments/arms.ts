@@ -16,6 +16,11 @@ const UPDATES = 30; // of the generator, in the method
 export const ARMS: readonly Arm[] = [
   { name: 'method', question: 'five stages, a discriminator that learns and sees the work', config: {} },
   {
+    name: 'untrained',
+    question: 'Where does training start?',
+    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 } },
+  },
+  {
     name: 'supervised',
     question: 'Is it better than supervised learning on the reference solutions?',
     config: {
@@ -73,6 +78,11 @@ export const ARMS: readonly Arm[] = [
     config: { credit: 'counterfactual' },
   },
   {
+    name: 'adapter-per-stage',
+    question: 'Is it better if earlier stages keep their adapters?',
+    config: { credit: 'stage', adapters: 'per-stage' },
+  },
+  {
     name: 'alternating',
     question: 'Do the blocks of N steps help?',
     config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 12 } },
@@ -112,8 +122,9 @@ export const ARMS: readonly Arm[] = [
   },
 ];
 
-/** A trial that goes through everything. Its schedule replaces that of the arms. */
-export const QUICK: { over: RunConfigInput; problems: number } = {
+/** A trial in a few minutes. Its schedule replaces that of the arms. */
+export const QUICK: { arms: readonly string[]; over: RunConfigInput; problems: number } = {
+  arms: ['method', 'baseline-tests', 'random-inputs', 'frozen'],
   over: {
     schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
     batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 4, samples: 4 } },

@@ -12,7 +12,7 @@ import { runArm } from './run.js';
 const USAGE = `npm run experiments -- [options]
   --arms A,B    names of arms (default: all, see bench/experiments/arms.ts)
   --seeds 0,1   seeds (default: 0,1,2,3,4)
-  --quick       one seed, short runs, few test problems; writes no record
+  --quick       one seed, four arms, short runs, few test problems; writes no record
   --check       only compare docs/evidence.md with the records
   --store DIR   store of the runs (default: .gauntlet/experiments)
 A run that was cut off goes on. A record that exists is kept.`;
@@ -29,7 +29,8 @@ async function main(args: string[]): Promise<void> {
   const path = quick ? join(store, 'records.jsonl') : recordsPath();
   const seeds = quick && values.seeds === undefined ? [0] : seedsIn(values.seeds ?? '0,1,2,3,4');
   const commit = commitNow();
-  const keys = seeds.flatMap((seed) => keysOf(armsIn(values.arms), seed));
+  const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : ARMS.map(({ name }) => name));
+  const keys = seeds.flatMap((seed) => keysOf(arms, seed));
   for (const [i, key] of keys.entries()) {
     const records = readRecords(path);
     const label = `[${i + 1}/${keys.length}] ${key.arm}, seed ${key.seed}, equal ${key.equal}`;
@@ -66,10 +67,10 @@ function factorOf(records: readonly ExperimentRecord[], { arm, equal, seed }: Ke
   return tokensOf('method') / tokensOf(arm);
 }
 
-function armsIn(text: string | undefined): string[] {
+function armsIn(text: string | undefined): string[] | undefined {
   const known = ARMS.map(({ name }) => name);
-  const names = text?.split(',') ?? known;
-  const unknown = names.find((name) => !known.includes(name));
+  const names = text?.split(',');
+  const unknown = names?.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new BenchError(`--arms: no arm '${unknown}'; known: ${known.join(', ')}`, 2);
   return names;
 }

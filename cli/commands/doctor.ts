@@ -4,7 +4,7 @@ import { access, constants, statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { tinyModelPath } from '../../data/paths.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
@@ -53,7 +53,7 @@ function checks(store: string): Record<string, Check> {
     'device cuda': () => deviceCheck('cuda'),
     'device webgpu': () => deviceCheck('webgpu'),
     'tiny model': async () => {
-      const engine = await openEngine(tinyModelPath(), { workers: 1 });
+      const engine = await openEngine(shippedModelPath('tiny'), { workers: 1 });
       const { architecture, parameters } = engine.info;
       await engine.close();
       return { required: true, detail: `${architecture}, ${(parameters / 1e6).toFixed(2)} M parameters` };

@@ -13,7 +13,11 @@ export function addShow(program: Command): void {
   const command = program
     .command('show')
     .description('sample chains and show them in full: stages, tests, executions and rewards')
-    .option('--problems <file>', 'problem file, or held-out built-in problems: tiny, steps, steps:3, steps:1-2', 'tiny')
+    .option(
+      '--problems <file>',
+      'problem file, or held-out built-in problems: tiny, nested, steps, steps:3, steps:1-2',
+      'tiny',
+    )
     .option('-n, --limit <n>', 'number of problems', integer(1), 1)
     .option('--temperature <t>', 'sampling temperature; 0 is greedy', number({ from: 0 }), 0.8)
     .option('--seed <n>', 'random seed', integer(), 0);

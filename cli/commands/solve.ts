@@ -12,7 +12,7 @@ export function addSolve(program: Command): void {
   const command = program
     .command('solve')
     .description('write programs for the problems of a file')
-    .argument('<file>', 'problem file, JSON or JSON lines; or built-in problems: tiny, steps, steps:3')
+    .argument('<file>', 'problem file, JSON or JSON lines; or built-in problems: tiny, nested, steps, steps:3')
     .option('-n, --samples <n>', 'programs per problem', integer(1), 1);
   withPolicy(command, 'program').action(
     async (file: string, named: string | undefined, flags: SolvingFlags & { samples: number }) => {

@@ -1,7 +1,6 @@
 // Batches of the corpus. A few are drawn at once and sorted by length to reduce padding, then shuffled.
 import { RandomStream } from '../../core/random.js';
-import { corpusExample, encodeExample } from '../../data/tiny/corpus.js';
-import type { TinyProblem } from '../../data/tiny/family.js';
+import { type CorpusProblem, corpusExample, encodeExample } from '../../data/tiny/corpus.js';
 import type { TinyVocabulary } from '../../data/tiny/tokenizer.js';
 import type { Recipe, TrainingPhase } from './recipe.js';
 
@@ -32,7 +31,7 @@ export const emptyCount = (): CorpusCount => ({
 
 /** Endless batches of one phase; drawn examples are added to `count`. */
 export function* corpusBatches(
-  problems: readonly TinyProblem[],
+  problems: readonly CorpusProblem[],
   vocabulary: TinyVocabulary,
   recipe: Recipe,
   phase: TrainingPhase,

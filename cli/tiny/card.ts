@@ -1,9 +1,11 @@
-// The model card of the shipped model: what it is, how it was trained, how it performs.
+// The model card of a shipped model: what it is, how it was trained, how it performs.
+import type { FamilyName } from '../../data/families.js';
 import type { BaseRates } from './evaluateBase.js';
 import type { Recipe } from './recipe.js';
 import type { TrainingResult } from './train.js';
 
 export interface CardFacts {
+  family: FamilyName;
   recipe: Recipe;
   parameters: number;
   vocabulary: number;
@@ -25,16 +27,31 @@ function ratesTable(facts: CardFacts): string {
   return [
     `| one sample a problem, temperature ${facts.temperature} | validation (${validation.problems} problems) | test (${test.problems} problems) |`,
     '|---|---|---|',
-    row('programs that pass all 20 hidden tests', (rates) => rates.passRate),
+    row('programs that pass all hidden tests', (rates) => rates.passRate),
     row('the same, greedy', (rates) => rates.greedyPassRate),
     row('valid tests, of the two asked for in a turn', (rates) => rates.testValidity),
     row('wrong programs that a valid test of one turn fails', (rates) => rates.bugCatchRate),
   ].join('\n');
 }
 
+const TEXTS: Record<FamilyName, Record<'title' | 'flaws' | 'heldOut', string>> = {
+  tiny: {
+    title: 'tiny: the embedded base model',
+    flaws:
+      'The misconceptions: "at least" read as "greater than" (62 % of such chains, from stage 1 on), no guard for an empty selection before `max` (62 %, at stage 5), a range that ends below n (60 %, at stage 5), and rarer ones that enter at a drawn stage.',
+    heldOut: 'Held-out problems join a source, a filter, a map and a reduction that training never saw together.',
+  },
+  nested: {
+    title: 'nested: the base model of the harder family',
+    flaws:
+      'The misconceptions, in each of the two steps: "at least" read as "greater than" (50 % of such chains, from stage 1 on), no guard for an empty selection before `max` (45 %, at stage 5), the second filter forgotten (15 %), and rarer ones that enter at a drawn stage.',
+    heldOut: 'Held-out problems join two filters and two reductions that training never saw together.',
+  },
+};
+
 /** README.md of the model folder. */
 export function modelCard(facts: CardFacts): string {
-  const { recipe, training } = facts;
+  const { family, recipe, training } = facts;
   const { count } = training;
   const phases = recipe.phases
     .map(
@@ -46,12 +63,12 @@ license: mit
 library_name: transformers
 pipeline_tag: text-generation
 ---
-# tiny: the embedded base model
+# ${TEXTS[family].title}
 
-A Qwen2 decoder of ${thousands(facts.parameters)} parameters (hidden 128, 4 layers, 4 heads over 2 key/value heads, feed-forward 352, tied embeddings, ${facts.vocabulary} tokens, context 512). It reasons through five stages to a small Python function, and writes tests for such a function. It knows the problem family of \`data/tiny\` and nothing else. It is the *start* of training, flawed on purpose: reinforcement has something to unlearn.
+A Qwen2 decoder of ${thousands(facts.parameters)} parameters (hidden 128, 4 layers, 4 heads over 2 key/value heads, feed-forward 352, tied embeddings, ${facts.vocabulary} tokens, context 512). It reasons through five stages to a small Python function, and writes tests for such a function. It knows the problem family of \`data/${family}\` and nothing else. It is the *start* of training, flawed on purpose: reinforcement has something to unlearn.
 
 ## How it was made
-\`npm run make:tiny\` (seed ${recipe.seed}), by this project's own engine on ONNX Runtime, from a random start, on a synthetic corpus that \`data/tiny/corpus.ts\` draws from the train split. No third-party data.
+\`npm run make:tiny${family === 'tiny' ? '' : ` -- --family ${family}`}\` (seed ${recipe.seed}), by this project's own engine on ONNX Runtime, from a random start, on a synthetic corpus that \`data/tiny/corpus.ts\` draws from the train split. No third-party data.
 
 - ${phases}; ${percent(recipe.phases[0]!.discriminatorShare)} of the examples write tests
 - AdamW, β ${recipe.betas.join(', ')}, weight decay ${recipe.weightDecay} on matrices, warm-up ${recipe.warmupSteps} steps, linear decay, batch ${recipe.batch}, gradient clip ${recipe.maxGradNorm}; loss on answers only
@@ -59,10 +76,10 @@ A Qwen2 decoder of ${thousands(facts.parameters)} parameters (hidden 128, 4 laye
 - **flawed chains in the corpus: ${percent(count.flawedChains / Math.max(1, count.chains))}** of ${thousands(count.chains)} (their code fails a hidden test)
 - **flawed tests in the corpus: ${percent(count.flawedTests / Math.max(1, count.tests))}** of ${thousands(count.tests)} (their expected value is wrong)
 
-The misconceptions: "at least" read as "greater than" (62 % of such chains, from stage 1 on), no guard for an empty selection before \`max\` (62 %, at stage 5), a range that ends below n (60 %, at stage 5), and rarer ones that enter at a drawn stage.
+${TEXTS[family].flaws}
 
 ## What it does before reinforcement
-Held-out problems join a source, a filter, a map and a reduction that training never saw together.
+${TEXTS[family].heldOut}
 
 ${ratesTable(facts)}
 
@@ -74,8 +91,8 @@ In Python:
 \`\`\`python
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-model = AutoModelForCausalLM.from_pretrained("data/tiny-model")
-tokenizer = PreTrainedTokenizerFast.from_pretrained("data/tiny-model")
+model = AutoModelForCausalLM.from_pretrained("data/${family}-model")
+tokenizer = PreTrainedTokenizerFast.from_pretrained("data/${family}-model")
 \`\`\`
 
 Not \`AutoTokenizer\`: from transformers 5 on it puts its own byte-level tokenizer in the place of any that comes with a Qwen2 model.

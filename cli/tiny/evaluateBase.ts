@@ -12,7 +12,7 @@ import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
 const MAX_STAGE_TOKENS = 96;
-const MAX_TEST_TOKENS = 160;
+const MAX_TEST_TOKENS = 288;
 const TESTS_PER_TURN = 2;
 const REQUEST = { testsPerTurn: TESTS_PER_TURN, expected: 'model' } as const;
 

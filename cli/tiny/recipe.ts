@@ -1,4 +1,5 @@
-// The training recipe of the shipped model. Only this file and data/tiny determine its weights.
+// The training recipes of the shipped models. Only this file and the families in data/ determine their weights.
+import type { FamilyName } from '../../data/families.js';
 import type { CorpusPhase } from '../../data/tiny/corpus.js';
 
 export interface TrainingPhase extends CorpusPhase {
@@ -19,8 +20,25 @@ export interface Recipe {
   phases: readonly TrainingPhase[];
 }
 
-/** 9.5 M tokens; a `scale` below 1 shortens both phases. */
-export function tinyRecipe(seed: number, scale = 1): Recipe {
+const PHASES: Record<FamilyName, readonly TrainingPhase[]> = {
+  tiny: [
+    { name: 'broad', tokens: 6_000_000, learningRate: 4e-3, discriminatorShare: 0.6 },
+    {
+      name: 'balanced',
+      tokens: 3_500_000,
+      learningRate: 2.5e-3,
+      discriminatorShare: 0.6,
+      sources: { list: 0.45, range: 0.2, str: 0.35 },
+    },
+  ],
+  nested: [
+    { name: 'broad', tokens: 9_000_000, learningRate: 4e-3, discriminatorShare: 0.6 },
+    { name: 'fine', tokens: 5_000_000, learningRate: 2.5e-3, discriminatorShare: 0.6 },
+  ],
+};
+
+/** A `scale` below 1 shortens all phases. */
+export function recipeOf(family: FamilyName, seed: number, scale = 1): Recipe {
   return {
     seed,
     batch: 24,
@@ -31,16 +49,7 @@ export function tinyRecipe(seed: number, scale = 1): Recipe {
     eps: 1e-8,
     weightDecay: 0.05,
     maxGradNorm: 1,
-    phases: [
-      { name: 'broad', tokens: 6_000_000 * scale, learningRate: 4e-3, discriminatorShare: 0.6 },
-      {
-        name: 'balanced',
-        tokens: 3_500_000 * scale,
-        learningRate: 2.5e-3,
-        discriminatorShare: 0.6,
-        sources: { list: 0.45, range: 0.2, str: 0.35 },
-      },
-    ],
+    phases: PHASES[family].map((phase) => ({ ...phase, tokens: phase.tokens * scale })),
   };
 }
 

@@ -1,5 +1,5 @@
 // Full-parameter training of the shipped model with this project's engine: cross entropy on answers, AdamW.
-import type { TinyProblem } from '../../data/tiny/family.js';
+import type { CorpusProblem } from '../../data/tiny/corpus.js';
 import type { TinyVocabulary } from '../../data/tiny/tokenizer.js';
 import type { ModelConfig } from '../../ml/hf/config.js';
 import type { TensorData } from '../../ml/nn/layout.js';
@@ -32,7 +32,7 @@ export interface TrainingHooks {
 export interface TinyStart {
   config: ModelConfig;
   weights: ReadonlyMap<string, TensorData>;
-  problems: readonly TinyProblem[]; // the train split
+  problems: readonly CorpusProblem[]; // the train split
   vocabulary: TinyVocabulary;
   workers?: number; // does not change the result
 }

@@ -1,7 +1,10 @@
 // A readable view of one chain: the answers of all stages, the tests written for them, and the verdicts of the program.
 import { z } from 'zod';
+import { OUTCOME_NAMES } from '../rewards/outcomes.js';
 import { stageSchema } from './chain.js';
 import { verdictSchema } from './execution.js';
+
+const outcomeSchema = z.enum(OUTCOME_NAMES);
 
 export const shownTestSchema = z.strictObject({
   call: z.string(), // 'solve([1, 2], 3)'
@@ -20,5 +23,6 @@ export const chainViewSchema = z.strictObject({
   ),
   baseline: z.array(shownTestSchema),
   rewards: z.strictObject({ generator: z.number(), discriminator: z.array(z.number()) }), // one per stage with tests
+  outcomes: z.strictObject({ generator: outcomeSchema, discriminator: z.array(outcomeSchema) }), // alike
 });
 export type ChainView = z.infer<typeof chainViewSchema>;

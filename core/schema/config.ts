@@ -133,9 +133,9 @@ const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
   seedFromRun: z.boolean().default(false), // derive the seed from the run id, so that scheduled runs differ
-  model: z.string().default('tiny'), // 'tiny' (shipped), a folder in Hugging Face layout, or an id of the hub
+  model: z.string().default('tiny'), // 'tiny' or 'nested' (shipped), a folder in Hugging Face layout, or an id of the hub
   templateArguments: templateArgumentsSchema.default({}), // of the model's chat template
-  problems: z.string().default('tiny'), // 'tiny' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
+  problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   healthGate: z.boolean().default(true), // leave out problems of a file whose reference fails its own tests
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
@@ -192,6 +192,7 @@ const fieldsSchema = z.strictObject({
       seesWork: z.boolean().default(true), // false: its prompts do not show the work that it tests
     })
     .prefault({}),
+  adapters: z.enum(['shared', 'per-stage']).default('shared'), // per-stage: a stage keeps its own when the next begins
   lora: loraSchema.prefault({}),
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),

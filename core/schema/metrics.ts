@@ -1,5 +1,6 @@
 // The records in a run's metrics/ folder: policy updates, evaluations and control requests.
 import { z } from 'zod';
+import { OUTCOME_NAMES } from '../rewards/outcomes.js';
 import { PHASES } from '../schedule.js';
 import { roleSchema, stageSchema } from './chain.js';
 import { evaluationRatesSchema } from './run.js';
@@ -17,7 +18,7 @@ export const rewardMetricsSchema = z.strictObject({
   validity: rate.optional(), // of generated tests
   bugCatchRate: rate.optional(), // turns with a valid test that the program fails
   uniqueInputs: rate.optional(), // distinct inputs / generated tests
-  emptyOutputs: z.int(), // answers without a program or without a test
+  outcomes: z.partialRecord(z.enum(OUTCOME_NAMES), z.int()), // samples with each outcome
   suiteSize: z.number(), // mean number of tests
   typeCheckRate: rate.optional(), // programs without a type error; absent without the type check
 });

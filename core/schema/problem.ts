@@ -33,5 +33,5 @@ export type Problem = z.infer<typeof problemSchema>;
 export const SPLITS = ['train', 'validation', 'test'] as const;
 export type Split = (typeof SPLITS)[number];
 
-/** Whether the `problems` of a run are built in: 'tiny', or 'steps' with or without levels. They have fixed splits. */
-export const isBuiltIn = (source: string): boolean => /^(tiny|steps(:.*)?)$/.test(source);
+/** Whether the `problems` of a run are built in: 'tiny', 'nested', or 'steps' with or without levels. Their splits are fixed. */
+export const isBuiltIn = (source: string): boolean => /^(tiny|nested|steps(:.*)?)$/.test(source);

@@ -1,6 +1,10 @@
 // Every recorded number of a run as a chart over policy updates, with one line per role or split.
+import { OUTCOME_NAMES, type Outcome } from '../../core/rewards/outcomes.js';
+import type { Role } from '../../core/schema/chain.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import type { Chart, Point } from '../api.js';
+
+const capitalised = (word: string): string => `${word[0]!.toUpperCase()}${word.slice(1)}`;
 
 const TITLES: Readonly<Record<string, string>> = {
   'evaluation.passRate': 'Solved, sampled',
@@ -17,9 +21,9 @@ const TITLES: Readonly<Record<string, string>> = {
   'step.validity': 'Valid tests',
   'step.bugCatchRate': 'Bugs caught',
   'step.uniqueInputs': 'Distinct inputs',
-  'step.emptyOutputs': 'Answers without a program or test',
   'step.suiteSize': 'Tests in a suite',
   'step.typeCheckRate': 'Programs without a type error',
+  ...Object.fromEntries(OUTCOME_NAMES.map((name) => [`outcome.${name}`, capitalised(name)])),
   'update.loss': 'Loss',
   'update.ratio': 'Ratio of probabilities',
   'update.approxKl': 'KL divergence to the old policy',
@@ -45,6 +49,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const GROUPS: Readonly<Record<string, string>> = {
   evaluation: 'Evaluation',
   step: 'Rollouts',
+  outcome: 'Samples by outcome',
   update: 'Updates',
   warmStart: 'Warm start',
   cost: 'Cost',
@@ -66,6 +71,10 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
     if (points) points.push(point);
     else chart.lines.push({ name: line, points: [point] });
   };
+  const outcomesOf = {
+    generator: outcomeNames(metrics, 'generator'),
+    discriminator: outcomeNames(metrics, 'discriminator'),
+  };
   for (const record of [...metrics].sort((a, b) => a.step - b.step)) {
     const { step } = record;
     if (record.kind === 'evaluation') {
@@ -75,7 +84,8 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
       const { role, loss, validationLoss } = record;
       for (const [name, value] of numbersOf({ loss, validationLoss })) add('warmStart', name, role, { step, value });
     } else if (record.kind === 'step') {
-      const { update, role, rewardStd } = record;
+      const { update, role, rewardStd, outcomes } = record;
+      for (const name of outcomesOf[role]) add('outcome', name, role, { step, value: outcomes[name] ?? 0 });
       for (const [name, value] of numbersOf(update)) add('update', name, role, { step, value });
       for (const [name, value] of numbersOf(record)) {
         if (POSITION.includes(name)) continue;
@@ -87,6 +97,12 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
   const order = [...Object.keys(TITLES)];
   const place = ({ id }: Chart): number => (order.includes(id) ? order.indexOf(id) : order.length);
   return [...found.values()].sort((a, b) => place(a) - place(b));
+}
+
+/** The outcomes that a role has in at least one step; a step records only those that it has. */
+function outcomeNames(metrics: readonly RunMetrics[], role: Role): Outcome[] {
+  const own = metrics.filter((record) => record.kind === 'step').filter((record) => record.role === role);
+  return OUTCOME_NAMES.filter((name) => own.some(({ outcomes }) => outcomes[name] !== undefined));
 }
 
 /** The fields of an object that are finite numbers. */

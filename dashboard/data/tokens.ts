@@ -6,7 +6,8 @@ import type { TrajectoryList } from '../../activities/artifacts.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import { modelOf } from '../../core/schema/config.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { tinyModelPath } from '../../data/paths.js';
+import { isFamily } from '../../data/families.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { kindOfRow, readRecord, unlessLost } from '../../store/memo.js';
 import type { Digest, Store } from '../../store/store.js';
@@ -75,7 +76,7 @@ const decoders = new Map<string, Decode>(); // opening a tokenizer takes a momen
 function decoderOf(model: string): Decode | undefined {
   const open = decoders.get(model);
   if (open) return open;
-  const folder = model === 'tiny' ? tinyModelPath() : model;
+  const folder = isFamily(model) ? shippedModelPath(model) : model;
   if (!existsSync(join(folder, 'tokenizer.json'))) return undefined;
   const tokenizer = loadTokenizer(folder);
   const known = new Map<number, string>();

@@ -1,4 +1,4 @@
-// The training examples of the embedded model: conversations of both roles about problems of the train split. Each is a
+// The training examples of a shipped base model: conversations of both roles about problems of the train split. Each is a
 // function of (seed, phase, index) and has the same tokens as at inference.
 import {
   discriminatorPrompt,
@@ -10,11 +10,18 @@ import {
 } from '../../core/prompts/prompts.js';
 import { RandomStream } from '../../core/random.js';
 import { type Role, STAGES } from '../../core/schema/chain.js';
-import type { Source, TinyProblem } from './family.js';
-import { drawChain } from './flaws.js';
-import { renderDescription, renderSignature } from './render.js';
-import { drawTestTurn, passesHidden } from './tests.js';
+import type { Split } from '../../core/schema/problem.js';
 import { EOS, type TinyVocabulary } from './tokenizer.js';
+
+/** A problem of a family, and what the base model of the family learns to say about it. */
+export interface CorpusProblem {
+  id: string;
+  split: Split;
+  source: string; // kind of input
+  prompt: PromptProblem;
+  drawChain(random: RandomStream): { stages: string[]; isFlawed: boolean }; // isFlawed: the code fails a hidden test
+  drawTestTurn(random: RandomStream): { text: string; tests: number; flawed: number };
+}
 
 /** A user turn and its answer. The answer and the end token after it are trained. */
 export interface CorpusTurn {
@@ -35,52 +42,50 @@ export interface CorpusExample {
 export interface CorpusPhase {
   name: string;
   discriminatorShare: number;
-  sources?: Readonly<Record<Source, number>>; // shares; absent: all problems are equally likely
+  sources?: Readonly<Record<string, number>>; // shares; absent: all problems are equally likely
 }
 
 const contentOf = (messages: readonly Message[]): string => messages.map(({ content }) => textOf(content)).join('');
 
-function pickProblem(problems: readonly TinyProblem[], phase: CorpusPhase, random: RandomStream): TinyProblem {
+function pickProblem(problems: readonly CorpusProblem[], phase: CorpusPhase, random: RandomStream): CorpusProblem {
   if (!phase.sources) return random.choice(problems);
   let left = random.uniform();
-  let source: Source = 'list';
-  for (const [name, share] of Object.entries(phase.sources) as [Source, number][]) {
+  let source = '';
+  for (const [name, share] of Object.entries(phase.sources)) {
     source = name;
     left -= share;
     if (left < 0) break;
   }
-  return random.choice(bySource(problems, source));
+  return random.choice(bySource(problems).get(source) ?? []);
 }
 
-const sourceCache = new WeakMap<readonly TinyProblem[], Map<Source, TinyProblem[]>>();
-function bySource(problems: readonly TinyProblem[], source: Source): TinyProblem[] {
-  let groups = sourceCache.get(problems);
-  if (!groups) {
-    groups = new Map(
-      (['list', 'range', 'str'] as const).map((name) => [name, problems.filter((p) => p.source === name)]),
-    );
-    sourceCache.set(problems, groups);
+const sourceCache = new WeakMap<readonly CorpusProblem[], Map<string, CorpusProblem[]>>();
+function bySource(problems: readonly CorpusProblem[]): Map<string, CorpusProblem[]> {
+  const known = sourceCache.get(problems);
+  if (known) return known;
+  const groups = new Map<string, CorpusProblem[]>();
+  for (const problem of problems) {
+    const group = groups.get(problem.source);
+    if (group) group.push(problem);
+    else groups.set(problem.source, [problem]);
   }
-  return groups.get(source)!;
+  sourceCache.set(problems, groups);
+  return groups;
 }
 
 /** Example `index` of a phase. `problems` is the train split. */
 export function corpusExample(
-  problems: readonly TinyProblem[],
+  problems: readonly CorpusProblem[],
   phase: CorpusPhase,
   seed: number,
   index: number,
 ): CorpusExample {
   const random = new RandomStream('tiny-corpus', seed, phase.name, index);
   const problem = pickProblem(problems, phase, random);
-  const prompt: PromptProblem = {
-    description: renderDescription(problem),
-    functionSignature: renderSignature(problem),
-  };
+  const { prompt } = problem;
   const writesTests = random.uniform() < phase.discriminatorShare;
-  const chain = drawChain(problem, random);
-  const flawedChain = chain.flaws.length > 0 && !passesHidden(problem, chain.reading);
-  const shared = { problemId: problem.id, flawedChain };
+  const chain = problem.drawChain(random);
+  const shared = { problemId: problem.id, flawedChain: chain.isFlawed };
   if (!writesTests) {
     const turns = STAGES.map((stage) => ({
       user:
@@ -92,7 +97,7 @@ export function corpusExample(
     return { ...shared, role: 'generator', turns, tests: 0, flawedTests: 0 };
   }
   const stage = random.choice(STAGES);
-  const written = drawTestTurn(problem, random);
+  const written = problem.drawTestTurn(random);
   const request = { testsPerTurn: written.tests, expected: 'model' } as const;
   const user = contentOf(discriminatorPrompt('tiny', prompt, stage, chain.stages[stage - 1]!, request));
   const turns = [{ user, assistant: written.text }];

@@ -57,15 +57,15 @@ export const compositionOf = (spec: Spec): string => [spec.source, spec.filter, 
 const idOf = (spec: Spec): string =>
   `tiny-${compositionOf(spec)}${spec.threshold === null ? '' : `-${spec.threshold}`}`;
 
-type FilterChoice = readonly [FilterKind, Threshold];
+export type FilterChoice = readonly [FilterKind, Threshold];
 const THRESHOLDS: readonly (number | 'k')[] = [1, 2, 3, 4, 5, 'k'];
-const NUMBER_FILTERS: readonly FilterChoice[] = [
+export const NUMBER_FILTERS: readonly FilterChoice[] = [
   ...(['all', 'even', 'odd', 'pos', 'neg'] as const).map((kind): FilterChoice => [kind, null]),
   ...(['gt', 'ge', 'lt', 'le'] as const).flatMap((kind) => THRESHOLDS.map((value): FilterChoice => [kind, value])),
   ...([2, 3, 4, 'k'] as const).map((value): FilterChoice => ['ne', value]),
   ...[3, 4, 5].map((value): FilterChoice => ['div', value]),
 ];
-const TEXT_FILTERS: readonly FilterChoice[] = [
+export const TEXT_FILTERS: readonly FilterChoice[] = [
   ...(['all', 'vow', 'con', 'dig', 'upr'] as const).map((kind): FilterChoice => [kind, null]),
   ...(['eq', 'neq'] as const).flatMap((kind) => ['a', 'b', 'e'].map((value): FilterChoice => [kind, value])),
 ];

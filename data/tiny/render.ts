@@ -11,16 +11,7 @@ import {
   type Spec,
 } from './family.js';
 
-const NUMBER_EXPRESSIONS: Partial<Record<MapKind, string>> = {
-  id: 'x',
-  dbl: 'x * 2',
-  sq: 'x * x',
-  abs: 'abs(x)',
-  inc: 'x + 1',
-  neg: '-x',
-};
-const TEXT_EXPRESSIONS: Partial<Record<MapKind, string>> = { id: 'c', up: 'c.upper()', low: 'c.lower()', rep: 'c * 2' };
-const MAP_WORDS: Record<MapKind, string> = {
+export const MAP_WORDS: Record<MapKind, string> = {
   id: '',
   dbl: 'doubled',
   sq: 'squared',
@@ -50,7 +41,7 @@ const FILTER_WORDS: Record<FilterKind, string> = {
   eq: 'equal to',
   neq: 'different from',
 };
-const REDUCE_WORDS: Record<Reduce, string> = {
+export const REDUCE_WORDS: Record<Reduce, string> = {
   sum: 'sum',
   count: 'count',
   max: 'largest',
@@ -63,37 +54,53 @@ const REDUCE_WORDS: Record<Reduce, string> = {
 };
 
 const literal = (spec: Spec): string => (spec.source === 'str' ? `"${spec.threshold}"` : `${spec.threshold}`);
-const fallback = (spec: Spec): string => (spec.source === 'str' ? '""' : '0');
+export const fallback = (spec: Spec): string => (spec.source === 'str' ? '""' : '0');
 const isText = (spec: Spec): boolean => spec.source === 'str';
-const expression = (spec: Spec): string => (isText(spec) ? TEXT_EXPRESSIONS : NUMBER_EXPRESSIONS)[spec.map]!;
+const variable = (spec: Spec): string => (isText(spec) ? 'c' : 'x');
+
+/** What a program uses of an element: the Python expression of the map. */
+export function expression(spec: Spec, x = variable(spec)): string {
+  const expressions: Record<MapKind, string> = {
+    id: x,
+    dbl: `${x} * 2`,
+    sq: `${x} * ${x}`,
+    abs: `abs(${x})`,
+    inc: `${x} + 1`,
+    neg: `-${x}`,
+    up: `${x}.upper()`,
+    low: `${x}.lower()`,
+    rep: `${x} * 2`,
+  };
+  return expressions[spec.map];
+}
 
 /** 'at least 3', or '' for all. */
-function filterPhrase(spec: Spec): string {
+export function filterPhrase(spec: Spec): string {
   const words = FILTER_WORDS[spec.filter];
   return spec.threshold === null ? words : `${words} ${literal(spec)}`;
 }
 
 /** The Python condition of the filter, or '' for all. */
-function condition(spec: Spec): string {
+export function condition(spec: Spec, x = variable(spec)): string {
   const value = literal(spec);
   const conditions: Record<FilterKind, string> = {
     all: '',
-    even: 'x % 2 == 0',
-    odd: 'x % 2 == 1',
-    pos: 'x > 0',
-    neg: 'x < 0',
-    gt: `x > ${value}`,
-    ge: `x >= ${value}`,
-    lt: `x < ${value}`,
-    le: `x <= ${value}`,
-    ne: `x != ${value}`,
-    div: `x % ${value} == 0`,
-    vow: 'c in "aeiou"',
-    con: 'c not in "aeiou"',
-    dig: 'c.isdigit()',
-    upr: 'c.isupper()',
-    eq: `c == ${value}`,
-    neq: `c != ${value}`,
+    even: `${x} % 2 == 0`,
+    odd: `${x} % 2 == 1`,
+    pos: `${x} > 0`,
+    neg: `${x} < 0`,
+    gt: `${x} > ${value}`,
+    ge: `${x} >= ${value}`,
+    lt: `${x} < ${value}`,
+    le: `${x} <= ${value}`,
+    ne: `${x} != ${value}`,
+    div: `${x} % ${value} == 0`,
+    vow: `${x} in "aeiou"`,
+    con: `${x} not in "aeiou"`,
+    dig: `${x}.isdigit()`,
+    upr: `${x}.isupper()`,
+    eq: `${x} == ${value}`,
+    neq: `${x} != ${value}`,
   };
   return conditions[spec.filter];
 }
@@ -104,13 +111,16 @@ export const renderSignature = (spec: Spec): string => `def solve(${argumentName
 export function renderDescription(spec: Spec): string {
   const unit = isText(spec) ? 'characters' : 'numbers';
   const where = { list: 'in nums', range: 'from 1 to n', str: 'in s' }[spec.source];
+  return `Return ${describe(spec, `${unit} ${where}`)}.`;
+}
+
+/** 'the largest of the numbers in nums that are even, doubled, or 0 if there are none' */
+export function describe(spec: Spec, items: string): string {
   const filter = spec.filter === 'all' ? '' : ` that are ${filterPhrase(spec)}`;
   const map = spec.map === 'id' ? '' : `, ${MAP_WORDS[spec.map]}`;
   const guard = isGuarded(spec) ? `, or ${fallback(spec)} if there are none` : '';
-  return `Return the ${REDUCE_WORDS[spec.reduce]} of the ${unit} ${where}${filter}${map}${guard}.`;
+  return `the ${REDUCE_WORDS[spec.reduce]} of the ${items}${filter}${map}${guard}`;
 }
-
-const variable = (spec: Spec): string => (isText(spec) ? 'c' : 'x');
 
 function iterable(reading: Reading): string {
   if (reading.source === 'range') return reading.belowN ? 'range(1, n)' : 'range(1, n + 1)';

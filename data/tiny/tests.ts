@@ -29,21 +29,23 @@ const turningPoint = (spec: Spec, k: number): number =>
 /** Typical inputs are not empty. Edge inputs are empty, or contain the value at which the filter changes. */
 export function drawArgs(spec: Spec, kind: 'typical' | 'edge', random: RandomStream): Args {
   const k = random.int(0, 5);
+  const subject = drawSubject(spec, k, kind, random);
+  return argumentNames(spec).length === 2 ? [subject, k] : [subject];
+}
+
+/** The first argument. */
+export function drawSubject(spec: Spec, k: number, kind: 'typical' | 'edge', random: RandomStream): Args[0] {
   const edge = kind === 'edge';
   const point = turningPoint(spec, k);
-  let subject: number[] | number | string;
-  if (spec.source === 'range') {
-    subject = edge ? random.choice([0, 1, point, point + 1]) : random.int(1, 8);
-  } else if (spec.source === 'list') {
+  if (spec.source === 'range') return edge ? random.choice([0, 1, point, point + 1]) : random.int(1, 8);
+  if (spec.source === 'list') {
     const empty = edge && random.uniform() < 0.4;
     const numbers = Array.from({ length: empty ? 0 : random.choice([1, 2, 3, 3, 4]) }, () => random.int(-5, 9));
     if (edge && numbers.length > 0) numbers[random.int(0, numbers.length - 1)] = point;
-    subject = numbers;
-  } else {
-    const empty = edge && random.uniform() < 0.5;
-    subject = Array.from({ length: empty ? 0 : random.int(1, 4) }, () => random.choice(LETTERS)).join('');
+    return numbers;
   }
-  return argumentNames(spec).length === 2 ? [subject, k] : [subject];
+  const empty = edge && random.uniform() < 0.5;
+  return Array.from({ length: empty ? 0 : random.int(1, 4) }, () => random.choice(LETTERS)).join('');
 }
 
 /** The number that '>' and '>=' treat differently (0 for signs); undefined if the filter has none. */
@@ -53,7 +55,7 @@ export function boundaryValue(spec: Spec, args: Args): number | undefined {
   return spec.threshold === 'k' ? args[1] : (spec.threshold as number);
 }
 
-function visits(spec: Spec, args: Args, value: number): boolean {
+export function visits(spec: Spec, args: Args, value: number): boolean {
   const [subject] = args;
   if (spec.source === 'range') return value >= 1 && value <= (subject as number);
   return (subject as number[]).includes(value);
@@ -133,7 +135,7 @@ export function renderTest(reading: Reading, args: Args, expected: Output): stri
 }
 
 /** A wrong last value: off by one, or one element short. */
-function slip(value: Output, random: RandomStream): Output {
+export function slip(value: Output, random: RandomStream): Output {
   const direction = random.choice([-1, 1]);
   if (typeof value === 'number') return value + direction;
   if (value.length > 0) return value.slice(0, -1);

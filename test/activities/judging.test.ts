@@ -247,7 +247,7 @@ describe('judging', () => {
       });
       // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught, the second sample shares input 2 with the third; none: −1
       assert.ok(Math.abs(out.metrics.reward - (1 + 0.3 - 0.6 - 1) / 4) < 1e-9, String(out.metrics.reward));
-      assert.deepEqual([out.metrics.validity, out.metrics.bugCatchRate, out.metrics.emptyOutputs], [0.5, 0.25, 1]);
+      assert.deepEqual([out.metrics.validity, out.metrics.bugCatchRate, out.metrics.outcomes.empty], [0.5, 0.25, 1]);
       const rows = await get<Trajectory[]>(out.trajectories);
       assert.ok(
         rows.some(

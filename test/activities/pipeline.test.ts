@@ -158,6 +158,33 @@ describe('the pipeline in process', () => {
     assert.equal(third![1], fourth![1]);
   });
 
+  it('freezes the adapters of earlier stages, also in checkpoints and in runs that go on from them', async () => {
+    const frozen: unknown[] = [];
+    const listening: Activities = {
+      ...acts,
+      async generateChains(input) {
+        if (input.batch.kind === 'train' && input.batch.position.stage === 5) frozen.push(input.frozen);
+        return acts.generateChains(input);
+      },
+    };
+    const config = { ...SMALL_RUN, adapters: 'per-stage' } as const;
+    await runPipeline(listening, 'run', config);
+    const { store } = world.deps;
+    const stageOne = await loadCheckpoint(store, 'run', 'checkpoint_stage_1_epoch_3');
+    const adapter = stageOne.metadata.files['generator/adapter_model.safetensors']!;
+    assert.equal(stageOne.metadata.files['generator/stage_1/adapter_model.safetensors'], undefined);
+    assert.ok(frozen.length > 0);
+    for (const one of frozen) assert.deepEqual((one as Record<number, string>)[1], adapter);
+    const latest = await loadCheckpoint(store, 'run', 'checkpoint_stage_5_epoch_2');
+    assert.equal(latest.metadata.files['generator/stage_1/adapter_model.safetensors'], adapter);
+    assert.notEqual(latest.metadata.files['generator/adapter_model.safetensors'], adapter);
+    const start = { run: 'run', checkpoint: 'checkpoint_stage_5_epoch_2', schedule: 'rest' } as const;
+    const { state } = await acts.prepareRun({ runId: 'next', input: { ...config, start } });
+    assert.equal(state.generator.frozen?.[1], adapter);
+    const solving = await acts.prepareSolving({ checkpoint: { runId: 'run', name: 'checkpoint_stage_5_epoch_2' } });
+    assert.equal(solving.generator.frozen?.[1], adapter);
+  });
+
   it('keeps the success rates of a curriculum in checkpoints, and goes on with them', async () => {
     const curriculum = { ...SMALL_RUN, curriculum: true, schedule: { ...SMALL_RUN.schedule, generatorSteps: 2 } };
     await runPipeline(acts, 'run', curriculum);

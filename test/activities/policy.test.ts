@@ -140,6 +140,27 @@ describe('activities that use the engine', function () {
     }
   });
 
+  it('generateTests samples the turns of a stage with the adapter that the stage keeps', async () => {
+    const { run, state } = prepared;
+    const other = (await acts.prepareRun({ runId: 'other', input: { ...CONFIG, seed: 9 } })).state.discriminator
+      .adapter;
+    const { adapter } = state.discriminator;
+    let chains: string | undefined;
+    for (const stage of [1, 2] as const)
+      chains = (await acts.generateReasoning({ run, batch: BATCH, stage, chains })).chains;
+    const { store } = world.deps;
+    const targets = await store.putJson(
+      [1, 2].map((stage) => ({ problemId: 'add-1', chain: { chains, index: 0 }, stage })),
+    );
+    const turns = async (policy: object) => {
+      const input = { run, targets: { kind: 'selected', targets, position: POSITION }, samples: 1, ...policy } as const;
+      return (await store.getJson<TestBatch>((await acts.generateTests(input)).tests)).turns;
+    };
+    const [mixed, alone] = [await turns({ adapter, frozen: { 1: other } }), await turns({ adapter })];
+    assert.deepEqual(mixed[0], (await turns({ adapter: other }))[0]);
+    assert.deepEqual(mixed[1], alone[1]);
+  });
+
   it('scoreOldPolicy computes log-probs of the tempered policy for trained tokens only', async () => {
     const { run, state, config } = prepared;
     const rows = trajectories();

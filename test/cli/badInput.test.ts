@@ -11,7 +11,7 @@ import { EXIT } from '../../cli/exitCodes.js';
 import { limitsOf, withLimits } from '../../cli/limitFlags.js';
 import { integer, number } from '../../cli/options.js';
 import { differingFields } from '../../cli/training.js';
-import { tinyModelPath } from '../../data/paths.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { inProcess, madeRun, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 /** The command fails with this one line. */
@@ -90,7 +90,7 @@ describe('command-line validation', () => {
     refuses(['solve', file('none.json'), ...store], /none\.json: no such file/));
   it('refuses a model folder without a tokenizer if the command needs text', async () => {
     const model = file('model');
-    await cp(tinyModelPath(), model, { recursive: true });
+    await cp(shippedModelPath('tiny'), model, { recursive: true });
     await rm(join(model, 'tokenizer.json'));
     await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json; .* \[BAD_MODEL\]/);
     await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
@@ -290,7 +290,7 @@ describe('option values', () => {
 
   it('makes paths absolute', async () => {
     const { model } = await readConfig({ model: 'data/tiny-model', set: [] });
-    assert.equal(model, tinyModelPath());
+    assert.equal(model, shippedModelPath('tiny'));
   });
 
   it('parses numbers strictly', () => {

@@ -4,16 +4,17 @@ import { evaluateBase } from '../../cli/tiny/evaluateBase.js';
 import { type Content, type Message, textOf } from '../../core/prompts/prompts.js';
 import { RandomStream } from '../../core/random.js';
 import { STAGES } from '../../core/schema/chain.js';
+import { tinyCorpus } from '../../data/tiny/corpusProblems.js';
 import { allProblems, type Reading, type TinyProblem } from '../../data/tiny/family.js';
 import { type Args, interpret } from '../../data/tiny/interpret.js';
 import { toProblem } from '../../data/tiny/problems.js';
 import { renderCode, renderDescription, renderStage } from '../../data/tiny/render.js';
 import { renderTest } from '../../data/tiny/tests.js';
-import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
+import { vocabularyOf } from '../../data/tiny/vocabulary.js';
 import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
-const vocabulary = tinyVocabulary();
+const vocabulary = vocabularyOf(tinyCorpus());
 const eos = vocabulary.idOf('<eos>');
 const problems = allProblems()
   .filter(({ source, filter, reduce }) => source === 'list' && filter === 'even' && reduce === 'max')

@@ -235,19 +235,19 @@ def add(a, b):
 stage 1 · informal reasoning
   add
   them
-  tests of the discriminator (reward 0.25):
+  tests of the discriminator (reward 0.25: a turn has a valid test, but none fails the program):
     add(1, 2) == 3  pass
     add(1, 2) == 4  invalid: the reference disagrees
     1 unreadable
 
 stage 5 · executable code
   def add(a, b): return a - b
-  tests of the discriminator (reward 0.50):
+  tests of the discriminator (reward 0.50: a valid test of a turn fails the program):
     add(0, 1) == 1  fail
 
 baseline tests
     add(0, 0) == 0  pass
-generator reward -0.10`,
+generator reward -0.10: a program fails a test`,
     );
   });
 

@@ -134,6 +134,7 @@ export const VIEW: ChainView = {
   ],
   baseline: [{ call: 'add(0, 0)', expected: '0', valid: true, verdict: 'pass' }],
   rewards: { generator: -0.1, discriminator: [0.25, 0.5] },
+  outcomes: { generator: 'failed', discriminator: ['valid', 'caught'] },
 };
 
 /** Creates a store with one finished run of two checkpoints; the second one is better. */

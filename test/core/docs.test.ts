@@ -5,6 +5,7 @@ import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../c
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
 import { REJECTION_REASONS } from '../../core/parse/salvage.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
+import { OUTCOMES } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { runConfigSchema } from '../../core/schema/config.js';
 
@@ -44,6 +45,12 @@ describe('docs', () => {
       help,
     ]);
     assert.deepEqual(documented, defined);
+  });
+
+  it('method.md lists all outcomes', () => {
+    const text = page('method.md');
+    const documented = table(text.slice(text.indexOf('| outcome | meaning |') - 1));
+    assert.deepEqual(documented, Object.entries(OUTCOMES));
   });
 
   it('configuration.md lists every field with its default', () => {

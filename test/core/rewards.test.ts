@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { countOutcomes, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
 import { type JudgedTest, type JudgedTurn, passShare } from '../../core/rewards/rule.js';
 import type { Verdict } from '../../core/schema/execution.js';
@@ -259,4 +260,27 @@ describe('every scheme', () => {
   }
 
   it('passShare counts passes only', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));
+});
+
+describe('outcomes', () => {
+  const program = { empty: false };
+  it('say why a program has its reward', () => {
+    assert.equal(programOutcome({ empty: true }, ['pass']), 'empty');
+    assert.equal(programOutcome({ empty: false, unparsed: true }, ['error']), 'unparsed');
+    assert.equal(programOutcome(program, []), 'untested');
+    assert.equal(programOutcome(program, ['pass', 'pass']), 'passed');
+    assert.equal(programOutcome(program, ['pass', 'error']), 'failed');
+    assert.equal(programOutcome(program, ['fail', 'timeout']), 'timeout');
+  });
+
+  it('say why a turn has its reward', () => {
+    assert.equal(turnOutcome(turn('')), 'empty');
+    assert.equal(turnOutcome(turn('ii')), 'invalid');
+    assert.equal(turnOutcome(turn('vi')), 'valid');
+    assert.equal(turnOutcome(turn('vc')), 'caught');
+  });
+
+  it('are counted', () => {
+    assert.deepEqual(countOutcomes(['passed', 'failed', 'passed']), { passed: 2, failed: 1 });
+  });
 });

@@ -53,7 +53,7 @@ describe('the resources of the dashboard', () => {
     assert.deepEqual(reward.lines.map(({ name }) => name).sort(), ['discriminator', 'generator']);
     assert.ok(reward.lines.every(({ points }) => points.every(({ spread }) => spread !== undefined)));
     const names = charts.map(({ id }) => id);
-    for (const id of ['evaluation.passRate', 'update.approxKl', 'cost.sampledTokens'])
+    for (const id of ['outcome.passed', 'evaluation.passRate', 'update.approxKl', 'cost.sampledTokens'])
       assert.ok(names.includes(id), id);
     assert.equal(steps.length, 6);
   });

@@ -6,21 +6,22 @@ import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { RandomStream } from '../../core/random.js';
 import { STAGES } from '../../core/schema/chain.js';
-import { packageRoot, tinyModelPath } from '../../data/paths.js';
+import { packageRoot, shippedModelPath } from '../../data/paths.js';
 import { type CorpusExample, type CorpusPhase, corpusExample, encodeExample } from '../../data/tiny/corpus.js';
+import { tinyCorpus } from '../../data/tiny/corpusProblems.js';
 import { allProblems } from '../../data/tiny/family.js';
 import { drawChain } from '../../data/tiny/flaws.js';
 import { tinyModelFiles } from '../../data/tiny/modelFiles.js';
 import { loadTinyProblems } from '../../data/tiny/problems.js';
 import { renderDescription, renderSignature } from '../../data/tiny/render.js';
 import { EOS, SPECIAL_TOKENS, tokenizerConfig, tokenizerJson } from '../../data/tiny/tokenizer.js';
-import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
+import { vocabularyOf } from '../../data/tiny/vocabulary.js';
 
 const phase: CorpusPhase = { name: 'test', discriminatorShare: 0.6 };
 const problems = allProblems();
-const train = problems.filter((problem) => problem.split === 'train');
+const train = tinyCorpus().filter((problem) => problem.split === 'train');
 const examples: CorpusExample[] = Array.from({ length: 3000 }, (_, i) => corpusExample(train, phase, 7, i));
-const vocabulary = tinyVocabulary();
+const vocabulary = vocabularyOf(tinyCorpus());
 const library = new Tokenizer(tokenizerJson(vocabulary), tokenizerConfig(512));
 
 describe('the corpus', () => {
@@ -162,7 +163,7 @@ describe('the tokenizer', () => {
 describe('shipped files', () => {
   it('equal what the code generates, byte for byte', () => {
     for (const [name, content] of tinyModelFiles(vocabulary)) {
-      assert.equal(readFileSync(join(tinyModelPath(), name), 'utf8'), content, name);
+      assert.equal(readFileSync(join(shippedModelPath('tiny'), name), 'utf8'), content, name);
     }
   });
 

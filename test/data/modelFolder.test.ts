@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { modelFolder, portableName } from '../../data/modelFolder.js';
-import { tinyModelPath } from '../../data/paths.js';
+import { shippedModelPath } from '../../data/paths.js';
 
 describe('the folder of a model', () => {
   const names = ['HF_HUB_CACHE', 'HF_HOME', 'HF_HUB_OFFLINE', 'XDG_CACHE_HOME', 'HOME'];
@@ -32,7 +32,7 @@ describe('the folder of a model', () => {
   });
 
   it('is the shipped one, the given one, or a snapshot in the cache of the hub', async () => {
-    assert.equal(await modelFolder('tiny'), tinyModelPath());
+    assert.equal(await modelFolder('tiny'), shippedModelPath('tiny'));
     assert.equal(await modelFolder(place), place);
     assert.equal(await modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
     assert.equal(await modelFolder('some/model@main'), cached('snapshots', 'bbbb2222'));

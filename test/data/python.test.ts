@@ -1,41 +1,17 @@
 // The interpreter and the renderer against an independent source: CPython itself.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
 import { RandomStream } from '../../core/random.js';
 import { allProblems, type Reading } from '../../data/tiny/family.js';
 import { CHAIN_FLAWS, drawChain } from '../../data/tiny/flaws.js';
 import { type Args, interpret } from '../../data/tiny/interpret.js';
 import { renderCode } from '../../data/tiny/render.js';
 import { drawArgs, drawTestTurn } from '../../data/tiny/tests.js';
-
-const RUNNER = `
-import ast, json, sys
-out = []
-for job in json.load(sys.stdin):
-    scope = {}
-    exec(job["code"], scope)
-    answers = []
-    for args in job["args"]:
-        try:
-            answers.append({"value": scope["solve"](*args)})
-        except Exception as error:
-            answers.append({"error": type(error).__name__})
-    out.append({"answers": answers, "tests": [ast.literal_eval(line) for line in job["tests"]]})
-json.dump(out, sys.stdout)
-`;
+import { requirePython, runPython } from '../support/cpython.js';
 
 const stream = (...path: (string | number)[]): RandomStream => new RandomStream('python-test', ...path);
 
 describe('rendered programs under CPython', () => {
-  before(function () {
-    if (spawnSync('python3', ['--version']).status !== 0) {
-      console.log('      skipped: no python3 on this machine');
-      this.skip();
-    }
-  });
-
-  const run = (jobs: object[]): { answers: object[]; tests: [unknown[], unknown][] }[] =>
-    JSON.parse(execFileSync('python3', ['-I', '-c', RUNNER], { input: JSON.stringify(jobs), encoding: 'utf8' }));
+  before(requirePython);
 
   it('compute the same as the interpreter, for correct and flawed readings', () => {
     const cases = allProblems().flatMap((problem, i): { reading: Reading; args: Args[]; code: string }[] => {
@@ -52,7 +28,7 @@ describe('rendered programs under CPython', () => {
         { reading: chain.reading, args, code: chain.stages[4]! },
       ];
     });
-    const answers = run(cases.map(({ code, args }) => ({ code, args, tests: [] })));
+    const answers = runPython(cases.map(({ code, args }) => ({ code, args, tests: [] })));
     for (const [i, { reading, args, code }] of cases.entries()) {
       const expected = args.map((one) => interpret(reading, one));
       assert.deepEqual(answers[i]!.answers, expected, `${code}\n${JSON.stringify(args)}`);
@@ -63,8 +39,8 @@ describe('rendered programs under CPython', () => {
     const problems = allProblems().filter((_, i) => i % 5 === 0);
     const turns = problems.map((problem, i) => drawTestTurn(problem, stream('turn', i)));
     const texts = turns.map(({ text }) => text.split('\n').filter((line) => !line.startsWith('#')));
-    const parsed = run(problems.map((_, i) => ({ code: '', args: [], tests: texts[i] })));
-    const answers = run(
+    const parsed = runPython(problems.map((_, i) => ({ code: '', args: [], tests: texts[i]! })));
+    const answers = runPython(
       problems.map((problem, i) => ({
         code: renderCode(problem),
         args: parsed[i]!.tests.map(([args]) => args),

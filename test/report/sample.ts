@@ -106,6 +106,7 @@ export function sampleChain(): NonNullable<ReportData['chain']>['view'] {
     })),
     baseline: [{ call: 'solve([4, 9, 2], 3)', expected: '9', valid: true, verdict: 'pass' }],
     rewards: { generator: 0.41, discriminator: [0.4, 0.4, -0.1, 0.07, 0.7] },
+    outcomes: { generator: 'failed', discriminator: ['valid', 'valid', 'invalid', 'valid', 'caught'] },
   };
 }
 
@@ -143,7 +144,7 @@ function stepRecord(
     rewardStd: 0.3,
     passRate: 0.75 + 0.2 * progress,
     baselinePassRate: 0.9,
-    emptyOutputs: 0,
+    outcomes: { passed: 10, failed: 22 },
     suiteSize: 9,
     update: {
       loss: -0.01,

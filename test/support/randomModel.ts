@@ -2,8 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RandomStream } from '../../core/random.js';
+import { tinyCorpus } from '../../data/tiny/corpusProblems.js';
 import { tinyModelFiles } from '../../data/tiny/modelFiles.js';
-import { tinyVocabulary } from '../../data/tiny/vocabulary.js';
+import { vocabularyOf } from '../../data/tiny/vocabulary.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { writeSafetensors } from '../../ml/hf/safetensors.js';
 import type { TensorData } from '../../ml/nn/layout.js';
@@ -20,7 +21,7 @@ export async function writeRandomModel(
   { hidden = 32, layers = 2, context = 256 }: RandomModelSize = {},
 ): Promise<string> {
   await mkdir(folder, { recursive: true });
-  const files = tinyModelFiles(tinyVocabulary());
+  const files = tinyModelFiles(vocabularyOf(tinyCorpus()));
   const config = {
     ...(JSON.parse(files.get('config.json')!) as Record<string, unknown>),
     hidden_size: hidden,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { chaos } from '../../bench/chaos/chaos.js';
 import { complaints } from '../../bench/chaos/figures.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { tinyModelPath } from '../../data/paths.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { needTemporal } from './server.js';
 
 const SHORT_RUN: RunConfigInput = {
@@ -25,7 +25,7 @@ describe('kill -9 during a run', function () {
   let folder = '';
   before(async function () {
     needTemporal(this);
-    if (!existsSync(join(tinyModelPath(), 'model.safetensors'))) this.skip(); // the embedded model has not been made
+    if (!existsSync(join(shippedModelPath('tiny'), 'model.safetensors'))) this.skip(); // the embedded model has not been made
     folder = await mkdtemp(join(tmpdir(), 'gauntlet-crash-'));
   });
   after(() => folder && rm(folder, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { tinyModelPath } from '../../data/paths.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { dataConverter } from '../../infra/payloadCodec.js';
 import { type Environment, gauntlet, removeFolders, temporaryFolder } from '../cli/support.js';
 import { needTemporal, startServer, type TestServer } from './server.js';
@@ -26,7 +26,7 @@ describe('secrets in the environment', function () {
 
   before(async function () {
     needTemporal(this);
-    if (!existsSync(join(tinyModelPath(), 'model.safetensors'))) this.skip(); // the embedded model has not been made
+    if (!existsSync(join(shippedModelPath('tiny'), 'model.safetensors'))) this.skip(); // the embedded model has not been made
     host = await startServer({ own: true });
   });
   after(async () => {

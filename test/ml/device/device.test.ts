@@ -1,6 +1,6 @@
 // The device that GAUNTLET_TEST_DEVICE names: its self-test, and one update of the shipped model.
 import assert from 'node:assert/strict';
-import { tinyModelPath } from '../../../data/paths.js';
+import { shippedModelPath } from '../../../data/paths.js';
 import { checkHere } from '../../../ml/device/providers.js';
 import type { Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
@@ -15,8 +15,8 @@ describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', function () {
     const name = testDevice(this);
     assert.equal((await checkHere(name)).fault, undefined);
     [cpu, device] = [
-      await openEngine(tinyModelPath(), { workers: 1 }),
-      await openEngine(tinyModelPath(), { device: name }),
+      await openEngine(shippedModelPath('tiny'), { workers: 1 }),
+      await openEngine(shippedModelPath('tiny'), { device: name }),
     ];
   });
   after(() => Promise.all([cpu?.close(), device?.close()]));

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../../../core/prompts/prompts.js';
 import { STAGES } from '../../../core/schema/chain.js';
-import { packageRoot, tinyModelPath } from '../../../data/paths.js';
+import { packageRoot, shippedModelPath } from '../../../data/paths.js';
 import { type ChatMessage, loadChatFormat } from '../../../ml/hf/chat.js';
 import { ControlTokens } from '../../../ml/hf/controlTokens.js';
 import { loadTokenizer, makeTokenizer } from '../../../ml/hf/tokenizer.js';
@@ -34,7 +34,7 @@ interface Model {
   style: 'tiny' | 'instruct';
 }
 const MODELS: Model[] = [
-  { name: 'the shipped model', folder: tinyModelPath(), style: 'tiny' },
+  { name: 'the shipped model', folder: shippedModelPath('tiny'), style: 'tiny' },
   { name: 'a model with a ChatML template', folder: CHATML, style: 'instruct' },
 ];
 

@@ -1,0 +1,31 @@
+// Computes a reading without Python, with the same values and errors as its rendered code.
+import { type Args, interpret, type Outcome, type Output } from '../tiny/interpret.js';
+import type { NestedReading } from './family.js';
+
+/** Positional arguments: lists or words, then `k` if the spec takes one. */
+export type NestedArgs = [rows: (number[] | string)[], k?: number];
+
+/** The value of each list or word that the loop visits; undefined where its reduction fails. */
+export function innerOutcomes({ inner, outer }: NestedReading, [rows, k = 0]: NestedArgs): Outcome[] {
+  return rows.slice(outer.skipsFirst ? 1 : 0).map((row) => interpret(inner, [row, k]));
+}
+
+/** The loop runs before the selection, so an error in it comes first. */
+export function interpretNested(reading: NestedReading, args: NestedArgs): Outcome {
+  const outcomes = innerOutcomes(reading, args);
+  const failed = outcomes.find((outcome) => 'error' in outcome);
+  return failed ?? interpret({ ...reading.outer, skipsFirst: false }, outerArgs(reading, args));
+}
+
+/** The arguments of the outer spec. No inner reduction may fail. */
+export function outerArgs(reading: NestedReading, args: NestedArgs): Args {
+  const values = innerOutcomes(reading, args).map((outcome) => ('value' in outcome ? (outcome.value as number) : 0));
+  return [values, args[1] ?? 0];
+}
+
+/** The value of a reading that cannot fail. */
+export function resultOf(reading: NestedReading, args: NestedArgs): Output {
+  const outcome = interpretNested(reading, args);
+  if ('error' in outcome) throw new RangeError(`${outcome.error} on ${JSON.stringify(args)}`);
+  return outcome.value;
+}

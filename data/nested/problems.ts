@@ -1,0 +1,44 @@
+// The family as problems of the pipeline: description, signature, reference code, happy-path and hidden tests.
+import { type Problem, SPLITS, type Split } from '../../core/schema/problem.js';
+import { isGuarded } from '../tiny/family.js';
+import { compositionOf, drawProblems, type NestedProblem } from './family.js';
+import { renderCode, renderDescription, renderSignature } from './render.js';
+import { baselineTests, hiddenTests, isGoodSpec } from './tests.js';
+
+let all: NestedProblem[] | undefined;
+
+export function allNestedProblems(): NestedProblem[] {
+  all ??= drawProblems(isGoodSpec);
+  return all;
+}
+
+/** Guards and thresholds make a problem harder. */
+function difficultyOf({ inner, outer }: NestedProblem): string {
+  const traps = [inner, outer].flatMap((spec) => [isGuarded(spec), spec.threshold !== null]).filter(Boolean).length;
+  return ['easy', 'easy', 'medium', 'hard', 'hard'][traps]!;
+}
+
+export function toProblem(problem: NestedProblem): Problem {
+  return {
+    id: problem.id,
+    description: renderDescription(problem),
+    functionSignature: renderSignature(problem),
+    entry: 'solve',
+    baselineTests: baselineTests(problem),
+    hiddenTests: hiddenTests(problem),
+    referenceSolution: renderCode(problem),
+    difficulty: difficultyOf(problem),
+    tags: [problem.source, compositionOf(problem)],
+    source: 'nested',
+    comparison: 'strict',
+  };
+}
+
+/** Every problem by split, in the order of the family. */
+export function loadNestedProblems(): Record<Split, Problem[]> {
+  const load = (split: Split): Problem[] =>
+    allNestedProblems()
+      .filter((problem) => problem.split === split)
+      .map(toProblem);
+  return Object.fromEntries(SPLITS.map((split) => [split, load(split)])) as Record<Split, Problem[]>;
+}
