@@ -59,12 +59,10 @@ async function rewardGenerator(
   if (!input.chains) throw new TypeError('rewards of the generator need its chains');
   const chains = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
   const rule = REWARD_RULES[config.reward.scheme];
-  const groups = judged.map((one) =>
-    chains.get(one.problemId)!.map(({ turns }, c) => ({
-      turns,
-      reward: generatorReward(rule, one, c) - typePenalty(one.types?.[c], config.typeCheck.weight),
-    })),
-  );
+  const groups = judged.map((one) => {
+    const rewards = generatorRewards(one, config);
+    return chains.get(one.problemId)!.map(({ turns }, c) => ({ turns, reward: rewards[c]! }));
+  });
   const outcomes = countOutcomes(
     judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
   );
@@ -80,6 +78,12 @@ async function rewardGenerator(
     buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, solved) };
   }
   return { groups, replayBuffer: await scope.store.putJson(buffer), outcomes };
+}
+
+/** The rewards of all candidates of a problem. */
+export function generatorRewards(one: SuiteVerdicts, { reward, typeCheck }: RunConfig): number[] {
+  const rule = REWARD_RULES[reward.scheme];
+  return one.candidates.map((_, c) => generatorReward(rule, one, c) - typePenalty(one.types?.[c], typeCheck.weight));
 }
 
 /** The reward of one candidate, without the type penalty. */
@@ -124,10 +128,7 @@ async function rewardDiscriminator(
   let { pool } = replayBuffer;
   const outcomes = countOutcomes(judged.flatMap((one) => one.turns.map((turn) => turnOutcome(judgeTurn(one, turn)))));
   const groups = judged.map((one) => {
-    const rewards = rule.discriminator(
-      one.turns.map((turn) => judgeTurn(one, turn)),
-      config.reward,
-    );
+    const rewards = discriminatorRewards(one, config);
     const valid = one.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
     pool = addToPool(
       pool,
@@ -145,6 +146,13 @@ async function rewardDiscriminator(
   const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
   return { groups, replayBuffer: await scope.store.putJson(updated), outcomes };
 }
+
+/** The rewards of all samples for a target. */
+export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig): number[] =>
+  REWARD_RULES[reward.scheme].discriminator(
+    one.turns.map((turn) => judgeTurn(one, turn)),
+    reward,
+  );
 
 /** A turn's tests against the chain that they were written for. A target has one candidate only. */
 export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {

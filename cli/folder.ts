@@ -25,16 +25,25 @@ export function checkTarget(folder: string, { marker, kind, replace }: Target): 
   if (!replace) fail('it exists; choose another folder, or replace it with --overwrite');
 }
 
+type Files = Iterable<Entry> | AsyncIterable<Entry>;
+type Entry = readonly [path: string, content: string | Uint8Array];
+
 /** Writes and syncs all files in a new folder beside `folder`, then swaps the two. */
-export async function writeFolder(folder: string, files: ReadonlyMap<string, string | Uint8Array>): Promise<void> {
+export async function writeFolder(folder: string, files: Files): Promise<void> {
   const target = resolve(folder);
   const fresh = `${target}.new-${process.pid}`;
   const old = `${target}.old-${process.pid}`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
   try {
-    for (const [name, content] of files) await writeFile(join(fresh, name), content, { flush: true });
-    await syncFolder(fresh);
+    const folders = new Set([fresh]);
+    for await (const [name, content] of files) {
+      const path = join(fresh, name);
+      await mkdir(dirname(path), { recursive: true });
+      folders.add(dirname(path));
+      await writeFile(path, content, { flush: true });
+    }
+    for (const each of folders) await syncFolder(each);
     if (existsSync(target)) await rename(target, old);
     await rename(fresh, target);
     await syncFolder(dirname(target));

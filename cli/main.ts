@@ -8,6 +8,7 @@ import { addCheckpoints } from './commands/checkpoints.js';
 import { addCompletion } from './commands/completion.js';
 import { addConfig } from './commands/config.js';
 import { addControl } from './commands/control.js';
+import { addDashboard } from './commands/dashboard.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEvaluate } from './commands/evaluate.js';
@@ -35,7 +36,7 @@ import { printError } from './output.js';
 /** Groups of --help, in its order. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
-  ['Use the results:', [addReport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve]],
+  ['Use the results:', [addDashboard, addReport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve]],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
   ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];

@@ -25,7 +25,8 @@ export function finishBuild(root) {
     const match = /^(.*)\.(m?)js(\.map)?$/.exec(file);
     if (!match) continue;
     const [, name, m] = match;
-    if (!['ts', 'js'].some((kind) => existsSync(join(root, `${name}.${m}${kind}`)))) rmSync(join(root, 'dist', file));
+    if (!['ts', 'tsx', 'js'].some((kind) => existsSync(join(root, `${name}.${m}${kind}`))))
+      rmSync(join(root, 'dist', file));
   }
   replace(stampFile(root), digest(root));
 }
@@ -65,7 +66,9 @@ const versionFile = (root) => join(root, 'dist', '.version');
 function digest(root) {
   const hash = createHash('sha256');
   const folders = sourceFolders(root);
-  const sources = folders.flatMap((folder) => walk(root, folder).filter((file) => /\.m?[tj]s$/.test(file)));
+  const sources = folders.flatMap((folder) =>
+    walk(root, folder).filter((file) => /\.(m?[tj]s|tsx|css|html)$/.test(file)),
+  );
   for (const file of ['package-lock.json', 'tsconfig.json', ...sources.sort()]) {
     hash.update(`${file}\0`).update(readFileSync(join(root, file)));
   }

@@ -169,7 +169,11 @@ describe('make-tiny', () => {
     );
     await writeFolder(target, new Map([['config.json', '{"a":1}']]));
     assert.deepEqual(await readdir(target), ['config.json']);
-    await assert.rejects(writeFolder(target, new Map([['missing/inner.txt', 'x']])));
+    const impossible = new Map([
+      ['inner', 'a file'],
+      ['inner/file.txt', 'x'],
+    ]);
+    await assert.rejects(writeFolder(target, impossible), { code: 'EEXIST' });
     assert.equal(await readFile(join(target, 'config.json'), 'utf8'), '{"a":1}');
     assert.ok(!existsSync(`${target}.new-${process.pid}`) && !existsSync(`${target}.old-${process.pid}`));
   });

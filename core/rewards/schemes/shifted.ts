@@ -15,5 +15,14 @@ export const ALL_TESTS: RewardRule = {
   generator: (verdicts) => (verdicts.length === 0 ? 0 : Math.floor(passShare(verdicts)) - 0.5),
 };
 
-const weighted = (share: Fractions, { valid, invalid, caught }: RewardOptions['weights']): number =>
-  valid * share.credit - invalid * share.invalid + caught * share.caught;
+const weighted = (share: Fractions, weights: RewardOptions['weights']): number => {
+  const { valid, invalid, caught } = weightedTerms(share, weights);
+  return valid + invalid + caught;
+};
+
+/** The terms of the discriminator's reward before it is clamped. */
+export const weightedTerms = (share: Fractions, { valid, invalid, caught }: RewardOptions['weights']) => ({
+  valid: valid * share.credit,
+  invalid: -invalid * share.invalid,
+  caught: caught * share.caught,
+});

@@ -1,0 +1,226 @@
+// What the pages are given: the JSON of every resource. data/resources.ts lists their paths. Types only, because the
+// pages run in a browser and import nothing else.
+
+export type Role = 'generator' | 'discriminator';
+export type Verdict = 'pass' | 'fail' | 'error' | 'timeout' | 'memory' | 'output';
+
+/** `runs` */
+export interface RunList {
+  runs: RunSummary[]; // the one that recorded something last comes first
+}
+
+export interface RunSummary {
+  id: string;
+  state: 'finished' | 'stopped' | 'unfinished' | 'damaged';
+  problem?: string; // why it is damaged
+  model: string;
+  stage?: number; // 0: the warm start
+  phase?: string;
+  step: number; // policy updates on record
+  totalSteps: number;
+  bestScore?: number;
+  best?: string; // name of that checkpoint
+  sampledTokens: number;
+  seconds: number; // of all steps
+  secondsLeft?: number; // of an unfinished run, if it has steps
+  recordedAt: number; // ms since 1970
+}
+
+/** `runs/ID` */
+export interface RunView extends RunSummary {
+  facts: { name: string; value: string }[];
+  config: unknown; // with all recorded changes
+  bands: Band[];
+  charts: Chart[];
+  steps: StepRow[];
+  events: RunEvent[];
+  checkpoints: { name: string; step: number; score: number; digest: string }[];
+  before?: Rates; // on the test split
+  after?: Rates;
+}
+
+export type Rates = Record<string, number | undefined>;
+
+/** Policy updates start + 1 … end. */
+export interface Band {
+  stage: number;
+  phase: string;
+  start: number;
+  end: number;
+  done: number; // of its updates
+}
+
+export interface Chart {
+  id: string;
+  group: string; // heading
+  title: string;
+  percent: boolean;
+  lines: { name: string; points: Point[]; colour?: string; dashed?: boolean }[]; // colour: default is the name
+}
+
+export interface Point {
+  step: number;
+  value: number;
+  spread?: number; // standard deviation over the samples, where it is recorded
+}
+
+export interface StepRow {
+  step: number;
+  stage: number;
+  phase: string;
+  epoch: number;
+  role: Role;
+  reward: number;
+  passRate: number;
+  validity?: number;
+  rows: number;
+}
+
+/** A control request, an exceeded budget or a failed step that was skipped; after `step`. */
+export interface RunEvent {
+  step: number;
+  kind: string;
+  text: string;
+  at: string;
+}
+
+/** `runs/ID/steps/N` */
+export interface StepView extends StepRow {
+  run: string;
+  previous?: number;
+  next?: number;
+  metrics: { name: string; value: number }[];
+  groups: GroupSummary[];
+  hardest: HardTest[];
+}
+
+/** The samples of one problem (generator), or of one program of a problem (discriminator). */
+export interface GroupSummary {
+  index: number;
+  problemId: string;
+  stage?: number; // whose answer the tests are written for
+  tests: number; // in the suite
+  samples: SampleSummary[];
+}
+
+export interface SampleSummary {
+  sample: number;
+  reward: number;
+  advantage?: number; // of the whole sequence; absent with GAE
+  good: number; // passed tests of a program, valid tests of a discriminator's sample
+  of: number;
+  empty?: boolean; // no program, or no readable test
+}
+
+export interface HardTest extends ShownCase {
+  problemId: string;
+  group: number;
+  failed: number; // programs
+  of: number;
+}
+
+export interface ShownCase {
+  call: string;
+  expected: string;
+  origin: 'baseline' | 'book' | 'generated';
+}
+
+/** `runs/ID/steps/N/groups/INDEX` */
+export interface GroupView {
+  run: string;
+  step: number;
+  role: Role;
+  index: number;
+  problem: { id: string; description: string; signature: string; difficulty: string; reference: string };
+  suite: ShownCase[];
+  programs: ProgramView[]; // the samples of the generator, or the one program that tests are written for
+  turns: TestTurnView[]; // the samples of the discriminator, or tests written for the programs
+}
+
+export interface ProgramView extends Rewarded {
+  sample: number;
+  stages: { stage: number; text: string; truncated: boolean }[];
+  program: string;
+  verdicts: Verdict[]; // one per test of the suite
+  types?: string; // of the type check
+}
+
+export interface TestTurnView extends Rewarded {
+  sample: number;
+  chainSample: number; // the program it was written for
+  stage: number;
+  text: string;
+  truncated: boolean;
+  tests: WrittenTest[];
+  lost: number; // unreadable or missing tests
+}
+
+export interface WrittenTest {
+  call: string;
+  expected: string;
+  outcome: 'caught' | 'valid' | 'corrected' | 'invalid';
+  verdict?: Verdict; // of the program it was written for
+}
+
+/** Absent for what a step does not train. */
+export interface Rewarded {
+  reward?: number;
+  terms?: { name: string; value: number }[]; // their sum is the reward, unless it was clamped
+  advantage?: number;
+}
+
+/** `runs/ID/problems`: every group of every step */
+export interface ProblemHistory {
+  problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
+}
+
+/** `diff/ID/ID` */
+export interface DiffView {
+  runs: [string, string];
+  facts: { name: string; values: [string, string] }[]; // configuration, models, problems, code: those that differ
+  charts: Chart[]; // with the lines of both runs
+  commonSteps: number;
+  tokens?: TokenDifference; // absent: all common steps sampled the same tokens
+  reward?: RewardDifference; // absent: all rewards are equal
+}
+
+/** Where sampled tokens differ first. */
+export interface TokenDifference {
+  step: number;
+  role?: Role; // who sampled them
+  what: string;
+  problemId?: string;
+  sample?: number;
+  stage?: number;
+  token?: number; // index in the prompt or the answer of the stage
+  ids?: [number | undefined, number | undefined];
+  texts?: [string, string]; // around the first character that differs
+}
+
+/** Where rewards differ first. */
+export interface RewardDifference {
+  step: number;
+  what: string;
+  group?: number;
+  problemId?: string;
+  sample?: number;
+  values?: [number | undefined, number | undefined];
+}
+
+/** `runs/ID/steps/N/groups/INDEX/tokens` */
+export interface TokensView {
+  hasText: boolean; // false: the tokenizer of the model is not on this machine
+  hasLogprobs: boolean; // false: they were removed from the store
+  samples: { sample: number; rows: TokenRow[] }[];
+}
+
+/** One trained sequence; lists have one entry per token. */
+export interface TokenRow {
+  ids: number[];
+  texts?: string[];
+  mask: number[]; // 1: trained
+  advantage?: number; // of all trained tokens; absent: it had none, so it was not trained
+  advantages?: number[]; // with GAE
+  logprobs?: number[]; // of the policy before the update
+  referenceLogprobs?: number[]; // of the base, with a KL penalty
+}

@@ -1,0 +1,110 @@
+// Every recorded number of a run as a chart over policy updates, with one line per role or split.
+import { OUTCOME_NAMES, type Outcome } from '../../core/rewards/outcomes.js';
+import type { Role } from '../../core/schema/chain.js';
+import type { RunMetrics } from '../../core/schema/metrics.js';
+import type { Chart, Point } from '../api.js';
+
+const capitalised = (word: string): string => `${word[0]!.toUpperCase()}${word.slice(1)}`;
+
+const TITLES: Readonly<Record<string, string>> = {
+  'evaluation.passRate': 'Solved, sampled',
+  'evaluation.greedyPassRate': 'Solved, greedy',
+  'evaluation.testValidity': 'Valid tests',
+  'evaluation.bugCatchRate': 'Bugs caught',
+  'evaluation.typeCheckRate': 'Programs without a type error',
+  'evaluation.score': 'Checkpoint score',
+  'step.reward': 'Reward',
+  'step.rewardStd': 'Spread of rewards',
+  'step.passRate': 'Tests passed',
+  'step.baselinePassRate': 'Given tests passed',
+  'step.generatedPassRate': 'Generated tests passed',
+  'step.validity': 'Valid tests',
+  'step.bugCatchRate': 'Bugs caught',
+  'step.uniqueInputs': 'Distinct inputs',
+  'step.suiteSize': 'Tests in a suite',
+  'step.typeCheckRate': 'Programs without a type error',
+  ...Object.fromEntries(OUTCOME_NAMES.map((name) => [`outcome.${name}`, capitalised(name)])),
+  'update.loss': 'Loss',
+  'update.ratio': 'Ratio of probabilities',
+  'update.approxKl': 'KL divergence to the old policy',
+  'update.clipFraction': 'Clipped tokens',
+  'update.entropy': 'Entropy of sampled tokens',
+  'update.gradNorm': 'Gradient norm',
+  'update.tokens': 'Trained tokens',
+  'update.rows': 'Sequences in the update',
+  'update.learningRate': 'Learning rate',
+  'update.policyLoss': 'Policy loss',
+  'update.exactEntropy': 'Exact entropy',
+  'update.kl': 'KL divergence to the base',
+  'update.valueLoss': 'Value loss',
+  'update.valueClipFraction': 'Clipped values',
+  'update.explainedVariance': 'Explained variance',
+  'warmStart.loss': 'Loss, warm start',
+  'warmStart.validationLoss': 'Validation loss, warm start',
+  'cost.sampledTokens': 'Sampled tokens',
+  'cost.tokensPerSecond': 'Sampled tokens per second',
+  'cost.seconds': 'Seconds per update',
+};
+
+const GROUPS: Readonly<Record<string, string>> = {
+  evaluation: 'Evaluation',
+  step: 'Rollouts',
+  outcome: 'Samples by outcome',
+  update: 'Updates',
+  warmStart: 'Warm start',
+  cost: 'Cost',
+};
+
+const PERCENT = /Rate$|validity$|Validity$|uniqueInputs$|[cC]lipFraction$/;
+const POSITION = ['step', 'stage', 'epoch'];
+const COST = ['sampledTokens', 'tokensPerSecond', 'seconds'];
+const UPDATE = ['rows', 'learningRate'];
+
+export function charts(metrics: readonly RunMetrics[]): Chart[] {
+  const found = new Map<string, Chart>();
+  const add = (group: string, name: string, line: string, point: Point): void => {
+    const id = `${group}.${name}`;
+    const percent = PERCENT.test(name) && name !== 'learningRate';
+    const chart = found.get(id) ?? { id, group: GROUPS[group]!, title: TITLES[id] ?? name, percent, lines: [] };
+    found.set(id, chart);
+    const points = chart.lines.find((each) => each.name === line)?.points;
+    if (points) points.push(point);
+    else chart.lines.push({ name: line, points: [point] });
+  };
+  const outcomesOf = {
+    generator: outcomeNames(metrics, 'generator'),
+    discriminator: outcomeNames(metrics, 'discriminator'),
+  };
+  for (const record of [...metrics].sort((a, b) => a.step - b.step)) {
+    const { step } = record;
+    if (record.kind === 'evaluation') {
+      const { rates, score, split } = record;
+      for (const [name, value] of numbersOf({ ...rates, score })) add('evaluation', name, split, { step, value });
+    } else if (record.kind === 'supervised') {
+      const { role, loss, validationLoss } = record;
+      for (const [name, value] of numbersOf({ loss, validationLoss })) add('warmStart', name, role, { step, value });
+    } else if (record.kind === 'step') {
+      const { update, role, rewardStd, outcomes } = record;
+      for (const name of outcomesOf[role]) add('outcome', name, role, { step, value: outcomes[name] ?? 0 });
+      for (const [name, value] of numbersOf(update)) add('update', name, role, { step, value });
+      for (const [name, value] of numbersOf(record)) {
+        if (POSITION.includes(name)) continue;
+        const group = COST.includes(name) ? 'cost' : UPDATE.includes(name) ? 'update' : 'step';
+        add(group, name, role, { step, value, ...(name === 'reward' && { spread: rewardStd }) });
+      }
+    }
+  }
+  const order = [...Object.keys(TITLES)];
+  const place = ({ id }: Chart): number => (order.includes(id) ? order.indexOf(id) : order.length);
+  return [...found.values()].sort((a, b) => place(a) - place(b));
+}
+
+/** The outcomes that a role has in at least one step; a step records only those that it has. */
+function outcomeNames(metrics: readonly RunMetrics[], role: Role): Outcome[] {
+  const own = metrics.filter((record) => record.kind === 'step').filter((record) => record.role === role);
+  return OUTCOME_NAMES.filter((name) => own.some(({ outcomes }) => outcomes[name] !== undefined));
+}
+
+/** The fields of an object that are finite numbers. */
+export const numbersOf = (fields: object): [name: string, value: number][] =>
+  Object.entries(fields).filter((entry): entry is [string, number] => Number.isFinite(entry[1]));

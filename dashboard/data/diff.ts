@@ -1,0 +1,168 @@
+// Two runs compared: what they were given, their curves, and the first step, problem, token and reward where they differ.
+// Equal digests mean equal contents, so only artifacts of the first steps with other digests are read.
+import type { ChainList, TestBatch } from '../../activities/artifacts.js';
+import type { Turn } from '../../core/schema/chain.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import type { Store } from '../../store/store.js';
+import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
+import { readRollouts, recordedSteps } from './rollouts.js';
+import { readRunView } from './run.js';
+
+type Pair<T> = [T, T];
+
+/** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
+export async function readDiff(store: ObjectStore, a: string, b: string): Promise<DiffView> {
+  const views: Pair<RunView> = [await readRunView(store, a), await readRunView(store, b)];
+  const steps = commonSteps(await recordedSteps(store, a), await recordedSteps(store, b));
+  const tokens = await firstTokens(store, steps);
+  const reward = await firstReward(store, steps);
+  return {
+    runs: [a, b],
+    facts: differentFacts(views),
+    charts: bothCharts(views),
+    commonSteps: steps.length,
+    ...(tokens && { tokens }),
+    ...(reward && { reward }),
+  };
+}
+
+function commonSteps(a: readonly StepMetrics[], b: readonly StepMetrics[]): Pair<StepMetrics>[] {
+  const other = new Map(b.map((record) => [record.step, record]));
+  return a.flatMap((record): Pair<StepMetrics>[] => {
+    const same = other.get(record.step);
+    return same === undefined ? [] : [[record, same]];
+  });
+}
+
+/** Fields of the configuration and other inputs that are not the same. */
+function differentFacts(views: Pair<RunView>): DiffView['facts'] {
+  const [a, b] = views.map(
+    ({ config, facts }) => new Map([...leaves(config), ...facts.map(({ name, value }) => [name, value] as const)]),
+  );
+  const names = [...new Set([...a!.keys(), ...b!.keys()])];
+  return names
+    .filter((name) => a!.get(name) !== b!.get(name))
+    .map((name) => ({ name, values: [a!.get(name) ?? '–', b!.get(name) ?? '–'] }));
+}
+
+function leaves(value: unknown, path = ''): [path: string, value: string][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[path, JSON.stringify(value)]];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
+}
+
+/** The charts of both runs in one; the lines of the second run are dashed. */
+function bothCharts([a, b]: Pair<RunView>): Chart[] {
+  const linesOf = ({ id }: RunView, { lines }: Chart, dashed: boolean): Chart['lines'] =>
+    lines.map(({ name, points }) => ({
+      name: `${id}, ${name}`,
+      colour: name,
+      dashed,
+      points: points.map(({ step, value }) => ({ step, value })),
+    }));
+  return a.charts.map((chart) => {
+    const other = b.charts.find(({ id }) => id === chart.id);
+    return { ...chart, lines: [...linesOf(a, chart, false), ...(other ? linesOf(b, other, true) : [])] };
+  });
+}
+
+async function firstTokens(store: Store, steps: readonly Pair<StepMetrics>[]): Promise<TokenDifference | undefined> {
+  for (const [a, b] of steps) {
+    const { step, role } = a;
+    if (a.role !== b.role) return { step, what: otherRoles(a, b) };
+    const [chains, otherChains] = [a.artifacts.chains, b.artifacts.chains];
+    if (chains !== otherChains && chains !== undefined && otherChains !== undefined) {
+      const lists = [await store.getJson<ChainList>(chains), await store.getJson<ChainList>(otherChains)] as const;
+      const found = firstDifference(...(lists.map((list) => list.map(sampleOfChain)) as Pair<Sample[]>));
+      if (found) return { step, role: 'generator', ...found };
+    }
+    const [tests, otherTests] = [a.artifacts.tests, b.artifacts.tests];
+    if (tests !== otherTests && tests !== undefined && otherTests !== undefined) {
+      const batches = [await store.getJson<TestBatch>(tests), await store.getJson<TestBatch>(otherTests)] as const;
+      const found = firstDifference(...(batches.map(samplesOfTests) as Pair<Sample[]>));
+      if (found) return { step, role: 'discriminator', ...found };
+    }
+    if ((chains === undefined) !== (otherChains === undefined) || (tests === undefined) !== (otherTests === undefined))
+      return { step, role, what: 'only one of the runs has these samples' };
+  }
+  return undefined;
+}
+
+interface Sample {
+  problemId: string;
+  sample: number;
+  turns: Pick<Turn, 'stage' | 'text' | 'promptTokens' | 'answerTokens'>[];
+}
+
+const sampleOfChain = ({ problemId, sample, turns }: ChainList[number]): Sample => ({ problemId, sample, turns });
+const samplesOfTests = ({ turns }: TestBatch): Sample[] =>
+  turns.map((turn) => ({ problemId: turn.problemId, sample: turn.sample, turns: [turn] }));
+
+type Difference = Omit<TokenDifference, 'step' | 'role'>;
+
+function firstDifference(a: readonly Sample[], b: readonly Sample[]): Difference | undefined {
+  for (let i = 0; i < Math.max(a.length, b.length); i++) {
+    const [one, other] = [a[i], b[i]];
+    if (one === undefined || other === undefined)
+      return { what: `one run has ${a.length} samples, the other ${b.length}` };
+    const { problemId, sample } = one;
+    if (problemId !== other.problemId) return { what: 'another problem', texts: [problemId, other.problemId] };
+    for (let t = 0; t < Math.max(one.turns.length, other.turns.length); t++) {
+      const [turn, same] = [one.turns[t], other.turns[t]];
+      if (turn === undefined || same === undefined) return { problemId, sample, what: 'only one run has this stage' };
+      for (const part of ['promptTokens', 'answerTokens'] as const) {
+        const token = firstUnequal(turn[part], same[part]);
+        if (token === undefined) continue;
+        const what = part === 'promptTokens' ? 'another prompt' : 'another token';
+        const place = { problemId, sample, stage: turn.stage, token, ids: [turn[part][token], same[part][token]] };
+        return {
+          what,
+          ...place,
+          ...(part === 'answerTokens' && { texts: around(turn.text, same.text) }),
+        } as Difference;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** The first index where two lists differ; one that is a prefix of the other differs after its end. */
+function firstUnequal<T>(a: readonly T[], b: readonly T[]): number | undefined {
+  const length = Math.max(a.length, b.length);
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return i;
+  return undefined;
+}
+
+const CONTEXT = 120; // characters before and after the first one that differs
+
+function around(a: string, b: string): Pair<string> {
+  const at = firstUnequal([...a], [...b]) ?? 0;
+  const from = Math.max(0, at - CONTEXT);
+  const cut = (text: string): string => [...text].slice(from, at + CONTEXT).join('');
+  return [cut(a), cut(b)];
+}
+
+async function firstReward(store: Store, steps: readonly Pair<StepMetrics>[]): Promise<RewardDifference | undefined> {
+  for (const [a, b] of steps) {
+    const { step } = a;
+    if (a.role !== b.role) return { step, what: otherRoles(a, b) };
+    if (isSame(a, b, ['verdicts', 'config', 'tests'])) continue;
+    const [one, other] = [await readRollouts(store, a), await readRollouts(store, b)];
+    for (const [group, { problemId }] of one.judged.entries()) {
+      const place = { step, group, problemId };
+      if (other.judged[group]?.problemId !== problemId) return { ...place, what: 'another problem' };
+      const [rewards, others] = [one.rewards_P_G[group]!, other.rewards_P_G[group]!];
+      const sample = firstUnequal(rewards, others);
+      if (sample === undefined) continue;
+      return { ...place, sample, what: 'another reward', values: [rewards[sample], others[sample]] };
+    }
+    const [groups, more] = [one.judged.length, other.judged.length];
+    if (groups !== more) return { step, what: `one run has ${groups} groups, the other ${more}` };
+  }
+  return undefined;
+}
+
+const otherRoles = (a: StepMetrics, b: StepMetrics): string => `one run trains the ${a.role}, the other the ${b.role}`;
+
+const isSame = (a: StepMetrics, b: StepMetrics, names: (keyof StepMetrics['artifacts'])[]): boolean =>
+  names.every((name) => a.artifacts[name] === b.artifacts[name]);

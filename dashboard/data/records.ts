@@ -1,0 +1,86 @@
+// The records of one run, parsed, and its summary in the list of runs.
+import { GauntletError } from '../../core/errors.js';
+import { withRecordedChanges } from '../../core/liveConfig.js';
+import { countSteps, planWarmStart } from '../../core/schedule.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import type { RunMetrics, StepMetrics, SupervisedMetrics } from '../../core/schema/metrics.js';
+import { runMetricsSchema } from '../../core/schema/metrics.js';
+import type { RunResult } from '../../core/schema/run.js';
+import { readPointer } from '../../store/checkpoints.js';
+import { listFolder } from '../../store/inventory.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import {
+  MANIFEST,
+  RESULT,
+  type RunManifest,
+  readControls,
+  readMetrics,
+  readResult,
+  readRun,
+} from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
+import type { RunSummary } from '../api.js';
+
+export interface RunRecords {
+  manifest: RunManifest;
+  config: RunConfig; // with all recorded changes
+  metrics: RunMetrics[]; // in the order of steps
+  result?: RunResult;
+}
+
+/** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
+export async function readRecords(store: Store, runId: string): Promise<RunRecords> {
+  const manifest = await readRun(store, runId);
+  const metrics = (await readMetrics(store, runId)).map((record): RunMetrics => {
+    const parsed = runMetricsSchema.safeParse(record);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const where = `step ${String((record as { step?: unknown }).step)}, ${issue?.path.join('.')}`;
+    throw new GauntletError('CORRUPT_ARTIFACT', `metrics of run ${runId} (${where}) are damaged: ${issue?.message}`);
+  });
+  const config = withRecordedChanges(manifest.config, await readControls(store, runId));
+  const { result } = await readResult(store, runId);
+  return { manifest, config, metrics, ...(result && { result }) };
+}
+
+export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>): StepMetrics[] =>
+  metrics.filter((record) => record.kind === 'step').sort((a, b) => a.step - b.step);
+
+export const supervisedOf = ({ metrics }: Pick<RunRecords, 'metrics'>): SupervisedMetrics[] =>
+  metrics.filter((record) => record.kind === 'supervised').sort((a, b) => a.step - b.step);
+
+export async function summarise(store: ObjectStore, id: string, records: RunRecords): Promise<RunSummary> {
+  const { config, result } = records;
+  const [steps, supervised] = [stepsOf(records), supervisedOf(records)];
+  const last = steps.at(-1);
+  const latest = last ?? supervised.at(-1);
+  const step = latest?.step ?? 0;
+  const totalSteps = Math.max(step, planWarmStart(config).length + countSteps(config));
+  const best = await readPointer(store, id, 'checkpoint_best');
+  const recent = [...supervised, ...steps].slice(-20);
+  const secondsPerStep = sum(recent.map(({ seconds }) => seconds)) / recent.length;
+  return {
+    id,
+    state: result === undefined ? 'unfinished' : result.stopped === undefined ? 'finished' : 'stopped',
+    model: config.model,
+    ...(latest && { stage: last?.stage ?? 0, phase: last?.phase ?? 'warm-start' }),
+    step,
+    totalSteps: result === undefined ? totalSteps : step,
+    ...(best && { best: best.name, bestScore: best.score }),
+    sampledTokens: sum(steps.map(({ sampledTokens }) => sampledTokens)),
+    seconds: sum([...supervised, ...steps].map(({ seconds }) => seconds)),
+    ...(result === undefined && recent.length > 0 && { secondsLeft: secondsPerStep * (totalSteps - step) }),
+    recordedAt: (await lastRecord(store, id)).at,
+  };
+}
+
+/** When a run recorded something last, and a text that changes with every record. */
+export async function lastRecord(store: ObjectStore, runId: string): Promise<{ at: number; version: string }> {
+  const metrics = await listFolder(store, `runs/${runId}/metrics`);
+  const ends = await Promise.all([MANIFEST, RESULT].map((path) => store.runFileUsedAt(runId, path)));
+  const times = [...metrics.map(({ usedAt }) => usedAt), ...ends.map((usedAt) => usedAt ?? 0)];
+  const at = Math.max(...times);
+  return { at, version: `${at} ${times.filter((time) => time > 0).length}` };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,0 +1,72 @@
+// The read-only API: a path → the JSON of a resource (api.ts). The server answers requests with it, and the static report
+// writes the same resources to files.
+import { GauntletError } from '../../core/errors.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { readRun } from '../../store/runs.js';
+import { CachedStore } from './cachedStore.js';
+import { readDiff } from './diff.js';
+import { lastRecord } from './records.js';
+import { problemHistory, readGroup, readRollouts, recordedSteps, stepView } from './rollouts.js';
+import { readRunView } from './run.js';
+import { RunLister } from './runs.js';
+import { readTokens, ScoredRows } from './tokens.js';
+
+export interface Resources {
+  /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT | BAD_INPUT */
+  read(path: string): Promise<unknown>;
+  /** Run id → a text that changes whenever the run records something. */
+  versions(): Promise<Record<string, string>>;
+}
+
+export function openResources(files: ObjectStore): Resources {
+  const store = new CachedStore(files);
+  const lister = new RunLister(store);
+  const scored = new ScoredRows(store);
+
+  const known = new Map<string, { version: string; steps: StepMetrics[] }>();
+
+  /** The steps of a run; read again when it has recorded something. */
+  async function stepsOf(run: string): Promise<StepMetrics[]> {
+    const { version } = await lastRecord(store, run);
+    const latest = known.get(run);
+    if (latest?.version === version) return latest.steps;
+    await readRun(store, run); // reports an unknown run
+    const steps = await recordedSteps(store, run);
+    known.set(run, { version, steps });
+    return steps;
+  }
+
+  async function read(path: string): Promise<unknown> {
+    const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
+    if (collection === 'diff' && run !== undefined && part !== undefined && step === undefined)
+      return readDiff(store, run, part);
+    if (collection !== 'runs' || rest.length > 0) throw unknown(path);
+    if (run === undefined) return lister.list();
+    if (part === undefined) return readRunView(store, run);
+    const steps = await stepsOf(run);
+    if (part === 'problems' && step === undefined) return problemHistory(store, steps);
+    if (part !== 'steps' || step === undefined) throw unknown(path);
+    const record = steps.find((each) => String(each.step) === step);
+    if (record === undefined) throw new GauntletError('NOT_FOUND', `no step ${step} of run '${run}' is recorded`);
+    const rollouts = await readRollouts(store, record);
+    if (of === undefined) return stepView(run, steps, rollouts);
+    if (of === 'groups' && group !== undefined) {
+      if (detail === undefined) return readGroup(store, run, rollouts, Number(group));
+      if (detail === 'tokens') return readTokens(store, scored, rollouts, Number(group));
+    }
+    throw unknown(path);
+  }
+
+  return { read, versions: () => lister.versions() };
+}
+
+const unknown = (path: string): GauntletError => new GauntletError('NOT_FOUND', `no resource '${path}'`);
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new GauntletError('BAD_INPUT', `'${part}' is not a part of a path`);
+  }
+}

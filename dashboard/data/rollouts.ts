@@ -1,0 +1,275 @@
+// The rollouts of a step, read again from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
+import {
+  type ChainList,
+  problemOf,
+  readConfig,
+  readProblems,
+  type SuiteVerdicts,
+  type TestBatch,
+  type ValidatedTest,
+  type ValidatedTurn,
+} from '../../activities/artifacts.js';
+import { codeOf, groupByProblem } from '../../activities/chains.js';
+import { discriminatorRewards, generatorReward, generatorRewards, judgeTurn } from '../../activities/computeRewards.js';
+import { GauntletError } from '../../core/errors.js';
+import { formatArguments, formatValue } from '../../core/parse/format.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
+import { fractionsOf } from '../../core/rewards/rule.js';
+import { weightedTerms } from '../../core/rewards/schemes/shifted.js';
+import type { SuiteTest } from '../../core/rewards/suite.js';
+import { sequenceAdvantages } from '../../core/rl/advantages.js';
+import type { Chain } from '../../core/schema/chain.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import { type StepMetrics, stepMetricsSchema } from '../../core/schema/metrics.js';
+import type { Problem } from '../../core/schema/problem.js';
+import { readMetrics } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
+import type {
+  GroupSummary,
+  GroupView,
+  HardTest,
+  ProblemHistory,
+  ProgramView,
+  Rewarded,
+  SampleSummary,
+  ShownCase,
+  StepView,
+  TestTurnView,
+  WrittenTest,
+} from '../api.js';
+import { numbersOf } from './charts.js';
+import { stepRow } from './run.js';
+
+const HARDEST = 12;
+
+/** The artifacts of a step, with the reward and the advantage of every sample. */
+export interface Rollouts {
+  record: StepMetrics;
+  config: RunConfig;
+  byId: Map<string, Problem>;
+  judged: SuiteVerdicts[]; // one per group
+  batch?: TestBatch;
+  rewards_P_G: number[][];
+  advantages_P_G?: number[][]; // absent with GAE
+}
+
+/** The recorded steps of a run, in order. */
+export async function recordedSteps(store: Store, runId: string): Promise<StepMetrics[]> {
+  const parsed = (await readMetrics(store, runId)).map((record) => stepMetricsSchema.safeParse(record));
+  return parsed.flatMap(({ data }) => (data === undefined ? [] : [data])).sort((a, b) => a.step - b.step);
+}
+
+/** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT if an artifact was removed or is damaged */
+export async function readRollouts(store: Store, record: StepMetrics): Promise<Rollouts> {
+  const { role, artifacts } = record;
+  const config = await readConfig(store, artifacts);
+  const { byId } = await readProblems(store, artifacts.problems);
+  const judged = await store.getJson<SuiteVerdicts[]>(artifacts.verdicts);
+  const batch = artifacts.tests === undefined ? undefined : await store.getJson<TestBatch>(artifacts.tests);
+  const rewardsOf = role === 'generator' ? generatorRewards : discriminatorRewards;
+  const rewards_P_G = judged.map((one) => rewardsOf(one, config));
+  const advantages_P_G = sequenceAdvantages(rewards_P_G, config.advantage);
+  return {
+    record,
+    config,
+    byId,
+    judged,
+    rewards_P_G,
+    ...(batch && { batch }),
+    ...(advantages_P_G && { advantages_P_G }),
+  };
+}
+
+export function stepView(run: string, steps: readonly StepMetrics[], rollouts: Rollouts): StepView {
+  const { record } = rollouts;
+  const at = steps.findIndex(({ step }) => step === record.step);
+  const [previous, next] = [steps[at - 1]?.step, steps[at + 1]?.step];
+  return {
+    run,
+    ...stepRow(record),
+    ...(previous !== undefined && { previous }),
+    ...(next !== undefined && { next }),
+    metrics: [...numbersOf(record), ...numbersOf(record.update)].map(([name, value]) => ({ name, value })),
+    groups: rollouts.judged.map((one, index) => groupSummary(rollouts, one, index)),
+    hardest: hardestTests(rollouts),
+  };
+}
+
+function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdicts, index: number): GroupSummary {
+  const rewards = rollouts.rewards_P_G[index]!;
+  const advantages = rollouts.advantages_P_G?.[index];
+  const samples = rewards.map((reward, i): SampleSummary => {
+    const advantage = advantages?.[i];
+    const credit = { reward, ...(advantage !== undefined && { advantage }) };
+    if (record.role === 'generator') {
+      const { sample, empty } = one.candidates[i]!;
+      const verdicts = one.verdicts[i] ?? [];
+      return { sample, ...credit, good: passed(verdicts), of: verdicts.length, ...(empty && { empty }) };
+    }
+    const turn = one.turns[i]!;
+    const { tests, lost } = judgeTurn(one, turn);
+    const good = tests.filter(({ valid }) => valid).length;
+    return { sample: i, ...credit, good, of: tests.length + lost, ...(tests.length === 0 && { empty: true }) };
+  });
+  const stage = record.role === 'discriminator' ? batch?.turns[one.turns[0]?.turn ?? -1]?.stage : undefined;
+  return { index, problemId: one.problemId, ...(stage && { stage }), tests: one.suite.length, samples };
+}
+
+const passed = (verdicts: readonly string[]): number => verdicts.filter((verdict) => verdict === 'pass').length;
+
+/** Tests that the most programs fail, if at least one does. */
+function hardestTests({ judged, byId }: Rollouts): HardTest[] {
+  const all = judged.flatMap(({ suite, verdicts, problemId }, group) =>
+    suite.map((test, i) => ({
+      test,
+      problemId,
+      group,
+      failed: verdicts.filter((own) => own[i] !== 'pass').length,
+      of: verdicts.length,
+    })),
+  );
+  return all
+    .filter(({ failed }) => failed > 0)
+    .sort((a, b) => b.failed / b.of - a.failed / a.of || b.of - a.of)
+    .slice(0, HARDEST)
+    .map(({ test, problemId, ...rest }) => ({ ...shownCase(test, problemOf(byId, problemId)), problemId, ...rest }));
+}
+
+const shownCase = ({ origin, test }: SuiteTest, { entry }: Problem): ShownCase => ({
+  call: `${entry}${formatArguments(test.args)}`,
+  expected: formatValue(test.expected),
+  origin,
+});
+
+/** @throws GauntletError NOT_FOUND */
+export async function readGroup(store: Store, run: string, rollouts: Rollouts, index: number): Promise<GroupView> {
+  const { record, config, byId } = rollouts;
+  const one = groupOf(rollouts, index);
+  const problem = problemOf(byId, one.problemId);
+  const isGenerator = record.role === 'generator';
+  const rewardOf = (i: number, terms: Rewarded['terms']): Rewarded => {
+    const advantage = rollouts.advantages_P_G?.[index]?.[i];
+    return { reward: rollouts.rewards_P_G[index]![i]!, terms, ...(advantage !== undefined && { advantage }) };
+  };
+  const chains = await chainsOf(store, rollouts, one, index);
+  const programs = chains.map((chain, c): ProgramView => {
+    const types = one.types?.[c];
+    return {
+      sample: chain.sample,
+      stages: chain.turns.map(({ stage, text, truncated }) => ({ stage, text, truncated })),
+      program: codeOf(chain, problem, config),
+      verdicts: one.verdicts[c] ?? [],
+      ...(types && { types }),
+      ...(isGenerator && rewardOf(c, programTerms(one, c, config, rollouts.rewards_P_G[index]![c]!))),
+    };
+  });
+  const fractions = isGenerator ? [] : discriminatorTerms(one, config, rollouts.rewards_P_G[index]!);
+  const turns = one.turns.map((turn, i) => ({
+    ...turnView(rollouts, one, turn, problem),
+    ...(isGenerator ? {} : { ...rewardOf(i, fractions[i]), sample: i }),
+  }));
+  const { id, description, functionSignature: signature, difficulty, referenceSolution: reference } = problem;
+  return {
+    run,
+    step: record.step,
+    role: record.role,
+    index,
+    problem: { id, description, signature, difficulty, reference },
+    suite: one.suite.map((test) => shownCase(test, problem)),
+    programs,
+    turns,
+  };
+}
+
+/** @throws GauntletError NOT_FOUND */
+export function groupOf({ record, judged }: Rollouts, index: number): SuiteVerdicts {
+  const one = judged[index];
+  if (one !== undefined) return one;
+  throw new GauntletError('NOT_FOUND', `step ${record.step} has no group ${index}: it has ${judged.length}`);
+}
+
+/** The chains of a group, in the order of its candidates. An archived target comes from the chains of an earlier step. */
+export async function chainsOf(
+  store: Store,
+  { record, batch }: Rollouts,
+  one: SuiteVerdicts,
+  index: number,
+): Promise<Chain[]> {
+  if (record.role === 'generator') {
+    const { chains } = record.artifacts;
+    return chains === undefined
+      ? []
+      : (groupByProblem(await store.getJson<ChainList>(chains)).get(one.problemId) ?? []);
+  }
+  const target = batch?.targets[index]?.chain;
+  const chain = target && (await store.getJson<ChainList>(target.chains))[target.index];
+  return chain === undefined ? [] : [chain];
+}
+
+/** What the reward of a program consists of. */
+function programTerms(one: SuiteVerdicts, c: number, config: RunConfig, reward: number): Rewarded['terms'] {
+  const tests = generatorReward(REWARD_RULES[config.reward.scheme], one, c);
+  const penalty = reward - tests;
+  return [{ name: 'tests', value: tests }, ...(config.typeCheck.weight > 0 ? [{ name: 'types', value: penalty }] : [])];
+}
+
+/** Weighted terms in schemes that have weights; in others the reward is one term. */
+function discriminatorTerms(one: SuiteVerdicts, { reward }: RunConfig, rewards: number[]): Rewarded['terms'][] {
+  const isWeighted = reward.scheme === 'shifted' || reward.scheme === 'all-tests';
+  const judged = one.turns.map((turn) => judgeTurn(one, turn));
+  return fractionsOf(judged, reward).map((share, i) => {
+    if (share === undefined) return [{ name: 'no readable test', value: rewards[i]! }];
+    if (!isWeighted) return [{ name: reward.scheme, value: rewards[i]! }];
+    return Object.entries(weightedTerms(share, reward.weights)).map(([name, value]) => ({ name, value }));
+  });
+}
+
+function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, { entry }: Problem): TestTurnView {
+  const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;
+  const candidate = Math.max(
+    0,
+    one.candidates.findIndex((each) => each.sample === chainSample),
+  );
+  const verdicts = one.verdicts[candidate] ?? [];
+  const shown = ({ args, expected, suite, corrected }: ValidatedTest): WrittenTest => {
+    const verdict = suite === null ? undefined : verdicts[suite];
+    const isCaught = verdict !== undefined && verdict !== 'pass';
+    return {
+      call: `${entry}${formatArguments(args)}`,
+      expected: expected === undefined ? 'no value' : formatValue(expected),
+      outcome: suite === null ? 'invalid' : corrected ? 'corrected' : isCaught ? 'caught' : 'valid',
+      ...(verdict && { verdict }),
+    };
+  };
+  return { sample, chainSample, stage, text, truncated, tests: turn.tests.map(shown), lost: turn.lost };
+}
+
+/** Every group of every step. Steps whose artifacts were removed are left out. */
+export async function problemHistory(store: Store, steps: readonly StepMetrics[]): Promise<ProblemHistory> {
+  const problems = new Map<string, ProblemHistory['problems'][number]>();
+  for (const record of steps) {
+    const rollouts = await unlessRemoved(() => readRollouts(store, record));
+    const { step, role } = record;
+    for (const [group, one] of rollouts?.judged.entries() ?? []) {
+      const { problemId: id, samples } = groupSummary(rollouts!, one, group);
+      const problem = problems.get(id) ?? { id, points: [] };
+      problems.set(id, problem);
+      const reward = mean(samples.map((sample) => sample.reward));
+      const good = mean(samples.map((sample) => (sample.of === 0 ? 0 : sample.good / sample.of)));
+      problem.points.push({ step, role, group, reward, good });
+    }
+  }
+  return { problems: [...problems.values()].sort((a, b) => (a.id < b.id ? -1 : 1)) };
+}
+
+async function unlessRemoved<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GauntletError && error.code === 'NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;

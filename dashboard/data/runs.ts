@@ -1,0 +1,40 @@
+// The list of runs. The summary of a run is kept until its folders change, so that a store with many runs opens fast.
+import type { ObjectStore } from '../../store/objectStore.js';
+import type { RunList, RunSummary } from '../api.js';
+import { lastRecord, readRecords, summarise } from './records.js';
+
+export class RunLister {
+  private readonly known = new Map<string, { version: string; summary: RunSummary }>();
+
+  constructor(private readonly store: ObjectStore) {}
+
+  async list(): Promise<RunList> {
+    const runs: RunSummary[] = [];
+    for (const [id, version] of Object.entries(await this.versions())) {
+      const known = this.known.get(id);
+      const summary = known?.version === version ? known.summary : await this.summaryOf(id);
+      this.known.set(id, { version, summary });
+      runs.push(summary);
+    }
+    return { runs: runs.sort((a, b) => b.recordedAt - a.recordedAt) };
+  }
+
+  /** Run id → a text that changes whenever the run records something. */
+  async versions(): Promise<Record<string, string>> {
+    const ids = await this.store.listRuns();
+    const records = await Promise.all(ids.map((id) => lastRecord(this.store, id)));
+    return Object.fromEntries(ids.map((id, i) => [id, records[i]!.version]));
+  }
+
+  /** A damaged run is listed with its problem: it must not hide the others. */
+  private async summaryOf(id: string): Promise<RunSummary> {
+    try {
+      return await summarise(this.store, id, await readRecords(this.store, id));
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      const none = { step: 0, totalSteps: 0, sampledTokens: 0, seconds: 0 };
+      const { at: recordedAt } = await lastRecord(this.store, id);
+      return { id, state: 'damaged', problem, model: '', ...none, recordedAt };
+    }
+  }
+}

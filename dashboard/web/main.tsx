@@ -1,0 +1,50 @@
+// Entry of the pages: chooses the page by the address after #.
+import { render } from 'preact';
+import { exportedRun, isStatic } from './data.js';
+import { DiffPage } from './pages/DiffPage.js';
+import { ProblemsPage } from './pages/ProblemsPage.js';
+import { RunPage } from './pages/RunPage.js';
+import { RunsPage } from './pages/RunsPage.js';
+import { StepPage } from './pages/StepPage.js';
+import { link, useRoute } from './route.js';
+import './style.css';
+
+function App() {
+  const { path, query } = useRoute();
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to the content
+      </button>
+      <header>
+        <a class="brand" href={link('runs')}>
+          gauntlet
+        </a>
+        {isStatic && <span class="muted">a report that was written to files</span>}
+      </header>
+      <main id="main" tabIndex={-1}>
+        {page(path, query)}
+      </main>
+    </>
+  );
+}
+
+function page(path: string[], query: URLSearchParams) {
+  const home = exportedRun === undefined ? ['runs'] : ['runs', exportedRun];
+  const [collection, run, part, step, of, group] = path.length === 0 ? home : path;
+  if (collection === 'diff' && run !== undefined && part !== undefined) return <DiffPage runs={[run, part]} />;
+  if (collection === 'runs') {
+    if (run === undefined) return <RunsPage />;
+    if (part === undefined) return <RunPage run={run} />;
+    if (part === 'problems') return <ProblemsPage run={run} shown={query.get('id') ?? undefined} />;
+    if (part === 'steps' && step !== undefined)
+      return <StepPage run={run} step={step} group={of === 'groups' ? Number(group) : undefined} />;
+  }
+  return (
+    <p>
+      There is no such page. <a href={link('runs')}>All runs</a>
+    </p>
+  );
+}
+
+render(<App />, document.getElementById('app')!);

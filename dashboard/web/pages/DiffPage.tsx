@@ -1,0 +1,141 @@
+// Two runs compared: what differs in their inputs, where their samples and rewards differ first, and their curves.
+import type { DiffView } from '../../api.js';
+import { resource, useResource } from '../data.js';
+import { decimal, stageName, visible } from '../format.js';
+import { Crumbs, LongText, Scroll, Show } from '../parts/common.js';
+import { LineChart } from '../parts/LineChart.js';
+import { link } from '../route.js';
+
+export function DiffPage({ runs }: { runs: [string, string] }) {
+  const loaded = useResource<DiffView>(resource('diff', ...runs));
+  return (
+    <>
+      <Crumbs>
+        <a href={link('runs')}>Runs</a>
+      </Crumbs>
+      <h1>
+        {runs[0]} and {runs[1]}
+      </h1>
+      <Show of={loaded}>{(view) => <Diff view={view} />}</Show>
+    </>
+  );
+}
+
+function Diff({ view }: { view: DiffView }) {
+  const { runs, facts, charts, commonSteps } = view;
+  const groups = [...new Set(charts.map(({ group }) => group))];
+  return (
+    <>
+      <h2>First differences</h2>
+      <p class="muted">The runs have {commonSteps} steps in common.</p>
+      <Tokens view={view} />
+      <Reward view={view} />
+      <h2>Inputs that differ</h2>
+      {facts.length === 0 ? (
+        <p>None.</p>
+      ) : (
+        <Scroll label="Inputs that differ">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Input</th>
+                {runs.map((run) => (
+                  <th key={run} scope="col">
+                    <a href={link('runs', run)}>{run}</a>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {facts.map(({ name, values }) => (
+                <tr key={name}>
+                  <th scope="row" class="key">
+                    {name}
+                  </th>
+                  <td>{visible(values[0])}</td>
+                  <td>{visible(values[1])}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+      {groups.map((group) => (
+        <section key={group}>
+          <h2>{group}</h2>
+          {group === groups[0] && <p class="muted">Dashed: {runs[1]}.</p>}
+          <div class="charts">
+            {charts
+              .filter((chart) => chart.group === group)
+              .map((chart) => (
+                <LineChart key={chart.id} chart={chart} bands={[]} />
+              ))}
+          </div>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function Tokens({ view: { runs, tokens, commonSteps } }: { view: DiffView }) {
+  if (tokens === undefined) return commonSteps === 0 ? null : <p>All sampled tokens of these steps are equal.</p>;
+  const { step, role, what, problemId, sample, stage, token, ids, texts } = tokens;
+  return (
+    <>
+      <h3>
+        Tokens: step {step}
+        {role && `, ${role}`}
+      </h3>
+      <p>
+        {what}
+        {token !== undefined && ` (number ${token}: ${ids?.map((id) => id ?? 'none').join(' and ')})`}
+        {stage !== undefined && ` in ${stageName(stage)}`}
+        {problemId !== undefined && ` of sample ${sample} for ${visible(problemId)}`}
+      </p>
+      <p class="bar">
+        {runs.map((run) => (
+          <a key={run} href={link('runs', run, 'steps', step)}>
+            step {step} of {run}
+          </a>
+        ))}
+      </p>
+      {texts && (
+        <Scroll label="Texts side by side">
+          <div class="side">
+            {runs.map((run, i) => (
+              <article key={run}>
+                <h3>{run}</h3>
+                <LongText label={`Text of ${run}`} text={texts[i]!} />
+              </article>
+            ))}
+          </div>
+        </Scroll>
+      )}
+    </>
+  );
+}
+
+function Reward({ view: { runs, reward, commonSteps } }: { view: DiffView }) {
+  if (reward === undefined) return commonSteps === 0 ? null : <p>All rewards of these steps are equal.</p>;
+  const { step, what, group, problemId, sample, values } = reward;
+  return (
+    <>
+      <h3>Rewards: step {step}</h3>
+      <p>
+        {what}
+        {sample !== undefined && ` of sample ${sample}`}
+        {problemId !== undefined && ` for ${visible(problemId)}`}
+        {values && `: ${values.map((value) => decimal(value)).join(' and ')}`}
+      </p>
+      {group !== undefined && (
+        <p class="bar">
+          {runs.map((run) => (
+            <a key={run} href={link('runs', run, 'steps', step, 'groups', group)}>
+              this group of {run}
+            </a>
+          ))}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,250 @@
+// One run: where it is, its schedule as a band, a chart of every recorded metric, control requests, and its steps.
+import type { Band, Chart, Rates, RunEvent, RunView, StepRow } from '../../api.js';
+import { resource, useResource } from '../data.js';
+import { decimal, duration, grouped, percent, stageName, time, visible } from '../format.js';
+import { useVersion } from '../live.js';
+import { Crumbs, Details, LongText, Scroll, Show, Tiles } from '../parts/common.js';
+import { LineChart } from '../parts/LineChart.js';
+import { link } from '../route.js';
+
+export function RunPage({ run }: { run: string }) {
+  const loaded = useResource<RunView>(resource('runs', run), useVersion(run));
+  return (
+    <>
+      <Crumbs>
+        <a href={link('runs')}>Runs</a>
+      </Crumbs>
+      <h1>{run}</h1>
+      <Show of={loaded}>{(view) => <Run view={view} />}</Show>
+    </>
+  );
+}
+
+function Run({ view }: { view: RunView }) {
+  const groups = [...new Set(view.charts.map(({ group }) => group))];
+  return (
+    <>
+      <Tiles
+        of={[
+          ['State', <span class={`state ${view.state}`}>{view.state}</span>],
+          ['Step', `${view.step} / ${view.totalSteps}`],
+          ['Phase', view.phase === undefined ? '–' : `${stageName(view.stage)}, ${view.phase}`],
+          ['Best score', decimal(view.bestScore)],
+          ['Sampled tokens', grouped(view.sampledTokens)],
+          ['Time', duration(view.seconds)],
+          ...(view.secondsLeft === undefined ? [] : [['Time left', duration(view.secondsLeft)] as const]),
+          ['Last record', time(view.recordedAt)],
+        ]}
+      />
+      <h2>Schedule</h2>
+      <Schedule bands={view.bands} />
+      <Events events={view.events} />
+      {view.before && view.after && <BeforeAfter before={view.before} after={view.after} />}
+      {groups.map((group) => (
+        <section key={group}>
+          <h2>{group}</h2>
+          <div class="charts">
+            {view.charts
+              .filter((chart) => chart.group === group)
+              .map((chart) => (
+                <RunChart key={chart.id} chart={chart} view={view} />
+              ))}
+          </div>
+        </section>
+      ))}
+      <h2>Steps</h2>
+      <p>
+        <a href={link('runs', view.id, 'problems')}>Problems over time</a>
+      </p>
+      <Details summary={`${view.steps.length} steps with rollouts`}>
+        {() => <StepTable run={view.id} steps={view.steps} />}
+      </Details>
+      <h2>Details</h2>
+      <Details summary={`${view.checkpoints.length} checkpoints`}>{() => <Checkpoints view={view} />}</Details>
+      <Details summary="Provenance">
+        {() => (
+          <dl class="facts">
+            {view.facts.map(({ name, value }) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{visible(value)}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </Details>
+      <Details summary="Configuration">
+        {() => <LongText label="Configuration" text={JSON.stringify(view.config, null, 2)} />}
+      </Details>
+    </>
+  );
+}
+
+/** A point of an evaluation or of the warm start has no rollouts to open. */
+function RunChart({ chart, view }: { chart: Chart; view: RunView }) {
+  const open = (step: number): void => {
+    if (view.steps.some((row) => row.step === step)) location.hash = link('runs', view.id, 'steps', step);
+  };
+  return <LineChart chart={chart} bands={view.bands} events={view.events} onPick={open} />;
+}
+
+/** Each phase is as wide as it has updates, and filled as far as the run has come. */
+function Schedule({ bands }: { bands: Band[] }) {
+  const total = bands.at(-1)?.end ?? 0;
+  const stages = [...new Set(bands.map(({ stage }) => stage))];
+  return (
+    <>
+      <ol class="schedule" aria-label="Stages and their phases">
+        {stages.map((stage) => {
+          const own = bands.filter((band) => band.stage === stage);
+          const length = own.reduce((sum, { start, end }) => sum + end - start, 0);
+          return (
+            <li key={stage} style={{ flexGrow: length / total }}>
+              <span class="name">{stageName(stage)}</span>
+              <ol>
+                {own.map(({ phase, start, end, done }) => (
+                  <li
+                    key={phase}
+                    class={`phase ${phase}`}
+                    style={{ flexGrow: end - start }}
+                    title={`${stageName(stage)}, ${phase}: ${done} of ${end - start} updates`}
+                  >
+                    <span class="unseen">
+                      {phase}: {done} of {end - start} updates
+                    </span>
+                    <span class="done" style={{ width: `${(100 * done) / (end - start)}%` }} />
+                    <span class="count" aria-hidden="true">
+                      {end - start}
+                    </span>
+                  </li>
+                ))}
+              </ol>
+            </li>
+          );
+        })}
+      </ol>
+      <p class="muted key">
+        {['warm-start', 'discriminator', 'generator', 'alternating']
+          .filter((phase) => bands.some((band) => band.phase === phase))
+          .map((phase) => (
+            <span key={phase}>
+              <span class={`swatch ${phase}`} /> {phase}
+            </span>
+          ))}
+      </p>
+    </>
+  );
+}
+
+function Events({ events }: { events: RunEvent[] }) {
+  if (events.length === 0) return null;
+  return (
+    <>
+      <h2>Control requests and failures</h2>
+      <ul class="events">
+        {events.map(({ step, kind, text, at }) => (
+          <li key={`${at} ${kind} ${text}`}>
+            <strong>{kind}</strong> after step {step} {visible(text)} <span class="muted">{at}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const RATES: Readonly<Record<string, string>> = {
+  passRate: 'solved, sampled',
+  greedyPassRate: 'solved, greedy',
+  testValidity: 'valid tests',
+  bugCatchRate: 'bugs caught',
+  typeCheckRate: 'types check',
+};
+
+function BeforeAfter({ before, after }: { before: Rates; after: Rates }) {
+  return (
+    <>
+      <h2>Result on held-out problems</h2>
+      <Tiles
+        of={Object.keys(RATES)
+          .filter((name) => after[name] !== undefined)
+          .map((name) => [RATES[name]!, `${percent(before[name])} → ${percent(after[name])}`] as const)}
+      />
+    </>
+  );
+}
+
+function StepTable({ run, steps }: { run: string; steps: StepRow[] }) {
+  return (
+    <Scroll label="Steps">
+      <table>
+        <thead>
+          <tr>
+            {['Step', 'Role', 'Stage', 'Phase', 'Epoch'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+            {['Reward', 'Tests passed', 'Valid tests', 'Sequences'].map((title) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {steps.map(({ step, role, stage, phase, epoch, reward, passRate, validity, rows }) => (
+            <tr key={step}>
+              <th scope="row">
+                <a href={link('runs', run, 'steps', step)}>{step}</a>
+              </th>
+              <td>{role}</td>
+              <td>{stage}</td>
+              <td>{phase}</td>
+              <td>{epoch}</td>
+              <td class="number">{decimal(reward)}</td>
+              <td class="number">{percent(passRate)}</td>
+              <td class="number">{percent(validity)}</td>
+              <td class="number">{rows}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function Checkpoints({ view }: { view: RunView }) {
+  return (
+    <Scroll label="Checkpoints">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Checkpoint</th>
+            <th scope="col" class="number">
+              Step
+            </th>
+            <th scope="col" class="number">
+              Score
+            </th>
+            <th scope="col">Digest</th>
+          </tr>
+        </thead>
+        <tbody>
+          {view.checkpoints.map(({ name, step, score, digest }) => (
+            <tr key={name}>
+              <th scope="row">
+                {name}
+                {name === view.best && ' (best)'}
+              </th>
+              <td class="number">{step}</td>
+              <td class="number">{decimal(score)}</td>
+              <td>
+                <code>{digest.slice(7, 19)}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

@@ -1,0 +1,142 @@
+// The trained sequences of a group as a heat map over their tokens; a token shows its numbers on hover, and a table lists
+// them all.
+import { useState } from 'preact/hooks';
+import type { TokenRow, TokensView } from '../../api.js';
+import { resource, useResource } from '../data.js';
+import { decimal, signed, visible } from '../format.js';
+import { Details, Scroll, Show } from '../parts/common.js';
+
+const SHOWN = 3000; // tokens
+
+type Colouring = 'log-prob' | 'advantage';
+
+export function Tokens({ run, step, index }: { run: string; step: number; index: number }) {
+  const loaded = useResource<TokensView>(resource('runs', run, 'steps', step, 'groups', index, 'tokens'));
+  return <Show of={loaded}>{(view) => <Samples view={view} />}</Show>;
+}
+
+function Samples({ view }: { view: TokensView }) {
+  const [chosen, setChosen] = useState(0);
+  const [colouring, setColouring] = useState<Colouring>(view.hasLogprobs ? 'log-prob' : 'advantage');
+  const sample = view.samples[chosen];
+  return (
+    <>
+      <div class="bar">
+        <label>
+          Sample{' '}
+          <select value={chosen} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
+            {view.samples.map(({ sample: name }, i) => (
+              <option key={name} value={i}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Colour{' '}
+          <select value={colouring} onChange={(event) => setColouring(event.currentTarget.value as Colouring)}>
+            {view.hasLogprobs && <option>log-prob</option>}
+            <option>advantage</option>
+          </select>
+        </label>
+      </div>
+      <p class="muted">
+        {colouring === 'log-prob'
+          ? 'The stronger a token is marked, the less likely it was.'
+          : 'Green tokens were made more likely, red ones less.'}{' '}
+        Grey tokens were not trained. Ratios, clipping and entropies of single tokens are not recorded.
+        {!view.hasLogprobs && ' Log-probs of this step are no longer in the store.'}
+        {!view.hasText && ' The tokenizer of the model is not on this machine: tokens are shown as numbers.'}
+      </p>
+      {sample?.rows.length === 0 && <p>Nothing of this sample gets credit in this step.</p>}
+      {sample?.rows.map((row, i) => (
+        <Row key={i} row={row} colouring={colouring} />
+      ))}
+    </>
+  );
+}
+
+function Row({ row, colouring }: { row: TokenRow; colouring: Colouring }) {
+  const { ids } = row;
+  return (
+    <>
+      <p>
+        {row.advantage === undefined
+          ? 'Not trained, because it has no advantage.'
+          : row.advantages === undefined && `Advantage of all trained tokens: ${signed(row.advantage)}`}
+      </p>
+      <div class="tokens">
+        {ids.slice(0, SHOWN).map((_, t) => (
+          <span
+            key={t}
+            class={row.mask[t] === 1 ? 'trained' : 'muted'}
+            style={heat(row, t, colouring)}
+            title={numbersOf(row, t)}
+          >
+            {textOf(row, t)}
+          </span>
+        ))}
+        {ids.length > SHOWN && ` … ${ids.length - SHOWN} more tokens`}
+      </div>
+      <Details summary="Numbers of the trained tokens">{() => <TokenTable row={row} />}</Details>
+    </>
+  );
+}
+
+function TokenTable({ row }: { row: TokenRow }) {
+  const trained = row.ids.map((_, t) => t).filter((t) => row.mask[t] === 1);
+  return (
+    <Scroll label="Trained tokens">
+      <table>
+        <thead>
+          <tr>
+            {['Position', 'Token', 'Id', 'Log-prob', 'Log-prob of the base', 'Advantage'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {trained.slice(0, SHOWN).map((t) => (
+            <tr key={t}>
+              <th scope="row">{t}</th>
+              <td>
+                <code>{textOf(row, t)}</code>
+              </td>
+              <td>{row.ids[t]}</td>
+              <td>{decimal(row.logprobs?.[t])}</td>
+              <td>{decimal(row.referenceLogprobs?.[t])}</td>
+              <td>{decimal(advantageOf(row, t))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+const textOf = (row: TokenRow, t: number): string =>
+  row.texts === undefined ? `${row.ids[t]} ` : visible(row.texts[t]!);
+
+const advantageOf = (row: TokenRow, t: number): number | undefined => row.advantages?.[t] ?? row.advantage;
+
+function numbersOf(row: TokenRow, t: number): string {
+  const place = `token ${t}, id ${row.ids[t]}`;
+  if (row.mask[t] !== 1) return `${place}, not trained`;
+  const logprob = row.logprobs?.[t];
+  return [
+    place,
+    ...(logprob === undefined ? [] : [`log-prob ${decimal(logprob)} (p ${decimal(Math.exp(logprob))})`]),
+    `advantage ${decimal(advantageOf(row, t))}`,
+  ].join(', ');
+}
+
+/** At most 45 % of a colour, so that the text stays readable. */
+function heat(row: TokenRow, t: number, colouring: Colouring): { background?: string } {
+  if (row.mask[t] !== 1) return {};
+  const advantage = advantageOf(row, t) ?? 0;
+  const strength = colouring === 'advantage' ? Math.abs(advantage) / 2 : 1 - Math.exp(row.logprobs?.[t] ?? 0);
+  const colour = colouring === 'log-prob' ? 'warn' : advantage < 0 ? 'bad' : 'good';
+  return { background: `color-mix(in srgb, var(--${colour}) ${Math.round(45 * Math.min(1, strength))}%, transparent)` };
+}

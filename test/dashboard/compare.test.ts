@@ -1,0 +1,100 @@
+// Two runs compared, and the pages of a run as files.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { createActivities } from '../../activities/index.js';
+import type { DiffView, StepView } from '../../dashboard/api.js';
+import { openResources, type Resources } from '../../dashboard/data/resources.js';
+import { reportFiles, scriptPath } from '../../dashboard/export.js';
+import { openStore } from '../../store/openStore.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { inProcess } from '../cli/support.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+const RUN = { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, stages: [5] } } as const;
+
+describe('the dashboard', () => {
+  let world: Doubles;
+  let resources: Resources;
+  const diff = async (a: string, b: string): Promise<DiffView> => (await resources.read(`diff/${a}/${b}`)) as DiffView;
+
+  before(async () => {
+    world = await doubles();
+    const activities = createActivities(world.deps);
+    await runPipeline(activities, 'run', RUN);
+    await runPipeline(activities, 'same', RUN);
+    await runPipeline(activities, 'faster', { ...RUN, ppo: { ...RUN.ppo, learningRate: 1e-2 } });
+    await runPipeline(activities, 'weights', { ...RUN, reward: { weights: { valid: 0.5 } } });
+    resources = openResources(await openStore(world.folder));
+  });
+  after(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('finds no difference between two equal runs', async () => {
+    const { facts, tokens, reward, commonSteps } = await diff('run', 'same');
+    assert.deepEqual({ facts, tokens, reward, commonSteps }, { ...{ facts: [], commonSteps: 3 }, ...NOTHING });
+  });
+
+  it('finds the first token that differs after another learning rate', async () => {
+    const { facts, tokens } = await diff('run', 'faster');
+    const { values } = facts.find(({ name }) => name === 'ppo.learningRate')!;
+    assert.deepEqual(values, ['0.001', '0.01']);
+    assert.ok(tokens!.step > 1, 'the first step samples from the same adapters');
+    assert.notEqual(tokens!.ids?.[0], tokens!.ids?.[1]);
+    assert.notEqual(tokens!.texts?.[0], tokens!.texts?.[1]);
+  });
+
+  it('finds the first reward that differs although the tokens are the same', async () => {
+    const { reward, tokens, charts } = await diff('run', 'weights');
+    assert.equal(reward!.step, 1);
+    assert.notEqual(reward!.values![0], reward!.values![1]);
+    assert.ok(tokens === undefined || tokens.step > 1);
+    const lines = charts.find(({ id }) => id === 'step.reward')!.lines;
+    assert.deepEqual(
+      lines.map(({ name, dashed }) => [name, dashed]),
+      [
+        ['run, discriminator', false],
+        ['run, generator', false],
+        ['weights, discriminator', true],
+        ['weights, generator', true],
+      ],
+    );
+  });
+
+  it('writes every resource of a run to a script file', async () => {
+    const files = new Map<string, string>();
+    for await (const [name, content] of reportFiles(resources, 'run')) files.set(name, content.toString());
+    const paths = ['runs/run', 'runs/run/problems'];
+    for (let step = 1; step <= 3; step++) {
+      paths.push(`runs/run/steps/${step}`);
+      const { groups } = (await resources.read(paths.at(-1)!)) as StepView;
+      const ofGroups = groups.map(({ index }) => `runs/run/steps/${step}/groups/${index}`);
+      paths.push(...ofGroups, ...ofGroups.map((path) => `${path}/tokens`));
+    }
+    for (const path of paths) {
+      const received: unknown[] = [];
+      runInNewContext(files.get(scriptPath(path))!, { gauntletData: (...given: unknown[]) => received.push(...given) });
+      assert.equal(received[0], path);
+      assert.equal(JSON.stringify(received[1]), JSON.stringify(await resources.read(path)));
+    }
+    assert.equal(files.size, 3 + 1 + paths.length); // the pages, and the list of runs
+    assert.match(files.get('index.html')!, /<meta name="gauntlet-run" content="run">/);
+    assert.match(files.get('index.html')!, /content-security-policy/);
+  });
+
+  it('writes a report with --out, and replaces one only with --overwrite', async () => {
+    const out = join(world.folder, 'pages');
+    const command = ['report', 'run', '--store', world.folder, '--out', out];
+    const first = await inProcess(...command);
+    assert.equal(first.code, 0, first.err);
+    assert.equal(first.out.trim(), join(out, 'index.html'));
+    assert.ok(existsSync(join(out, 'data/run/steps/1/groups/0.js')));
+    const again = await inProcess(...command);
+    assert.match(again.err, /--overwrite/);
+    assert.equal((await inProcess(...command, '--overwrite')).code, 0);
+    assert.match(readFileSync(join(out, 'data/runs.js'), 'utf8'), /^gauntletData\("runs", /);
+  });
+});
+
+const NOTHING = { tokens: undefined, reward: undefined };

@@ -1,0 +1,103 @@
+// The pages in a real browser: untrusted text stays text, charts work by keyboard, and files work without a server.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { createActivities } from '../../activities/index.js';
+import { writeFolder } from '../../cli/folder.js';
+import { openResources } from '../../dashboard/data/resources.js';
+import { reportFiles } from '../../dashboard/export.js';
+import { type Dashboard, startDashboard } from '../../dashboard/server.js';
+import { openStore } from '../../store/openStore.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+
+const places = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = places.find((path) => path !== '' && existsSync(path));
+const why = executablePath === undefined ? ' (skipped: no Chromium; name one in CHROMIUM)' : '';
+
+const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u0007';
+const MEGABYTES = 'x'.repeat(3_000_000);
+
+/** Problems whose texts attack the page. */
+function hostileProblems(): ReturnType<typeof problemSet> {
+  const { train, ...rest } = problemSet();
+  const attack = (problem: (typeof train)[number]) => ({
+    ...problem,
+    id: `${problem.id} ${HOSTILE}`,
+    difficulty: HOSTILE,
+    referenceSolution: `${problem.referenceSolution} # ${HOSTILE} ${MEGABYTES}`,
+  });
+  return { ...rest, train: train.map(attack) };
+}
+
+describe(`the pages in a browser${why}`, () => {
+  let world: Doubles;
+  let dashboard: Dashboard;
+  let browser: Browser;
+  let page: Page;
+  let faults: string[];
+
+  before(async function () {
+    if (executablePath === undefined) return this.skip();
+    world = await doubles({ loadProblems: async () => hostileProblems() });
+    await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
+    const resources = openResources(await openStore(world.folder));
+    dashboard = await startDashboard({ resources, host: '127.0.0.1', port: 0 });
+    await writeFolder(join(world.folder, 'pages'), reportFiles(resources, 'run'));
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  });
+  after(async () => {
+    await browser?.close();
+    await dashboard?.close();
+    if (world) await rm(world.folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    page = await browser.newPage();
+    faults = [];
+    page.on('pageerror', ({ message }) => faults.push(message));
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+    page.on('dialog', (dialog) => faults.push(`dialog ${dialog.message()}`));
+  });
+  afterEach(() => page?.close());
+
+  const base = (kind: 'server' | 'files'): string =>
+    kind === 'server' ? dashboard.url : pathToFileURL(join(world.folder, 'pages/index.html')).href;
+
+  for (const kind of ['server', 'files'] as const) {
+    it(`show untrusted text as text, from ${kind}`, async () => {
+      await page.goto(`${base(kind)}#/runs/run/steps/2/groups/0`);
+      await page.getByText('Reference solution').click();
+      await page.getByRole('button', { name: /Show all/ }).click();
+      const text = (await page.locator('main').textContent()) ?? '';
+      assert.ok(text.includes('<script>window.hacked=1</script>\\u{202e}\\u{7}'), text.slice(0, 500));
+      assert.ok(text.includes(MEGABYTES));
+      assert.equal(await page.evaluate('window.hacked'), undefined);
+      assert.deepEqual(faults, []);
+    });
+
+    it(`open the rollouts of a step from a chart by keyboard, from ${kind}`, async () => {
+      await page.goto(`${base(kind)}#/runs/run`);
+      const chart = page.locator('section.plot[aria-label^="Reward over"]');
+      await chart.focus();
+      await page.keyboard.press('Home');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Step 2: generator' }).waitFor();
+      assert.deepEqual(faults, []);
+    });
+  }
+
+  it('fit on a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const path of ['runs', 'runs/run', 'runs/run/steps/2', 'runs/run/steps/2/groups/0', 'runs/run/problems']) {
+      await page.goto(`${dashboard.url}#/${path}`);
+      await page.locator('main .scroll, main .charts').first().waitFor();
+      const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+      assert.equal(wider, 0, `${path} is ${wider} pixels too wide`);
+    }
+    assert.deepEqual(faults, []);
+  });
+});

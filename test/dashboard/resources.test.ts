@@ -1,0 +1,158 @@
+// The dashboard's API over a store that a real run wrote.
+import assert from 'node:assert/strict';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createActivities } from '../../activities/index.js';
+import type { GroupView, ProblemHistory, RunList, RunView, StepView, TokensView } from '../../dashboard/api.js';
+import { openResources, type Resources } from '../../dashboard/data/resources.js';
+import { openStore } from '../../store/openStore.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+
+describe('the resources of the dashboard', () => {
+  let world: Doubles;
+  let resources: Resources;
+  const read = async <T>(path: string): Promise<T> => (await resources.read(path)) as T;
+
+  before(async () => {
+    world = await doubles();
+    await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
+    resources = openResources(await openStore(world.folder));
+  });
+  after(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('list a finished run with its position, score and cost', async () => {
+    const { runs } = await read<RunList>('runs');
+    assert.equal(runs.length, 1);
+    const { id, state, step, totalSteps, stage, phase, best, sampledTokens, secondsLeft } = runs[0]!;
+    assert.deepEqual(
+      { id, state, step, totalSteps, stage, phase, secondsLeft },
+      {
+        ...{ id: 'run', state: 'finished', step: 6, totalSteps: 6, stage: 5, phase: 'alternating' },
+        secondsLeft: undefined,
+      },
+    );
+    assert.match(best ?? '', /^checkpoint_stage_/);
+    assert.ok(sampledTokens > 0);
+  });
+
+  it('show the schedule of a run and a chart of every metric', async () => {
+    const { bands, charts, steps } = await read<RunView>('runs/run');
+    assert.deepEqual(
+      bands.map(({ stage, phase, start, end, done }) => [stage, phase, start, end, done]),
+      [
+        [1, 'discriminator', 0, 1, 1],
+        [1, 'generator', 1, 2, 1],
+        [1, 'alternating', 2, 3, 1],
+        [5, 'discriminator', 3, 4, 1],
+        [5, 'generator', 4, 5, 1],
+        [5, 'alternating', 5, 6, 1],
+      ],
+    );
+    const reward = charts.find(({ id }) => id === 'step.reward')!;
+    assert.deepEqual(reward.lines.map(({ name }) => name).sort(), ['discriminator', 'generator']);
+    assert.ok(reward.lines.every(({ points }) => points.every(({ spread }) => spread !== undefined)));
+    const names = charts.map(({ id }) => id);
+    for (const id of ['outcome.passed', 'evaluation.passRate', 'update.approxKl', 'cost.sampledTokens'])
+      assert.ok(names.includes(id), id);
+    assert.equal(steps.length, 6);
+  });
+
+  it('compute the same rewards as the step recorded', async () => {
+    for (const { step, reward } of (await read<RunView>('runs/run')).steps) {
+      const { groups, role } = await read<StepView>(`runs/run/steps/${step}`);
+      const rewards = groups.flatMap(({ samples }) => samples.map((sample) => sample.reward));
+      const mean = rewards.reduce((sum, value) => sum + value, 0) / rewards.length;
+      assert.ok(Math.abs(mean - reward) < 1e-9, `step ${step}: ${mean} and ${reward}`);
+      assert.equal(groups.length, role === 'generator' ? 4 : 3);
+      for (const { samples } of groups) {
+        const total = samples.reduce((sum, { advantage }) => sum + advantage!, 0);
+        assert.ok(Math.abs(total) < 1e-9, 'the advantages of a group add up to zero');
+      }
+    }
+  });
+
+  it('show the programs of a generator group with their tests and the terms of their rewards', async () => {
+    const group = await read<GroupView>('runs/run/steps/2/groups/0');
+    assert.equal(group.role, 'generator');
+    assert.equal(group.programs.length, 4);
+    for (const { stages, verdicts, reward, terms, program } of group.programs) {
+      assert.equal(stages.length, 5);
+      assert.equal(verdicts.length, group.suite.length);
+      assert.equal(
+        terms!.reduce((sum, { value }) => sum + value, 0),
+        reward,
+      );
+      assert.match(program, /def solve/);
+    }
+    assert.ok(group.suite.some(({ origin }) => origin === 'baseline'));
+    assert.match(group.suite[0]!.call, /^solve\(/);
+  });
+
+  it('show the tests of a discriminator group: valid, invalid and caught', async () => {
+    const outcomes = new Set<string>();
+    const { groups } = await read<StepView>('runs/run/steps/4');
+    for (const { index, samples } of groups) {
+      const { turns, programs } = await read<GroupView>(`runs/run/steps/4/groups/${index}`);
+      assert.equal(turns.length, samples.length);
+      assert.equal(programs.length, 1);
+      for (const { tests, terms, reward } of turns) {
+        for (const { outcome } of tests) outcomes.add(outcome);
+        if (tests.length > 0) assert.ok(Math.abs(terms!.reduce((sum, { value }) => sum + value, 0) - reward!) < 1e-9);
+      }
+    }
+    assert.ok(outcomes.has('caught') && outcomes.has('invalid'), [...outcomes].join(' '));
+  });
+
+  it('show trained tokens with the log-probs that the update used', async () => {
+    for (const step of [2, 4]) {
+      const { rows } = await read<StepView>(`runs/run/steps/${step}`);
+      const { groups } = await read<StepView>(`runs/run/steps/${step}`);
+      let trained = 0;
+      for (const { index, samples } of groups) {
+        const view = await read<TokensView>(`runs/run/steps/${step}/groups/${index}/tokens`);
+        assert.ok(view.hasLogprobs && view.hasText);
+        assert.equal(view.samples.length, samples.length);
+        for (const [i, { rows: own }] of view.samples.entries()) {
+          for (const { ids, mask, logprobs, advantage, texts } of own) {
+            assert.equal(texts!.length, ids.length);
+            if (advantage === undefined) continue;
+            trained++;
+            assert.equal(advantage, samples[i]!.advantage);
+            assert.ok(mask.every((bit, t) => (bit === 1 ? logprobs![t]! < 0 : logprobs![t] === 0)));
+          }
+        }
+      }
+      assert.equal(trained, rows);
+    }
+  });
+
+  it('follow a problem over the steps', async () => {
+    const { problems } = await read<ProblemHistory>('runs/run/problems');
+    const points = problems.flatMap((problem) => problem.points);
+    assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps of 4 groups, 2 discriminator steps of 3
+    assert.ok(problems.every(({ id }) => id.startsWith('add-')));
+  });
+
+  it('report unknown runs, steps, groups and paths', async () => {
+    for (const [path, message] of [
+      ['runs/other', /no run other/],
+      ['runs/run/steps/99', /no step 99/],
+      ['runs/run/steps/2/groups/99', /no group 99/],
+      ['runs/run/nothing', /no resource/],
+      ['elsewhere', /no resource/],
+      ['runs/..%2f..', /run id/],
+      ['runs/%ff', /not a part/],
+    ] as const)
+      await assert.rejects(resources.read(path), message);
+  });
+
+  it('list a damaged run beside the others', async () => {
+    await mkdir(join(world.folder, 'runs/bad'));
+    await writeFile(join(world.folder, 'runs/bad/manifest.json'), '{}');
+    const { runs } = await read<RunList>('runs');
+    const states = Object.fromEntries(runs.map(({ id, state }) => [id, state]));
+    assert.deepEqual(states, { bad: 'damaged', run: 'finished' });
+    assert.match(runs.find(({ id }) => id === 'bad')!.problem!, /manifest\.json of run bad/);
+  });
+});

@@ -1,0 +1,137 @@
+// The server of the dashboard: what it answers, and whom it refuses.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createActivities } from '../../activities/index.js';
+import { openResources } from '../../dashboard/data/resources.js';
+import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard/server.js';
+import { openStore } from '../../store/openStore.js';
+import { writeMetrics } from '../../store/runs.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+
+interface Answer {
+  status: number;
+  headers: Record<string, unknown>;
+  body: string;
+}
+
+/** Unlike fetch, it sends any Host and Origin. */
+function ask(url: string, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(new URL(path, url), { headers, method }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('end', () => {
+        const body = Buffer.concat(parts).toString('utf8');
+        resolve({ status: response.statusCode!, headers: response.headers, body });
+      });
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+describe('the server of the dashboard', () => {
+  let world: Doubles;
+  let dashboard: Dashboard;
+  const get = (path: string, headers?: Record<string, string>, method?: string) =>
+    ask(dashboard.url, path, headers, method);
+
+  before(async () => {
+    world = await doubles();
+    await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
+    const resources = openResources(await openStore(world.folder));
+    dashboard = await startDashboard({ resources, host: '127.0.0.1', port: 0 });
+  });
+  after(async () => {
+    await dashboard.close();
+    await rm(world.folder, { recursive: true, force: true });
+  });
+
+  it('serves the pages with a policy that allows only their own scripts', async () => {
+    for (const [path, type] of [
+      ['/', 'text/html'],
+      ['/main.js', 'text/javascript'],
+      ['/main.css', 'text/css'],
+    ] as const) {
+      const { status, headers } = await get(path);
+      assert.equal(status, 200, path);
+      assert.match(String(headers['content-type']), new RegExp(type));
+      assert.match(String(headers['content-security-policy']), /default-src 'none'; script-src 'self';/);
+      assert.equal(headers['x-content-type-options'], 'nosniff');
+    }
+    assert.equal((await get('/../package.json')).status, 404);
+  });
+
+  it('serves resources as JSON and names the problem of a bad path', async () => {
+    const { status, headers, body } = await get('/api/runs');
+    assert.equal(status, 200);
+    assert.match(String(headers['content-type']), /application\/json/);
+    assert.equal(JSON.parse(body).runs[0].id, 'run');
+    const missing = await get('/api/runs/other');
+    assert.equal(missing.status, 404);
+    assert.match(JSON.parse(missing.body).error.message, /no run other/);
+  });
+
+  it('refuses foreign hosts, foreign origins and other methods', async () => {
+    const { host, port } = new URL(dashboard.url);
+    assert.equal((await get('/api/runs', { host: `evil.example:${port}` })).status, 403);
+    assert.equal((await get('/api/runs', { host: `localhost:${port}` })).status, 200);
+    assert.equal((await get('/api/runs', { origin: 'https://evil.example' })).status, 403);
+    assert.equal((await get('/api/runs', { origin: `http://${host}` })).status, 200);
+    assert.equal((await get('/api/runs', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })).status, 403);
+    assert.equal((await get('/', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).status, 200);
+    assert.equal((await get('/api/runs', {}, 'POST')).status, 405);
+  });
+
+  it('names a run that records something while the page is open', async () => {
+    const changed = await new Promise<string>((resolve, reject) => {
+      const sent = request(new URL('/api/events', dashboard.url), (response) => {
+        let text = '';
+        response.on('data', (part: Buffer) => {
+          if (text === '') void writeMetrics(world.deps.store, 'run', 99, { kind: 'step' });
+          text += part.toString('utf8');
+          const event = /^data: (.*)$/m.exec(text)?.[1];
+          if (event === undefined) return;
+          sent.destroy();
+          resolve(event);
+        });
+      });
+      sent.on('error', reject).end();
+    });
+    assert.deepEqual(JSON.parse(changed), { changed: ['run'] });
+  });
+
+  it('reports an address that it cannot use', async () => {
+    const { port } = new URL(dashboard.url);
+    const resources = { read: async () => ({}), versions: async () => ({}) };
+    await assert.rejects(startDashboard({ resources, host: '127.0.0.1', port: Number(port) }), /--host or --port/);
+  });
+});
+
+describe('the token of the dashboard', () => {
+  it('is needed beyond loopback: in the address, then in a cookie, or as a bearer', async () => {
+    const resources = { read: async () => ({ runs: [] }), versions: async () => ({}) };
+    const { server, token = '' } = dashboardServer(resources, 'dashboard.test', new Map());
+    assert.ok(token.length >= 32);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const local = `http://127.0.0.1:${port}`;
+      assert.equal((await ask(local, '/api/runs')).status, 401);
+      assert.equal((await ask(local, `/?token=${'x'.repeat(token.length)}`)).status, 401);
+      const entered = await ask(local, `/?token=${token}`);
+      assert.equal(entered.status, 303);
+      const cookie = String((entered.headers['set-cookie'] as string[])[0]);
+      assert.match(cookie, /HttpOnly; SameSite=Strict/);
+      assert.equal((await ask(local, '/api/runs', { cookie: cookie.split(';')[0]! })).status, 200);
+      assert.equal((await ask(local, '/api/runs', { authorization: `Bearer ${token}` })).status, 200);
+      assert.equal((await ask(local, '/api/runs', { host: 'evil.example' })).status, 403);
+      assert.equal((await ask(local, '/api/runs', { host: `dashboard.test:${port}` })).status, 401);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+});
