@@ -85,4 +85,7 @@ function walk(root, folder) {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) finishBuild(ROOT); // at the end of `npm run build`
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  finishBuild(ROOT); // at the end of `npm run build`
+  writeVersion(ROOT);
+}
