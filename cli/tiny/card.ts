@@ -44,7 +44,7 @@ const TEXTS: Record<FamilyName, Record<'title' | 'flaws' | 'heldOut', string>> =
   nested: {
     title: 'nested: the base model of the harder family',
     flaws:
-      'The misconceptions, in each of the two steps: "at least" read as "greater than" (50 % of such chains, from stage 1 on), no guard for an empty selection before `max` (45 %, at stage 5), the second filter forgotten (15 %), and rarer ones that enter at a drawn stage.',
+      'The misconceptions: "at least" read as "greater than" in either step (65 % of such chains, from stage 1 on), "at most" read as "less than" in the second (60 %), no guard for an empty selection before `max` (62 %, at stage 5), nor before the first or last number of a list (60 %), and rarer ones that enter at a drawn stage.',
     heldOut: 'Held-out problems join two filters and two reductions that training never saw together.',
   },
 };

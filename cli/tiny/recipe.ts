@@ -32,8 +32,8 @@ const PHASES: Record<FamilyName, readonly TrainingPhase[]> = {
     },
   ],
   nested: [
-    { name: 'broad', tokens: 9_000_000, learningRate: 4e-3, discriminatorShare: 0.6 },
-    { name: 'fine', tokens: 5_000_000, learningRate: 2.5e-3, discriminatorShare: 0.6 },
+    { name: 'broad', tokens: 5_500_000, learningRate: 4e-3, discriminatorShare: 0.6 },
+    { name: 'fine', tokens: 3_500_000, learningRate: 2.5e-3, discriminatorShare: 0.6 },
   ],
 };
 
