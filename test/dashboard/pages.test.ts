@@ -1,7 +1,8 @@
 // The pages in a real browser: untrusted text stays text, charts work by keyboard, and files work without a server.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -18,6 +19,7 @@ const places = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chrom
 const executablePath = places.find((path) => path !== '' && existsSync(path));
 const why = executablePath === undefined ? ' (skipped: no Chromium; name one in CHROMIUM)' : '';
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u0007';
 const MEGABYTES = 'x'.repeat(3_000_000);
 
@@ -90,11 +92,32 @@ describe(`the pages in a browser${why}`, () => {
     });
   }
 
+  const PATHS = ['runs', 'runs/run', 'runs/run/steps/2', 'runs/run/steps/2/groups/0', 'runs/run/problems'];
+  async function open(path: string): Promise<void> {
+    await page.goto(`${dashboard.url}#/${path}`);
+    await page.locator('main .scroll, main .charts').first().waitFor();
+  }
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`meet WCAG 2.1 AA as far as axe-core can tell, ${colorScheme}`, async function () {
+      this.timeout(60_000);
+      await page.emulateMedia({ colorScheme });
+      for (const path of PATHS) {
+        await open(path);
+        await page.evaluate(AXE);
+        const { violations } = (await page.evaluate(
+          "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })",
+        )) as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+        const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+        assert.deepEqual(found, [], path);
+      }
+    });
+  }
+
   it('fit on a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
-    for (const path of ['runs', 'runs/run', 'runs/run/steps/2', 'runs/run/steps/2/groups/0', 'runs/run/problems']) {
-      await page.goto(`${dashboard.url}#/${path}`);
-      await page.locator('main .scroll, main .charts').first().waitFor();
+    for (const path of PATHS) {
+      await open(path);
       const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
       assert.equal(wider, 0, `${path} is ${wider} pixels too wide`);
     }

@@ -23,6 +23,9 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'store-hides-its-objects': ['workers/c.ts', "import '../store/layout.js';"],
   's3-only-in-store': ['store/e.ts', "import '@aws-sdk/client-s3';"],
   'report-sees-core': ['report/a.ts', "import '../store/leaf.js';"],
+  'dashboard-reads': ['dashboard/a.ts', "import '../workflows/leaf.js';"],
+  'pages-run-in-a-browser': ['dashboard/web/a.ts', "import '../leaf.js';"],
+  'only-the-cli-opens-the-dashboard': ['bench/a.ts', "import '../dashboard/leaf.js';"],
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
@@ -37,6 +40,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'no-test-in-source': ['store/d.ts', "import '../test/leaf.js';"],
 };
 const LEAVES = [
+  'dashboard',
   'store',
   'ml/engine',
   'sandbox/docker',
@@ -100,7 +104,7 @@ describe('dependency rules', function () {
       'workers/reportThread.ts': "import '../report/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 19, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 20, problems: [] });
   });
 
   it('fail if the checker sees no module or cannot run', async () => {

@@ -50,14 +50,15 @@ export function Histogram({ bins: shown, chosen, onChoose }: Props) {
             type="button"
             class="plain"
             aria-pressed={isChosen}
-            aria-label={text}
             title={text}
             disabled={bin.count === 0}
             onClick={() => onChoose(isChosen ? undefined : bin)}
           >
             <span class="count">{bin.count === 0 ? '' : bin.count}</span>
+            <span class="unseen"> samples with a reward from </span>
             <span class="column" style={{ height: `${(100 * bin.count) / most}px` }} />
             <span class="from">{decimal(bin.from, 2)}</span>
+            <span class="unseen"> to {decimal(bin.to)}</span>
           </button>
         );
       })}

@@ -50,12 +50,14 @@ describe('the presets of public models', () => {
       name,
       ...cells!.split(' | ').slice(0, 5),
     ]);
-    const expected = PRESET_NAMES.filter((name) => resolveConfig({ preset: name }).model !== 'tiny').map((name) => {
-      const { model: id } = resolveConfig({ preset: name });
-      const model = modelOf(id);
-      const millions = `${Math.round(model.parameters / 1e6)} M`;
-      return [name, id, millions, gigabytes(model), gigabytes(model, 8), gigabytes(model, 4)];
-    });
+    const expected = PRESET_NAMES.filter((name) => resolveConfig({ preset: name }).prompts === 'instruct').map(
+      (name) => {
+        const { model: id } = resolveConfig({ preset: name });
+        const model = modelOf(id);
+        const millions = `${Math.round(model.parameters / 1e6)} M`;
+        return [name, id, millions, gigabytes(model), gigabytes(model, 8), gigabytes(model, 4)];
+      },
+    );
     assert.deepEqual(rows, expected);
   });
 });
