@@ -1,5 +1,5 @@
 // Computes a reading without Python, with the same values and errors as its rendered code.
-import { type Args, interpret, type Outcome, type Output } from '../tiny/interpret.js';
+import { type Args, interpret, type Outcome, type Output, outputOf } from '../tiny/interpret.js';
 import type { NestedReading } from './family.js';
 
 /** Positional arguments: lists or words, then `k` if the spec takes one. */
@@ -24,8 +24,4 @@ export function outerArgs(reading: NestedReading, args: NestedArgs): Args {
 }
 
 /** The value of a reading that cannot fail. */
-export function resultOf(reading: NestedReading, args: NestedArgs): Output {
-  const outcome = interpretNested(reading, args);
-  if ('error' in outcome) throw new RangeError(`${outcome.error} on ${JSON.stringify(args)}`);
-  return outcome.value;
-}
+export const resultOf = (reading: NestedReading, args: NestedArgs): Output => outputOf(interpretNested(reading, args));

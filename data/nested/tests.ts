@@ -4,8 +4,16 @@ import { RandomStream } from '../../core/random.js';
 import type { TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { interpret, keptItems, type Output, sameOutcome, usedItems } from '../tiny/interpret.js';
-import { boundaryValue, drawSubject, isHappyPath, literalOf, slip, visits } from '../tiny/tests.js';
-import { type NestedProblem, type NestedReading, type NestedSpec, takesK } from './family.js';
+import {
+  boundaryValue,
+  drawSubject,
+  drawTests,
+  isHappyPath,
+  literalOf,
+  type TestWriter,
+  visits,
+} from '../tiny/tests.js';
+import { type NestedReading, type NestedSpec, takesK } from './family.js';
 import { drawReading, TEST_FLAWS } from './flaws.js';
 import { interpretNested, type NestedArgs, outerArgs, resultOf } from './interpret.js';
 
@@ -104,38 +112,11 @@ export function renderTest(reading: NestedReading, args: NestedArgs, expected: O
   return `${comment}\n((${inputs}${args.length === 1 ? ',' : ''}), ${literalOf(expected)})`;
 }
 
-/** A reading with a flaw, if one of six draws has one. */
-function misread(spec: NestedSpec, random: RandomStream): NestedReading {
-  let reading: NestedReading = spec;
-  for (let tries = 0; tries < 6; tries++) {
-    const drawn = drawReading(spec, TEST_FLAWS, random);
-    reading = drawn.reading;
-    if (drawn.flaws.length > 0) break;
-  }
-  return reading;
-}
+const WRITER: TestWriter<NestedSpec, NestedReading, NestedArgs> = {
+  ...{ misread: 0.2, slipped: 0.1, edge: 0.12 },
+  drawReading: (spec, random) => drawReading(spec, TEST_FLAWS, random),
+  interpret: interpretNested,
+  ...{ drawArgs, renderTest },
+};
 
-const TESTS_PER_TURN = 2;
-const MISREAD = 0.2; // share of tests from a flawed reading
-const SLIPPED = 0.1; // share of tests with a wrong last value
-const EDGE = 0.12; // share of edge inputs
-
-/** One answer of the discriminator. `flawed` counts the tests with a wrong expected value. */
-export function drawTestTurn(
-  problem: NestedProblem,
-  random: RandomStream,
-): { text: string; tests: number; flawed: number } {
-  const tests: string[] = [];
-  let flawed = 0;
-  for (let i = 0; i < TESTS_PER_TURN; i++) {
-    const args = drawArgs(problem, random.uniform() < EDGE ? 'edge' : 'typical', random);
-    const fate = random.uniform();
-    const reading = fate < MISREAD ? misread(problem, random) : problem;
-    const outcome = interpretNested(reading, args);
-    let expected = 'value' in outcome ? outcome.value : resultOf(problem, args);
-    if (fate >= MISREAD && fate < MISREAD + SLIPPED) expected = slip(expected, random);
-    tests.push(renderTest(reading, args, expected));
-    if (!sameOutcome({ value: expected }, interpretNested(problem, args))) flawed++;
-  }
-  return { text: tests.join('\n'), tests: TESTS_PER_TURN, flawed };
-}
+export const drawTestTurn = (spec: NestedSpec, random: RandomStream) => drawTests(WRITER, spec, random);

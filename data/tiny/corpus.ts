@@ -23,6 +23,30 @@ export interface CorpusProblem {
   drawTestTurn(random: RandomStream): { text: string; tests: number; flawed: number };
 }
 
+interface FamilyTexts<P, R> {
+  renderDescription(problem: P): string;
+  renderSignature(problem: P): string;
+  drawChain(problem: P, random: RandomStream): { stages: string[]; flaws: readonly unknown[]; reading: R };
+  passesHidden(problem: P, reading: R): boolean;
+  drawTestTurn: (problem: P, random: RandomStream) => ReturnType<CorpusProblem['drawTestTurn']>;
+}
+
+/** A family as the corpus of its model sees it. */
+export function corpusOf<P extends Pick<CorpusProblem, 'id' | 'split' | 'source'>, R>(
+  problems: readonly P[],
+  texts: FamilyTexts<P, R>,
+): CorpusProblem[] {
+  return problems.map((problem) => ({
+    ...{ id: problem.id, split: problem.split, source: problem.source },
+    prompt: { description: texts.renderDescription(problem), functionSignature: texts.renderSignature(problem) },
+    drawChain(random) {
+      const { stages, flaws, reading } = texts.drawChain(problem, random);
+      return { stages, isFlawed: flaws.length > 0 && !texts.passesHidden(problem, reading) };
+    },
+    drawTestTurn: (random) => texts.drawTestTurn(problem, random),
+  }));
+}
+
 /** A user turn and its answer. The answer and the end token after it are trained. */
 export interface CorpusTurn {
   user: string;

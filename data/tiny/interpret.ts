@@ -92,12 +92,14 @@ export function interpret(reading: Reading, args: Args): Outcome {
   }
 }
 
-/** The value of a guarded reading, which cannot fail. */
-export function resultOf(reading: Reading, args: Args): Output {
-  const outcome = interpret(reading, args);
-  if ('error' in outcome) throw new RangeError(`${outcome.error} on ${JSON.stringify(args)}`);
+/** @throws RangeError if there is none */
+export function outputOf(outcome: Outcome): Output {
+  if ('error' in outcome) throw new RangeError(outcome.error);
   return outcome.value;
 }
+
+/** The value of a guarded reading, which cannot fail. */
+export const resultOf = (reading: Reading, args: Args): Output => outputOf(interpret(reading, args));
 
 export function sameOutcome(a: Outcome, b: Outcome): boolean {
   return JSON.stringify(a) === JSON.stringify(b);

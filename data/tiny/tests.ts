@@ -9,7 +9,9 @@ import {
   type Item,
   interpret,
   keptItems,
+  type Outcome,
   type Output,
+  outputOf,
   resultOf,
   sameOutcome,
   usedItems,
@@ -135,44 +137,63 @@ export function renderTest(reading: Reading, args: Args, expected: Output): stri
 }
 
 /** A wrong last value: off by one, or one element short. */
-export function slip(value: Output, random: RandomStream): Output {
+function slip(value: Output, random: RandomStream): Output {
   const direction = random.choice([-1, 1]);
   if (typeof value === 'number') return value + direction;
   if (value.length > 0) return value.slice(0, -1);
   return typeof value === 'string' ? 'a' : [0];
 }
 
+const TESTS_PER_TURN = 2;
+
+/** How a family draws, computes and writes a test. */
+export interface TestWriter<S, R, A> {
+  misread: number; // share of tests from a flawed reading
+  slipped: number; // share of tests with a wrong last value
+  edge: number; // share of edge inputs
+  drawArgs(spec: S, kind: 'typical' | 'edge', random: RandomStream): A;
+  drawReading(spec: S, random: RandomStream): { reading: R; flaws: readonly unknown[] }; // it cannot fail
+  interpret(reading: S | R, args: A): Outcome;
+  renderTest(reading: S | R, args: A, expected: Output): string;
+}
+
+/** One answer of the discriminator. `flawed` counts the tests with a wrong expected value. */
+export function drawTests<S, R, A>(
+  writer: TestWriter<S, R, A>,
+  spec: S,
+  random: RandomStream,
+): { text: string; tests: number; flawed: number } {
+  const tests: string[] = [];
+  let flawed = 0;
+  for (let i = 0; i < TESTS_PER_TURN; i++) {
+    const args = writer.drawArgs(spec, random.uniform() < writer.edge ? 'edge' : 'typical', random);
+    const fate = random.uniform();
+    const reading = fate < writer.misread ? misread(writer, spec, random) : spec;
+    const truth = writer.interpret(spec, args);
+    const outcome = writer.interpret(reading, args);
+    let expected = outputOf('value' in outcome ? outcome : truth);
+    if (fate >= writer.misread && fate < writer.misread + writer.slipped) expected = slip(expected, random);
+    tests.push(writer.renderTest(reading, args, expected));
+    if (!sameOutcome({ value: expected }, truth)) flawed++;
+  }
+  return { text: tests.join('\n'), tests: TESTS_PER_TURN, flawed };
+}
+
 /** A reading with a flaw, if one of six draws has one. */
-function misread(spec: Spec, random: RandomStream): Reading {
-  let reading: Reading = spec;
+function misread<S, R, A>(writer: TestWriter<S, R, A>, spec: S, random: RandomStream): S | R {
+  let reading: S | R = spec;
   for (let tries = 0; tries < 6; tries++) {
-    const drawn = drawReading(spec, TEST_FLAWS, random);
+    const drawn = writer.drawReading(spec, random);
     reading = drawn.reading;
     if (drawn.flaws.length > 0) break;
   }
   return reading;
 }
 
-const TESTS_PER_TURN = 2;
-const MISREAD = 0.15; // share of tests from a flawed reading
-const SLIPPED = 0.08; // share of tests with a wrong last value
-const EDGE = 0.12; // share of edge inputs
+const WRITER: TestWriter<Spec, Reading, Args> = {
+  ...{ misread: 0.15, slipped: 0.08, edge: 0.12 },
+  drawReading: (spec, random) => drawReading(spec, TEST_FLAWS, random),
+  ...{ drawArgs, interpret, renderTest },
+};
 
-/** One answer of the discriminator. `flawed` counts the tests with a wrong expected value. */
-export function drawTestTurn(
-  problem: TinyProblem,
-  random: RandomStream,
-): { text: string; tests: number; flawed: number } {
-  const lines: string[] = [];
-  let flawed = 0;
-  for (let i = 0; i < TESTS_PER_TURN; i++) {
-    const args = drawArgs(problem, random.uniform() < EDGE ? 'edge' : 'typical', random);
-    const fate = random.uniform();
-    const reading = fate < MISREAD ? misread(problem, random) : problem;
-    let expected = resultOf(reading, args);
-    if (fate >= MISREAD && fate < MISREAD + SLIPPED) expected = slip(expected, random);
-    lines.push(renderTest(reading, args, expected));
-    if (!sameOutcome({ value: expected }, interpret(problem, args))) flawed++;
-  }
-  return { text: lines.join('\n'), tests: TESTS_PER_TURN, flawed };
-}
+export const drawTestTurn = (problem: TinyProblem, random: RandomStream) => drawTests(WRITER, problem, random);
