@@ -128,7 +128,7 @@ export const ARMS: readonly Arm[] = [
   },
 ];
 
-/** A trial in a few minutes. Its schedule replaces that of the arms. */
+/** A short trial. Its schedule replaces that of the arms. */
 export const QUICK: { arms: readonly string[]; over: RunConfigInput; problems: number } = {
   arms: ['method', 'baseline-tests', 'random-inputs', 'frozen'],
   over: {
