@@ -19,7 +19,7 @@ export interface ActivityDeps {
   /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). Each model is opened once. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
   /** Opens the sandbox of a configuration, once. Without `containers`, their defaults apply. */
-  sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers'>>): Promise<Sandbox>;
+  sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers' | 'model'>>): Promise<Sandbox>;
   /** Built-in problems by name, or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
   /** What this worker would do a part of the work with. Absent: it is not compared with the run. */

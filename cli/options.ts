@@ -34,11 +34,10 @@ export const watchOption = (): Option =>
   new Option('-w, --watch', 'follow the run to its end; serve it from this process if no worker does');
 
 export const sandboxOption = (): Option =>
-  new Option('--sandbox <kind>', 'sandbox for generated code (default: docker if it answers, else wasm)').choices([
-    'auto',
-    'docker',
-    'wasm',
-  ]);
+  new Option(
+    '--sandbox <kind>',
+    'sandbox for generated code (default: docker; wasm for shipped models if Docker is missing)',
+  ).choices(['auto', 'docker', 'wasm']);
 
 export const deviceOption = (): Option =>
   new Option('--device <device>', 'device for models; auto: the best one that works, else cpu')

@@ -3,6 +3,7 @@ import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { isBuiltIn } from '../core/schema/problem.js';
+import { isFamily } from '../data/families.js';
 import { modelFolder } from '../data/modelFolder.js';
 import { checkProblems, loadProblems, type ProblemSet } from '../data/problems.js';
 import { codeVersion } from '../infra/build-stamp.mjs';
@@ -31,6 +32,12 @@ export interface DepsOptions {
   say?: (line: string) => void;
 }
 
+interface SandboxKey {
+  kind: RunConfig['sandbox'];
+  fallback: boolean;
+  containers: Containers;
+}
+
 export interface OpenDeps {
   deps: ActivityDeps;
   close(): Promise<void>;
@@ -43,9 +50,9 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     return openEngine(path, opening);
   });
   const sandboxes = once((key: string) => {
-    const { kind, containers } = JSON.parse(key) as { kind: RunConfig['sandbox']; containers: Containers };
+    const { kind, fallback, containers } = JSON.parse(key) as SandboxKey;
     const say = options.say ?? ((line: string) => void log?.warn(line));
-    return openSandbox(kind, { ...containers, log: say, daemonTimeoutMs: DAEMON_RESTART_MS });
+    return openSandbox(kind, { ...containers, fallback, log: say, daemonTimeoutMs: DAEMON_RESTART_MS });
   });
   const folderOf = (model: string): Promise<string> => {
     let noted = false;
@@ -58,7 +65,11 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const version = codeVersion(ROOT);
   const sandboxOf: ActivityDeps['sandbox'] = (config) => {
     const containers = containersSchema.parse(config.containers ?? {});
-    return sandboxes.open(JSON.stringify({ kind: options.sandbox ?? config.sandbox, containers }));
+    const kind = options.sandbox ?? config.sandbox;
+    const fallback = config.model === undefined || isFamily(config.model); // shipped models write harmless programs
+    return sandboxes.open(
+      JSON.stringify({ kind, fallback: kind === 'auto' && fallback, containers } satisfies SandboxKey),
+    );
   };
   const seen = new WeakMap<Sandbox, ReturnType<typeof sandboxEnvironment>>();
   const environmentOf = (sandbox: Sandbox) => {

@@ -9,9 +9,12 @@ import { openWasm } from '../sandbox/wasm/openWasm.js';
 export interface OpenSandboxOptions {
   log?: ((line: string) => void) | undefined;
   size?: number | null | undefined; // guests; default: one per core
-  /** The next four need Docker. */
+  /** Whether `auto` may use WebAssembly, which is no security boundary. Default: true. */
+  fallback?: boolean | undefined;
+  /** The next five need Docker. */
   isolation?: Isolation | undefined;
   packages?: Packages | undefined;
+  image?: string | null | undefined;
   language?: Language | undefined;
   runtime?: string | null | undefined;
   /** How long to wait for a Docker daemon that exists but does not answer, e.g. because it was killed. Default: 0. */
@@ -19,10 +22,12 @@ export interface OpenSandboxOptions {
 }
 
 const RETRY_MS = 500;
+const NO_FALLBACK =
+  'programs of this model need a security boundary: start Docker, or choose --sandbox wasm if you trust them';
 const NO_ANSWER = ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'];
 
 /**
- * `auto` uses Docker if a daemon answers, otherwise WebAssembly. The log says which one is used.
+ * `auto` uses Docker if a daemon answers, otherwise WebAssembly if `fallback` allows it. The log says which one is used.
  * @throws GauntletError SANDBOX_UNAVAILABLE | SANDBOX_FAULT
  */
 export async function openSandbox(
@@ -37,7 +42,7 @@ export async function openSandbox(
 
 async function choose(
   kind: 'auto' | 'docker' | 'wasm',
-  { size, daemonTimeoutMs = 0, ...options }: OpenSandboxOptions,
+  { size, daemonTimeoutMs = 0, fallback = true, ...options }: OpenSandboxOptions,
   log: (line: string) => void,
 ): Promise<Sandbox> {
   const count = size === null || size === undefined ? {} : { size };
@@ -50,8 +55,10 @@ async function choose(
     return await withRetry(daemonTimeoutMs, () => openDocker({ ...options, ...count, log }), log);
   } catch (error) {
     const absent = error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE';
-    if (kind === 'docker' || feature || !absent) {
-      throw daemonTimeoutMs > 0 && isUnanswered(error) ? retryable(error) : error;
+    const replaceable = kind === 'auto' && absent && !feature;
+    if (!replaceable || !fallback) {
+      const shown = replaceable ? new GauntletError(error.code, `${error.message}; ${NO_FALLBACK}`) : error;
+      throw daemonTimeoutMs > 0 && isUnanswered(error) ? retryable(shown as GauntletError) : shown;
     }
     log(`sandbox: ${error.message}; using WebAssembly`);
     return openWasm({ ...count, log });
@@ -84,9 +91,10 @@ const retryable = (error: GauntletError): GauntletError =>
   new GauntletError('SANDBOX_FAULT', error.message, { cause: error });
 
 /** The requested feature that only Docker has; undefined if there is none. */
-function dockerFeature({ isolation, packages, language, runtime }: OpenSandboxOptions): string | undefined {
+function dockerFeature({ isolation, packages, image, language, runtime }: OpenSandboxOptions): string | undefined {
   if (isolation === 'strict') return "isolation 'strict'";
   if (language === 'javascript') return 'JavaScript';
   if (packages === 'numpy') return "packages 'numpy'";
+  if (image) return `image '${image}'`;
   return runtime ? `runtime '${runtime}'` : undefined;
 }

@@ -36,12 +36,18 @@ export const languageSchema = z.enum(['python', 'javascript']);
 export type Language = z.infer<typeof languageSchema>;
 
 /** How the Docker backend runs programs. */
-export const containersSchema = z.strictObject({
-  isolation: isolationSchema.default('uid'),
-  packages: packagesSchema.default('none'),
-  runtime: z.string().min(1).nullable().default(null), // of the daemon, e.g. 'runsc'; null: the daemon's default
-  size: z.int().positive().nullable().default(null), // concurrent containers; null: one per core
-});
+export const containersSchema = z
+  .strictObject({
+    isolation: isolationSchema.default('uid'),
+    packages: packagesSchema.default('none'),
+    image: z.string().min(1).nullable().default(null), // with Python 3.11 or later, for programs; null: gauntlet's own
+    runtime: z.string().min(1).nullable().default(null), // of the daemon, e.g. 'runsc'; null: the daemon's default
+    size: z.int().positive().nullable().default(null), // concurrent containers; null: one per core
+  })
+  .refine(({ image, packages }) => image === null || packages === 'none', {
+    path: ['packages'],
+    message: 'cannot be set with containers.image, which has its own packages',
+  });
 export type Containers = z.infer<typeof containersSchema>;
 
 /** One program and the arguments of its calls, in order. `Kept` is what the host keeps of an answer. */

@@ -22,6 +22,20 @@ const FOLDER = 'infra/images';
 export const ensureImage = async (docker: Docker, packages: Packages, log: (line: string) => void): Promise<string> =>
   digestOf(docker, await makeImage(docker, packages, log));
 
+/** Returns the digest of an image of the user's, and pulls it if it is missing. @throws GauntletError SANDBOX_UNAVAILABLE */
+export async function ensureOwnImage(docker: Docker, image: string, log: (line: string) => void): Promise<string> {
+  if (!(await hasImage(docker, image))) {
+    log(`sandbox: pulling ${image} (once)`);
+    const reason = await pull(docker, image);
+    if (reason)
+      throw new GauntletError(
+        'SANDBOX_UNAVAILABLE',
+        `containers.image: no image ${image}, and it cannot be pulled (${reason}): build it, or name another one`,
+      );
+  }
+  return digestOf(docker, image);
+}
+
 async function digestOf(docker: Docker, image: string): Promise<string> {
   const { Id } = await docker.getImage(image).inspect();
   return Id;
@@ -33,7 +47,7 @@ async function makeImage(docker: Docker, packages: Packages, log: (line: string)
   let reason: string | undefined;
   if (!(await hasImage(docker, STOCK))) {
     log(`sandbox: pulling ${STOCK} (once)`);
-    reason = await pull(docker);
+    reason = await pull(docker, STOCK);
     if (reason) reason = `the Docker registry does not answer (${reason})`;
   }
   if (!reason) {
@@ -91,8 +105,8 @@ function followProgress(docker: Docker, stream: NodeJS.ReadableStream, onLine: (
   );
 }
 
-/** Pulls the stock image. Returns why that failed, in one line, or undefined. */
-async function pull(docker: Docker): Promise<string | undefined> {
+/** Pulls an image. Returns why that failed, in one line, or undefined. */
+async function pull(docker: Docker, image: string): Promise<string | undefined> {
   const abort = new AbortController();
   let timer = setTimeout(() => abort.abort(), FIRST_BYTE_MS);
   const late = new Promise<never>((_, reject) => {
@@ -100,7 +114,7 @@ async function pull(docker: Docker): Promise<string | undefined> {
   });
   late.catch(() => {});
   try {
-    const stream = await docker.pull(STOCK, { abortSignal: abort.signal });
+    const stream = await docker.pull(image, { abortSignal: abort.signal });
     abort.signal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy());
     const following = followProgress(docker, stream, () => {
       clearTimeout(timer);

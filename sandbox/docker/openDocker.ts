@@ -9,13 +9,15 @@ import { TypePool } from '../typeCheck/typePool.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
-import { ensureImage, ensureNodeImage } from './image.js';
+import { ensureImage, ensureNodeImage, ensureOwnImage } from './image.js';
+import type { ContainerSpec } from './options.js';
 import { reapContainers } from './reaper.js';
 
 export interface DockerOptions {
   size?: number | undefined; // containers at work; default: one per core
   isolation?: Isolation | undefined;
   packages?: Packages | undefined; // that programs may import
+  image?: string | null | undefined; // for programs, instead of the one with these packages
   language?: Language | undefined; // javascript always runs in strict isolation
   runtime?: string | null | undefined; // default: the daemon's own
   log?: ((line: string) => void) | undefined;
@@ -30,7 +32,7 @@ const PATIENCE_MS = 60_000; // with a daemon that went away; then Temporal retri
 export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> {
   const { size = os.availableParallelism(), language = 'python', packages = 'none', runtime = null } = options;
   const isolation = language === 'javascript' ? 'strict' : (options.isolation ?? 'uid');
-  const { log = () => {} } = options;
+  const { log = () => {}, image: ownImage = null } = options;
   const daemon = await connectDocker();
   const { docker, version, remapped } = daemon;
   const seccomp = daemon.security.includes('seccomp');
@@ -43,8 +45,10 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   await fleet.open();
   const pools = new Map<Packages, GuestPool>();
   let image = '';
+  const programImage = (packages: Packages): Promise<string> =>
+    ownImage === null ? ensureImage(docker, packages, log) : ensureOwnImage(docker, ownImage, log);
   const makePool = async (packages: Packages): Promise<GuestPool> => {
-    image = language === 'javascript' ? await ensureNodeImage(docker, log) : await ensureImage(docker, packages, log);
+    image = language === 'javascript' ? await ensureNodeImage(docker, log) : await programImage(packages);
     const preload = packages === 'numpy' ? ['numpy'] : [];
     const known = pools.get(packages); // another caller may have made it meanwhile
     if (known) return known;
@@ -78,34 +82,32 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     if (closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox is closed');
     return pools.get(packages) ?? (await makePool(packages));
   };
+  type Spec = Pick<ContainerSpec, 'memoryMb' | 'preload' | 'guest'>;
+  const start = async (image: Promise<string>, spec: Spec): Promise<ContainerGuest> =>
+    ContainerGuest.start(fleet, { image: await image, isolation, runtime, seccomp, remapped, ...spec });
   try {
     await poolOf(packages);
+    if (ownImage !== null) await tryImage(ownImage, () => start(programImage(packages), { memoryMb: 256 }));
   } catch (error) {
     await fleet.close();
     throw error;
   }
 
-  const start = async (spec: {
-    packages: Packages;
-    memoryMb: number;
-    preload: string[];
-    guest?: 'tester' | 'checker';
-  }) => {
-    const image = await ensureImage(docker, spec.packages, log);
-    return ContainerGuest.start(fleet, { image, isolation, runtime, seccomp, remapped, ...spec });
-  };
   const tests = new TestPool({
     size,
     patienceMs: PATIENCE_MS,
     guests: {
       program: ({ memoryMb }) =>
-        start({
-          packages,
+        start(programImage(packages), {
           memoryMb: Math.max(256, memoryMb),
           preload: packages === 'numpy' ? ['numpy'] : [],
         }),
       tests: ({ memoryMb }) =>
-        start({ packages: 'numpy', memoryMb, preload: ['pytest', ...PYTEST_PARTS, 'numpy'], guest: 'tester' }),
+        start(ensureImage(docker, 'numpy', log), {
+          memoryMb,
+          preload: ['pytest', ...PYTEST_PARTS, 'numpy'],
+          guest: 'tester',
+        }),
     },
   });
 
@@ -113,7 +115,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     size,
     spares: isolation === 'strict' ? size : 0,
     patienceMs: PATIENCE_MS,
-    open: ({ memoryMb }) => start({ packages: 'numpy', memoryMb, preload: [], guest: 'checker' }),
+    open: ({ memoryMb }) => start(ensureImage(docker, 'numpy', log), { memoryMb, guest: 'checker' }),
   });
 
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
@@ -146,4 +148,18 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       await fleet.close();
     },
   };
+}
+
+/** Starts one container, since an image of the user's may lack Python. @throws GauntletError SANDBOX_UNAVAILABLE */
+async function tryImage(image: string, start: () => Promise<ContainerGuest>): Promise<void> {
+  try {
+    await (await start()).close();
+  } catch (error) {
+    const reason = (error as Error).message.split('\n')[0];
+    throw new GauntletError(
+      'SANDBOX_UNAVAILABLE',
+      `containers.image: ${image} cannot run programs (${reason}): it needs Python 3.11 or later as python3`,
+      { cause: error },
+    );
+  }
 }

@@ -114,6 +114,25 @@ describe('containers of the Docker sandbox', function () {
     await chosen.close();
   });
 
+  it('runs programs in an image of the user, and refuses one that is missing or has no Python', async () => {
+    const code = 'import numpy\ndef f(x): return int(numpy.sum(x))';
+    const own = await openDocker({ size: 1, image: IMAGES.numpy });
+    try {
+      const [result] = await own.run([job(code, [[[1, 2]]])]);
+      assert.deepEqual(result!.calls, [{ kind: 'value', value: 3 }]);
+    } finally {
+      await own.close();
+    }
+    for (const [image, reason] of [
+      ['gauntlet-missing:1', /^containers\.image: no image gauntlet-missing:1[^\n]*build it[^\n]*$/],
+      [
+        'gauntlet-javascript:1',
+        /^containers\.image: gauntlet-javascript:1 cannot run programs[^\n]*Python 3\.11[^\n]*$/,
+      ],
+    ] as const)
+      await assert.rejects(openDocker({ size: 1, image }), { code: 'SANDBOX_UNAVAILABLE', message: reason });
+  });
+
   it('forks programs without memory of an earlier program', async () => {
     const earlier = 'SECRET = "sec" + "ret-" + "7719" + "-of-the-reference"\ndef f(x): return SECRET + str(x)';
     const scan = `

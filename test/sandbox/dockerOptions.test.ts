@@ -106,7 +106,14 @@ describe('the options of a container', () => {
     await assert.rejects(openSandbox('wasm', { isolation: 'strict' }), refused(/'strict'/));
     await assert.rejects(openSandbox('wasm', { packages: 'numpy' }), refused(/'numpy'/));
     await assert.rejects(openSandbox('wasm', { runtime: 'runsc' }), refused(/'runsc'/));
-    assert.deepEqual(containersSchema.parse({}), { isolation: 'uid', packages: 'none', runtime: null, size: null });
+    await assert.rejects(openSandbox('wasm', { image: 'python:3.12' }), refused(/'python:3.12'/));
+    const parsed = { isolation: 'uid', packages: 'none', image: null, runtime: null, size: null };
+    assert.deepEqual(containersSchema.parse({}), parsed);
+  });
+
+  it('an image has its own packages', () => {
+    const { error } = containersSchema.safeParse({ image: 'python:3.12', packages: 'numpy' });
+    assert.deepEqual(error?.issues[0]?.path, ['packages']);
   });
 });
 

@@ -6,6 +6,8 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { containersSchema } from '../../core/schema/execution.js';
+import { openDeps } from '../../workers/deps.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 
 const refused =
@@ -42,6 +44,29 @@ describe('openSandbox', function () {
       assert.match(lines.join('\n'), /^sandbox: Docker does not answer.*; using WebAssembly\n(.*\n)*.*wasm/);
     } finally {
       await sandbox.close();
+    }
+  });
+
+  it('auto does not use WebAssembly for programs that need a boundary', async () => {
+    const message = /^Docker does not answer[^\n]*; programs of this model need[^\n]*--sandbox wasm[^\n]*$/;
+    await assert.rejects(openSandbox('auto', { fallback: false }), refused('SANDBOX_UNAVAILABLE', message));
+  });
+
+  it('a worker uses WebAssembly for the shipped models only, unless it is chosen', async () => {
+    const { deps, close } = await openDeps({ store: path.join(folder, 'store') });
+    const containers = containersSchema.parse({ size: 1 });
+    try {
+      for (const [sandbox, model, kind] of [
+        ['auto', 'tiny', 'wasm'],
+        ['wasm', 'some/model', 'wasm'],
+      ] as const)
+        assert.equal((await deps.sandbox({ sandbox, model, containers })).info.kind, kind);
+      await assert.rejects(
+        deps.sandbox({ sandbox: 'auto', model: 'some/model', containers }),
+        refused('SANDBOX_UNAVAILABLE', /--sandbox wasm/),
+      );
+    } finally {
+      await close();
     }
   });
 
