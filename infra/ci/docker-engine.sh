@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Docker engine answer on this machine, for tests: installs Debian's packages where dockerd is missing, starts
-# it where none answers, prints its pid (0: one was there already). Safe to repeat. Needs root.
+# it where none answers, prints its pid (0: one was there already). Its runtimes are runc and, where Debian has it, runsc
+# (gVisor). Safe to repeat. Needs root.
 #   infra/ci/docker-engine.sh            the usual socket
 #   DOCKER_HOST=unix:///tmp/d.sock infra/ci/docker-engine.sh
 # Stop it with: kill <pid>
@@ -10,17 +11,24 @@ socket=${host#unix://}
 answers() { curl -sf --max-time 3 --unix-socket "$socket" http://docker/_ping >/dev/null 2>&1; }
 if answers; then echo 0; exit 0; fi
 
-install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io curl; }
+install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; }
 if ! command -v dockerd >/dev/null || ! command -v curl >/dev/null; then
-  { install || { apt-get update -qq && install; }; } >&2
+  { install docker.io curl || { apt-get update -qq && install docker.io curl; }; } >&2
 fi
+command -v runsc >/dev/null || install runsc >&2 || true
 
 if [ "$socket" = /var/run/docker.sock ]; then state=/var/lib/docker run=/var/run/docker; else state=$socket.d/lib run=$socket.d/run; fi
 mkdir -p "$state" "$run"
+runtimes=()
+if command -v runsc >/dev/null; then # a runtime cannot have arguments on the command line of dockerd
+  printf '#!/bin/sh\nexec runsc --network=none "$@"\n' >"$run/runsc"
+  chmod +x "$run/runsc"
+  runtimes=(--add-runtime "runsc=$run/runsc")
+fi
 log=${DOCKER_ENGINE_LOG:-$run/dockerd.log}
 start() { # containers of the sandbox have no network: neither a bridge nor packet filters are needed
   setsid nohup dockerd --host "$host" --data-root "$state" --exec-root "$run" --pidfile "$run/dockerd.pid" \
-    --bridge=none --iptables=false --ip6tables=false "$@" >"$log" 2>&1 </dev/null &
+    --bridge=none --iptables=false --ip6tables=false ${runtimes[@]+"${runtimes[@]}"} "$@" >"$log" 2>&1 </dev/null &
   pid=$!
   for _ in $(seq 150); do
     if answers; then return 0; fi

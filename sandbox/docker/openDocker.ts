@@ -1,7 +1,7 @@
 // The Docker backend: pools of containers, one image for programs and one for test source and type checks.
 import os from 'node:os';
 import { GauntletError } from '../../core/errors.js';
-import type { Isolation, Language, Packages } from '../../core/schema/execution.js';
+import { type Isolation, type Language, limitsSchema, type Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { TestPool } from '../testSource/testPool.js';
@@ -86,9 +86,11 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const start = async (image: Promise<string>, spec: Spec): Promise<ContainerGuest> =>
     ContainerGuest.start(fleet, { image: await image, isolation, runtime, seccomp, remapped, ...spec });
   try {
-    await poolOf(packages);
+    const pool = await poolOf(packages);
     if (ownImage !== null) await tryImage(ownImage, () => start(programImage(packages), { memoryMb: 256 }));
+    if (language === 'python') await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
   } catch (error) {
+    await Promise.all([...pools.values()].map((pool) => pool.close()));
     await fleet.close();
     throw error;
   }
@@ -148,6 +150,38 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       await fleet.close();
     },
   };
+}
+
+const PROBE = `
+import os
+def probe():
+  for name in ('mem', 'fd/0', 'fd/1'):
+    for mode in (os.O_RDONLY, os.O_WRONLY):
+      try:
+        os.close(os.open('/proc/1/' + name, mode | os.O_NONBLOCK))
+        return name
+      except OSError:
+        pass
+  return ''
+`;
+
+/**
+ * Runs a program that tries to open the memory and the streams of pid 1. Some runtimes ignore that pid 1 is not dumpable,
+ * so only its uid protects it. @throws GauntletError SANDBOX_UNAVAILABLE
+ */
+async function checkIsolation(pool: GuestPool, runtime: string, isolation: Isolation): Promise<void> {
+  const limits = limitsSchema.parse({ wallSeconds: 60 });
+  const [result] = await pool.run([{ id: 'probe', code: PROBE, entry: 'probe', inputs: [[]], limits }]);
+  const [call] = result!.calls;
+  if (call?.kind === 'value' && call.value === '') return;
+  const seen =
+    call?.kind === 'value'
+      ? `opens ${call.value} of pid 1, where it could forge answers`
+      : `cannot look (${call?.kind})`;
+  throw new GauntletError(
+    'SANDBOX_UNAVAILABLE',
+    `runtime '${runtime}' does not isolate programs: with isolation '${isolation}' a program ${seen}; use isolation 'uid' or another runtime`,
+  );
 }
 
 /** Starts one container, since an image of the user's may lack Python. @throws GauntletError SANDBOX_UNAVAILABLE */

@@ -20,6 +20,9 @@ export interface ContainerSpec {
 }
 
 const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // in addition to the memory of the program
+const PROCESSES = 64;
+/** gVisor's kernel is a process in the container's cgroup, and has several threads for each thread of a program. */
+const GVISOR = { memoryMb: 128, processes: 2048 };
 /** Otherwise a program sees the host's names of cgroups on cgroup 1. The types of dockerode lack the field. */
 const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 const MIB = 2 ** 20;
@@ -38,7 +41,8 @@ export function uidRange(remapped: boolean): { first: number; span: number } {
 
 export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOptions {
   const { isolation, remapped = false, language = 'python', silenceSeconds: silence = SILENCE_SECONDS } = spec;
-  const memory = (spec.memoryMb + HARNESS_MB[language]) * MIB;
+  const kernel = /runsc|gvisor/i.test(spec.runtime ?? '') ? GVISOR : undefined;
+  const memory = (spec.memoryMb + HARNESS_MB[language] + (kernel?.memoryMb ?? 0)) * MIB;
   const ownUid = isolation === 'uid' || language === 'javascript';
   const { first, span } = ownUid ? uidRange(remapped) : { first: NOBODY, span: 0 };
   const guest = { isolation, first, span, preload: spec.preload ?? [], valuesOnly: spec.valuesOnly ?? false, silence };
@@ -77,7 +81,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       SecurityOpt: ['no-new-privileges', ...(spec.seccomp ? [`seccomp=${SECCOMP_PROFILE}`] : [])],
       Memory: memory,
       MemorySwap: memory,
-      PidsLimit: 64,
+      PidsLimit: kernel?.processes ?? PROCESSES,
       NanoCpus: 1e9,
       OomScoreAdj: 500,
       IpcMode: 'none',

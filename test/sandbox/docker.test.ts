@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type Docker from 'dockerode';
-import { listContainers } from '../../sandbox/docker/daemon.js';
+import { connectDocker, listContainers } from '../../sandbox/docker/daemon.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
@@ -92,6 +92,49 @@ def f(x):
     });
   });
 }
+
+describe('the Docker sandbox on gVisor', function () {
+  this.timeout(300_000);
+  let sandbox: Sandbox;
+  before(async function () {
+    await requireDocker(this);
+    if (!(await connectDocker()).runtimes.includes('runsc')) {
+      console.log(
+        "      skipped: the Docker daemon has no runtime 'runsc' (infra/ci/docker-engine.sh starts one that has it)",
+      );
+      return this.skip();
+    }
+    sandbox = await openDocker({ size: 2, runtime: 'runsc' });
+  });
+  after(() => sandbox?.close());
+
+  conformance(() => sandbox);
+
+  it('ends every hostile program, and later programs run as usual', async function () {
+    const rows = hostileRows();
+    if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+    // gVisor's /tmp has no limit of files, its /proc shows less of a program and more of others, and it has user namespaces.
+    // A program with many processes exhausts the memory of its container.
+    const others: Record<string, string[]> = {
+      ...{ disk_inodes: ['fail', 'timeout'], pid1_mem: ['fail'], mount: ['fail'], caps: ['error'] },
+      ...{ fork_bomb: ['memory', 'error'], fork_bomb_return: ['memory', 'timeout', 'error'] },
+    };
+    await judgeHostile(rows, sandbox, (row, { outcome, messages }, canary) => {
+      const expected = [...row.expect.split('|'), ...(others[row.id] ?? [])];
+      assert.ok(expected.includes(outcome), `${row.id}: ${outcome}, expected ${expected}: ${messages}`);
+      assert.equal(canary.outcome, 'pass', `canary after ${row.id}: ${canary.messages}`);
+    });
+  });
+
+  it('refuses isolation strict, in which a program could forge answers', async () => {
+    const message =
+      /^runtime 'runsc' does not isolate programs: with isolation 'strict' a program opens [^\n]*isolation 'uid'[^\n]*$/;
+    await assert.rejects(openDocker({ size: 1, runtime: 'runsc', isolation: 'strict' }), {
+      code: 'SANDBOX_UNAVAILABLE',
+      message,
+    });
+  });
+});
 
 describe('containers of the Docker sandbox', function () {
   this.timeout(180_000);
