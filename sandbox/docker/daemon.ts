@@ -16,6 +16,7 @@ export interface Daemon {
 }
 
 const PING_MS = 5000;
+const PODMAN = 'Podman answers, which takes neither a seccomp profile nor a limit of files from a client';
 
 /** Rejects if the promise takes longer. The promise itself is not cancelled. */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
@@ -67,7 +68,8 @@ interface Info {
 export async function connectDocker(): Promise<Daemon> {
   try {
     const docker = new Docker();
-    const { Version } = await within(PING_MS, 'version', docker.version());
+    const { Version, Components = [] } = await within(PING_MS, 'version', docker.version());
+    if (Components.some(({ Name }) => Name.startsWith('Podman'))) throw new Error(PODMAN);
     const info: Info = await within(PING_MS, 'info', docker.info());
     return { docker, version: Version, ...readInfo(info) };
   } catch (error) {

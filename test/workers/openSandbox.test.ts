@@ -97,6 +97,17 @@ describe('openSandbox', function () {
     }
   });
 
+  it('refuses Podman with one line', async () => {
+    const podman = { Version: '4.3.1', Components: [{ Name: 'Podman Engine', Version: '4.3.1' }] };
+    const daemon = http.createServer((_, response) => response.end(JSON.stringify(podman)));
+    await new Promise<void>((resolve) => daemon.listen(socket, resolve));
+    try {
+      await assert.rejects(openSandbox('docker'), refused('SANDBOX_UNAVAILABLE', /^[^\n]*Podman answers[^\n]*$/));
+    } finally {
+      daemon.close();
+    }
+  });
+
   it('reports a daemon that stays away as a retryable fault to workers, and as unavailable to others', async () => {
     killed();
     await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 700 }), refused('SANDBOX_FAULT'));
