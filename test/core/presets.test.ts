@@ -34,7 +34,7 @@ describe('presets', () => {
       discriminator: { problems: 16, samples: 4 },
     });
     assert.deepEqual(config.sampling, {
-      temperature: 0.8,
+      temperature: 1,
       maxNewTokens: 96,
       maxTestTokens: 128,
       topP: 1,
