@@ -26,31 +26,35 @@ export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
   ].map((role, i) => ({ epoch: 1, phase: 'warm-start', step: i + 1, role }));
 }
 
+/** The most steps of an epoch. The history of a run from before `epochSteps` existed lacks it. */
+function stepsPerEpoch({ simultaneous, epochSteps }: RunConfig['schedule'], phase: Phase): number {
+  if (phase === 'alternating') return simultaneous ? 2 : 1;
+  return epochSteps ?? Number.POSITIVE_INFINITY;
+}
+
 /**
- * N discriminator steps (one epoch), N generator steps (one epoch), then K alternating steps (an epoch each, or an epoch
- * for two simultaneous ones, generator first). If no discriminator learns, its steps are left out and the generator's stay, so both runs update the generator
- * equally often; epochs are numbered without gaps.
+ * N discriminator steps, N generator steps, then K alternating steps, generator first. Each phase is one epoch, or epochs of
+ * `epochSteps` steps; an alternating step is an epoch, as are two simultaneous ones. If no discriminator learns, its steps are
+ * left out and the generator's stay, so both runs update the generator equally often; epochs are numbered without gaps.
  */
 export function planStage(config: ScheduleConfig): PlannedStep[] {
-  const { discriminatorSteps, generatorSteps, alternatingSteps, simultaneous } = config.schedule;
-  const epochs: { phase: Phase; roles: Role[] }[] = [
-    { phase: 'discriminator', roles: new Array<Role>(discriminatorSteps).fill('discriminator') },
-    { phase: 'generator', roles: new Array<Role>(generatorSteps).fill('generator') },
+  const { discriminatorSteps, generatorSteps, alternatingSteps } = config.schedule;
+  const phases: [Phase, Role[]][] = [
+    ['discriminator', new Array<Role>(discriminatorSteps).fill('discriminator')],
+    ['generator', new Array<Role>(generatorSteps).fill('generator')],
+    ['alternating', Array.from({ length: alternatingSteps }, (_, k) => (k % 2 === 0 ? 'generator' : 'discriminator'))],
   ];
-  const alternating = Array.from(
-    { length: alternatingSteps },
-    (_, k): Role => (k % 2 === 0 ? 'generator' : 'discriminator'),
-  );
-  const perEpoch = simultaneous ? 2 : 1;
-  for (let k = 0; k < alternatingSteps; k += perEpoch)
-    epochs.push({ phase: 'alternating', roles: alternating.slice(k, k + perEpoch) });
   const plan: PlannedStep[] = [];
   let epoch = 0;
-  for (const { phase, roles } of epochs) {
-    const live = roles.filter((role) => role === 'generator' || trainsDiscriminator(config));
-    if (live.length === 0) continue;
-    epoch++;
-    for (const role of live) plan.push({ epoch, phase, step: plan.length + 1, role });
+  for (const [phase, roles] of phases) {
+    const most = Math.min(stepsPerEpoch(config.schedule, phase), roles.length);
+    for (let start = 0; start < roles.length; start += most) {
+      const live = roles
+        .slice(start, start + most)
+        .filter((role) => role === 'generator' || trainsDiscriminator(config));
+      if (live.length > 0) epoch++;
+      for (const role of live) plan.push({ epoch, phase, step: plan.length + 1, role });
+    }
   }
   return plan;
 }
@@ -75,8 +79,10 @@ export function replan(done: readonly PlannedStep[], config: ScheduleConfig, clo
   for (const step of rest) {
     const before = plan.at(-1)!;
     const isOpen = !closed || plan.length > done.length;
-    const isPair = config.schedule.simultaneous && before.role === 'generator' && step.role === 'discriminator';
-    const sameEpoch = isOpen && step.phase === before.phase && (step.phase !== 'alternating' || isPair);
+    const isFull =
+      plan.filter(({ epoch }) => epoch === before.epoch).length >= stepsPerEpoch(config.schedule, step.phase);
+    const isPair = before.role === 'generator' && step.role === 'discriminator';
+    const sameEpoch = isOpen && step.phase === before.phase && !isFull && (step.phase !== 'alternating' || isPair);
     plan.push({ ...step, epoch: before.epoch + (sameEpoch ? 0 : 1), step: plan.length + 1 });
   }
   return plan;

@@ -146,6 +146,7 @@ const fieldsSchema = z.strictObject({
       discriminatorSteps: stepCount.default(10), // N
       generatorSteps: stepCount.default(10), // N
       alternatingSteps: stepCount.default(5), // K, generator first
+      epochSteps: positiveInt.nullable().default(null), // of N, between two checkpoints; null: all
       simultaneous: z.boolean().default(false), // two alternating steps train against each other's state before both
     })
     .prefault({}),

@@ -27,6 +27,7 @@ describe('presets', () => {
       discriminatorSteps: 4,
       generatorSteps: 4,
       alternatingSteps: 4,
+      epochSteps: null,
       simultaneous: false,
     });
     assert.deepEqual(config.batch, {

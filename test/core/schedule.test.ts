@@ -47,6 +47,16 @@ describe('planStage', () => {
     assert.equal(endsEpoch(plan, 8), false);
   });
 
+  it('ends an epoch after epochSteps steps of a phase, also after a change of N', () => {
+    const config = (generatorSteps: number) =>
+      resolveConfig({ schedule: { ...schedule, generatorSteps, epochSteps: 2 } });
+    const epochs = (plan: { epoch: number }[]): string => plan.map(({ epoch }) => epoch).join('');
+    const plan = planStage(config(5));
+    assert.equal(epochs(plan), '1122334567');
+    assert.equal(epochs(replan(plan.slice(0, 3), config(6))), '11223344567');
+    assert.equal(epochs(replan(plan.slice(0, 4), config(3), true)), '11223456');
+  });
+
   it('joins two simultaneous steps in an epoch, also after a change of N or K', () => {
     const config = (alternatingSteps: number) =>
       resolveConfig({ schedule: { ...schedule, alternatingSteps, simultaneous: true } });
