@@ -63,7 +63,8 @@ export function openResources(files: ObjectStore): Resources {
 
 const unknown = (path: string): GauntletError => new GauntletError('NOT_FOUND', `no resource '${path}'`);
 
-function decoded(part: string): string {
+/** @throws GauntletError BAD_INPUT */
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
