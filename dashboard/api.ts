@@ -181,12 +181,13 @@ export interface ProblemHistory {
   problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
 }
 
-/** `diff/ID/ID` */
+/** `diff/ID/ID`, or `diff/ID/ID/FROM-TO/FROM-TO` with the steps to compare; their charts begin at step 1 */
 export interface DiffView {
   runs: [string, string];
+  names: [string, string]; // of the two sides
   facts: { name: string; values: [string, string] }[]; // configuration, models, problems, code: those that differ
   charts: Chart[]; // with the lines of both runs
-  commonSteps: number;
+  commonSteps?: number; // absent for ranges of steps, whose samples are not compared
   tokens?: TokenDifference; // absent: all common steps sampled the same tokens
   reward?: RewardDifference; // absent: all rewards are equal
 }

@@ -85,7 +85,14 @@ describe(`the pages in a browser${skipped}`, () => {
     });
   }
 
-  const PATHS = ['runs', 'runs/run', 'runs/run/steps/2', 'runs/run/steps/2/groups/0', 'runs/run/problems'];
+  const PATHS = [
+    'runs',
+    'runs/run',
+    'runs/run/steps/2',
+    'runs/run/steps/2/groups/0',
+    'runs/run/problems',
+    'diff/run/run/1-3/4-6',
+  ];
   async function open(path: string): Promise<void> {
     await page.goto(`${dashboard.url}#/${path}`);
     await page.locator('main .scroll, main .charts').first().waitFor();

@@ -1,11 +1,12 @@
 // One run: where it is, its schedule as a band, a chart of every recorded metric, control requests, and its steps.
 import type { Band, Chart, Rates, RunEvent, RunView, StepRow } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import { isStatic, resource, useResource } from '../data.js';
 import { decimal, duration, grouped, percent, stageName, time, visible } from '../format.js';
 import { useLive, useVersion } from '../live.js';
 import { Crumbs, Details, LongText, Scroll, Show, Tiles } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
 import { link } from '../route.js';
+import { Compare } from './Compare.js';
 import { Controls } from './Controls.js';
 
 export function RunPage({ run }: { run: string }) {
@@ -44,6 +45,7 @@ function Run({ view }: { view: RunView }) {
       {live && <Controls view={view} live={live} refresh={refresh} />}
       <h2>Schedule</h2>
       <Schedule bands={view.bands} events={events} />
+      {!isStatic && view.steps.length > 1 && <Compare view={view} />}
       <Events events={events} />
       {view.before && view.after && <BeforeAfter before={view.before} after={view.after} />}
       {groups.map((group) => (
