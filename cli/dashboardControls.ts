@@ -44,11 +44,12 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
       opening = undefined;
       throw error;
     });
+    const current = opening;
     try {
-      return await work(await opening);
+      return await work(await current);
     } catch (error) {
       if (error instanceof GauntletError) throw error;
-      await close(); // the server may have gone, or come back at another port
+      if (opening === current) await close(); // the server may have gone, or come back at another port
       const { code, message } = failureOf(error);
       throw isErrorCode(code) ? new GauntletError(code, message) : error;
     }
