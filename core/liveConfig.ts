@@ -22,6 +22,9 @@ export const LIVE_FIELDS = [
   'failure',
 ] as const;
 
+export const isLiveField = (path: string): boolean =>
+  LIVE_FIELDS.some((live) => path === live || path.startsWith(`${live}.`));
+
 /** Maximum length of a change as JSON. The workflow carries all changes that are pending. */
 const MAX_CHANGE_LENGTH = 8_192;
 
@@ -38,8 +41,7 @@ export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig 
   }
   const paths = leafPaths(fields);
   if (paths.length === 0) throw new GauntletError('BAD_CONFIG', 'the change names no field, e.g. ppo.learningRate');
-  const isLive = (path: string) => LIVE_FIELDS.some((live) => path === live || path.startsWith(`${live}.`));
-  const fixed = paths.find((path) => !isLive(path) || path.split('.').includes('__proto__'));
+  const fixed = paths.find((path) => !isLiveField(path) || path.split('.').includes('__proto__'));
   if (fixed !== undefined) {
     throw new GauntletError(
       'BAD_CONFIG',
@@ -67,7 +69,8 @@ export const withRecordedChanges = (config: RunConfig, records: readonly Control
 /** 'a.b' for each value that is not an object of fields. */
 const leafPaths = (fields: Record<string, unknown>): string[] => leaves(fields).map(([path]) => path);
 
-function leaves(fields: Record<string, unknown>, prefix = ''): [path: string, value: unknown][] {
+/** The path and value of every field that is not an object of fields. */
+export function leaves(fields: Record<string, unknown>, prefix = ''): [path: string, value: unknown][] {
   return Object.entries(fields).flatMap(([key, value]): [string, unknown][] =>
     isObject(value) ? leaves(value, `${prefix}${key}.`) : [[`${prefix}${key}`, value]],
   );

@@ -30,6 +30,7 @@ export interface RunSummary {
 export interface RunView extends RunSummary {
   facts: { name: string; value: string }[];
   config: unknown; // with all recorded changes
+  fields: ConfigField[]; // of that configuration
   bands: Band[];
   charts: Chart[];
   steps: StepRow[];
@@ -40,6 +41,12 @@ export interface RunView extends RunSummary {
 }
 
 export type Rates = Record<string, number | undefined>;
+
+export interface ConfigField {
+  name: string; // 'ppo.learningRate'
+  value: string; // JSON
+  isLive: boolean; // can change while the run is running
+}
 
 /** Policy updates start + 1 … end. */
 export interface Band {
@@ -174,12 +181,13 @@ export interface ProblemHistory {
   problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
 }
 
-/** `diff/ID/ID` */
+/** `diff/ID/ID`, or `diff/ID/ID/FROM-TO/FROM-TO` with the steps to compare; their charts begin at step 1 */
 export interface DiffView {
   runs: [string, string];
+  names: [string, string]; // of the two sides
   facts: { name: string; values: [string, string] }[]; // configuration, models, problems, code: those that differ
   charts: Chart[]; // with the lines of both runs
-  commonSteps: number;
+  commonSteps?: number; // absent for ranges of steps, whose samples are not compared
   tokens?: TokenDifference; // absent: all common steps sampled the same tokens
   reward?: RewardDifference; // absent: all rewards are equal
 }
@@ -223,4 +231,25 @@ export interface TokenRow {
   advantages?: number[]; // with GAE
   logprobs?: number[]; // of the policy before the update
   referenceLogprobs?: number[]; // of the base, with a KL penalty
+}
+
+/** `live/ID`: a run on the Temporal server */
+export interface LiveView {
+  problem?: string; // why runs cannot be controlled now; nothing else is known then
+  state?: string; // absent: as in the store
+  notes: string[]; // what it waits for, what is being retried
+  failure?: RunEvent; // waits for a decision
+  actions: Exclude<ControlRequest['action'], 'fork'>[]; // that make sense now
+  url?: string; // in the Web UI of Temporal
+}
+
+/** The body of POST `control/ID`. `retry`, `skip` and `abort` decide about a failed activity. */
+export type ControlRequest =
+  | { action: 'pause' | 'resume' | 'stop' | 'retry' | 'skip' | 'abort' }
+  | { action: 'change'; assignments: string[] } // 'field=value'
+  | { action: 'fork'; checkpoint: string; name?: string; assignments: string[] };
+
+/** Its answer: what will happen, in one line. */
+export interface ControlAnswer {
+  said: string;
 }

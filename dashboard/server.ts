@@ -1,5 +1,6 @@
-// The HTTP server of the dashboard: the pages, the JSON of resources, and events. Whoever reaches it sees every rollout,
-// so it answers only requests for its own host, from its own pages, and beyond loopback only with its token.
+// The HTTP server of the dashboard: the pages, the JSON of resources, events, and controls. Whoever reaches it sees every
+// rollout and controls every run, so it answers only requests for its own host, from its own pages, and beyond loopback only
+// with its token.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -7,11 +8,14 @@ import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { packageRoot } from '../data/paths.js';
+import type { ControlAnswer } from './api.js';
 import { streamChanges } from './changes.js';
-import type { Resources } from './data/resources.js';
+import { type Controls, readControlRequest } from './controls.js';
+import { decoded, type Resources } from './data/resources.js';
 
 export interface DashboardOptions {
   resources: Resources;
+  controls: Controls;
   host: string;
   port: number; // 0: any free one
 }
@@ -38,8 +42,8 @@ const HEADERS = {
 };
 
 /** @throws GauntletError BAD_INPUT if the address cannot be used */
-export async function startDashboard({ resources, host, port }: DashboardOptions): Promise<Dashboard> {
-  const { server, token } = dashboardServer(resources, host, await pageFiles());
+export async function startDashboard({ resources, controls, host, port }: DashboardOptions): Promise<Dashboard> {
+  const { server, token } = dashboardServer(resources, controls, host, await pageFiles());
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ code }: NodeJS.ErrnoException) => {
       const message = `cannot serve at ${host}:${port} (${code}): choose another --host or --port`;
@@ -62,6 +66,7 @@ export async function startDashboard({ resources, host, port }: DashboardOptions
 /** A server that is to listen at `host`, and its token unless that is loopback. */
 export function dashboardServer(
   resources: Resources,
+  controls: Controls,
   host: string,
   files: ReadonlyMap<string, Buffer>,
 ): { server: Server; token?: string } {
@@ -72,9 +77,12 @@ export function dashboardServer(
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, 'only GET is supported');
+    const isPost = request.method === 'POST';
+    if (!isPost && request.method !== 'GET' && request.method !== 'HEAD')
+      return refuse(response, 405, 'only GET and POST are supported');
     if (!isOwnHost(request.headers.host, host)) return refuse(response, 403, 'this host is not the dashboard');
-    if (isForeign(request)) return refuse(response, 403, 'only the pages of the dashboard may ask it');
+    if (isForeign(request) || (isPost && request.headers.origin === undefined))
+      return refuse(response, 403, 'only the pages of the dashboard may ask it');
     const url = new URL(request.url ?? '/', 'http://dashboard');
     if (token !== undefined && !hasToken(request, url, token)) {
       return refuse(response, 401, 'open the dashboard with the address that `gauntlet dashboard` printed');
@@ -85,6 +93,13 @@ export function dashboardServer(
       return;
     }
     const path = url.pathname.slice(1) || 'index.html';
+    const [, about, run] = /^api\/(live|control)\/([^/]+)$/.exec(path) ?? [];
+    if (isPost) {
+      if (about !== 'control') return refuse(response, 405, 'only GET is supported here');
+      const said = await controls.request(decoded(run!), await readControlRequest(request));
+      return sendJson(response, 200, { said } satisfies ControlAnswer);
+    }
+    if (about === 'live') return sendJson(response, 200, await controls.live(decoded(run!)));
     if (path === 'api/events') return streamChanges(response, resources);
     if (path.startsWith('api/')) return sendJson(response, 200, await resources.read(path.slice('api/'.length)));
     const file = files.get(path);
@@ -150,7 +165,9 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 }
 
-const STATUS: Readonly<Record<string, number>> = { NOT_FOUND: 404, BAD_INPUT: 400 };
+const STATUS: Readonly<Record<string, number>> = {
+  ...{ NOT_FOUND: 404, BAD_INPUT: 400, BAD_CONFIG: 400, RUN_EXISTS: 409, SERVER_UNAVAILABLE: 503 },
+};
 
 function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {

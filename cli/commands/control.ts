@@ -49,6 +49,22 @@ export async function sendUpdate(handle: WorkflowHandle, update: Update): Promis
   }
 }
 
+/** @throws GauntletError SERVER_UNAVAILABLE if no server runs. Without this check, a session would start one. */
+export function checkServer(store: string): void {
+  if (hasServer(store)) return;
+  throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server runs for this store: ${commandLine('up')}`);
+}
+
+/** @returns what will happen, in one line. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
+export async function updateRun(session: Session, id: string, update: Update): Promise<string> {
+  try {
+    return await sendUpdate(await servedRun(session, id), update);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw new GauntletError('NOT_FOUND', `run '${id}' has just ended`);
+    throw error;
+  }
+}
+
 /** A run that a worker serves. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
 async function servedRun({ client, store }: Session, id: string): Promise<WorkflowHandle> {
   const status = await statusOf(client, id);
@@ -71,21 +87,19 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
   return client.workflow.getHandle(id);
 }
 
-async function updateRun(id: string, update: Update, flags: Flags): Promise<void> {
+async function updateAndSay(id: string, update: Update, flags: Flags): Promise<void> {
   const output = createOutput(flags.json === true);
-  if (!hasServer(flags.store)) {
-    throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server runs for this store: ${commandLine('up')}`);
-  }
-  try {
-    const said = await withSession(flags, output, 'none', async (session) =>
-      sendUpdate(await servedRun(session, id), update),
-    );
-    const subject = update.name === 'change' ? `run '${id}': the change` : `run '${id}'`;
-    output.result({ runId: id, update: update.name, said }, () => `${subject} ${said}`);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw new GauntletError('NOT_FOUND', `run '${id}' has just ended`);
-    throw error;
-  }
+  checkServer(flags.store);
+  const said = await withSession(flags, output, 'none', (session) => updateRun(session, id, update));
+  const subject = update.name === 'change' ? `run '${id}': the change` : `run '${id}'`;
+  output.result({ runId: id, update: update.name, said }, () => `${subject} ${said}`);
+}
+
+/** The update `change` for assignments 'field=value'. @throws GauntletError BAD_CONFIG, even if no worker is running */
+export function changeOf(assignments: string[]): Update {
+  const fields = parseAssignments(assignments, '');
+  applyConfigPatch(resolveConfig(), fields);
+  return { name: 'change', fields };
 }
 
 export function addControl(program: Command): void {
@@ -95,16 +109,12 @@ export function addControl(program: Command): void {
       'server',
     );
   command('pause', 'pause a run after its current step').action((id: string, flags: Flags) =>
-    updateRun(id, { name: 'pause' }, flags),
+    updateAndSay(id, { name: 'pause' }, flags),
   );
   command('stop', 'end a run after its current step, with checkpoint, evaluation and report').action(
-    (id: string, flags: Flags) => updateRun(id, { name: 'stop' }, flags),
+    (id: string, flags: Flags) => updateAndSay(id, { name: 'stop' }, flags),
   );
   command('set', 'change configuration fields of a run from its next step on')
     .argument('<field=value...>', 'docs/configuration.md lists the fields that can change')
-    .action((id: string, assignments: string[], flags: Flags) => {
-      const fields = parseAssignments(assignments, '');
-      applyConfigPatch(resolveConfig(), fields); // reports a bad field even if no worker is running
-      return updateRun(id, { name: 'change', fields }, flags);
-    });
+    .action((id: string, assignments: string[], flags: Flags) => updateAndSay(id, changeOf(assignments), flags));
 }

@@ -1,8 +1,9 @@
-// `gauntlet dashboard`: serves the runs of a store as web pages until Ctrl-C. It reads only.
-import type { Command } from 'commander';
+// `gauntlet dashboard`: serves the runs of a store as web pages until Ctrl-C.
+import { type Command, InvalidArgumentError } from 'commander';
 import { openResources } from '../../dashboard/data/resources.js';
 import { isLoopback, startDashboard } from '../../dashboard/server.js';
 import { openStore } from '../../store/openStore.js';
+import { openControls } from '../dashboardControls.js';
 import { integer, jsonOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { interruptible, withStore } from '../session.js';
@@ -11,26 +12,37 @@ interface Flags {
   store: string;
   host: string;
   port: number;
+  temporalUi?: string;
   json?: boolean;
 }
 
 export function addDashboard(program: Command): void {
   const command = program
     .command('dashboard')
-    .description('show runs, rollouts and problems of the store as web pages; Ctrl-C stops')
+    .description('show and control the runs of the store in web pages; Ctrl-C stops the pages, not the runs')
     .option('--host <address>', 'address to serve at; beyond 127.0.0.1, pages need the printed token', '127.0.0.1')
     .option('--port <n>', 'port (default: any free one)', integer(), 0)
+    .option('--temporal-ui <url>', 'Web UI of Temporal that pages link to (default: the one of the server)', webAddress)
     .addOption(jsonOption());
-  withStore(command, 'reads').action(async ({ store, host, port, json }: Flags) => {
+  withStore(command, 'reads').action(async ({ store: place, host, port, temporalUi, json }: Flags) => {
     const output = createOutput(json);
-    const resources = openResources(await openStore(store));
+    const store = await openStore(place);
+    const resources = openResources(store);
+    const controls = openControls(store, place, temporalUi);
     await interruptible(async ({ signal }) => {
-      const dashboard = await startDashboard({ resources, host, port });
+      const dashboard = await startDashboard({ resources, controls, host, port });
       if (!isLoopback(host))
-        output.note('others on the network can see all runs with this address: it contains a token');
-      output.result({ url: dashboard.url, store }, () => `${dashboard.url}  (Ctrl-C stops)`);
+        output.note('others on the network can see and control all runs with this address: it contains a token');
+      output.result({ url: dashboard.url, store: place }, () => `${dashboard.url}  (Ctrl-C stops)`);
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       await dashboard.close();
+      await controls.close();
     });
   });
+}
+
+/** A link to another protocol could run a script. */
+function webAddress(text: string): string {
+  if (/^https?:/.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError('It is not an address such as http://localhost:8233.');
 }

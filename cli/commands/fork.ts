@@ -6,6 +6,7 @@ import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
 import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
+import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { readRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
@@ -33,6 +34,20 @@ export async function forkInput(
   return { input: resolveConfig({ ...merged(config, fields), start }), name: metadata.name };
 }
 
+/** The id and the input of a new run. `store gc` keeps the checkpoint until a worker has prepared the fork. */
+export async function prepareFork(
+  store: ObjectStore,
+  from: CheckpointId,
+  fields: Record<string, unknown>,
+  named?: string,
+): Promise<{ id: string; input: RunConfigInput; name: string }> {
+  const { input, name } = await forkInput(store, from, fields);
+  const id = named ?? `${from.runId}-from-${name.replace('checkpoint_', '')}`;
+  checkRunId(id);
+  await touchCheckpoint(store, from.runId, name);
+  return { id, input, name };
+}
+
 function configOf(json: unknown, { name, configDigest }: CheckpointMetadata): RunConfig {
   const parsed = runConfigSchema.safeParse(json);
   if (parsed.success) return parsed.data;
@@ -54,10 +69,7 @@ export function addFork(program: Command): void {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
     const checkpoint = await chooseCheckpoint(store, from);
-    const { input, name } = await forkInput(store, checkpoint, parseAssignments(flags.set));
-    await touchCheckpoint(store, checkpoint.runId, name); // keeps `store gc` away until a worker has prepared the fork
-    const id = named ?? `${checkpoint.runId}-from-${name.replace('checkpoint_', '')}`;
-    checkRunId(id);
+    const { id, input, name } = await prepareFork(store, checkpoint, parseAssignments(flags.set), named);
     await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
       const joined = await startOrJoin(session.client, id, input);
       output.note(`${joined.how} run '${id}' from ${name} of run '${checkpoint.runId}'`);

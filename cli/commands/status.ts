@@ -29,9 +29,9 @@ import { storedRun } from '../stored.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
 
-const STORED = 'ONLY IN THE STORE'; // the server does not know the run, or no server runs
+export const STORED = 'ONLY IN THE STORE'; // the server does not know the run, or no server runs
 
-interface RunStatus {
+export interface RunStatus {
   id: string;
   status: string;
   held?: Held[]; // paused on the server, or retried
@@ -125,14 +125,14 @@ function runTable(runs: ListedRun[]): string {
 /** 2026-11-22 18:25:30 in the time zone of this machine. */
 const localTime = (time: string): string => new Date(time).toLocaleString('sv-SE');
 
-const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');
+export const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');
 
 /** @param watch follow a running one first. @returns undefined if Ctrl-C ended the watch */
-async function statusOfRun(
+export async function statusOfRun(
   id: string,
   store: Store,
   session: Session | undefined,
-  watch: Output | undefined,
+  watch?: Output,
 ): Promise<RunStatus | undefined> {
   const found = session && (await describeExecution(session.client, id));
   if (session === undefined || found === undefined) {

@@ -1,29 +1,53 @@
-// Two runs compared: what they were given, their curves, and the first step, problem, token and reward where they differ.
+// Two runs compared: what they were given, their curves, and the first step, problem, token and reward where they differ. Two
+// ranges of steps are compared without their samples: those of other steps differ in any case.
 // Equal digests mean equal contents, so only artifacts of the first steps with other digests are read.
 import type { ChainList, TestBatch } from '../../activities/artifacts.js';
+import { GauntletError } from '../../core/errors.js';
+import { withRecordedChanges } from '../../core/liveConfig.js';
 import type { Turn } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import type { Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
+import { charts } from './charts.js';
+import { readRecords } from './records.js';
 import { readRollouts, recordedSteps } from './rollouts.js';
-import { readRunView } from './run.js';
+import { factsOf, fieldsOf } from './run.js';
 
 type Pair<T> = [T, T];
 
-/** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
-export async function readDiff(store: ObjectStore, a: string, b: string): Promise<DiffView> {
-  const views: Pair<RunView> = [await readRunView(store, a), await readRunView(store, b)];
-  const steps = commonSteps(await recordedSteps(store, a), await recordedSteps(store, b));
+/** @param ranges 'FROM-TO' of each side. @throws GauntletError NOT_FOUND | BAD_INPUT | CORRUPT_ARTIFACT */
+export async function readDiff(store: ObjectStore, runs: Pair<string>, ranges?: Pair<string>): Promise<DiffView> {
+  const sides: Pair<Side> = [await readSide(store, runs[0], ranges?.[0]), await readSide(store, runs[1], ranges?.[1])];
+  const names: Pair<string> = [sides[0].name, sides[1].name];
+  const view = { runs, names, facts: differentFacts(sides), charts: bothCharts(sides) };
+  if (ranges !== undefined) return view;
+  const steps = commonSteps(await recordedSteps(store, runs[0]), await recordedSteps(store, runs[1]));
   const tokens = await firstTokens(store, steps);
   const reward = await firstReward(store, steps);
+  return { ...view, commonSteps: steps.length, ...(tokens && { tokens }), ...(reward && { reward }) };
+}
+
+interface Side extends Pick<RunView, 'fields' | 'facts' | 'charts'> {
+  name: string;
+}
+
+async function readSide(store: ObjectStore, run: string, range?: string): Promise<Side> {
+  const records = await readRecords(store, run);
+  const { manifest, metrics } = records;
+  if (range === undefined)
+    return { name: run, fields: fieldsOf(records.config), facts: factsOf(records), charts: charts(metrics) };
+  const [from, to] = (/^(\d+)-(\d+)$/.exec(range) ?? []).slice(1).map(Number);
+  if (from === undefined || to === undefined || from > to)
+    throw new GauntletError('BAD_INPUT', `'${range}' is no range of steps: write FROM-TO, e.g. 1-10`);
+  const changes = metrics.filter((record) => record.kind === 'control').filter(({ step }) => step < to);
+  const config = withRecordedChanges(manifest.config, changes);
+  const inRange = metrics.filter(({ step }) => step >= from && step <= to);
   return {
-    runs: [a, b],
-    facts: differentFacts(views),
-    charts: bothCharts(views),
-    commonSteps: steps.length,
-    ...(tokens && { tokens }),
-    ...(reward && { reward }),
+    name: `${run}, steps ${from}–${to}`,
+    fields: fieldsOf(config),
+    facts: factsOf({ ...records, config }),
+    charts: charts(inRange.map((record) => ({ ...record, step: record.step - from + 1 }))),
   };
 }
 
@@ -36,9 +60,9 @@ function commonSteps(a: readonly StepMetrics[], b: readonly StepMetrics[]): Pair
 }
 
 /** Fields of the configuration and other inputs that are not the same. */
-function differentFacts(views: Pair<RunView>): DiffView['facts'] {
-  const [a, b] = views.map(
-    ({ config, facts }) => new Map([...leaves(config), ...facts.map(({ name, value }) => [name, value] as const)]),
+function differentFacts(sides: Pair<Side>): DiffView['facts'] {
+  const [a, b] = sides.map(
+    ({ fields, facts }) => new Map([...fields, ...facts].map(({ name, value }) => [name, value] as const)),
   );
   const names = [...new Set([...a!.keys(), ...b!.keys()])];
   return names
@@ -46,16 +70,11 @@ function differentFacts(views: Pair<RunView>): DiffView['facts'] {
     .map((name) => ({ name, values: [a!.get(name) ?? '–', b!.get(name) ?? '–'] }));
 }
 
-function leaves(value: unknown, path = ''): [path: string, value: string][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[path, JSON.stringify(value)]];
-  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
-}
-
 /** The charts of both runs in one; the lines of the second run are dashed. */
-function bothCharts([a, b]: Pair<RunView>): Chart[] {
-  const linesOf = ({ id }: RunView, { lines }: Chart, dashed: boolean): Chart['lines'] =>
+function bothCharts([a, b]: Pair<Side>): Chart[] {
+  const linesOf = ({ name: side }: Side, { lines }: Chart, dashed: boolean): Chart['lines'] =>
     lines.map(({ name, points }) => ({
-      name: `${id}, ${name}`,
+      name: `${side}, ${name}`,
       colour: name,
       dashed,
       points: points.map(({ step, value }) => ({ step, value })),

@@ -39,8 +39,8 @@ export function openResources(files: ObjectStore): Resources {
 
   async function read(path: string): Promise<unknown> {
     const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
-    if (collection === 'diff' && run !== undefined && part !== undefined && step === undefined)
-      return readDiff(store, run, part);
+    if (collection === 'diff' && run !== undefined && part !== undefined && group === undefined)
+      return readDiff(store, [run, part], step === undefined ? undefined : [step, of ?? '']);
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
     if (run === undefined) return lister.list();
     if (part === undefined) return readRunView(store, run);
@@ -63,7 +63,8 @@ export function openResources(files: ObjectStore): Resources {
 
 const unknown = (path: string): GauntletError => new GauntletError('NOT_FOUND', `no resource '${path}'`);
 
-function decoded(part: string): string {
+/** @throws GauntletError BAD_INPUT */
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -1,6 +1,7 @@
 // One run: its schedule, its curves, its control requests and its checkpoints.
-import { fieldsText } from '../../core/liveConfig.js';
+import { fieldsText, isLiveField, leaves } from '../../core/liveConfig.js';
 import { PHASES, planStage, planWarmStart } from '../../core/schedule.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import type { ObjectStore } from '../../store/objectStore.js';
@@ -17,6 +18,7 @@ export async function readRunView(store: ObjectStore, id: string): Promise<RunVi
     ...(await summarise(store, id, records)),
     facts: factsOf(records),
     config,
+    fields: fieldsOf(config),
     bands: bandsOf(records),
     charts: charts(metrics),
     steps: stepsOf(records).map(stepRow),
@@ -26,7 +28,10 @@ export async function readRunView(store: ObjectStore, id: string): Promise<RunVi
   };
 }
 
-function factsOf({ manifest, config, result }: RunRecords): RunView['facts'] {
+export const fieldsOf = (config: RunConfig): RunView['fields'] =>
+  leaves({ ...config }).map(([name, value]) => ({ name, value: JSON.stringify(value), isLive: isLiveField(name) }));
+
+export function factsOf({ manifest, config, result }: RunRecords): RunView['facts'] {
   const { modelRevision, origin } = manifest;
   const facts: Record<string, string | undefined> = {
     model: config.model,

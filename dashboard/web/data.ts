@@ -21,8 +21,8 @@ async function load(path: string): Promise<unknown> {
   return isStatic ? loadScript(path) : loadJson(path);
 }
 
-async function loadJson(path: string): Promise<unknown> {
-  const response = await fetch(`api/${path}`);
+export async function loadJson(path: string, options?: RequestInit): Promise<unknown> {
+  const response = await fetch(`api/${path}`, options);
   const body = await response.json();
   if (!response.ok) throw new Error(body.error?.message ?? response.statusText);
   return body;

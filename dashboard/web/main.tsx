@@ -32,7 +32,7 @@ function App() {
 function page(path: string[], query: URLSearchParams) {
   const home = exportedRun === undefined ? ['runs'] : ['runs', exportedRun];
   const [collection, run, part, step, of, group] = path.length === 0 ? home : path;
-  if (collection === 'diff' && run !== undefined && part !== undefined) return <DiffPage runs={[run, part]} />;
+  if (collection === 'diff' && run !== undefined && part !== undefined) return <DiffPage sides={path.slice(1)} />;
   if (collection === 'runs') {
     if (run === undefined) return <RunsPage />;
     if (part === undefined) return <RunPage run={run} />;

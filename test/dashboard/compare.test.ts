@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { createActivities } from '../../activities/index.js';
+import type { Request } from '../../core/control.js';
 import type { DiffView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { reportFiles, scriptPath } from '../../dashboard/export.js';
@@ -25,8 +26,13 @@ describe('the dashboard', () => {
     const activities = createActivities(world.deps);
     await runPipeline(activities, 'run', RUN);
     await runPipeline(activities, 'same', RUN);
-    await runPipeline(activities, 'faster', { ...RUN, ppo: { ...RUN.ppo, learningRate: 1e-2 } });
     await runPipeline(activities, 'weights', { ...RUN, reward: { weights: { valid: 0.5 } } });
+    const queue: Request[] = [];
+    await runPipeline(activities, 'faster', RUN, {
+      requests: { take: () => queue.shift() },
+      onProgress: ({ step }) =>
+        step === 1 && void queue.push({ kind: 'change', fields: { ppo: { learningRate: 0.25 } }, at: '' }),
+    });
     resources = openResources(await openStore(world.folder));
   });
   after(() => rm(world.folder, { recursive: true, force: true }));
@@ -36,11 +42,11 @@ describe('the dashboard', () => {
     assert.deepEqual({ facts, tokens, reward, commonSteps }, { ...{ facts: [], commonSteps: 3 }, ...NOTHING });
   });
 
-  it('finds the first token that differs after another learning rate', async () => {
+  it('finds the first token that differs after a change of the learning rate', async () => {
     const { facts, tokens } = await diff('run', 'faster');
     const { values } = facts.find(({ name }) => name === 'ppo.learningRate')!;
-    assert.deepEqual(values, ['0.001', '0.01']);
-    assert.ok(tokens!.step > 1, 'the first step samples from the same adapters');
+    assert.deepEqual(values, ['0.001', '0.25']);
+    assert.ok(tokens!.step > 2, 'the steps until the change have the same adapters');
     assert.notEqual(tokens!.ids?.[0], tokens!.ids?.[1]);
     assert.notEqual(tokens!.texts?.[0], tokens!.texts?.[1]);
   });
@@ -60,6 +66,20 @@ describe('the dashboard', () => {
         ['weights, generator', true],
       ],
     );
+  });
+
+  it('compares two ranges of steps of one run', async () => {
+    const { names, facts, charts, commonSteps } = (await resources.read('diff/faster/faster/1-1/2-3')) as DiffView;
+    assert.deepEqual(names, ['faster, steps 1–1', 'faster, steps 2–3']);
+    assert.deepEqual(facts, [{ name: 'ppo.learningRate', values: ['0.001', '0.25'] }]);
+    const { lines } = charts.find(({ id }) => id === 'update.learningRate')!;
+    const points = Object.fromEntries(lines.map(({ name, points }) => [name, points.map(({ step }) => step)]));
+    assert.deepEqual(points, {
+      'faster, steps 1–1, discriminator': [1],
+      'faster, steps 2–3, generator': [1, 2],
+    });
+    assert.equal(commonSteps, undefined);
+    await assert.rejects(resources.read('diff/faster/faster/3-1/1-2'), /'3-1' is no range of steps/);
   });
 
   it('writes every resource of a run to a script file', async () => {

@@ -1,12 +1,11 @@
 // The pages in a real browser: untrusted text stays text, charts work by keyboard, and files work without a server.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { createActivities } from '../../activities/index.js';
+import { openControls } from '../../cli/dashboardControls.js';
 import { writeFolder } from '../../cli/folder.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { reportFiles } from '../../dashboard/export.js';
@@ -14,12 +13,8 @@ import { type Dashboard, startDashboard } from '../../dashboard/server.js';
 import { openStore } from '../../store/openStore.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
 
-const places = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const executablePath = places.find((path) => path !== '' && existsSync(path));
-const why = executablePath === undefined ? ' (skipped: no Chromium; name one in CHROMIUM)' : '';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u0007';
 const MEGABYTES = 'x'.repeat(3_000_000);
 
@@ -35,7 +30,7 @@ function hostileProblems(): ReturnType<typeof problemSet> {
   return { ...rest, train: train.map(attack) };
 }
 
-describe(`the pages in a browser${why}`, () => {
+describe(`the pages in a browser${skipped}`, () => {
   let world: Doubles;
   let dashboard: Dashboard;
   let browser: Browser;
@@ -43,13 +38,14 @@ describe(`the pages in a browser${why}`, () => {
   let faults: string[];
 
   before(async function () {
-    if (executablePath === undefined) return this.skip();
+    browser = await openBrowser(this);
     world = await doubles({ loadProblems: async () => hostileProblems() });
     await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
-    const resources = openResources(await openStore(world.folder));
-    dashboard = await startDashboard({ resources, host: '127.0.0.1', port: 0 });
+    const store = await openStore(world.folder);
+    const resources = openResources(store);
+    const controls = openControls(store, world.folder);
+    dashboard = await startDashboard({ resources, controls, host: '127.0.0.1', port: 0 });
     await writeFolder(join(world.folder, 'pages'), reportFiles(resources, 'run'));
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });
   after(async () => {
     await browser?.close();
@@ -58,10 +54,7 @@ describe(`the pages in a browser${why}`, () => {
   });
   beforeEach(async () => {
     page = await browser.newPage();
-    faults = [];
-    page.on('pageerror', ({ message }) => faults.push(message));
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-    page.on('dialog', (dialog) => faults.push(`dialog ${dialog.message()}`));
+    faults = faultsOf(page);
   });
   afterEach(() => page?.close());
 
@@ -92,7 +85,14 @@ describe(`the pages in a browser${why}`, () => {
     });
   }
 
-  const PATHS = ['runs', 'runs/run', 'runs/run/steps/2', 'runs/run/steps/2/groups/0', 'runs/run/problems'];
+  const PATHS = [
+    'runs',
+    'runs/run',
+    'runs/run/steps/2',
+    'runs/run/steps/2/groups/0',
+    'runs/run/problems',
+    'diff/run/run/1-3/4-6',
+  ];
   async function open(path: string): Promise<void> {
     await page.goto(`${dashboard.url}#/${path}`);
     await page.locator('main .scroll, main .charts').first().waitFor();
@@ -104,15 +104,20 @@ describe(`the pages in a browser${why}`, () => {
       await page.emulateMedia({ colorScheme });
       for (const path of PATHS) {
         await open(path);
-        await page.evaluate(AXE);
-        const { violations } = (await page.evaluate(
-          "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })",
-        )) as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
-        const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-        assert.deepEqual(found, [], path);
+        assert.deepEqual(await violationsOf(page), [], path);
       }
     });
   }
+
+  it('say why a run cannot be controlled', async () => {
+    await page.goto(`${dashboard.url}#/runs/run`);
+    await page.getByText('No controls: no Temporal server runs for this store').waitFor();
+    assert.equal(await page.getByRole('region', { name: 'Controls' }).count(), 0);
+    await page.goto(`${base('files')}#/runs/run`);
+    await page.getByRole('heading', { name: 'Schedule' }).waitFor();
+    assert.equal(await page.getByText('No controls').count(), 0);
+    assert.deepEqual(faults, []);
+  });
 
   it('fit on a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 });

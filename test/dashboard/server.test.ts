@@ -4,6 +4,9 @@ import { rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createActivities } from '../../activities/index.js';
+import { GauntletError } from '../../core/errors.js';
+import type { ControlRequest } from '../../dashboard/api.js';
+import type { Controls } from '../../dashboard/controls.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard/server.js';
 import { openStore } from '../../store/openStore.js';
@@ -18,7 +21,13 @@ interface Answer {
 }
 
 /** Unlike fetch, it sends any Host and Origin. */
-function ask(url: string, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+function ask(
+  url: string,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+  body?: string,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(new URL(path, url), { headers, method }, (response) => {
       const parts: Buffer[] = [];
@@ -28,9 +37,19 @@ function ask(url: string, path: string, headers: Record<string, string> = {}, me
         resolve({ status: response.statusCode!, headers: response.headers, body });
       });
     });
-    sent.on('error', reject).end();
+    sent.on('error', reject).end(body);
   });
 }
+
+const asked: [run: string, request: ControlRequest][] = [];
+const controls: Controls = {
+  live: async () => ({ notes: [], actions: [] }),
+  request: async (...given) => {
+    asked.push(given);
+    if (given[1].action === 'resume') throw new GauntletError('BAD_INPUT', 'the run is not paused');
+    return 'pauses after the current step';
+  },
+};
 
 describe('the server of the dashboard', () => {
   let world: Doubles;
@@ -42,7 +61,7 @@ describe('the server of the dashboard', () => {
     world = await doubles();
     await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
     const resources = openResources(await openStore(world.folder));
-    dashboard = await startDashboard({ resources, host: '127.0.0.1', port: 0 });
+    dashboard = await startDashboard({ resources, controls, host: '127.0.0.1', port: 0 });
   });
   after(async () => {
     await dashboard.close();
@@ -82,7 +101,48 @@ describe('the server of the dashboard', () => {
     assert.equal((await get('/api/runs', { origin: `http://${host}` })).status, 200);
     assert.equal((await get('/api/runs', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })).status, 403);
     assert.equal((await get('/', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).status, 200);
-    assert.equal((await get('/api/runs', {}, 'POST')).status, 405);
+    assert.equal((await get('/api/runs', {}, 'PUT')).status, 405);
+  });
+
+  it('passes a control request of its own pages on, and answers with what the run said', async () => {
+    const own = { origin: dashboard.url.slice(0, -1), 'content-type': 'application/json' };
+    const post = (body: string, headers: Record<string, string> = own, path = '/api/control/a%3Ab') =>
+      ask(dashboard.url, path, { 'content-length': String(Buffer.byteLength(body)), ...headers }, 'POST', body);
+    const pause = '{"action":"pause"}';
+    const accepted = await post(pause);
+    assert.deepEqual([accepted.status, JSON.parse(accepted.body)], [200, { said: 'pauses after the current step' }]);
+    const refused = await post('{"action":"resume"}');
+    assert.equal(refused.status, 400);
+    assert.equal(JSON.parse(refused.body).error.message, 'the run is not paused');
+    const passed = [['a:b', { action: 'pause' }] as const, ['a:b', { action: 'resume' }] as const];
+    assert.deepEqual(asked, passed);
+
+    const { origin, ...noOrigin } = own;
+    const { port } = new URL(dashboard.url);
+    const form = 'application/x-www-form-urlencoded';
+    for (const [headers, status] of [
+      [{ ...own, origin: 'https://evil.example' }, 403],
+      [{ ...own, origin: 'null' }, 403],
+      [{ ...own, origin: `http://127.0.0.1:${Number(port) + 1}` }, 403],
+      [noOrigin, 403],
+      [{ ...own, host: `evil.example:${port}`, origin: `http://evil.example:${port}` }, 403],
+      [{ ...own, 'content-type': 'text/plain' }, 400],
+      [{ ...own, 'content-type': form }, 400],
+    ] as const)
+      assert.equal((await post(pause, headers)).status, status, JSON.stringify(headers));
+    for (const body of [
+      '',
+      '{',
+      '[]',
+      '{"action":"delete"}',
+      '{"action":"pause","run":"other"}',
+      '{"action":"change"}',
+    ])
+      assert.equal((await post(body)).status, 400, body);
+    assert.equal((await post(JSON.stringify({ action: 'change', assignments: ['x'.repeat(70_000)] }))).status, 400);
+    assert.equal((await post(pause, own, '/api/live/a')).status, 405);
+    assert.equal((await get('/api/control/a')).status, 404);
+    assert.deepEqual(asked, passed, 'a refused request reaches nothing');
   });
 
   it('names a run that records something while the page is open', async () => {
@@ -106,20 +166,25 @@ describe('the server of the dashboard', () => {
   it('reports an address that it cannot use', async () => {
     const { port } = new URL(dashboard.url);
     const resources = { read: async () => ({}), versions: async () => ({}) };
-    await assert.rejects(startDashboard({ resources, host: '127.0.0.1', port: Number(port) }), /--host or --port/);
+    await assert.rejects(
+      startDashboard({ resources, controls, host: '127.0.0.1', port: Number(port) }),
+      /--host or --port/,
+    );
   });
 });
 
 describe('the token of the dashboard', () => {
   it('is needed beyond loopback: in the address, then in a cookie, or as a bearer', async () => {
     const resources = { read: async () => ({ runs: [] }), versions: async () => ({}) };
-    const { server, token = '' } = dashboardServer(resources, 'dashboard.test', new Map());
+    const { server, token = '' } = dashboardServer(resources, controls, 'dashboard.test', new Map());
     assert.ok(token.length >= 32);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     try {
       const { port } = server.address() as AddressInfo;
       const local = `http://127.0.0.1:${port}`;
       assert.equal((await ask(local, '/api/runs')).status, 401);
+      const own = { origin: local, 'content-type': 'application/json' };
+      assert.equal((await ask(local, '/api/control/run', own, 'POST', '{"action":"pause"}')).status, 401);
       assert.equal((await ask(local, `/?token=${'x'.repeat(token.length)}`)).status, 401);
       const entered = await ask(local, `/?token=${token}`);
       assert.equal(entered.status, 303);

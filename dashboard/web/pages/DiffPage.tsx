@@ -1,4 +1,4 @@
-// Two runs compared: what differs in their inputs, where their samples and rewards differ first, and their curves.
+// Two runs, or two ranges of steps, compared: what differs in their inputs, where their samples and rewards differ first, and their curves.
 import type { DiffView } from '../../api.js';
 import { resource, useResource } from '../data.js';
 import { decimal, stageName, visible } from '../format.js';
@@ -6,30 +6,34 @@ import { Crumbs, LongText, Scroll, Show } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
 import { link } from '../route.js';
 
-export function DiffPage({ runs }: { runs: [string, string] }) {
-  const loaded = useResource<DiffView>(resource('diff', ...runs));
+export function DiffPage({ sides }: { sides: string[] }) {
+  const loaded = useResource<DiffView>(resource('diff', ...sides));
   return (
     <>
       <Crumbs>
         <a href={link('runs')}>Runs</a>
       </Crumbs>
-      <h1>
-        {runs[0]} and {runs[1]}
-      </h1>
       <Show of={loaded}>{(view) => <Diff view={view} />}</Show>
     </>
   );
 }
 
 function Diff({ view }: { view: DiffView }) {
-  const { runs, facts, charts, commonSteps } = view;
+  const { runs, names, facts, charts, commonSteps } = view;
   const groups = [...new Set(charts.map(({ group }) => group))];
   return (
     <>
-      <h2>First differences</h2>
-      <p class="muted">The runs have {commonSteps} steps in common.</p>
-      <Tokens view={view} />
-      <Reward view={view} />
+      <h1>
+        {names[0]} and {names[1]}
+      </h1>
+      {commonSteps !== undefined && (
+        <>
+          <h2>First differences</h2>
+          <p class="muted">The runs have {commonSteps} steps in common.</p>
+          <Tokens view={view} />
+          <Reward view={view} />
+        </>
+      )}
       <h2>Inputs that differ</h2>
       {facts.length === 0 ? (
         <p>None.</p>
@@ -39,9 +43,9 @@ function Diff({ view }: { view: DiffView }) {
             <thead>
               <tr>
                 <th scope="col">Input</th>
-                {runs.map((run) => (
-                  <th key={run} scope="col">
-                    <a href={link('runs', run)}>{run}</a>
+                {names.map((name, i) => (
+                  <th key={name} scope="col">
+                    <a href={link('runs', runs[i]!)}>{name}</a>
                   </th>
                 ))}
               </tr>
@@ -63,7 +67,7 @@ function Diff({ view }: { view: DiffView }) {
       {groups.map((group) => (
         <section key={group}>
           <h2>{group}</h2>
-          {group === groups[0] && <p class="muted">Dashed: {runs[1]}.</p>}
+          {group === groups[0] && <p class="muted">Dashed: {names[1]}.</p>}
           <div class="charts">
             {charts
               .filter((chart) => chart.group === group)

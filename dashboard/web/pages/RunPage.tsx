@@ -1,11 +1,13 @@
 // One run: where it is, its schedule as a band, a chart of every recorded metric, control requests, and its steps.
 import type { Band, Chart, Rates, RunEvent, RunView, StepRow } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import { isStatic, resource, useResource } from '../data.js';
 import { decimal, duration, grouped, percent, stageName, time, visible } from '../format.js';
-import { useVersion } from '../live.js';
+import { useLive, useVersion } from '../live.js';
 import { Crumbs, Details, LongText, Scroll, Show, Tiles } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
 import { link } from '../route.js';
+import { Compare } from './Compare.js';
+import { Controls } from './Controls.js';
 
 export function RunPage({ run }: { run: string }) {
   const loaded = useResource<RunView>(resource('runs', run), useVersion(run));
@@ -21,12 +23,15 @@ export function RunPage({ run }: { run: string }) {
 }
 
 function Run({ view }: { view: RunView }) {
+  const { live, refresh } = useLive(view.id);
   const groups = [...new Set(view.charts.map(({ group }) => group))];
+  const state = live?.state ?? view.state;
+  const events = live?.failure === undefined ? view.events : [...view.events, live.failure];
   return (
     <>
       <Tiles
         of={[
-          ['State', <span class={`state ${view.state}`}>{view.state}</span>],
+          ['State', <span class={`state ${state}`}>{state}</span>],
           ['Step', `${view.step} / ${view.totalSteps}`],
           ['Phase', view.phase === undefined ? '–' : `${stageName(view.stage)}, ${view.phase}`],
           ['Best score', decimal(view.bestScore)],
@@ -34,11 +39,14 @@ function Run({ view }: { view: RunView }) {
           ['Time', duration(view.seconds)],
           ...(view.secondsLeft === undefined ? [] : [['Time left', duration(view.secondsLeft)] as const]),
           ['Last record', time(view.recordedAt)],
+          ...(live?.url === undefined ? [] : [['Workflow', <WorkflowLink url={live.url} />] as const]),
         ]}
       />
+      {live && <Controls view={view} live={live} refresh={refresh} />}
       <h2>Schedule</h2>
-      <Schedule bands={view.bands} />
-      <Events events={view.events} />
+      <Schedule bands={view.bands} events={events} />
+      {!isStatic && view.steps.length > 1 && <Compare view={view} />}
+      <Events events={events} />
       {view.before && view.after && <BeforeAfter before={view.before} after={view.after} />}
       {groups.map((group) => (
         <section key={group}>
@@ -47,7 +55,7 @@ function Run({ view }: { view: RunView }) {
             {view.charts
               .filter((chart) => chart.group === group)
               .map((chart) => (
-                <RunChart key={chart.id} chart={chart} view={view} />
+                <RunChart key={chart.id} chart={chart} view={view} events={events} />
               ))}
           </div>
         </section>
@@ -81,15 +89,21 @@ function Run({ view }: { view: RunView }) {
 }
 
 /** A point of an evaluation or of the warm start has no rollouts to open. */
-function RunChart({ chart, view }: { chart: Chart; view: RunView }) {
+function RunChart({ chart, view, events }: { chart: Chart; view: RunView; events: RunEvent[] }) {
   const open = (step: number): void => {
     if (view.steps.some((row) => row.step === step)) location.hash = link('runs', view.id, 'steps', step);
   };
-  return <LineChart chart={chart} bands={view.bands} events={view.events} onPick={open} />;
+  return <LineChart chart={chart} bands={view.bands} events={events} onPick={open} />;
 }
 
-/** Each phase is as wide as it has updates, and filled as far as the run has come. */
-function Schedule({ bands }: { bands: Band[] }) {
+const WorkflowLink = ({ url }: { url: string }) => (
+  <a href={url} target="_blank" rel="noreferrer">
+    in Temporal
+  </a>
+);
+
+/** Each phase is as wide as it has updates, and filled as far as the run has come. Lines mark requests and failures. */
+function Schedule({ bands, events }: { bands: Band[]; events: RunEvent[] }) {
   const total = bands.at(-1)?.end ?? 0;
   const stages = [...new Set(bands.map(({ stage }) => stage))];
   return (
@@ -116,6 +130,16 @@ function Schedule({ bands }: { bands: Band[] }) {
                     <span class="count" aria-hidden="true">
                       {end - start}
                     </span>
+                    {events
+                      .filter(({ step }) => step >= start && (step < end || (step === end && end === total)))
+                      .map(({ step, kind, at }) => (
+                        <span
+                          key={`${at} ${kind}`}
+                          class="mark-line"
+                          title={`${kind} after step ${step}`}
+                          style={{ left: `${(100 * (step - start)) / (end - start)}%` }}
+                        />
+                      ))}
                   </li>
                 ))}
               </ol>
@@ -144,7 +168,8 @@ function Events({ events }: { events: RunEvent[] }) {
       <ul class="events">
         {events.map(({ step, kind, text, at }) => (
           <li key={`${at} ${kind} ${text}`}>
-            <strong>{kind}</strong> after step {step} {visible(text)} <span class="muted">{at}</span>
+            <strong>{kind}</strong> after step {step} {visible(text)}{' '}
+            <span class="muted">{at && time(Date.parse(at))}</span>
           </li>
         ))}
       </ul>

@@ -165,7 +165,7 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
       value: each.value ?? ((_, value) => (value === null ? '–' : decimal(value))),
     })),
     bands: spreads,
-    scales: { x: { time: false } },
+    scales: { x: { time: false }, ...(chart.percent && { y: { range: rateRange } }) },
     axes: [
       { ...axis, font, size: 28 },
       { ...axis, font, size: 56, values: (_, values) => values.map((value) => format(chart, value)) },
@@ -179,6 +179,10 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
     },
   };
 }
+
+/** Without a range of its own, a rate that never changes would get an axis far beyond 100 %. */
+const rateRange = (_: uPlot, least: number, most: number): uPlot.Range.MinMax =>
+  least === most ? [0, 1] : uPlot.rangeNum(least, most, 0.1, true);
 
 /** Every second stage is shaded, and each has its name. */
 function drawBands(plot: uPlot, bands: readonly Band[], colour: (name: string) => string): void {

@@ -1,0 +1,40 @@
+// What the pages can ask of a running run. The dashboard itself only reads: the CLI provides these functions, so that a page
+// does the same as a command.
+import type { IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { z } from 'zod';
+import { GauntletError } from '../core/errors.js';
+import type { ControlRequest, LiveView } from './api.js';
+
+export interface Controls {
+  live(run: string): Promise<LiveView>;
+  /** @returns what will happen, in one line. @throws GauntletError if the run refuses it or no server answers */
+  request(run: string, request: ControlRequest): Promise<string>;
+}
+
+const MAX_BYTES = 65_536;
+
+const assignments = z.array(z.string());
+const controlRequestSchema: z.ZodType<ControlRequest> = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.enum(['pause', 'resume', 'stop', 'retry', 'skip', 'abort']) }),
+  z.strictObject({ action: z.literal('change'), assignments }),
+  z.strictObject({ action: z.literal('fork'), checkpoint: z.string(), name: z.string().optional(), assignments }),
+]);
+
+/**
+ * The type `application/json` makes a browser ask before another site can send it, and the server does not agree.
+ * @throws GauntletError BAD_INPUT
+ */
+export async function readControlRequest(request: IncomingMessage): Promise<ControlRequest> {
+  const { 'content-type': type = '', 'content-length': length } = request.headers;
+  const refuse = (why: string): never => {
+    throw new GauntletError('BAD_INPUT', `control request: ${why}`);
+  };
+  if (!/^application\/json\s*(;|$)/.test(type)) refuse('the content type must be application/json');
+  if (!(Number(length) <= MAX_BYTES)) refuse(`the content must have a length of at most ${MAX_BYTES} bytes`);
+  const body = await json(request).catch(() => refuse('the content is not JSON'));
+  const parsed = controlRequestSchema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  return refuse(`${issue!.path.join('.') || 'content'}: ${issue!.message}`);
+}

@@ -1,0 +1,38 @@
+// Chooses two parts of a run to compare: phases, or epochs that ended with a checkpoint.
+import { useState } from 'preact/hooks';
+import type { RunView } from '../../api.js';
+import { stageName } from '../format.js';
+import { link } from '../route.js';
+
+export function Compare({ view }: { view: RunView }) {
+  const phases = view.bands
+    .filter(({ done }) => done > 0)
+    .map(({ stage, phase, start, done }) => ({
+      name: `${stageName(stage)}, ${phase}`,
+      range: `${start + 1}-${start + done}`,
+    }));
+  const ends = view.checkpoints.filter(({ step }) => step > 0).sort((a, b) => a.step - b.step);
+  const epochs = ends.map(({ name, step }, i) => ({ name, range: `${(ends[i - 1]?.step ?? 0) + 1}-${step}` }));
+  const parts = [...phases, ...epochs];
+  const [chosen, setChosen] = useState([0, 1]);
+  const select = (i: number) => (
+    <select
+      aria-label={i === 0 ? 'first part' : 'second part'}
+      value={chosen[i]}
+      onChange={({ currentTarget }) => setChosen(chosen.with(i, Number(currentTarget.value)))}
+    >
+      {parts.map(({ name, range }, part) => (
+        <option key={name} value={part}>
+          {name}: {range.replace('-', '–')}
+        </option>
+      ))}
+    </select>
+  );
+  if (parts.length < 2) return null;
+  return (
+    <p class="bar">
+      Compare {select(0)} and {select(1)}{' '}
+      <a href={link('diff', view.id, view.id, ...chosen.map((part) => parts[part]!.range))}>Show the difference</a>
+    </p>
+  );
+}

@@ -1,0 +1,34 @@
+// A headless browser for tests of the pages; tests are skipped where there is none.
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const places = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = places.find((path) => path !== '' && existsSync(path));
+
+/** For the title of a suite. */
+export const skipped = executablePath === undefined ? ' (skipped: no Chromium; name one in CHROMIUM)' : '';
+
+export function openBrowser(context: Mocha.Context): Promise<Browser> {
+  return executablePath === undefined ? context.skip() : chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/** What goes wrong in a page: exceptions, console errors and dialogs. */
+export function faultsOf(page: Page): string[] {
+  const faults: string[] = [];
+  page.on('pageerror', ({ message }) => faults.push(message));
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  page.on('dialog', (dialog) => faults.push(`dialog ${dialog.message()}`));
+  return faults;
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Violations of WCAG 2.1 AA that axe-core finds, a line each. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })",
+  )) as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}
