@@ -55,7 +55,7 @@ module.exports = {
     layer('report-sees-core', '^report/', except('report', 'core')),
     layer('dashboard-reads', '^dashboard/', except('dashboard', 'core', 'data', 'store', 'activities', 'ml', 'infra')),
     layer('inference-uses-ports', '^inference/', '^(workflows|workers|report|dashboard|cli)/|^sandbox/[^/]+/'),
-    layer('only-the-cli-opens-inference', '^(?!(inference|cli|test|bench)/)', '^inference/'),
+    layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
     layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test)/)', '^dashboard/'),
     layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
