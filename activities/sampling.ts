@@ -48,7 +48,7 @@ export function samplingFilters({ sampling }: RunConfig): Pick<GenerateOptions, 
 
 /** The tokens that ask for the next stage of a chain. */
 export function stagePrompt(
-  chat: Chat,
+  chat: Pick<Chat, 'openingTokens' | 'continuationTokens'>,
   { prompts }: RunConfig,
   problem: PromptProblem,
   turns: readonly Turn[],
@@ -62,7 +62,7 @@ export function stagePrompt(
 
 /** The tokens that ask for tests of one stage of a chain. */
 export function testPrompt(
-  chat: Chat,
+  chat: Pick<Chat, 'openingTokens'>,
   config: RunConfig,
   problem: PromptProblem,
   turns: readonly Turn[],
