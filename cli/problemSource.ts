@@ -14,16 +14,23 @@ export async function readSource(source: string, skip: (id: string, reason: stri
   if (isBuiltIn(source)) return (await loadProblems(source)).test;
   const tasks: Task[] = [];
   for (const path of await filesOf(source)) {
-    const { file, close } = await rereadable(path);
-    try {
-      const read = await readTasks(file);
-      for (const { id, reason } of read.rejected) skip(id, reason);
-      tasks.push(...read.tasks);
-    } finally {
-      await close();
-    }
+    const read = await readFileOf(path);
+    for (const { id, reason } of read.rejected) skip(id, reason);
+    const twice = read.tasks.find(({ id }) => tasks.some((task) => task.id === id));
+    if (twice) throw new GauntletError('BAD_INPUT', `${path}: id \`${twice.id}\` is also in another file`);
+    tasks.push(...read.tasks);
   }
   return tasks;
+}
+
+async function readFileOf(path: string): ReturnType<typeof readTasks> {
+  if (path !== '-') return readTasks(path);
+  const { file, close } = await rereadable(path);
+  try {
+    return await readTasks(file);
+  } finally {
+    await close();
+  }
 }
 
 async function filesOf(source: string): Promise<string[]> {

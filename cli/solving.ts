@@ -1,7 +1,6 @@
 // What `solve`, `serve` and `show` share: the choice of a checkpoint or a base model. `show` runs the workflow
 // solveProblems with it; `solve` and `serve` open the models in this process (docs/adr/0017-inference.md).
 import { basename } from 'node:path';
-
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import type { SolveProblemsInput } from '../activities/types.js';
@@ -12,6 +11,7 @@ import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { portableName } from '../data/modelFolder.js';
 import { checkProblems } from '../data/problems.js';
 import type { Solver } from '../inference/policies.js';
+import type { ProgramEvent } from '../inference/solver.js';
 import { loadCheckpoint } from '../store/checkpoints.js';
 import { openStore } from '../store/openStore.js';
 import type { Store } from '../store/store.js';
@@ -21,13 +21,6 @@ import { CHECKPOINT, chooseCheckpoint } from './naming.js';
 import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
 import type { Output } from './output.js';
 import { type ConnectionOptions, interruptible, withSession, withStore } from './session.js';
-
-export interface Solved {
-  solved: number;
-  problems: number;
-  views: ChainView[];
-  codes: { problemId: string; code: string; passed: number; tests: number }[];
-}
 
 export type SolvingFlags = ConnectionOptions & {
   base?: string;
@@ -52,13 +45,13 @@ export function withPolicy(command: Command, result?: string): Command {
   );
 }
 
-/** Checks files, model and checkpoint before anything starts, then solves. */
+/** Checks files, model and checkpoint before anything starts, then runs the workflow. @returns a view of each chain */
 export async function solveWith(
   checkpointId: string | undefined,
   flags: SolvingFlags,
   output: Output,
   input: SolveProblemsInput & { source: string },
-): Promise<Solved> {
+): Promise<ChainView[]> {
   for (const { id, reason } of await checkProblems(input.source)) output.note(`skipped ${id}: ${reason}`);
   const { store, policy } = await choosePolicy(checkpointId, flags);
   return withSession(flags, output, 'if-none-poll', ({ client }) => solve(client, store, { ...input, ...policy }));
@@ -112,22 +105,21 @@ export async function withSolver(
   });
 }
 
-async function solve(client: Client, store: Store, input: SolveProblemsInput): Promise<Solved> {
+async function solve(client: Client, store: Store, input: SolveProblemsInput): Promise<ChainView[]> {
   const result = await client.workflow.execute<typeof solveProblems>('solveProblems', {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowId: `solve-${Date.now().toString(36)}-${process.pid}`,
     args: [input],
   });
-  return {
-    solved: result.solved,
-    problems: result.problems,
-    views: chainViewSchema.array().parse(await store.getJson(result.views)),
-    codes: await store.getJson(result.solutions),
-  };
+  return chainViewSchema.array().parse(await store.getJson(result.views));
 }
 
 /** pass@k, the mean over problems of the chance that one of k programs passes all tests, for k = 1 and k = samples. */
-export function passRates(codes: Solved['codes']): { samples: number; pass1: number; passN: number } {
+export function passRates(codes: readonly Pick<ProgramEvent, 'problemId' | 'passed' | 'tests'>[]): {
+  samples: number;
+  pass1: number;
+  passN: number;
+} {
   const byProblem = new Map<string, { n: number; c: number }>();
   for (const { problemId, passed, tests } of codes) {
     const { n, c } = byProblem.get(problemId) ?? { n: 0, c: 0 };

@@ -4,10 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
-import type { ProgramEvent, SolveEvent, SolveOptions, StageEvent, TestsEvent } from './solver.js';
+import {
+  defaultTemperature,
+  type ProgramEvent,
+  type SolveEvent,
+  type SolveOptions,
+  type StageEvent,
+  type TestsEvent,
+} from './solver.js';
 import { type Task, taskOfMessage } from './tasks.js';
 
-const TEMPERATURE = 0.8; // of several samples; a single one is greedy
 const MAX_SAMPLES = 16;
 /** Characters. Reading text takes time on the event loop. */
 const MAX_MESSAGE = 20_000;
@@ -89,7 +95,7 @@ export function parseRequest(json: unknown, model: string, samples: number): Com
     task: readTask(messages, fields),
     options: {
       samples: count,
-      temperature: request.temperature ?? (count > 1 ? TEMPERATURE : 0),
+      temperature: request.temperature ?? defaultTemperature(count),
       seed: request.seed ?? undefined,
       maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
       tests: true,

@@ -23,7 +23,7 @@ export interface SolveOptions {
   signal?: AbortSignal;
 }
 
-/** `seconds` and, of a stage, nothing else belong to all samples together. */
+/** `seconds` are those of all samples together, because they are sampled at once. */
 export type SolveEvent = StageEvent | TestsEvent | ProgramEvent;
 
 export interface StageEvent {
@@ -60,6 +60,9 @@ export interface ProgramEvent {
   writtenTests: number;
   selected: boolean; // the best program, exactly one of the samples
 }
+
+/** A single program is greedy; several must differ. */
+export const defaultTemperature = (samples: number): number => (samples > 1 ? 0.8 : 0);
 
 /** @throws GauntletError BAD_INPUT if the model cannot read the whole problem; the reason of `signal` */
 export async function* solveTask(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {

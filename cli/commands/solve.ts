@@ -2,13 +2,13 @@
 // as they are written, on standard error; programs go to standard output.
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import { type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
+import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
 import { integer } from '../options.js';
 import { counted, createOutput, paint, percent, visible } from '../output.js';
 import { readSource } from '../problemSource.js';
 import { passRates, type SolvingFlags, withPolicy, withSolver } from '../solving.js';
 
-const TEMPERATURE = 0.8; // of several samples; a single one is greedy
+const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
 
 type Flags = SolvingFlags & { samples: number; select: 'all' | 'tests'; tests: boolean };
 
@@ -21,14 +21,7 @@ export function addSolve(program: Command): void {
       'problem file (JSON or JSON lines), folder of such files, or - for standard input; or built-in problems: tiny, nested, steps, steps:3',
     )
     .option('-n, --samples <n>', 'programs per problem', integer(1), 1)
-    .addOption(
-      new Option(
-        '--select <which>',
-        "print all programs, or of each problem the one that passes most of the model's tests",
-      )
-        .choices(['all', 'tests'])
-        .default('all'),
-    )
+    .addOption(new Option('--select <which>', SELECT_HELP).choices(['all', 'tests']).default('all'))
     .option('--no-tests', 'let the model write no tests');
   withPolicy(command, 'event: stage, tests or program').action(solve);
 }
@@ -40,15 +33,9 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
   const tasks = await readSource(source, (id, reason) => output.note(`skipped ${id}: ${reason}`));
   const programs: ProgramEvent[] = [];
   await withSolver(named, flags, output, async (solver, _, signal) => {
-    const temperature = samples > 1 ? TEMPERATURE : 0;
+    const options = { samples, temperature: defaultTemperature(samples), tests, trustBaseline: false, signal };
     for (const task of tasks) {
-      for await (const event of solveTask(solver, task, {
-        samples,
-        temperature,
-        tests,
-        trustBaseline: false,
-        signal,
-      })) {
+      for await (const event of solveTask(solver, task, options)) {
         if (event.event === 'program') programs.push(event);
         if (event.event !== 'program' || select === 'all' || event.selected) print(event);
       }
@@ -67,10 +54,8 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
   if (samples === 1) return;
   const { pass1, passN } = passRates(measured);
   output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
-  if (tests)
-    output.note(
-      `${solved(measured.filter(({ selected }) => selected))} of ${problems} solved by the selected programs`,
-    );
+  const selected = solved(measured.filter(({ selected }) => selected));
+  if (tests) output.note(`${selected} of ${problems} solved by the selected programs`);
 }
 
 /** A pipe gets a program as it is; a terminal gets no control characters of a model. */

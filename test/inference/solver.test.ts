@@ -6,8 +6,9 @@ import { openSolver, type Solver } from '../../inference/policies.js';
 import { bestProgram, judgeSamples } from '../../inference/selection.js';
 import { type ProgramEvent, type SolveEvent, type SolveOptions, solveTask } from '../../inference/solver.js';
 import { taskOfMessage } from '../../inference/tasks.js';
+import { runPipeline } from '../../workflows/pipeline.js';
 import { solve } from '../../workflows/solveProblems.js';
-import { addProblem, addProblems, type Doubles, memoryDoubles } from '../support/doubles.js';
+import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 
@@ -48,6 +49,25 @@ describe('solving a problem in one process', () => {
       found.map(({ problemId, sample, code, passed, tests }) => ({ problemId, sample, code, passed, tests })),
       expected,
     );
+  });
+
+  it('uses the adapters of a checkpoint, also one for each stage', async () => {
+    const activities = createActivities(world.deps);
+    for (const adapters of ['shared', 'per-stage'] as const) {
+      const run = { ...SMALL_RUN, adapters, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } };
+      await runPipeline(activities, adapters, run);
+      const checkpoint = { runId: adapters, name: 'latest' };
+      const sampling = { samples: 4, temperature: 0.8 };
+      const result = await solve(activities, { ...sampling, checkpoint });
+      const expected = await world.deps.store.getJson<Solution[]>(result.solutions);
+      solver = await openSolver(world.deps, { checkpoint });
+      const found: ProgramEvent[] = [];
+      for (const task of addProblems(30, 6)) found.push(...programsIn(await eventsOf(task, sampling)));
+      assert.deepEqual(
+        found.map(({ code }) => code),
+        expected.map(({ code }) => code),
+      );
+    }
   });
 
   it('selects the program that passes most tests of the discriminator', async () => {
