@@ -63,9 +63,9 @@ async function complete(
   { solver, model, samples, timeoutSeconds }: InferenceOptions,
   turns: Turns,
 ): Promise<void> {
-  const asked = parseRequest(await readJson(request), model, samples);
   const gone = new AbortController();
   response.once('close', () => gone.abort(new Error('the client left')));
+  const asked = parseRequest(await readJson(request), model, samples);
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
   await turns.take(signal, async () => {
     const completion = new Completion(model, asked);
