@@ -6,7 +6,7 @@ const layer = (name, from, to, extra = {}) => ({
   from: { path: from },
   to: { path: to, ...extra },
 });
-const TOP = '(core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|cli|infra|bench|test)';
+const TOP = '(core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -53,7 +53,9 @@ module.exports = {
       to: { path: '@aws-sdk' },
     },
     layer('report-sees-core', '^report/', except('report', 'core')),
-    layer('dashboard-reads', '^dashboard/', except('dashboard', 'core', 'data', 'store', 'activities', 'ml')),
+    layer('dashboard-reads', '^dashboard/', except('dashboard', 'core', 'data', 'store', 'activities', 'ml', 'infra')),
+    layer('inference-uses-ports', '^inference/', '^(workflows|workers|report|dashboard|cli)/|^sandbox/[^/]+/'),
+    layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
     layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test)/)', '^dashboard/'),
     layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),

@@ -119,7 +119,7 @@ export interface OpenRole {
 }
 
 /** @throws GauntletError BAD_MODEL if the worker has a different model than the run started with */
-export async function openRole(scope: Scope, run: RunRef, role: Role): Promise<OpenRole> {
+export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role: Role): Promise<OpenRole> {
   const config = await readConfig(scope.store, run);
   const { model, modelDigest, adapterConfig } = run.bases[role];
   const engine = await scope.deps.engine(model, run.engine);

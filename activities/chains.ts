@@ -7,7 +7,7 @@ import type { ChainList, TestTarget } from './artifacts.js';
 import type { Scope } from './scope.js';
 
 /** The program of a chain, or '' if it has none. */
-export function codeOf(chain: Chain, problem: Problem, config: RunConfig): string {
+export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: RunConfig): string {
   const last = chain.turns.find((turn) => turn.stage === 5);
   return last ? extractCode(last.text, config.prompts, problem.entry) : '';
 }

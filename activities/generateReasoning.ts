@@ -1,5 +1,4 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
-import { generatorContinuation, generatorOpening } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, RandomStream } from '../core/random.js';
 import { type SuccessRates, sampleByDifficulty } from '../core/rl/curriculum.js';
 import type { Chain } from '../core/schema/chain.js';
@@ -7,7 +6,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
 import { type ChainList, openRole, problemOf, type ReplayBuffer, readProblems } from './artifacts.js';
-import { sampleTurns, samplingFilters, trainingTemperature } from './sampling.js';
+import { sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
 
@@ -21,15 +20,9 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   const isDrawn = ({ sample }: Chain): boolean => sample === 0 || !isShared(input, config);
   const rows = chains.filter(isDrawn).map((chain) => ({
     turns: chain.turns,
-    prompt: promptTokens(problemOf(byId, chain.problemId), chain),
+    prompt: stagePrompt(chat, config, problemOf(byId, chain.problemId), chain.turns, input.stage),
     key: extendKey(batchKey, chain.problemId, chain.sample, input.stage),
   }));
-  function promptTokens(problem: Problem, chain: Chain): number[] {
-    const last = chain.turns.at(-1);
-    if (!last) return chat.openingTokens(generatorOpening(config.prompts, problem, input.stage));
-    const endToken = last.truncated ? undefined : last.answerTokens.at(-1);
-    return chat.continuationTokens(generatorContinuation(config.prompts, problem, input.stage), endToken);
-  }
   const { turns, tokens } = await sampleTurns(scope, { engine, chat }, rows, {
     ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
     temperature: batchTemperature(input.batch, config),

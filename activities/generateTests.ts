@@ -2,7 +2,7 @@
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { freshInputs } from '../core/freshInputs.js';
 import { testAnswer } from '../core/prompts/answers.js';
-import { discriminatorPrompt, testRequest } from '../core/prompts/prompts.js';
+import { testRequest } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
 import type { Chain, SampledTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -16,7 +16,7 @@ import {
   type TestTarget,
 } from './artifacts.js';
 import { chainReader, preferComplete } from './chains.js';
-import { sampleTurns, samplingFilters, trainingTemperature } from './sampling.js';
+import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
 
@@ -60,11 +60,8 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   const prompts = new Map<TestTarget, number[]>();
   for (const { target, chain } of jobs) {
     if (prompts.has(target)) continue;
-    const work = chain.turns.find((turn) => turn.stage === target.stage)?.text ?? '';
     const problem = problemOf(byId, target.problemId);
-    const shown = config.discriminator.seesWork ? work : undefined;
-    const messages = discriminatorPrompt(config.prompts, problem, target.stage, shown, testRequest(config));
-    prompts.set(target, chat.openingTokens(messages));
+    prompts.set(target, testPrompt(chat, config, problem, chain.turns, target.stage));
   }
   const rows = jobs.map(({ target, t, sample }) => ({
     turns: [],

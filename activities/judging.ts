@@ -29,7 +29,7 @@ interface ParsedTurn {
   lost: number;
 }
 
-type ParsedTest = Omit<TestCase, 'expected'> & { expected?: Value }; // absent: the reference says what is expected
+export type ParsedTest = Omit<TestCase, 'expected'> & { expected?: Value }; // absent: the reference says what is expected
 
 /** Two passes through the sandbox: references on generated inputs, then candidates on their suites. */
 export async function judgeTasks(
@@ -39,7 +39,9 @@ export async function judgeTasks(
 ): Promise<{ judged: SuiteVerdicts[]; executions: number }> {
   const sandbox = await scope.deps.sandbox(config);
   const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
-  const parsed = tasks.map((task) => parseTurns(task, config));
+  const parsed = tasks.map(({ problem, turns }) =>
+    turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTests(sample.text, problem, config) })),
+  );
   const references = referenceJobs(tasks, parsed, config.limits);
   const referenceList = [...references.values()];
   const jobs = referenceList.map(({ job }) => job);
@@ -81,28 +83,27 @@ export async function judgeTasks(
   return { judged, executions: jobs.length + candidates.jobs.length };
 }
 
-const arities = new WeakMap<Problem, number | undefined>(); // a run parses the tests of a problem many times
+type Called = Pick<Problem, 'functionSignature' | 'entry'>;
+const arities = new WeakMap<Called, number | undefined>(); // a run parses the tests of a problem many times
 
-function arityOfProblem(problem: Problem): number | undefined {
+function arityOfProblem(problem: Called): number | undefined {
   if (!arities.has(problem)) arities.set(problem, arityOf(problem.functionSignature, problem.entry));
   return arities.get(problem);
 }
 
-function parseTurns({ problem, turns }: JudgingTask, config: RunConfig): ParsedTurn[] {
+/** The tests in an answer of the discriminator. */
+export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
   const { testsPerTurn, discriminator, prompts } = config;
   const arity = arityOfProblem(problem);
   const options = { entry: problem.entry, limit: testsPerTurn, ...(arity === undefined ? {} : { arity }) };
-  return turns.map(({ turn, sample }): ParsedTurn => {
-    if (discriminator.expected === 'reference' && prompts === 'instruct') {
-      const { inputs, malformed } = salvageInputs(sample.text, options);
-      const lost = Math.max(malformed, testsPerTurn - inputs.length);
-      return { turn, tests: inputs.map((args) => ({ args })), lost };
-    }
-    const salvage = salvageTests(sample.text, options);
-    // the shipped model always writes whole tests
-    const tests = discriminator.expected === 'model' ? salvage.tests : salvage.tests.map(({ args }) => ({ args }));
-    return { turn, tests, lost: unusableTests(salvage, testsPerTurn) };
-  });
+  if (discriminator.expected === 'reference' && prompts === 'instruct') {
+    const { inputs, malformed } = salvageInputs(text, options);
+    return { tests: inputs.map((args) => ({ args })), lost: Math.max(malformed, testsPerTurn - inputs.length) };
+  }
+  const salvage = salvageTests(text, options);
+  // the shipped model always writes whole tests
+  const tests = discriminator.expected === 'model' ? salvage.tests : salvage.tests.map(({ args }) => ({ args }));
+  return { tests, lost: unusableTests(salvage, testsPerTurn) };
 }
 
 interface ReferenceJob {

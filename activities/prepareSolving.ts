@@ -19,7 +19,7 @@ import { adapterShape, writeAdapter } from './artifacts.js';
 import { frozenAdapters } from './origin.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { BaseRef, PrepareSolvingOutput, SamplingPolicy, SolveProblemsInput } from './types.js';
+import type { BaseRef, PrepareSolvingOutput, RunRef, SamplingPolicy, SolveProblemsInput } from './types.js';
 
 const solveInputSchema = z.strictObject({
   source: z.string().optional(),
@@ -38,6 +38,29 @@ const solveInputSchema = z.strictObject({
 
 export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Promise<PrepareSolvingOutput> {
   const input = solveInputSchema.parse(raw);
+  const { config, run, generator, discriminator } = await choosePolicies(scope, input);
+  const set = await scope.deps.loadProblems(config.problems);
+  const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
+  const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
+  const test = all.slice(0, input.limit ?? all.length);
+  if (test.length === 0) throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve`);
+  return {
+    run: { ...run, problems: await scope.store.putJson({ train: [], validation: [], test }) },
+    stages: config.stages,
+    problems: test.length,
+    temperature: config.evaluation.temperature,
+    generator,
+    discriminator,
+  };
+}
+
+/** The settings, models and adapters of both roles: everything but problems. */
+export interface ChosenPolicies extends Record<Role, SamplingPolicy> {
+  config: RunConfig;
+  run: Omit<RunRef, 'problems'>;
+}
+
+export async function choosePolicies(scope: Scope, input: SolveProblemsInput): Promise<ChosenPolicies> {
   const { store, deps } = scope;
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
@@ -46,11 +69,6 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
   const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not fit
   const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }) : given;
   const config = withModelDefaults(fitting, engine.info);
-  const set = await deps.loadProblems(config.problems);
-  const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
-  const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
-  const test = all.slice(0, input.limit ?? all.length);
-  if (test.length === 0) throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve`);
   const base = async (role: Role): Promise<BaseRef> => {
     const model = modelOf(config, role);
     const engine = await deps.engine(model, config.engine);
@@ -65,16 +83,13 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
     return { adapter, ...(frozen && { frozen }) };
   };
   return {
+    config,
     run: {
       runId: checkpoint?.runId ?? 'base',
       bases: { generator: await base('generator'), discriminator: await base('discriminator') },
       engine: config.engine,
       config: await store.putJson(runIdentity(config)),
-      problems: await store.putJson({ train: [], validation: [], test }),
     },
-    stages: config.stages,
-    problems: test.length,
-    temperature: config.evaluation.temperature,
     generator: await policy('generator'),
     discriminator: await policy('discriminator'),
   };

@@ -1,6 +1,13 @@
 // Samples one turn for every row of a batch. A prompt that fills the context gives a truncated, empty answer.
+import {
+  discriminatorPrompt,
+  generatorContinuation,
+  generatorOpening,
+  type PromptProblem,
+  testRequest,
+} from '../core/prompts/prompts.js';
 import { promptOf, sampledRanges, type TokenTurn } from '../core/rl/trajectories.js';
-import type { SampledTurn } from '../core/schema/chain.js';
+import type { SampledTurn, Stage, Turn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../ml/engine/engine.js';
 import type { Scope } from './scope.js';
@@ -39,8 +46,35 @@ export function samplingFilters({ sampling }: RunConfig): Pick<GenerateOptions, 
   };
 }
 
+/** The tokens that ask for the next stage of a chain. */
+export function stagePrompt(
+  chat: Pick<Chat, 'openingTokens' | 'continuationTokens'>,
+  { prompts }: RunConfig,
+  problem: PromptProblem,
+  turns: readonly Turn[],
+  stage: Stage,
+): number[] {
+  const last = turns.at(-1);
+  if (!last) return chat.openingTokens(generatorOpening(prompts, problem, stage));
+  const endToken = last.truncated ? undefined : last.answerTokens.at(-1);
+  return chat.continuationTokens(generatorContinuation(prompts, problem, stage), endToken);
+}
+
+/** The tokens that ask for tests of one stage of a chain. */
+export function testPrompt(
+  chat: Pick<Chat, 'openingTokens'>,
+  config: RunConfig,
+  problem: PromptProblem,
+  turns: readonly Turn[],
+  stage: Stage,
+): number[] {
+  const work = turns.find((turn) => turn.stage === stage)?.text ?? '';
+  const shown = config.discriminator.seesWork ? work : undefined;
+  return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, shown, testRequest(config)));
+}
+
 export async function sampleTurns(
-  scope: Scope,
+  scope: Pick<Scope, 'signal' | 'heartbeat'>,
   { engine, chat }: { engine: Engine; chat: Chat },
   rows: SamplingRow[],
   options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,

@@ -2,13 +2,13 @@
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import { OUTCOMES, type Outcome } from '../core/rewards/outcomes.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
-import { paint } from './output.js';
+import { paint, visible } from './output.js';
 
 export function chainText(view: ChainView): string {
-  const lines = [paint('bold', `problem ${view.problemId}`), view.description, view.signature, ''];
+  const lines = [paint('bold', `problem ${view.problemId}`), visible(view.description), visible(view.signature), ''];
   const rewards = view.rewards.discriminator.map((reward, i) => rewardText(reward, view.outcomes.discriminator[i]!)); // of the stages that have tests, in order
   for (const { stage, text, tests, lost } of view.stages) {
-    lines.push(paint('cyan', `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(text));
+    lines.push(paint('cyan', `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(visible(text)));
     if (tests.length + lost > 0) {
       const reward = rewards.shift();
       lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward})`}:`);
@@ -36,5 +36,5 @@ function testLine({ call, expected, valid, verdict }: ShownTest): string {
     : verdict === 'pass'
       ? paint('green', 'pass')
       : paint('red', verdict ?? 'not run');
-  return `    ${call} == ${expected}  ${said}`;
+  return `    ${visible(`${call} == ${expected}`)}  ${said}`;
 }

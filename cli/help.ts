@@ -33,7 +33,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'evaluate mine/best --against other/best --problems humaneval.jsonl --samples 10',
   ],
   show: ['show', 'show demo-seed-0/latest --limit 3', 'show --base tiny'],
-  solve: ['solve problems.json', 'solve problems.json demo-seed-0/best --samples 8', 'solve problems.json --base tiny'],
+  solve: [
+    'solve problems.json',
+    'solve problems.json demo-seed-0/best --samples 8 --select tests',
+    'solve problems.json --base tiny',
+  ],
+  serve: ['serve', 'serve demo-seed-0/best --port 8000', 'serve --base tiny --samples 4'],
   up: ['up', 'up --port 7300 --sandbox docker'],
   worker: ['worker', 'worker --role gpu,sandbox --device cuda'],
   temporal: ['temporal workflow list'],

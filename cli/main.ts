@@ -20,6 +20,7 @@ import { addReport } from './commands/report.js';
 import { addResume } from './commands/resume.js';
 import { addSandbox } from './commands/sandbox.js';
 import { addSchedule } from './commands/schedule.js';
+import { addServe } from './commands/serve.js';
 import { addShow } from './commands/show.js';
 import { addSolve } from './commands/solve.js';
 import { addStatus } from './commands/status.js';
@@ -36,7 +37,7 @@ import { printError } from './output.js';
 /** Groups of --help, in its order. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
-  ['Use the results:', [addDashboard, addReport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve]],
+  ['Use the results:', [addDashboard, addReport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe]],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
   ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];

@@ -137,6 +137,14 @@ export function tableText(head: string[], rows: (string | number)[][]): string {
   return table.toString();
 }
 
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
+
+/** Text of a model for a terminal: its control and reordering characters as escapes. */
+export const visible = (text: string): string =>
+  text.replace(INVISIBLE, (char) =>
+    char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`,
+  );
+
 /** '1 problem', '2 problems'. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 

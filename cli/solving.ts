@@ -1,5 +1,6 @@
-// What `solve` and `show` share: they run the workflow solveProblems with a checkpoint or a base model.
-
+// What `solve`, `serve` and `show` share: the choice of a checkpoint or a base model. `show` runs the workflow
+// solveProblems with it; `solve` and `serve` open the models in this process (docs/adr/0017-inference.md).
+import { basename } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import type { SolveProblemsInput } from '../activities/types.js';
@@ -9,6 +10,8 @@ import { passAtK } from '../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { portableName } from '../data/modelFolder.js';
 import { checkProblems } from '../data/problems.js';
+import type { Solver } from '../inference/policies.js';
+import type { ProgramEvent } from '../inference/solver.js';
 import { loadCheckpoint } from '../store/checkpoints.js';
 import { openStore } from '../store/openStore.js';
 import type { Store } from '../store/store.js';
@@ -17,14 +20,7 @@ import { checkModel, readTemplateArguments } from './config.js';
 import { CHECKPOINT, chooseCheckpoint } from './naming.js';
 import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
 import type { Output } from './output.js';
-import { type ConnectionOptions, withSession, withStore } from './session.js';
-
-export interface Solved {
-  solved: number;
-  problems: number;
-  views: ChainView[];
-  codes: { problemId: string; code: string; passed: number; tests: number }[];
-}
+import { type ConnectionOptions, interruptible, withSession, withStore } from './session.js';
 
 export type SolvingFlags = ConnectionOptions & {
   base?: string;
@@ -33,8 +29,8 @@ export type SolvingFlags = ConnectionOptions & {
   json?: boolean;
 };
 
-/** Adds what says which model answers, and where. */
-export function withPolicy(command: Command, result: string): Command {
+/** Adds what says which model answers, and where. @param result what each line of --json describes, if there are several */
+export function withPolicy(command: Command, result?: string): Command {
   const base =
     "use this untrained model instead of a checkpoint: 'tiny' (the shipped one), a folder or an id of the hub";
   return withStore(
@@ -49,14 +45,25 @@ export function withPolicy(command: Command, result: string): Command {
   );
 }
 
-/** Checks files, model and checkpoint before anything starts, then solves. */
+/** Checks files, model and checkpoint before anything starts, then runs the workflow. @returns a view of each chain */
 export async function solveWith(
   checkpointId: string | undefined,
   flags: SolvingFlags,
   output: Output,
   input: SolveProblemsInput & { source: string },
-): Promise<Solved> {
+): Promise<ChainView[]> {
   for (const { id, reason } of await checkProblems(input.source)) output.note(`skipped ${id}: ${reason}`);
+  const { store, policy } = await choosePolicy(checkpointId, flags);
+  return withSession(flags, output, 'if-none-poll', ({ client }) => solve(client, store, { ...input, ...policy }));
+}
+
+type PolicyInput = Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments'>;
+
+/** Checks model and checkpoint. @returns also the name to show: RUN/NAME, or that of the base model */
+async function choosePolicy(
+  checkpointId: string | undefined,
+  flags: SolvingFlags,
+): Promise<{ store: Store; policy: PolicyInput; name: string }> {
   const { base, model = base } = flags;
   if (base !== undefined && checkpointId !== undefined)
     throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);
@@ -64,31 +71,55 @@ export async function solveWith(
   if (model !== undefined) await checkModel(model, templateArguments);
   const store = await openStore(flags.store);
   const checkpoint = base === undefined ? await chooseCheckpoint(store, checkpointId) : undefined;
-  if (checkpoint) await loadCheckpoint(store, checkpoint.runId, checkpoint.name);
+  const loaded = checkpoint && (await loadCheckpoint(store, checkpoint.runId, checkpoint.name));
   const policy = {
     ...(checkpoint && { checkpoint }),
     ...(model && { model: portableName(model) }),
     ...(flags.templateArgument.length > 0 && { templateArguments }),
   };
-  return withSession(flags, output, 'if-none-poll', ({ client }) => solve(client, store, { ...input, ...policy }));
+  const name = loaded ? `${loaded.metadata.runId}/${loaded.metadata.name}` : nameOf(base!);
+  return { store, policy, name };
 }
 
-async function solve(client: Client, store: Store, input: SolveProblemsInput): Promise<Solved> {
+/** A folder shows its last part only. */
+const nameOf = (model: string): string => (portableName(model) === model ? model : basename(portableName(model)));
+
+/** Opens models and sandbox in this process while `work` runs; Ctrl-C aborts the signal. */
+export async function withSolver(
+  checkpointId: string | undefined,
+  flags: SolvingFlags,
+  output: Output,
+  work: (solver: Solver, name: string, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { policy, name } = await choosePolicy(checkpointId, flags);
+  const { openDeps } = await import('../workers/deps.js'); // loading both takes a moment
+  const { openSolver } = await import('../inference/policies.js');
+  const { store, sandbox, device } = flags;
+  const { deps, close } = await openDeps({ store, sandbox, device, say: (line) => output.note(line) });
+  await interruptible(async ({ signal }) => {
+    try {
+      await work(await openSolver(deps, policy), name, signal);
+    } finally {
+      await close();
+    }
+  });
+}
+
+async function solve(client: Client, store: Store, input: SolveProblemsInput): Promise<ChainView[]> {
   const result = await client.workflow.execute<typeof solveProblems>('solveProblems', {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowId: `solve-${Date.now().toString(36)}-${process.pid}`,
     args: [input],
   });
-  return {
-    solved: result.solved,
-    problems: result.problems,
-    views: chainViewSchema.array().parse(await store.getJson(result.views)),
-    codes: await store.getJson(result.solutions),
-  };
+  return chainViewSchema.array().parse(await store.getJson(result.views));
 }
 
 /** pass@k, the mean over problems of the chance that one of k programs passes all tests, for k = 1 and k = samples. */
-export function passRates(codes: Solved['codes']): { samples: number; pass1: number; passN: number } {
+export function passRates(codes: readonly Pick<ProgramEvent, 'problemId' | 'passed' | 'tests'>[]): {
+  samples: number;
+  pass1: number;
+  passN: number;
+} {
   const byProblem = new Map<string, { n: number; c: number }>();
   for (const { problemId, passed, tests } of codes) {
     const { n, c } = byProblem.get(problemId) ?? { n: 0, c: 0 };

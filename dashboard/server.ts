@@ -1,13 +1,11 @@
 // The HTTP server of the dashboard: the pages, the JSON of resources, events, and controls. Whoever reaches it sees every
-// rollout and controls every run, so it answers only requests for its own host, from its own pages, and beyond loopback only
-// with its token.
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+// rollout and controls every run, so infra/httpServer.ts decides whom it answers, and controls need an origin.
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { packageRoot } from '../data/paths.js';
+import { cookieName, createAccess, listen, urlOf } from '../infra/httpServer.js';
 import type { ControlAnswer } from './api.js';
 import { streamChanges } from './changes.js';
 import { type Controls, readControlRequest } from './controls.js';
@@ -44,23 +42,8 @@ const HEADERS = {
 /** @throws GauntletError BAD_INPUT if the address cannot be used */
 export async function startDashboard({ resources, controls, host, port }: DashboardOptions): Promise<Dashboard> {
   const { server, token } = dashboardServer(resources, controls, host, await pageFiles());
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => {
-      const message = `cannot serve at ${host}:${port} (${code}): choose another --host or --port`;
-      reject(new GauntletError('BAD_INPUT', message));
-    });
-    server.listen(port, host, resolve);
-  });
-  const { port: bound } = server.address() as AddressInfo;
-  const address = `http://${host.includes(':') ? `[${host}]` : host}:${bound}/`;
-  return {
-    url: token === undefined ? address : `${address}?token=${token}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const { origin, close } = await listen(server, host, port);
+  return { url: token === undefined ? `${origin}/` : `${origin}/?token=${token}`, close };
 }
 
 /** A server that is to listen at `host`, and its token unless that is loopback. */
@@ -70,7 +53,8 @@ export function dashboardServer(
   host: string,
   files: ReadonlyMap<string, Buffer>,
 ): { server: Server; token?: string } {
-  const token = isLoopback(host) ? undefined : randomBytes(24).toString('base64url');
+  const access = createAccess(host, 'dashboard');
+  const { token } = access;
   const server = createServer((request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => sendError(response, error));
@@ -80,13 +64,11 @@ export function dashboardServer(
     const isPost = request.method === 'POST';
     if (!isPost && request.method !== 'GET' && request.method !== 'HEAD')
       return refuse(response, 405, 'only GET and POST are supported');
-    if (!isOwnHost(request.headers.host, host)) return refuse(response, 403, 'this host is not the dashboard');
-    if (isForeign(request) || (isPost && request.headers.origin === undefined))
-      return refuse(response, 403, 'only the pages of the dashboard may ask it');
-    const url = new URL(request.url ?? '/', 'http://dashboard');
-    if (token !== undefined && !hasToken(request, url, token)) {
-      return refuse(response, 401, 'open the dashboard with the address that `gauntlet dashboard` printed');
-    }
+    const refused = access.refusal(request);
+    if (refused) return refuse(response, refused.status, refused.message);
+    if (isPost && request.headers.origin === undefined)
+      return refuse(response, 403, 'only the pages of the dashboard may control runs');
+    const url = urlOf(request);
     if (token !== undefined && url.searchParams.has('token')) {
       response.setHeader('set-cookie', `${cookieName(request)}=${token}; HttpOnly; SameSite=Strict; Path=/`);
       response.writeHead(303, { location: '/' }).end();
@@ -121,45 +103,6 @@ export async function pageFiles(): Promise<Map<string, Buffer>> {
     throw new GauntletError('NOT_FOUND', `no pages in ${folder}: run npm run build`);
   }
 }
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || (isIP(host) !== 0 && loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4'));
-
-/**
- * A foreign web site can make its own name mean this machine (DNS rebinding), so only addresses, localhost and the name
- * of --host are accepted.
- */
-function isOwnHost(header: string | undefined, host: string): boolean {
-  const name = /^(?:\[([^\]]+)\]|([^:]+))(?::\d+)?$/.exec(header ?? '');
-  const given = name?.[1] ?? name?.[2];
-  if (given === undefined) return false;
-  return isLoopback(host) ? isLoopback(given) : isIP(given) !== 0 || given === host || given === 'localhost';
-}
-
-/** True for a request that a page of another origin makes. Following a link from there is allowed. */
-function isForeign({ headers }: IncomingMessage): boolean {
-  const { origin, host } = headers;
-  if (origin !== undefined && origin !== `http://${host}`) return true;
-  return headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
-}
-
-/** Cookies do not tell ports apart, so the name does. */
-const cookieName = ({ headers }: IncomingMessage): string =>
-  `gauntlet-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? 80}`;
-
-function hasToken(request: IncomingMessage, url: URL, token: string): boolean {
-  const cookies = (request.headers.cookie ?? '').split(/;\s*/);
-  const cookie = cookies.find((each) => each.startsWith(`${cookieName(request)}=`))?.split('=')[1];
-  const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
-  return [url.searchParams.get('token'), cookie, bearer].some((given) => isEqual(given ?? '', token));
-}
-
-const isEqual = (given: string, token: string): boolean =>
-  given.length === token.length && timingSafeEqual(Buffer.from(given.padEnd(token.length)), Buffer.from(token));
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));

@@ -19,6 +19,11 @@ export interface Rejected {
 
 export type DraftEntry = { id: string; draft: Draft } | Rejected;
 
+export type References = ReadonlyMap<string, string> | 'optional';
+
+/** What stands for the solution and the tests of a problem that has none. Solving uses no solution. */
+export const UNTESTED = { reference_solution: 'pass', baseline_tests: [] };
+
 export interface DraftFile {
   format: FormatName;
   count: number; // of all records
@@ -28,13 +33,13 @@ export interface DraftFile {
 
 /**
  * Reads the whole file once, so that a bad file is refused before anything is run.
- * @param references solutions by id, for formats that have none
+ * @param references solutions by id, for formats that have none; 'optional': a record may lack solution and tests
  * @throws GauntletError BAD_INPUT, one line that names file and place
  */
 export async function openDrafts(
   file: string,
   formatName: FormatName | 'auto',
-  references: ReadonlyMap<string, string> = new Map(),
+  references: References = new Map(),
 ): Promise<DraftFile> {
   const format = formatName === 'auto' ? await recognise(file) : formatOf(formatName);
   const styles = new Set<ListStyle>();
@@ -71,7 +76,7 @@ async function recognise(file: string): Promise<ProblemFormat> {
 async function* entriesOf(
   file: string,
   format: ProblemFormat,
-  references: ReadonlyMap<string, string>,
+  references: References,
   style?: ListStyle,
 ): AsyncGenerator<DraftEntry> {
   const places = new Map<string, string>(); // by id
@@ -101,7 +106,8 @@ function idOf(json: unknown): string | undefined {
   return found === undefined ? undefined : String(found);
 }
 
-function withReference(record: SourceRecord, references: ReadonlyMap<string, string>): SourceRecord {
+function withReference(record: SourceRecord, references: References): SourceRecord {
+  if (references === 'optional') return { ...record, json: { ...UNTESTED, ...(record.json as object) } };
   const solution = references.get(idOf(record.json) ?? '');
   if (solution === undefined) return record;
   return { ...record, json: { ...(record.json as object), reference_solution: solution } };

@@ -1,7 +1,8 @@
 // `gauntlet dashboard`: serves the runs of a store as web pages until Ctrl-C.
 import { type Command, InvalidArgumentError } from 'commander';
 import { openResources } from '../../dashboard/data/resources.js';
-import { isLoopback, startDashboard } from '../../dashboard/server.js';
+import { startDashboard } from '../../dashboard/server.js';
+import { isLoopback } from '../../infra/httpServer.js';
 import { openStore } from '../../store/openStore.js';
 import { openControls } from '../dashboardControls.js';
 import { integer, jsonOption } from '../options.js';

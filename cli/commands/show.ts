@@ -25,7 +25,7 @@ export function addShow(program: Command): void {
     const output = createOutput(flags.json);
     const source = isBuiltIn(flags.problems) ? flags.problems : resolve(flags.problems);
     const { limit, temperature, seed } = flags;
-    const { views } = await solveWith(named, flags, output, { source, limit, temperature, seed, tests: true });
+    const views = await solveWith(named, flags, output, { source, limit, temperature, seed, tests: true });
     for (const view of views) output.result(view, () => chainText(view));
   });
 }

@@ -1,36 +1,83 @@
-// `gauntlet solve`: programs for problems of your own, from a checkpoint or a base model.
-import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { isBuiltIn } from '../../core/schema/problem.js';
+// `gauntlet solve`: programs for problems of your own, from a checkpoint or a base model. Stages and tests appear as soon
+// as they are written, on standard error; programs go to standard output.
+import { type Command, Option } from 'commander';
+import { GauntletError } from '../../core/errors.js';
+import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
 import { integer } from '../options.js';
-import { counted, createOutput, percent } from '../output.js';
-import { passRates, type SolvingFlags, solveWith, withPolicy } from '../solving.js';
+import { counted, createOutput, paint, percent, visible } from '../output.js';
+import { readSource } from '../problemSource.js';
+import { passRates, type SolvingFlags, withPolicy, withSolver } from '../solving.js';
 
-const TEMPERATURE = 0.8; // of several samples; a single one is greedy
+const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
+
+type Flags = SolvingFlags & { samples: number; select: 'all' | 'tests'; tests: boolean };
 
 export function addSolve(program: Command): void {
   const command = program
     .command('solve')
-    .description('write programs for the problems of a file')
-    .argument('<file>', 'problem file, JSON or JSON lines; or built-in problems: tiny, nested, steps, steps:3')
-    .option('-n, --samples <n>', 'programs per problem', integer(1), 1);
-  withPolicy(command, 'program').action(
-    async (file: string, named: string | undefined, flags: SolvingFlags & { samples: number }) => {
-      const output = createOutput(flags.json);
-      const { codes, solved, problems } = await solveWith(named, flags, output, {
-        source: isBuiltIn(file) ? file : resolve(file),
-        samples: flags.samples,
-        ...(flags.samples > 1 ? { temperature: TEMPERATURE } : {}),
-      });
-      for (const row of codes) {
-        const head = `# ${row.problemId}: ${row.passed} of ${row.tests} baseline tests pass`;
-        output.result(row, () => `${head}\n${row.code}\n`);
-      }
-      output.note(`${solved} of ${counted(problems, 'problem')} solved`);
-      if (flags.samples > 1) {
-        const { samples, pass1, passN } = passRates(codes);
-        output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
-      }
-    },
-  );
+    .description('write programs for problems, and show the stages and tests while they are written')
+    .argument(
+      '<problems>',
+      'problem file (JSON or JSON lines), folder of such files, or - for standard input; or built-in problems: tiny, nested, steps, steps:3',
+    )
+    .option('-n, --samples <n>', 'programs per problem', integer(1), 1)
+    .addOption(new Option('--select <which>', SELECT_HELP).choices(['all', 'tests']).default('all'))
+    .option('--no-tests', 'let the model write no tests');
+  withPolicy(command, 'event: stage, tests or program').action(solve);
 }
+
+async function solve(source: string, named: string | undefined, flags: Flags): Promise<void> {
+  const output = createOutput(flags.json);
+  const { samples, select, tests } = flags;
+  if (select === 'tests' && !tests) throw new GauntletError('BAD_INPUT', '--select tests: goes without --no-tests');
+  const tasks = await readSource(source, (id, reason) => output.note(`skipped ${id}: ${reason}`));
+  const programs: ProgramEvent[] = [];
+  await withSolver(named, flags, output, async (solver, _, signal) => {
+    const options = { samples, temperature: defaultTemperature(samples), tests, trustBaseline: false, signal };
+    for (const task of tasks) {
+      for await (const event of solveTask(solver, task, options)) {
+        if (event.event === 'program') programs.push(event);
+        if (event.event !== 'program' || select === 'all' || event.selected) print(event);
+      }
+    }
+  });
+  function print(event: SolveEvent): void {
+    if (event.event === 'program' || output.json) output.result(event, () => textOf(event));
+    else output.note(textOf(event));
+  }
+  const measured = programs.filter(({ tests }) => tests > 0);
+  if (measured.length === 0) return;
+  const solved = (rows: ProgramEvent[]): number =>
+    new Set(rows.filter(({ passed, tests }) => passed === tests).map(({ problemId }) => problemId)).size;
+  const problems = counted(new Set(measured.map(({ problemId }) => problemId)).size, 'problem');
+  output.note(`${solved(measured)} of ${problems} solved`);
+  if (samples === 1) return;
+  const { pass1, passN } = passRates(measured);
+  output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
+  const selected = solved(measured.filter(({ selected }) => selected));
+  if (tests) output.note(`${selected} of ${problems} solved by the selected programs`);
+}
+
+/** A pipe gets a program as it is; a terminal gets no control characters of a model. */
+function textOf(event: SolveEvent): string {
+  const { problemId } = event;
+  if (event.event === 'program') {
+    const { passed, tests, writtenPassed, writtenTests, code } = event;
+    const by = tests > 0 ? `${passed} of ${tests} baseline tests` : `${writtenPassed} of ${writtenTests} written tests`;
+    return `# ${problemId}: ${by} pass\n${process.stdout.isTTY ? visible(code) : code}\n`;
+  }
+  const head = (title: string): string => paint('cyan', `${problemId} · ${title}`, process.stderr);
+  if (event.event === 'stage') {
+    const { sample, stage, title, text, truncated, seconds } = event;
+    const name = `sample ${sample + 1} · stage ${stage} · ${title.toLowerCase()}`;
+    return `${head(name)} (${spent(seconds)})\n${visible(text)}${truncated ? ' … (cut off)' : ''}\n`;
+  }
+  const lines = event.tests.map(({ stage, call, expected, verdicts }) => {
+    const wanted = expected === null ? '' : ` == ${expected}`;
+    return `  stage ${stage}  ${visible(`${call}${wanted}`)}  ${verdicts.join(' ')}`;
+  });
+  const unreadable = event.unreadable > 0 ? [`  ${event.unreadable} unreadable`] : [];
+  return [`${head('tests')} (${spent(event.seconds)})`, ...lines, ...unreadable, ''].join('\n');
+}
+
+const spent = (seconds: number): string => `${seconds.toFixed(1)} s`;

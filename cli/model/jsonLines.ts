@@ -3,7 +3,7 @@
 import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { GauntletError } from '../../core/errors.js';
@@ -64,8 +64,8 @@ async function* inBatches<T>(rows: AsyncGenerator<T>, size: number): AsyncGenera
   if (batch.length > 0) yield batch;
 }
 
-/** A file with the input that can be read twice. */
-async function rereadable(path: string): Promise<{ name: string; file: string; close(): Promise<void> }> {
+/** A file with the input that can be read twice; `-` is standard input. @throws {GauntletError} BAD_INPUT */
+export async function rereadable(path: string): Promise<{ name: string; file: string; close(): Promise<void> }> {
   const standard = path === '-';
   const name = standard ? 'standard input' : path;
   const cannot = (error: unknown): never => {
@@ -77,7 +77,7 @@ async function rereadable(path: string): Promise<{ name: string; file: string; c
   const folder = await mkdtemp(join(tmpdir(), 'gauntlet-rows-'));
   const close = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
-    const file = join(folder, 'rows');
+    const file = join(folder, basename(name));
     await pipeline(standard ? process.stdin : createReadStream(path), createWriteStream(file));
     return { name, file, close };
   } catch (error) {

@@ -67,7 +67,7 @@ describe('command-line validation', () => {
   it('refuses a seed that is not a number', () =>
     refuses(['demo', '--seed', 'x', ...store], /'--seed <n>' argument 'x' is invalid\. It is not a whole number/));
   it('refuses a run id that leads out of the store', () => refuses(['train', '../x', ...store], /run id "\.\.\/x"/));
-  for (const command of ['train --problems', 'solve --base tiny', 'show --base tiny --problems'])
+  for (const command of ['train --problems', 'show --base tiny --problems'])
     it(`refuses a problem file with a missing field (${command})`, () =>
       refuses(
         [...command.split(' '), file('problems.json'), ...store],

@@ -26,6 +26,8 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'dashboard-reads': ['dashboard/a.ts', "import '../workflows/leaf.js';"],
   'pages-run-in-a-browser': ['dashboard/web/a.ts', "import '../leaf.js';"],
   'only-the-cli-opens-the-dashboard': ['bench/a.ts', "import '../dashboard/leaf.js';"],
+  'inference-uses-ports': ['inference/a.ts', "import '../workers/leaf.js';"],
+  'only-the-cli-opens-inference': ['bench/b.ts', "import '../inference/leaf.js';"],
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
@@ -52,6 +54,7 @@ const LEAVES = [
   'test',
   'core',
   'report',
+  'inference',
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
@@ -104,7 +107,7 @@ describe('dependency rules', function () {
       'workers/reportThread.ts': "import '../report/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 20, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 21, problems: [] });
   });
 
   it('fail if the checker sees no module or cannot run', async () => {

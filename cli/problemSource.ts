@@ -1,0 +1,42 @@
+// The problems of `gauntlet solve`: built-in ones, or those of a file, a folder of files, or standard input.
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GauntletError } from '../core/errors.js';
+import { isBuiltIn } from '../core/schema/problem.js';
+import { loadProblems } from '../data/problems.js';
+import { readTasks, type Task } from '../inference/tasks.js';
+import { rereadable } from './model/jsonLines.js';
+
+const PROBLEM_FILE = /\.jsonl?(\.gz)?$/;
+
+/** @param skip is told of every record that cannot be used. @throws GauntletError BAD_INPUT */
+export async function readSource(source: string, skip: (id: string, reason: string) => void): Promise<Task[]> {
+  if (isBuiltIn(source)) return (await loadProblems(source)).test;
+  const tasks: Task[] = [];
+  for (const path of await filesOf(source)) {
+    const read = await readFileOf(path);
+    for (const { id, reason } of read.rejected) skip(id, reason);
+    const twice = read.tasks.find(({ id }) => tasks.some((task) => task.id === id));
+    if (twice) throw new GauntletError('BAD_INPUT', `${path}: id \`${twice.id}\` is also in another file`);
+    tasks.push(...read.tasks);
+  }
+  return tasks;
+}
+
+async function readFileOf(path: string): ReturnType<typeof readTasks> {
+  if (path !== '-') return readTasks(path);
+  const { file, close } = await rereadable(path);
+  try {
+    return await readTasks(file);
+  } finally {
+    await close();
+  }
+}
+
+async function filesOf(source: string): Promise<string[]> {
+  const isFolder = source !== '-' && (await stat(source).catch(() => undefined))?.isDirectory();
+  if (!isFolder) return [source];
+  const names = (await readdir(source)).filter((name) => PROBLEM_FILE.test(name)).sort();
+  if (names.length > 0) return names.map((name) => join(source, name));
+  throw new GauntletError('BAD_INPUT', `${source}: has no problem files (*.json, *.jsonl, also with .gz)`);
+}

@@ -1,0 +1,222 @@
+// The chat completions of OpenAI's API: what a request asks for, and the answers to it. The program is the content, the
+// stages before it are the reasoning, and everything that solving found out is in the field `gauntlet`.
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { GauntletError } from '../core/errors.js';
+import { STAGE_SPECS } from '../core/prompts/stages.js';
+import {
+  defaultTemperature,
+  type ProgramEvent,
+  type SolveEvent,
+  type SolveOptions,
+  type StageEvent,
+  type TestsEvent,
+} from './solver.js';
+import { type Task, taskOfMessage } from './tasks.js';
+
+const MAX_SAMPLES = 16;
+/** Characters. Reading text takes time on the event loop. */
+const MAX_MESSAGE = 20_000;
+const MAX_SIGNATURE = 2_000;
+const MAX_TESTS = 20_000;
+
+const isShort = (json: unknown): boolean => JSON.stringify(json).length <= MAX_TESTS;
+
+const contentSchema = z.union([
+  z.string(),
+  z.array(z.object({ type: z.literal('text', 'only text is supported'), text: z.string() })),
+]);
+const limit = z.int().positive().nullish();
+const requestSchema = z.object({
+  model: z.string(),
+  messages: z.array(z.object({ role: z.string(), content: contentSchema.nullish() })).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  max_tokens: limit,
+  max_completion_tokens: limit,
+  temperature: z.number().min(0).max(2).nullish(),
+  seed: z.int().nonnegative().nullish(),
+  n: z.literal(1, 'must be 1: gauntlet.samples sets how many programs to choose from').nullish(),
+  gauntlet: z
+    .strictObject({
+      samples: z.int().min(1).max(MAX_SAMPLES).optional(),
+      // as in a problem file
+      function_signature: z.string().max(MAX_SIGNATURE).optional(),
+      entry: z.string().max(MAX_SIGNATURE).optional(),
+      baseline_tests: z.array(z.unknown()).refine(isShort, `must have at most ${MAX_TESTS} characters`).optional(),
+      comparison: z.unknown().optional(),
+      calling: z.unknown().optional(),
+    })
+    .nullish(),
+});
+
+/** A request that cannot be answered, with the status and the fields of OpenAI's errors. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly details: { code?: string; param?: string; type?: string } = {},
+  ) {
+    super(message);
+  }
+
+  get body(): { error: object } {
+    const {
+      code = null,
+      param = null,
+      type = this.status < 500 ? 'invalid_request_error' : 'server_error',
+    } = this.details;
+    return { error: { message: this.message, type, param, code } };
+  }
+}
+
+export interface CompletionRequest {
+  stream: boolean;
+  withUsage: boolean;
+  task: Task;
+  options: Omit<SolveOptions, 'signal'>;
+}
+
+/** @param samples programs to choose from, unless the request says. @throws ApiError */
+export function parseRequest(json: unknown, model: string, samples: number): CompletionRequest {
+  const parsed = requestSchema.safeParse(json);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!;
+    const param = issue.path.join('.');
+    throw new ApiError(400, `${param || 'the body'}: ${issue.message}`, { ...(param && { param }) });
+  }
+  const { messages, gauntlet, ...request } = parsed.data;
+  if (request.model !== model)
+    throw new ApiError(404, `model: '${model}' is served here`, { param: 'model', code: 'model_not_found' });
+  const { samples: count = samples, ...fields } = gauntlet ?? {};
+  return {
+    stream: request.stream ?? false,
+    withUsage: request.stream_options?.include_usage ?? false,
+    task: readTask(messages, fields),
+    options: {
+      samples: count,
+      temperature: request.temperature ?? defaultTemperature(count),
+      seed: request.seed ?? undefined,
+      maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
+      tests: true,
+      trustBaseline: true,
+    },
+  };
+}
+
+/** The last message of the user is the problem; earlier messages are not read. */
+function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object): Task {
+  const { content } = messages.findLast(({ role }) => role === 'user') ?? {};
+  const message = typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join('\n');
+  const refuse = (what: string): never => {
+    throw new ApiError(400, `messages: the last message of the user ${what}`, { param: 'messages' });
+  };
+  if (message.trim() === '') refuse('must be a problem in plain English');
+  if (message.length > MAX_MESSAGE) refuse(`must have at most ${MAX_MESSAGE} characters`);
+  try {
+    return taskOfMessage(message, fields);
+  } catch (error) {
+    if (error instanceof GauntletError) throw new ApiError(400, `gauntlet: ${error.message}`, { param: 'gauntlet' });
+    throw error;
+  }
+}
+
+/** Collects the events of one problem, and writes them as one answer or as chunks. */
+export class Completion {
+  private readonly id = `chatcmpl-${randomUUID()}`;
+  private readonly created = Math.floor(Date.now() / 1000);
+  private readonly stages: StageEvent[] = [];
+  private readonly programs: ProgramEvent[] = [];
+  private tests: TestsEvent | undefined;
+  private isStarted = false; // the stream
+
+  constructor(
+    private readonly model: string,
+    private readonly request: CompletionRequest,
+  ) {}
+
+  /** @returns the chunk of a stream that passes the event on */
+  add(event: SolveEvent): object {
+    if (event.event === 'stage') this.stages.push(event);
+    else if (event.event === 'tests') this.tests = event;
+    else this.programs.push(event);
+    // the reasoning of several samples waits until one is selected
+    const isReasoning = event.event === 'stage' && event.stage !== 5 && this.request.options.samples === 1;
+    return {
+      ...this.chunk(isReasoning ? { reasoning_content: reasoning(event) } : {}),
+      gauntlet: event,
+    };
+  }
+
+  /** The last chunks of a stream. */
+  end(): object[] {
+    const { content, reasoning_content } = this.message;
+    const isKnown = this.request.options.samples === 1;
+    return [
+      this.chunk({ ...(!isKnown && { reasoning_content }), content }),
+      this.chunk({}, this.finishReason),
+      ...(this.request.withUsage ? [{ ...this.head('chat.completion.chunk'), choices: [], usage: this.usage }] : []),
+    ];
+  }
+
+  whole(): object {
+    const { stages, programs, tests } = this;
+    const choice = { index: 0, message: this.message, logprobs: null, finish_reason: this.finishReason };
+    const { code } = this.selected;
+    return {
+      ...this.head('chat.completion'),
+      choices: [choice],
+      usage: this.usage,
+      gauntlet: { code, stages, tests: tests?.tests ?? [], programs },
+    };
+  }
+
+  private get selected(): ProgramEvent {
+    return this.programs.find(({ selected }) => selected)!;
+  }
+
+  private get chain(): StageEvent[] {
+    return this.stages.filter(({ sample }) => sample === this.selected.sample);
+  }
+
+  private get message() {
+    const thoughts = this.chain.filter(({ stage }) => stage !== 5).map(reasoning);
+    return { role: 'assistant', content: block(this.selected.code), reasoning_content: thoughts.join('') };
+  }
+
+  /** 'length' if a limit cut the program, or kept the model from writing one. */
+  private get finishReason(): 'stop' | 'length' {
+    const last = this.chain.at(-1)!;
+    return last.stage === 5 && !last.truncated ? 'stop' : 'length';
+  }
+
+  private get usage(): object {
+    const sum = (count: (event: StageEvent) => number): number => this.stages.reduce((n, event) => n + count(event), 0);
+    const prompt_tokens = sum(({ promptTokens }) => promptTokens);
+    const completion_tokens = sum(({ tokens }) => tokens) + (this.tests?.tokens ?? 0);
+    return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+  }
+
+  private head(object: string): object {
+    return { id: this.id, object, created: this.created, model: this.model };
+  }
+
+  private chunk(delta: object, finish_reason: string | null = null): object {
+    const first = this.isStarted ? {} : { role: 'assistant' };
+    this.isStarted = true;
+    return {
+      ...this.head('chat.completion.chunk'),
+      choices: [{ index: 0, delta: { ...first, ...delta }, finish_reason }],
+    };
+  }
+}
+
+const reasoning = ({ stage, text }: StageEvent): string => `## ${STAGE_SPECS[stage].title}\n\n${text.trim()}\n\n`;
+
+/** A code block, with a fence that is longer than any in the program; '' without a program. */
+function block(code: string): string {
+  if (code === '') return '';
+  const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}python\n${code}\n${fence}`;
+}

@@ -1,0 +1,165 @@
+// Tests of the discriminator, and the choice of a program by them. Nobody knows the correct answers here, so every test
+// that can be read counts; an input without an expected value expects what most programs return.
+import { parseTests } from '../activities/judging.js';
+import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from '../activities/sampling.js';
+import { equalValues } from '../core/compare.js';
+import { formatArguments, formatValue } from '../core/parse/format.js';
+import { deriveKey, extendKey } from '../core/random.js';
+import { inputKey } from '../core/rewards/suite.js';
+import type { Chain, Stage } from '../core/schema/chain.js';
+import type { CallResult, Verdict } from '../core/schema/execution.js';
+import type { Value } from '../core/schema/value.js';
+import { digestBytes } from '../store/canonicalJson.js';
+import type { Solver } from './policies.js';
+import type { Task } from './tasks.js';
+
+/** A test, and the chain and stage that it was written for. */
+export interface WrittenTest {
+  sample: number;
+  stage: Stage;
+  args: Value[];
+  expected?: Value; // absent: the discriminator writes inputs only
+}
+
+export interface TestReport {
+  sample: number;
+  stage: Stage;
+  call: string; // 'solve([1, 2], 3)'
+  expected: string | null; // a Python literal; null: what most programs return
+  verdicts: Verdict[]; // of the program of each sample
+}
+
+export interface Written {
+  tests: WrittenTest[]; // without duplicates
+  unreadable: number;
+  tokens: number; // sampled
+}
+
+/** The discriminator writes tests for every stage of every chain. */
+export async function writeTests(
+  { config, discriminator }: Pick<Solver, 'config' | 'discriminator'>,
+  task: Task,
+  chains: readonly Chain[],
+  seed: number,
+  signal: AbortSignal | undefined,
+): Promise<Written> {
+  const key = deriveKey(seed, 'discriminator', 'solve');
+  const jobs = chains.flatMap(({ sample, turns }) => turns.map(({ stage }) => ({ sample, stage, turns })));
+  const tests = new Map<string, WrittenTest>();
+  let [unreadable, tokens] = [0, 0];
+  for (const adapter of new Set(jobs.map(({ stage }) => discriminator.adapterOf(stage)))) {
+    const own = jobs.filter(({ stage }) => discriminator.adapterOf(stage) === adapter);
+    const sampled = await sampleTurns(
+      { signal, heartbeat: () => undefined },
+      discriminator,
+      own.map(({ sample, stage, turns }) => ({
+        turns: [],
+        prompt: testPrompt(discriminator.chat, config, task, turns, stage),
+        key: extendKey(key, task.id, stage, sample),
+      })),
+      {
+        adapter,
+        temperature: trainingTemperature(config),
+        maxNewTokens: config.sampling.maxTestTokens,
+        ...samplingFilters(config),
+      },
+    );
+    tokens += sampled.tokens;
+    own.forEach(({ sample, stage }, i) => {
+      const parsed = parseTests(sampled.turns[i]!.text, task, config);
+      unreadable += parsed.lost;
+      for (const test of parsed.tests) {
+        const id = `${inputKey(test.args)} ${JSON.stringify(test.expected)}`;
+        if (!tests.has(id)) tests.set(id, { sample, stage, ...test });
+      }
+    });
+  }
+  return { tests: [...tests.values()], unreadable, tokens };
+}
+
+export interface Judged {
+  baseline: Verdict[][]; // program × test
+  tests: TestReport[];
+  agreement: number[]; // of each program: how often another one returned the same
+}
+
+/** Runs every program on the baseline tests and on all written tests. */
+export async function judgeSamples(
+  solver: Pick<Solver, 'config' | 'sandbox'>,
+  task: Task,
+  programs: readonly string[],
+  written: readonly WrittenTest[],
+  signal: AbortSignal | undefined,
+): Promise<Judged> {
+  const baseline = await run(solver, task, programs, task.baselineTests, signal);
+  const calls = await run(solver, task, programs, written, signal);
+  const agreement = programs.map(() => 0);
+  const tests = written.map(({ sample, stage, args, expected }, t): TestReport => {
+    const counts = new Map<string, number>();
+    for (const { [t]: call } of calls)
+      if (call!.kind === 'value') counts.set(call!.value.key, (counts.get(call!.value.key) ?? 0) + 1);
+    const most = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0])[0];
+    const verdicts = calls.map(({ [t]: call }, p): Verdict => {
+      if (call!.kind !== 'value') return call!.kind;
+      const { key, passes = key === most } = call!.value;
+      agreement[p]! += counts.get(key)! - 1;
+      return passes ? 'pass' : 'fail';
+    });
+    const call = `${task.entry}${formatArguments(args)}`;
+    return { sample, stage, call, expected: expected === undefined ? null : formatValue(expected), verdicts };
+  });
+  const verdict = (call: CallResult<Answer>): Verdict =>
+    call.kind !== 'value' ? call.kind : call.value.passes ? 'pass' : 'fail';
+  return { baseline: baseline.map((calls) => calls.map(verdict)), tests, agreement };
+}
+
+/** What is kept of an answer, which may be large. */
+interface Answer {
+  key: string; // equal for equal answers
+  passes?: boolean; // absent: no value is expected
+}
+
+const NO_PROGRAM = { kind: 'error', message: 'the chain has no program' } as const;
+
+/** Runs each distinct program once. @returns the answers by program and test */
+async function run(
+  { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
+  { entry, calling, comparison }: Task,
+  programs: readonly string[],
+  tests: readonly { args: Value[]; expected?: Value }[],
+  signal: AbortSignal | undefined,
+): Promise<CallResult<Answer>[][]> {
+  const codes = tests.length === 0 ? [] : [...new Set(programs)].filter((code) => code !== '');
+  const inputs = tests.map(({ args }) => args);
+  const reduce = (answer: Value, call: number): Answer => {
+    const { expected } = tests[call]!;
+    const key = digestBytes(JSON.stringify(answer));
+    return expected === undefined ? { key } : { key, passes: equalValues(answer, expected, comparison) };
+  };
+  const jobs = codes.map((code, i) => ({ id: String(i), code, entry, calling, inputs, limits: config.limits, reduce }));
+  const results = jobs.length === 0 ? [] : await sandbox.run(jobs, { signal });
+  const callsOf = new Map(codes.map((code, i) => [code, results[i]!.calls]));
+  return programs.map((code) => callsOf.get(code) ?? tests.map(() => NO_PROGRAM));
+}
+
+/** How good a program is: compared in the order of the fields. */
+export interface Score {
+  exists: boolean;
+  baseline: number; // tests that pass
+  written: number;
+  agreement: number;
+}
+
+/** @returns the index of the best program, the first one of equals */
+export function bestProgram(scores: readonly Score[]): number {
+  const isBetter = (a: Score, b: Score): boolean => {
+    const differences = [
+      Number(a.exists) - Number(b.exists),
+      a.baseline - b.baseline,
+      a.written - b.written,
+      a.agreement - b.agreement,
+    ];
+    return (differences.find((difference) => difference !== 0) ?? 0) > 0;
+  };
+  return scores.reduce((best, score, i) => (isBetter(score, scores[best]!) ? i : best), 0);
+}

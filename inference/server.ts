@@ -1,0 +1,136 @@
+// The server of `gauntlet serve`: OpenAI's chat completions for one checkpoint. Models run in worker threads, programs in
+// the sandbox; here requests are checked and wait for their turn. A client that leaves cancels its request.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { GauntletError } from '../core/errors.js';
+import { isTooDeep } from '../core/nesting.js';
+import { createAccess, urlOf } from '../infra/httpServer.js';
+import { ApiError, Completion, parseRequest } from './completions.js';
+import type { Solver } from './policies.js';
+import { solveTask } from './solver.js';
+import { QueueFull, Turns } from './turns.js';
+
+export interface InferenceOptions {
+  solver: Solver;
+  model: string; // the name that clients use
+  host: string;
+  samples: number; // programs to choose from, unless a request says
+  queue: number; // most requests that wait
+  timeoutSeconds: number; // of a request, its wait included
+  log: (line: string) => void;
+}
+
+const MAX_BODY = 256 * 1024;
+const BODY_SECONDS = 30; // to send a request
+const MAX_CONNECTIONS = 256; // each may hold a body
+const RETRY_AFTER_S = 5;
+const HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+
+/** A server that is to listen at `host`, and its token unless that is loopback. */
+export function inferenceServer(options: InferenceOptions): { server: Server; token?: string } {
+  const { model } = options;
+  const access = createAccess(options.host, 'serve');
+  const turns = new Turns(options.queue);
+  const server = createServer({ requestTimeout: BODY_SECONDS * 1000 }, (request, response) => {
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    answer(request, response).catch((error: unknown) => {
+      if (!response.destroyed) sendError(response, apiError(error, options.log)); // otherwise the client left
+    });
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refused = access.refusal(request);
+    if (refused) {
+      const type = refused.status === 401 ? 'authentication_error' : 'permission_error';
+      throw new ApiError(refused.status, refused.message, { type });
+    }
+    const route = `${request.method} ${urlOf(request).pathname}`;
+    if (route === 'GET /health') return sendJson(response, 200, { status: 'ok', model, waiting: turns.waiting });
+    if (route === 'GET /v1/models') {
+      const data = [{ id: model, object: 'model', created: 0, owned_by: 'gauntlet' }];
+      return sendJson(response, 200, { object: 'list', data });
+    }
+    if (route !== 'POST /v1/chat/completions') throw new ApiError(404, `there is no ${route}`);
+    await complete(request, response, options, turns);
+  }
+
+  return { server, ...(access.token !== undefined && { token: access.token }) };
+}
+
+async function complete(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { solver, model, samples, timeoutSeconds }: InferenceOptions,
+  turns: Turns,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(new Error('the client left')));
+  const asked = parseRequest(await readJson(request), model, samples);
+  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  await turns.take(signal, async () => {
+    const completion = new Completion(model, asked);
+    for await (const event of solveTask(solver, asked.task, { ...asked.options, signal })) {
+      const chunk = completion.add(event);
+      if (asked.stream) sendEvent(response, JSON.stringify(chunk));
+    }
+    if (!asked.stream) return sendJson(response, 200, completion.whole());
+    for (const chunk of completion.end()) sendEvent(response, JSON.stringify(chunk));
+    sendEvent(response, '[DONE]');
+    response.end();
+  });
+}
+
+/** @throws ApiError */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > MAX_BODY) throw new ApiError(413, `the body has more than ${MAX_BODY} bytes`);
+    parts.push(part);
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch {
+    throw new ApiError(400, 'the body is not JSON');
+  }
+  if (isTooDeep(json)) throw new ApiError(400, 'the body is nested too deep');
+  return json;
+}
+
+function apiError(error: unknown, log: (line: string) => void): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof QueueFull) return new ApiError(503, 'too many requests wait: try again', { code: 'queue_full' });
+  const { name, message, code } = error as NodeJS.ErrnoException;
+  if (code === 'ERR_INVALID_URL') return new ApiError(400, 'the path is not one of a URL');
+  if (name === 'TimeoutError') return new ApiError(504, 'the request took too long', { code: 'timeout' });
+  if (!(error instanceof GauntletError)) {
+    log(`a request failed: ${message}`);
+    return new ApiError(500, 'the server failed; its output says why');
+  }
+  if (error.code === 'BAD_INPUT') return new ApiError(400, message, { code: error.code });
+  log(`a request failed: ${message} [${error.code}]`);
+  return new ApiError(error.retryable ? 503 : 500, message, { code: error.code });
+}
+
+/** In the middle of a stream, an error is its last event. */
+function sendError(response: ServerResponse, error: ApiError): void {
+  if (response.headersSent) {
+    sendEvent(response, JSON.stringify(error.body));
+    response.end();
+    return;
+  }
+  if (error.status === 503) response.setHeader('retry-after', RETRY_AFTER_S);
+  if (error.status === 413) response.setHeader('connection', 'close'); // the rest of the body is not read
+  sendJson(response, error.status, error.body);
+}
+
+function sendEvent(response: ServerResponse, data: string): void {
+  if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(`data: ${data}\n\n`);
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
+}

@@ -1,0 +1,152 @@
+// Solves one problem with the models of a checkpoint, in this process: a chain of stages for each sample, tests of the
+// discriminator for every stage, and the programs' results on them. Prompts, random keys and parsers are those of
+// training. Results are events, passed on as soon as there are any.
+import { codeOf } from '../activities/chains.js';
+import { sampleTurns, samplingFilters, stagePrompt } from '../activities/sampling.js';
+import { GauntletError } from '../core/errors.js';
+import { STAGE_SPECS } from '../core/prompts/stages.js';
+import { deriveKey, extendKey } from '../core/random.js';
+import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
+import type { Verdict } from '../core/schema/execution.js';
+import type { Solver } from './policies.js';
+import { bestProgram, judgeSamples, type TestReport, writeTests } from './selection.js';
+import type { Task } from './tasks.js';
+
+export interface SolveOptions {
+  samples: number;
+  temperature: number; // 0: greedy
+  seed?: number | undefined; // default: that of the run
+  maxTokens?: number | undefined; // of one chain
+  tests: boolean; // whether the discriminator writes tests
+  /** Whether baseline tests select the program, before those of the discriminator. False if they measure it. */
+  trustBaseline: boolean;
+  signal?: AbortSignal;
+}
+
+/** `seconds` are those of all samples together, because they are sampled at once. */
+export type SolveEvent = StageEvent | TestsEvent | ProgramEvent;
+
+export interface StageEvent {
+  event: 'stage';
+  problemId: string;
+  sample: number;
+  stage: Stage;
+  title: string;
+  text: string;
+  truncated: boolean;
+  promptTokens: number;
+  tokens: number; // sampled
+  seconds: number;
+}
+
+export interface TestsEvent {
+  event: 'tests';
+  problemId: string;
+  tests: TestReport[];
+  unreadable: number;
+  tokens: number;
+  seconds: number; // to write and to run them
+}
+
+/** One for each sample, in order. */
+export interface ProgramEvent {
+  event: 'program';
+  problemId: string;
+  sample: number;
+  code: string; // '' if the chain has none
+  passed: number; // baseline tests
+  tests: number;
+  writtenPassed: number; // tests of the discriminator
+  writtenTests: number;
+  selected: boolean; // the best program, exactly one of the samples
+}
+
+/** A single program is greedy; several must differ. */
+export const defaultTemperature = (samples: number): number => (samples > 1 ? 0.8 : 0);
+
+/** @throws GauntletError BAD_INPUT if the model cannot read the whole problem; the reason of `signal` */
+export async function* solveTask(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {
+  const { config, generator } = solver;
+  const { signal, samples, temperature, seed = config.seed } = options;
+  const key = deriveKey(seed, 'solve');
+  let chains = Array.from({ length: samples }, (_, sample): Chain => ({ problemId: task.id, sample, turns: [] }));
+  let budget = options.maxTokens ?? Number.POSITIVE_INFINITY;
+  for (const stage of config.stages) {
+    if (budget <= 0) break;
+    const started = performance.now();
+    const { turns } = await sampleTurns(
+      { signal, heartbeat: () => undefined },
+      generator,
+      chains.map(({ turns, sample }) => ({
+        turns,
+        prompt: fitting(stagePrompt(generator.chat, config, task, turns, stage), solver, task),
+        key: extendKey(key, task.id, sample, stage),
+      })),
+      {
+        adapter: generator.adapterOf(stage),
+        temperature,
+        maxNewTokens: Math.min(config.sampling.maxNewTokens, budget),
+        ...samplingFilters(config),
+      },
+    );
+    budget -= Math.max(...turns.map(({ answerTokens }) => answerTokens.length));
+    chains = chains.map((chain, i) => ({ ...chain, turns: [...chain.turns, { stage, ...turns[i]! }] }));
+    const seconds = (performance.now() - started) / 1000;
+    for (const [sample, turn] of turns.entries()) yield stageEvent(task, stage, sample, turn, seconds);
+  }
+  const started = performance.now();
+  const written = options.tests
+    ? await writeTests(solver, task, chains, seed, signal)
+    : { tests: [], unreadable: 0, tokens: 0 };
+  const programs = chains.map((chain) => codeOf(chain, task, config));
+  const judged = await judgeSamples(solver, task, programs, written.tests, signal);
+  if (options.tests) {
+    const { unreadable, tokens } = written;
+    const seconds = (performance.now() - started) / 1000;
+    yield { event: 'tests', problemId: task.id, tests: judged.tests, unreadable, tokens, seconds };
+  }
+  const scores = programs.map((code, sample) => ({
+    exists: code !== '',
+    baseline: options.trustBaseline ? passes(judged.baseline[sample]!) : 0,
+    written: passes(judged.tests.map(({ verdicts }) => verdicts[sample]!)),
+    agreement: judged.agreement[sample]!,
+  }));
+  const best = bestProgram(scores);
+  for (const [sample, code] of programs.entries())
+    yield {
+      event: 'program',
+      problemId: task.id,
+      sample,
+      code,
+      passed: passes(judged.baseline[sample]!),
+      tests: task.baselineTests.length,
+      writtenPassed: scores[sample]!.written,
+      writtenTests: judged.tests.length,
+      selected: sample === best,
+    };
+}
+
+const passes = (verdicts: readonly Verdict[]): number => verdicts.filter((verdict) => verdict === 'pass').length;
+
+/** A problem alone must leave room for an answer. */
+function fitting(prompt: number[], { generator }: Solver, { id }: Task): number[] {
+  const { contextLength } = generator.engine.info;
+  if (prompt.length < contextLength) return prompt;
+  throw new GauntletError(
+    'BAD_INPUT',
+    `${id}: the prompt has ${prompt.length} tokens, the model reads fewer than ${contextLength}: shorten the problem`,
+  );
+}
+
+const stageEvent = (task: Task, stage: Stage, sample: number, turn: SampledTurn, seconds: number): StageEvent => ({
+  event: 'stage',
+  problemId: task.id,
+  sample,
+  stage,
+  title: STAGE_SPECS[stage].title,
+  text: turn.text,
+  truncated: turn.truncated,
+  promptTokens: turn.promptTokens.length,
+  tokens: turn.answerTokens.length,
+  seconds,
+});

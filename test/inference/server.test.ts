@@ -1,0 +1,247 @@
+// The OpenAI-compatible server: read by OpenAI's own client, and asked by hostile ones.
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import OpenAI, { APIError } from 'openai';
+import { GauntletError } from '../../core/errors.js';
+import { openSolver } from '../../inference/policies.js';
+import { type InferenceOptions, inferenceServer } from '../../inference/server.js';
+import { type Listener, listen } from '../../infra/httpServer.js';
+import { type Doubles, memoryDoubles } from '../support/doubles.js';
+
+const MODEL = 'run/best';
+const PROBLEM = { role: 'user', content: 'add 3\ndef solve(x):' } as const;
+const BODY = { model: MODEL, messages: [PROBLEM] };
+
+interface Extended {
+  gauntlet: { code: string; stages: { stage: number }[]; tests: { verdicts: string[] }[]; programs: object[] };
+}
+
+describe('the server of solve requests', () => {
+  let world: Doubles;
+  let listener: Listener;
+  let token: string | undefined;
+  let logged: string[];
+
+  async function start(changes: Partial<InferenceOptions> = {}): Promise<void> {
+    world = await memoryDoubles();
+    logged = [];
+    const solver = await openSolver(world.deps, {});
+    const options = { solver, model: MODEL, host: '127.0.0.1', samples: 1, queue: 1, timeoutSeconds: 60, ...changes };
+    const made = inferenceServer({ ...options, log: (line) => logged.push(line) });
+    token = made.token;
+    listener = await listen(made.server, '127.0.0.1', 0);
+  }
+  beforeEach(() => start());
+  afterEach(() => listener.close());
+
+  const client = (): OpenAI => new OpenAI({ baseURL: `${listener.origin}/v1`, apiKey: token ?? 'none', maxRetries: 0 });
+
+  async function post(body: unknown, signal?: AbortSignal): Promise<Response> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return fetch(`${listener.origin}/v1/chat/completions`, { method: 'POST', body: text, signal: signal ?? null });
+  }
+
+  /** Sends any Host and Origin, unlike fetch. */
+  const statusWith = (headers: Record<string, string>): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const sent = request(`${listener.origin}/v1/models`, { headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode!);
+      });
+      sent.on('error', reject).end();
+    });
+
+  /** Holds every call of the model until `open` is called or its request is cancelled. */
+  function gate(): { entered: Promise<AbortSignal>; open: () => void } {
+    const generate = world.engine.generate.bind(world.engine);
+    let enter: (signal: AbortSignal) => void;
+    let open = (): void => undefined;
+    const entered = new Promise<AbortSignal>((resolve) => {
+      enter = resolve;
+    });
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    world.engine.generate = async (rows, options) => {
+      const signal = options.signal!;
+      enter(signal);
+      const cancelled = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      await Promise.race([opened, cancelled]);
+      return generate(rows, options);
+    };
+    return { entered, open };
+  }
+
+  it('answers with the program, its reasoning and its tests', async () => {
+    const { data } = await client().models.list();
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      [MODEL],
+    );
+    const answer = await client().chat.completions.create(BODY);
+    const [{ message, finish_reason }] = answer.choices as [(typeof answer.choices)[0]];
+    assert.match(message.content!, /^```python\ndef solve\(x\):\n {4}return x \+ 3.*\n```$/);
+    assert.match((message as { reasoning_content?: string }).reasoning_content!, /## Pseudocode\n\nstage 3 of 3/);
+    assert.equal(finish_reason, 'stop');
+    const { prompt_tokens, completion_tokens, total_tokens } = answer.usage!;
+    assert.ok(prompt_tokens > 0 && completion_tokens > 0 && total_tokens === prompt_tokens + completion_tokens);
+    const { code, stages, tests, programs } = (answer as unknown as Extended).gauntlet;
+    assert.ok(message.content!.includes(code));
+    assert.deepEqual([stages.map(({ stage }) => stage), programs.length], [[1, 2, 3, 4, 5], 1]);
+    assert.ok(tests.length > 0 && tests.every(({ verdicts }) => verdicts.length === 1));
+  });
+
+  it('streams stage by stage to the same answer', async () => {
+    const whole = await client().chat.completions.create(BODY);
+    const stream = await client().chat.completions.create({
+      ...{ ...BODY, stream: true, stream_options: { include_usage: true } },
+    });
+    let [content, reasoning] = ['', ''];
+    const events: string[] = [];
+    let usage: object | null | undefined;
+    let finish: string | null = null;
+    for await (const chunk of stream) {
+      const { event } = (chunk as { gauntlet?: { event: string } }).gauntlet ?? {};
+      if (event) events.push(event);
+      const [choice] = chunk.choices;
+      content += choice?.delta.content ?? '';
+      reasoning += (choice?.delta as { reasoning_content?: string } | undefined)?.reasoning_content ?? '';
+      finish = choice?.finish_reason ?? finish;
+      usage = chunk.usage ?? usage;
+    }
+    const { message } = whole.choices[0]!;
+    assert.equal(content, message.content);
+    assert.equal(reasoning, (message as { reasoning_content?: string }).reasoning_content);
+    assert.deepEqual(events, [...Array<string>(5).fill('stage'), 'tests', 'program']);
+    assert.deepEqual([usage, finish], [whole.usage, 'stop']);
+  });
+
+  it('chooses among samples by the tests of the request', async () => {
+    const gauntlet = { samples: 8, function_signature: 'def solve(x):', baseline_tests: ['assert solve(9) == 12'] };
+    const body = { ...BODY, messages: [{ role: 'user', content: 'add 3' }], gauntlet, seed: 1 };
+    const { gauntlet: said } = (await (await post(body)).json()) as Extended;
+    const programs = said.programs as { passed: number; selected: boolean; code: string }[];
+    assert.equal(programs.length, 8);
+    assert.deepEqual(new Set(programs.map(({ passed }) => passed)), new Set([0, 1])); // the draws contain both
+    assert.deepEqual(
+      programs.flatMap(({ selected, passed }) => (selected ? [passed] : [])),
+      [1],
+    );
+    assert.equal(said.code, 'def solve(x):\n    return x + 3');
+  });
+
+  it('says that a limit of tokens cut the answer', async () => {
+    const { choices } = await client().chat.completions.create({ ...BODY, max_tokens: 4 });
+    assert.deepEqual([choices[0]!.finish_reason, choices[0]!.message.content], ['length', '']);
+  });
+
+  it('refuses hostile bodies with one error that names the field', async () => {
+    const user = (content: unknown) => ({ ...BODY, messages: [{ role: 'user', content }] });
+    const cases: [body: unknown, status: number, message: RegExp, param: string | null][] = [
+      ['x'.repeat(300_000), 413, /more than 262144 bytes/, null],
+      ['{"model":', 400, /not JSON/, null],
+      ['['.repeat(1000) + ']'.repeat(1000), 400, /nested too deep/, null],
+      ['[]', 400, /the body: /, null],
+      [{ ...BODY, messages: 'add 3' }, 400, /messages: /, 'messages'],
+      [{ ...BODY, messages: [] }, 400, /messages: /, 'messages'],
+      [{ ...BODY, messages: [{ role: 'system', content: 'x' }] }, 400, /must be a problem/, 'messages'],
+      [user(' '), 400, /must be a problem/, 'messages'],
+      [user('x'.repeat(20_001)), 400, /at most 20000 characters/, 'messages'],
+      [user('x'.repeat(5_000)), 400, /the model reads fewer than 1000/, null],
+      [user([{ type: 'image_url', image_url: { url: 'x' } }]), 400, /messages\.0\.content/, 'messages.0.content'],
+      [{ ...BODY, model: 'other' }, 404, /'run\/best' is served here/, 'model'],
+      [{ ...BODY, n: 2 }, 400, /n: must be 1/, 'n'],
+      [{ ...BODY, max_tokens: -1 }, 400, /max_tokens/, 'max_tokens'],
+      [{ ...BODY, temperature: '1' }, 400, /temperature/, 'temperature'],
+      [{ ...BODY, gauntlet: { samples: 1e9 } }, 400, /gauntlet\.samples/, 'gauntlet.samples'],
+      [{ ...BODY, gauntlet: { colour: 1 } }, 400, /colour/, 'gauntlet'],
+      [{ ...BODY, gauntlet: { function_signature: 'solve' } }, 400, /function_signature/, 'gauntlet'],
+      [{ ...BODY, gauntlet: { baseline_tests: [[1, 2, 3]] } }, 400, /baseline_tests\[0\]/, 'gauntlet'],
+    ];
+    for (const [body, status, message, param] of cases) {
+      const answer = await post(body);
+      const { error } = (await answer.json()) as { error: { message: string; type: string; param: string | null } };
+      assert.equal(answer.status, status, error.message);
+      assert.match(error.message, message);
+      assert.deepEqual([error.type, error.param], ['invalid_request_error', param], error.message);
+    }
+    assert.equal((await fetch(`${listener.origin}/v1/other`)).status, 404);
+    assert.equal((await post(BODY)).status, 200);
+    assert.deepEqual([world.engine.calls.includes('generate'), logged], [true, []]);
+  });
+
+  it('lets a bounded number of requests wait', async () => {
+    const { entered, open } = gate();
+    const first = post(BODY);
+    await entered;
+    const second = post(BODY);
+    let waiting = 0;
+    while (waiting === 0)
+      ({ waiting } = (await (await fetch(`${listener.origin}/health`)).json()) as { waiting: number });
+    const third = await post(BODY);
+    assert.deepEqual([third.status, third.headers.get('retry-after')], [503, '5']);
+    assert.match(await third.text(), /"code":"queue_full"/);
+    open();
+    assert.deepEqual([(await first).status, (await second).status], [200, 200]);
+  });
+
+  it('cancels the request of a client that leaves, whether it runs or waits', async () => {
+    const { entered, open } = gate();
+    const [leaving, waiter] = [new AbortController(), new AbortController()];
+    const running = post(BODY, leaving.signal);
+    const signal = await entered;
+    const waiting = post(BODY, waiter.signal);
+    waiter.abort();
+    leaving.abort();
+    await assert.rejects(running, { name: 'AbortError' });
+    await assert.rejects(waiting, { name: 'AbortError' });
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    open();
+    assert.equal((await post(BODY)).status, 200);
+    assert.deepEqual(logged, []);
+  });
+
+  it('ends a request that takes too long', async () => {
+    await listener.close();
+    await start({ timeoutSeconds: 1 });
+    gate();
+    const answer = await post(BODY);
+    assert.equal(answer.status, 504);
+    assert.match(await answer.text(), /"type":"server_error".*"code":"timeout"/);
+  });
+
+  it('reports a fault of the sandbox, also in the middle of a stream', async () => {
+    world.sandbox.run = async () => {
+      throw new GauntletError('SANDBOX_FAULT', 'the daemon is gone');
+    };
+    const answer = await post(BODY);
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5']);
+    const stream = await client().chat.completions.create({ ...BODY, stream: true });
+    const stages: number[] = [];
+    await assert.rejects(
+      async () => {
+        for await (const chunk of stream)
+          stages.push((chunk as unknown as { gauntlet: { stage: number } }).gauntlet.stage);
+      },
+      (error: APIError) => error instanceof APIError && error.code === 'SANDBOX_FAULT',
+    );
+    assert.deepEqual(stages, [1, 2, 3, 4, 5]);
+    assert.equal(logged.length, 2);
+  });
+
+  it('answers neither foreign pages nor other hosts', async () => {
+    assert.equal(await statusWith({ origin: 'https://evil.example' }), 403);
+    assert.equal(await statusWith({ host: 'evil.example' }), 403);
+    assert.equal(await statusWith({}), 200);
+  });
+
+  it('needs its token beyond loopback', async () => {
+    await listener.close();
+    await start({ host: 'gpu.test' });
+    const answer = await post(BODY);
+    const { error } = (await answer.json()) as { error: { type: string } };
+    assert.deepEqual([answer.status, error.type], [401, 'authentication_error']);
+    assert.equal(await statusWith({ authorization: `Bearer ${'x'.repeat(token!.length)}` }), 401);
+    assert.equal((await client().models.list()).data.length, 1);
+  });
+});

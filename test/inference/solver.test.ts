@@ -1,0 +1,130 @@
+// Solving in one process: the same programs as the workflow, tests of the discriminator, and the choice by them.
+import assert from 'node:assert/strict';
+import type { Solution } from '../../activities/artifacts.js';
+import { createActivities } from '../../activities/index.js';
+import { openSolver, type Solver } from '../../inference/policies.js';
+import { bestProgram, judgeSamples } from '../../inference/selection.js';
+import { type ProgramEvent, type SolveEvent, type SolveOptions, solveTask } from '../../inference/solver.js';
+import { taskOfMessage } from '../../inference/tasks.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { solve } from '../../workflows/solveProblems.js';
+import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
+
+const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
+
+describe('solving a problem in one process', () => {
+  let world: Doubles;
+  let solver: Solver;
+  beforeEach(async () => {
+    world = await memoryDoubles();
+    solver = await openSolver(world.deps, {});
+  });
+
+  async function eventsOf(task = addProblem(30), options: Partial<SolveOptions> = {}): Promise<SolveEvent[]> {
+    const events: SolveEvent[] = [];
+    for await (const event of solveTask(solver, task, { ...OPTIONS, ...options })) events.push(event);
+    return events;
+  }
+  const programsIn = (events: SolveEvent[]): ProgramEvent[] =>
+    events.filter((event): event is ProgramEvent => event.event === 'program');
+
+  it('passes on five stages, the tests and the program', async () => {
+    const events = await eventsOf();
+    assert.deepEqual(
+      events.map((event) => (event.event === 'stage' ? event.stage : event.event)),
+      [1, 2, 3, 4, 5, 'tests', 'program'],
+    );
+    const [program] = programsIn(events);
+    assert.match(program!.code, /^def solve\(x\):/);
+    assert.deepEqual([program!.selected, program!.tests], [true, 2]);
+  });
+
+  it('writes the programs of the workflow solveProblems', async () => {
+    const sampling = { samples: 3, temperature: 0.8 };
+    const result = await solve(createActivities(world.deps), { ...sampling, limit: 3 });
+    const expected = await world.deps.store.getJson<Solution[]>(result.solutions);
+    const found: ProgramEvent[] = [];
+    for (const task of addProblems(30, 3)) found.push(...programsIn(await eventsOf(task, sampling)));
+    assert.deepEqual(
+      found.map(({ problemId, sample, code, passed, tests }) => ({ problemId, sample, code, passed, tests })),
+      expected,
+    );
+  });
+
+  it('uses the adapters of a checkpoint, also one for each stage', async () => {
+    const activities = createActivities(world.deps);
+    for (const adapters of ['shared', 'per-stage'] as const) {
+      const run = { ...SMALL_RUN, adapters, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } };
+      await runPipeline(activities, adapters, run);
+      const checkpoint = { runId: adapters, name: 'latest' };
+      const sampling = { samples: 4, temperature: 0.8 };
+      const result = await solve(activities, { ...sampling, checkpoint });
+      const expected = await world.deps.store.getJson<Solution[]>(result.solutions);
+      solver = await openSolver(world.deps, { checkpoint });
+      const found: ProgramEvent[] = [];
+      for (const task of addProblems(30, 6)) found.push(...programsIn(await eventsOf(task, sampling)));
+      assert.deepEqual(
+        found.map(({ code }) => code),
+        expected.map(({ code }) => code),
+      );
+    }
+  });
+
+  it('selects the program that passes most tests of the discriminator', async () => {
+    let best = 0;
+    for (const task of addProblems(30, 6)) {
+      const programs = programsIn(await eventsOf(task, { samples: 6, temperature: 0.8 }));
+      const most = Math.max(...programs.map(({ writtenPassed }) => writtenPassed));
+      const selected = programs.filter((program) => program.selected);
+      assert.deepEqual(
+        selected.map(({ writtenPassed }) => writtenPassed),
+        [most],
+      );
+      if (programs.some(({ writtenPassed }) => writtenPassed < most)) best++;
+    }
+    assert.ok(best > 0, 'the programs of some problem differ');
+  });
+
+  it('compares tests of the request, then written tests, then agreement, then the order', () => {
+    const score = (exists: boolean, baseline: number, written: number, agreement: number) => ({
+      ...{ exists, baseline, written, agreement },
+    });
+    assert.equal(bestProgram([score(false, 9, 9, 9), score(true, 0, 0, 0)]), 1);
+    assert.equal(bestProgram([score(true, 1, 9, 9), score(true, 2, 0, 0)]), 1);
+    assert.equal(bestProgram([score(true, 2, 3, 9), score(true, 2, 4, 0)]), 1);
+    assert.equal(bestProgram([score(true, 2, 4, 1), score(true, 2, 4, 2), score(true, 2, 4, 2)]), 1);
+  });
+
+  it('expects what most programs return if a test is an input only', async () => {
+    const code = (n: number): string => `def solve(x):\n    return x + ${n}`;
+    const programs = [code(1), code(2), code(2), '', 'def solve(x):\n    while True: pass'];
+    const judged = await judgeSamples(solver, addProblem(2), programs, [{ sample: 0, stage: 1, args: [5] }], undefined);
+    assert.deepEqual(judged.tests[0]!.verdicts, ['fail', 'pass', 'pass', 'error', 'timeout']);
+    assert.deepEqual([judged.tests[0]!.call, judged.tests[0]!.expected], ['solve(5)', null]);
+    assert.deepEqual(judged.agreement, [0, 1, 1, 0, 0]);
+    assert.deepEqual(judged.baseline[1], ['pass', 'pass']);
+  });
+
+  it('stops a chain at its token limit, and refuses a problem that the model cannot read', async () => {
+    const events = await eventsOf(addProblem(30), { maxTokens: 3, tests: false });
+    assert.deepEqual(
+      events.map((event) => (event.event === 'stage' ? [event.stage, event.tokens, event.truncated] : event.event)),
+      [[1, 3, true], 'program'],
+    );
+    assert.equal(programsIn(events)[0]!.code, '');
+    const long = { ...addProblem(1), description: 'x'.repeat(2000) };
+    await assert.rejects(eventsOf(long), { code: 'BAD_INPUT', message: /^add-1: the prompt has \d+ tokens, .* 1000/ });
+  });
+
+  it('reads the signature of a message', () => {
+    const { description, functionSignature, entry } = taskOfMessage('Add two.\n\n```python\ndef add(a, b):\n```\n');
+    assert.deepEqual([description, functionSignature, entry], ['Add two.', 'def add(a, b):', 'add']);
+    assert.equal(taskOfMessage('Add two.').functionSignature, 'def solve(*args):');
+    const given = taskOfMessage('Add.', { function_signature: 'def f(a):', baseline_tests: ['assert f(1) == 2'] });
+    assert.deepEqual(given.baselineTests, [{ args: [1], expected: 2 }]);
+    assert.throws(() => taskOfMessage('Add.', { baseline_tests: [3] }), {
+      code: 'BAD_INPUT',
+      message: /baseline_tests/,
+    });
+  });
+});
