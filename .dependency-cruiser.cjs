@@ -6,7 +6,7 @@ const layer = (name, from, to, extra = {}) => ({
   from: { path: from },
   to: { path: to, ...extra },
 });
-const TOP = '(core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
+const TOP = '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -74,9 +74,10 @@ module.exports = {
     {
       name: 'nothing-imports-roots',
       severity: 'error',
-      from: { pathNot: '^(workers|cli|test|bench)/' },
+      from: { pathNot: '^(api|workers|cli|test|bench)/' },
       to: { path: '^(workers|cli)/' },
     },
+    layer('nothing-imports-the-api', '^(?!(api|test)/)', '^api/'),
     { name: 'no-test-in-source', severity: 'error', from: { pathNot: '^(test|bench)/' }, to: { path: '^test/' } },
   ],
   options: {

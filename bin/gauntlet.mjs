@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `gauntlet` command of a checkout: runs the built program, or says how to build it.
+// The `gauntlet` command: runs the built program. A checkout without a build is told how to make one.
 import { existsSync } from 'node:fs';
 
 const LINGER_MS = 3000; // then the process ends, whatever handles are still open

@@ -22,7 +22,7 @@ export function buildIsFresh(root) {
 /** Called after a successful build. Also removes the output of deleted sources: a deleted test would still run. */
 export function finishBuild(root) {
   for (const file of walk(join(root, 'dist'), '')) {
-    const match = /^(.*)\.(m?)js(\.map)?$/.exec(file);
+    const match = /^(.*?)(?:\.d)?\.(m?)(?:js(?:\.map)?|ts)$/.exec(file);
     if (!match) continue;
     const [, name, m] = match;
     if (!['ts', 'tsx', 'js'].some((kind) => existsSync(join(root, `${name}.${m}${kind}`))))

@@ -1,26 +1,39 @@
 // The bundle of the workflow code, built once for each version of the compiled workflows. With it, a worker starts in
 // less than a second and needs a third of the memory.
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
+import { cacheFolder } from '../ml/hf/files.js';
 
 const DIST = fileURLToPath(new URL('..', import.meta.url));
 
 /** The path of the bundle. Two workers that build it at the same time write the same file. */
 export async function workflowBundle(): Promise<string> {
-  const path = join(DIST, `workflow-bundle-${await sourcesDigest()}.js`);
+  const name = `workflow-bundle-${await sourcesDigest()}.js`;
+  const own = join(DIST, name);
+  const path = existsSync(own) || isWritable(DIST) ? own : join(cacheFolder(), name); // another user may have installed it
   if (existsSync(path)) return path;
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(DIST, 'workflows', 'index.js'),
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
   });
+  await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}`;
   await writeFile(temporary, code);
   await rename(temporary, path);
   return path;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Digest of everything that workflows import: workflows/, core/, and the version of the SDK. */

@@ -78,5 +78,5 @@ function sameCommand(run: string | undefined, { seed, sandbox, device, set }: Fl
     ...(device === undefined ? [] : ['--device', device]),
     ...set.flatMap((assignment) => ['--set', `'${assignment}'`]),
   ];
-  return ['npm run demo', ...(words.length > 0 ? ['--', ...words] : [])].join(' ');
+  return commandLine(['demo', ...words].join(' '));
 }

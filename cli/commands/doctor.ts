@@ -71,7 +71,7 @@ function checks(store: string): Record<string, Check> {
       return {
         required: false,
         ok: path !== undefined,
-        detail: path ?? 'none: node infra/setup.mjs builds or downloads it',
+        detail: path ?? 'none: the first run downloads or builds it',
       };
     },
     'temporal server': async () => {

@@ -22,7 +22,7 @@ export function addTemporal(program: Command): void {
       if (path === undefined) {
         throw new GauntletError(
           'NOT_FOUND',
-          'no Temporal CLI on this machine: run `node infra/setup.mjs`, or set TEMPORAL_CLI',
+          'no Temporal CLI on this machine: `npx gauntlet up` downloads or builds it, or set TEMPORAL_CLI',
         );
       }
       const env = { ...process.env };

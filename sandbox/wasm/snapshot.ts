@@ -7,21 +7,16 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { GauntletError } from '../../core/errors.js';
-import { packageRoot } from '../guest/source.js';
 
 const require = createRequire(import.meta.url);
 
 export const pyodideFolder = (): string => path.dirname(require.resolve('pyodide/package.json'));
 export const pyodideUrl = (): string => pathToFileURL(path.join(pyodideFolder(), 'pyodide.mjs')).href;
 
-/** The first writable folder of the package's .cache, the user's cache folder and the temporary folder. */
+/** The first writable folder of the user's cache folder and the temporary folder. */
 function cacheFolder(): string {
-  const user = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache');
-  for (const folder of [
-    path.join(packageRoot(), '.cache'),
-    path.join(user, 'gauntlet'),
-    path.join(os.tmpdir(), 'gauntlet'),
-  ])
+  const user = process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache');
+  for (const folder of [path.join(user, 'gauntlet'), path.join(os.tmpdir(), 'gauntlet')])
     try {
       fs.mkdirSync(folder, { recursive: true });
       fs.accessSync(folder, fs.constants.W_OK);

@@ -49,7 +49,7 @@ describe('a short demo', function () {
     assert.ok(asked > 0);
     assert.match(
       left.err,
-      /stopped watching 'demo-seed-0', ending its workers; continue with: npm run demo -- --sandbox wasm --set 'schedule=/,
+      /stopped watching 'demo-seed-0', ending its workers; continue with: npx gauntlet demo --sandbox wasm --set 'schedule=/,
     );
     assert.equal(left.out, '');
     assert.deepEqual(processesOf(folder), []);

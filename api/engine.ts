@@ -1,0 +1,31 @@
+// The entry `gauntlet/engine` of the package: sampling, scoring and training of one model, without Temporal and sandbox.
+import { modelFolder } from '../data/modelFolder.js';
+import type { Engine, EngineOptions } from '../ml/engine/engine.js';
+import { openEngine as openFolder } from '../ml/engine/ortEngine.js';
+
+export type { PolicyStats, Trajectory } from '../core/schema/trajectory.js';
+export type {
+  AdamWConfig,
+  Adapter,
+  Chat,
+  Device,
+  Engine,
+  EngineOptions,
+  GenerateCounts,
+  Generated,
+  GenerateOptions,
+  GenerateRequest,
+  GradientSums,
+  LossConfig,
+  ModelInfo,
+  OptimizerState,
+} from '../ml/engine/engine.js';
+
+/**
+ * Opens a model: 'tiny' or 'nested' (shipped), a folder in Hugging Face layout, or an id of the Hugging Face hub, which is
+ * downloaded on first use. Its worker threads keep the process alive until `close`.
+ * @throws GauntletError BAD_MODEL | HUB_FAULT | OUT_OF_MEMORY | DEVICE_UNAVAILABLE
+ */
+export async function openEngine(model: string, options: EngineOptions = {}): Promise<Engine> {
+  return openFolder(await modelFolder(model), options);
+}

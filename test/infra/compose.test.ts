@@ -1,0 +1,79 @@
+// infra/compose.yaml: every role is served once, commands and files exist, and ports are open to this machine only.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { parseRoles } from '../../cli/commands/worker.js';
+import { createProgram } from '../../cli/main.js';
+import { WORKER_ROLES } from '../../core/queues.js';
+
+interface Service {
+  image: string;
+  build?: { context: string; dockerfile: string };
+  command?: string[];
+  depends_on?: Record<string, { condition: string }>;
+  ports?: string[];
+  volumes?: string[];
+  healthcheck?: object;
+  cap_drop?: string[];
+}
+
+const FILE = 'infra/compose.yaml';
+const { services, volumes } = parse(readFileSync(FILE, 'utf8'), { merge: true }) as {
+  services: Record<string, Service>;
+  volumes: Record<string, null>;
+};
+const workers = Object.values(services).filter(({ build }) => build !== undefined);
+
+describe(FILE, () => {
+  it('has one worker for each role, with options that exist', () => {
+    const { options } = createProgram().commands.find((command) => command.name() === 'worker')!;
+    const roles = workers.flatMap(({ command = [] }) => {
+      assert.equal(command[0], 'worker');
+      for (const word of command.filter((each) => each.startsWith('--')))
+        assert.ok(
+          options.some(({ long }) => long === word),
+          word,
+        );
+      return parseRoles(command[command.indexOf('--role') + 1]!);
+    });
+    assert.deepEqual(roles.sort(), [...WORKER_ROLES].sort());
+  });
+
+  it('builds workers from files of the checkout, and drops their capabilities', () => {
+    for (const { build, cap_drop } of workers) {
+      assert.ok(existsSync(join('infra', build!.context, build!.dockerfile)));
+      assert.deepEqual(cap_drop, ['ALL']);
+    }
+    const dockerfile = readFileSync('infra/Dockerfile', 'utf8');
+    assert.match(dockerfile.slice(dockerfile.lastIndexOf('FROM')), /^USER node$/m);
+  });
+
+  it('names the version of every other image', () => {
+    for (const { image, build } of Object.values(services)) if (!build) assert.match(image, /^[\w/-]+:[\d.]+$/);
+  });
+
+  it('opens ports to this machine only', () => {
+    const ports = Object.values(services).flatMap((service) => service.ports ?? []);
+    assert.ok(ports.length >= 2);
+    for (const port of ports) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/);
+  });
+
+  it('refers to services and volumes that exist, and waits only for the health of services that report it', () => {
+    for (const { depends_on = {}, volumes: mounts = [] } of Object.values(services)) {
+      for (const [name, { condition }] of Object.entries(depends_on)) {
+        assert.ok(services[name], name);
+        if (condition === 'service_healthy') assert.ok(services[name]!.healthcheck, `${name} has a health check`);
+      }
+      for (const name of mounts.map((mount) => mount.split(':')[0]!).filter((each) => /^\w+$/.test(each)))
+        assert.ok(name in volumes, name);
+    }
+  });
+
+  it('is accepted by docker compose', function () {
+    if (spawnSync('docker', ['compose', 'version']).status !== 0) this.skip();
+    const { status, stderr } = spawnSync('docker', ['compose', '-f', FILE, 'config', '--quiet'], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+  });
+});
