@@ -12,6 +12,7 @@ import { addDashboard } from './commands/dashboard.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEvaluate } from './commands/evaluate.js';
+import { addExport } from './commands/export.js';
 import { addFork } from './commands/fork.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
@@ -36,7 +37,7 @@ import { printError } from './output.js';
 /** Groups of --help, in its order. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
-  ['Use the results:', [addDashboard, addReport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve]],
+  ['Use the results:', [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve]],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
   ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];

@@ -1,8 +1,8 @@
 // Writes the pages of one run as files that open without a server: the same pages and resources, each resource in a script
 // file, because a page that was opened from a file may load scripts but no JSON.
-import { GauntletError } from '../core/errors.js';
 import type { RunList, RunView, StepView } from './api.js';
 import type { Resources } from './data/resources.js';
+import { unlessRemoved } from './data/rollouts.js';
 import { pageFiles } from './server.js';
 
 /** Relative paths and contents, in the order in which they are read. */
@@ -47,12 +47,3 @@ const indexPage = (page: string, run: string): string =>
     '<meta name="viewport"',
     `<meta http-equiv="content-security-policy" content="${POLICY}">\n<meta name="gauntlet-run" content="${run}">\n$&`,
   );
-
-async function unlessRemoved<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof GauntletError && error.code === 'NOT_FOUND') return undefined;
-    throw error;
-  }
-}

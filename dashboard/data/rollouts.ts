@@ -262,7 +262,8 @@ export async function problemHistory(store: Store, steps: readonly StepMetrics[]
   return { problems: [...problems.values()].sort((a, b) => (a.id < b.id ? -1 : 1)) };
 }
 
-async function unlessRemoved<T>(work: () => Promise<T>): Promise<T | undefined> {
+/** Undefined if an artifact was removed from the store. */
+export async function unlessRemoved<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
