@@ -52,6 +52,18 @@ module.exports = {
       from: { pathNot: '^(store/s3Objects\\.ts|test/)' },
       to: { path: '@aws-sdk' },
     },
+    {
+      name: 'tracing-is-optional',
+      severity: 'error',
+      from: { pathNot: '^(workers/tracing\\.ts|test/)' },
+      to: { path: 'node_modules/(@opentelemetry|@temporalio/interceptors-opentelemetry)/' },
+    },
+    {
+      name: 'tracing-is-loaded-on-demand',
+      severity: 'error',
+      from: { pathNot: '^test/' },
+      to: { path: '^workers/tracing\\.ts', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
     layer('report-sees-core', '^report/', except('report', 'core')),
     layer('dashboard-reads', '^dashboard/', except('dashboard', 'core', 'data', 'store', 'activities', 'ml')),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { packageRoot } from '../data/paths.js';
+import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { useStore } from './commandLine.js';
 import { addCheckpoints } from './commands/checkpoints.js';
 import { addCompletion } from './commands/completion.js';
@@ -42,6 +43,9 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];
 
+/** Commands that serve until Ctrl-C have no span of their own. */
+const SERVERS = ['up', 'worker', 'dashboard'];
+
 export function createProgram(): Command {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
   const program = new Command('gauntlet')
@@ -62,7 +66,9 @@ export function createProgram(): Command {
 /** Runs one command line. @returns the exit code */
 export async function main(argv: string[]): Promise<number> {
   try {
-    await createProgram().parseAsync(argv, { from: 'user' });
+    const run = () => createProgram().parseAsync(argv, { from: 'user' });
+    const tracing = SERVERS.includes(argv[0] ?? '') ? undefined : await openTracing();
+    await (tracing ? tracing.span(`gauntlet ${argv[0]}`, run) : run());
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help or --version
@@ -70,5 +76,6 @@ export async function main(argv: string[]): Promise<number> {
     return printError(error, argv.includes('--json'));
   } finally {
     useStore();
+    await closeTracing();
   }
 }
