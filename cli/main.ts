@@ -68,7 +68,7 @@ export async function main(argv: string[]): Promise<number> {
   try {
     const run = () => createProgram().parseAsync(argv, { from: 'user' });
     const tracing = SERVERS.includes(argv[0] ?? '') ? undefined : await openTracing();
-    await (tracing ? tracing.span(`gauntlet ${argv[0]}`, run) : run());
+    await (tracing ? tracing.span(['gauntlet', ...argv.slice(0, 1)].join(' '), run) : run());
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help or --version

@@ -179,7 +179,7 @@ const otherCheckpoint = (runId: string): string =>
 
 function helpFor(path: string, runId: string): string {
   if (path === 'report.html') return `\`gauntlet report ${runId}\` renders it again`;
-  if (path.startsWith('evaluations/')) return 'delete it; `gauntlet evaluate` writes it again';
+  if (path.startsWith('evaluations/')) return 'the same `gauntlet evaluate` writes it again';
   if (isMetadataPath(path)) return otherCheckpoint(runId);
   return `\`gauntlet resume ${runId}\` writes it again if the run continues; otherwise restore it from a backup`;
 }

@@ -76,7 +76,7 @@ function failureReporter(): (failure: unknown) => void {
 function reasonOf(failure: unknown): string {
   const text = failure instanceof Error ? failure.message : String(failure);
   const message = /"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text;
-  return message.split(/\n|\\n/)[0]!;
+  return message.split(/\n|\\n/)[0]!.replace(/\p{Cc}/gu, ' ');
 }
 
 function tracedDeps(deps: ActivityDeps): ActivityDeps {

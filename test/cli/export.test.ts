@@ -9,12 +9,11 @@ import { EXIT } from '../../cli/exitCodes.js';
 import type { GroupView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { openStore } from '../../store/openStore.js';
-import { writeEvaluation } from '../../store/runs.js';
-import { measure } from '../../workflows/evaluateCheckpoint.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { NATIVE_PYTHON } from '../sandbox/native.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
-import { inProcess, removeFolders, temporaryFolder } from './support.js';
+import { findable, needTemporal, startServer, workersOver } from '../workflows/server.js';
+import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const REQUIREMENTS = 'test/support/requirements-exports.txt';
 
@@ -136,8 +135,26 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('inspect', () => {
-    before(needs('inspect_ai'));
+  describe('inspect', function () {
+    this.timeout(180_000); // a server, workers, two processes and a large Python package start
+
+    before(function () {
+      needTemporal(this);
+      needs('inspect_ai').call(this);
+    });
+
+    /** What `gauntlet evaluate` prints for the best checkpoint. */
+    async function evaluated(): Promise<{ metrics: Record<string, { value: number }>; results: string }> {
+      const host = findable(await startServer());
+      const workers = await workersOver(host.server, world);
+      const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = process.env;
+      const argv = ['evaluate', 'run', '--samples', '3', '--store', world.folder, '--json'];
+      const ended = await gauntlet(argv, { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE });
+      await workers.shutdown();
+      await host.close();
+      assert.equal(ended.code, EXIT.ok, ended.err);
+      return JSON.parse(ended.out);
+    }
 
     it('writes the evaluations of checkpoints with every program and its score', async () => {
       const none = await inProcess('export', 'run', '--store', world.folder, '--format', 'inspect', '--out', out);
@@ -145,21 +162,20 @@ describe('gauntlet export', () => {
         none.err,
         /^error: run 'run' has no recorded evaluation: .* npx gauntlet evaluate run \[NOT_FOUND\]/,
       );
-      const checkpoint = { runId: 'run', name: 'latest' };
-      const activities = createActivities(world.deps);
-      const { metrics: _, problems: __, ...measured } = await measure(activities, { checkpoint, samples: 3 });
-      const metrics = { 'pass@1': { value: 0.5, low: 0.25, high: 0.75 } };
-      const record = { ...measured, metrics, checkpoint: 'some', at: new Date(0).toISOString() };
-      await writeEvaluation(world.deps.store, 'run', 'abc', record);
+      const { metrics, results } = await evaluated();
       await exported('--format', 'inspect');
       type Sample = { id: string; epoch: number; roles: string[]; completion: string; score: string; answer: string };
       type Log = { model: string; status: string; metrics: object; samples: Sample[] };
       const [log, ...others] = readBack<Log[]>('inspect', out);
-      assert.deepEqual([others, log!.model, log!.status], [[], 'gauntlet/run/some', 'success']);
-      assert.deepEqual(log!.metrics, { 'pass@1': 0.5 });
-      const results = await world.deps.store.getJson<{ id: string; solved: number }[]>(measured.results);
-      assert.equal(log!.samples.length, 3 * results.length);
-      for (const { id, solved } of results) {
+      const { best } = (await read<RunView>('runs/run'))!;
+      assert.deepEqual([others, log!.model, log!.status], [[], `gauntlet/run/${best}`, 'success']);
+      assert.deepEqual(
+        log!.metrics,
+        Object.fromEntries(Object.entries(metrics).map(([name, { value }]) => [name, value])),
+      );
+      const problems = await world.deps.store.getJson<{ id: string; solved: number }[]>(results);
+      assert.equal(log!.samples.length, 3 * problems.length);
+      for (const { id, solved } of problems) {
         const own = log!.samples.filter((sample) => sample.id === id);
         assert.equal(own.filter(({ score }) => score === 'C').length, solved, id);
         for (const { roles, completion, answer } of own) {
