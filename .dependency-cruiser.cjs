@@ -6,7 +6,8 @@ const layer = (name, from, to, extra = {}) => ({
   from: { path: from },
   to: { path: to, ...extra },
 });
-const TOP = '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
+const TOP =
+  '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -51,6 +52,18 @@ module.exports = {
       severity: 'error',
       from: { pathNot: '^(store/s3Objects\\.ts|test/)' },
       to: { path: '@aws-sdk' },
+    },
+    {
+      name: 'tracing-is-optional',
+      severity: 'error',
+      from: { pathNot: '^(workers/tracing\\.ts|test/)' },
+      to: { path: 'node_modules/(@opentelemetry|@temporalio/interceptors-opentelemetry)/' },
+    },
+    {
+      name: 'tracing-is-loaded-on-demand',
+      severity: 'error',
+      from: { pathNot: '^test/' },
+      to: { path: '^workers/tracing\\.ts', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     layer('report-sees-core', '^report/', except('report', 'core')),
     layer('dashboard-reads', '^dashboard/', except('dashboard', 'core', 'data', 'store', 'activities', 'ml', 'infra')),

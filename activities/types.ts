@@ -298,6 +298,8 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
   samples: number; // of each problem
   temperature: number;
   tokens: number; // sampled with the policy
+  /** What was measured: chains and their verdicts on hidden tests. */
+  artifacts: Pick<RunRef, 'config' | 'problems'> & { chains: Digest; verdicts: Digest };
 }
 export interface MeasureEvaluationInput {
   run: RunRef;

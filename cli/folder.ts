@@ -26,7 +26,7 @@ export function checkTarget(folder: string, { marker, kind, replace }: Target): 
 }
 
 type Files = Iterable<Entry> | AsyncIterable<Entry>;
-type Entry = readonly [path: string, content: string | Uint8Array];
+type Entry = readonly [path: string, content: string | Uint8Array | AsyncIterable<string>];
 
 /** Writes and syncs all files in a new folder beside `folder`, then swaps the two. */
 export async function writeFolder(folder: string, files: Files): Promise<void> {

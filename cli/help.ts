@@ -24,6 +24,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'schedule backfill': ['schedule backfill nightly --from 2026-01-01T00:00:00Z --to 2026-01-03T00:00:00Z'],
   dashboard: ['dashboard', 'dashboard --host 0.0.0.0 --port 8080'],
   report: ['report', 'report demo-seed-0', 'report demo-seed-0 --out pages'],
+  export: [
+    'export --format jsonl --rollouts --out lines',
+    'export demo-seed-0 --format tensorboard --out logs/demo',
+    'export demo-seed-0 --format inspect --out evaluations',
+  ],
   replay: ['replay demo-seed-0', 'replay demo-seed-0 --step 12 --execute'],
   'checkpoints list': ['checkpoints list', 'checkpoints list demo-seed-0 --json'],
   'checkpoints show': ['checkpoints show', 'checkpoints show demo-seed-0/latest'],

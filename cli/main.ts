@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { packageRoot } from '../data/paths.js';
+import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { useStore } from './commandLine.js';
 import { addCheckpoints } from './commands/checkpoints.js';
 import { addCompletion } from './commands/completion.js';
@@ -12,6 +13,7 @@ import { addDashboard } from './commands/dashboard.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEvaluate } from './commands/evaluate.js';
+import { addExport } from './commands/export.js';
 import { addFork } from './commands/fork.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
@@ -37,10 +39,16 @@ import { printError } from './output.js';
 /** Groups of --help, in its order. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
-  ['Use the results:', [addDashboard, addReport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe]],
+  [
+    'Use the results:',
+    [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
+  ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
   ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];
+
+/** Commands that serve until Ctrl-C have no span of their own. */
+const SERVERS = ['up', 'worker', 'dashboard'];
 
 export function createProgram(): Command {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
@@ -62,7 +70,9 @@ export function createProgram(): Command {
 /** Runs one command line. @returns the exit code */
 export async function main(argv: string[]): Promise<number> {
   try {
-    await createProgram().parseAsync(argv, { from: 'user' });
+    const run = () => createProgram().parseAsync(argv, { from: 'user' });
+    const tracing = SERVERS.includes(argv[0] ?? '') ? undefined : await openTracing();
+    await (tracing ? tracing.span(['gauntlet', ...argv.slice(0, 1)].join(' '), run) : run());
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help or --version
@@ -70,5 +80,6 @@ export async function main(argv: string[]): Promise<number> {
     return printError(error, argv.includes('--json'));
   } finally {
     useStore();
+    await closeTracing();
   }
 }

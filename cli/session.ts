@@ -22,6 +22,7 @@ import { DEFAULT_STORE, localFolder, storeExists, storePlace } from '../store/op
 import { isS3 } from '../store/s3Place.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
+import { openTracing } from '../workers/telemetry.js';
 import { useStore } from './commandLine.js';
 import { EXIT } from './exitCodes.js';
 import { note, type Output } from './output.js';
@@ -126,7 +127,11 @@ export async function openSession(
       interceptors: interceptorsUntil(() => closing),
       channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     });
-    const client = new Client({ connection, namespace: server.namespace, dataConverter: dataConverter(process.env) });
+    const tracing = await openTracing();
+    const client = new Client({
+      ...{ connection, namespace: server.namespace, dataConverter: dataConverter(process.env) },
+      ...(tracing && { interceptors: { workflow: [tracing.clientInterceptor] } }),
+    });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
       const { startWorkers } = await import('../workers/start.js'); // loading it takes half a second
       running = await startWorkers({

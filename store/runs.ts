@@ -1,8 +1,11 @@
-// The records of a run: its manifest, its whole configuration, one metrics file per step, the result and the report.
+// The records of a run: its manifest, its whole configuration, one metrics file per step, evaluations of its checkpoints, the
+// result and the report.
+import { basename } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { type RunConfig, runConfigSchema, runIdentity } from '../core/schema/config.js';
+import { type EvaluationRecord, evaluationRecordSchema } from '../core/schema/evaluation.js';
 import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson, parseJson } from './canonicalJson.js';
@@ -11,6 +14,7 @@ import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
 const METRICS = 'metrics';
+const EVALUATIONS = 'evaluations';
 /** The whole configuration, with the fields that change no result: enough to start a run that no server knows. */
 const INPUT = 'input.json';
 export const RESULT = 'result.json';
@@ -23,7 +27,7 @@ export const ENVIRONMENT = 'environment';
 export function isRunRecord(path: string): boolean {
   return (
     [MANIFEST, INPUT, RESULT, CHAIN, REPORT, QUARANTINE].includes(path) ||
-    /^(metrics|environment)\/[^/]+\.json$/.test(path)
+    /^(metrics|environment|evaluations)\/[^/]+\.json$/.test(path)
   );
 }
 
@@ -116,6 +120,26 @@ async function readMetricsFiles<T>(store: Store, runId: string, files: RegExp, s
 }
 
 const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);
+
+/** Writes evaluations/<id>.json, also over an earlier one. Its artifacts are kept as long as it is. */
+export async function writeEvaluation(
+  store: Store,
+  runId: string,
+  id: string,
+  record: EvaluationRecord,
+): Promise<void> {
+  await writeRecord(store, runId, `${EVALUATIONS}/${id}.json`, rendered(record));
+}
+
+/** The evaluations of a run by id. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+export async function readEvaluations(store: Store, runId: string): Promise<[id: string, EvaluationRecord][]> {
+  const found: [string, EvaluationRecord][] = [];
+  for (const path of (await listRecords(store, runId, EVALUATIONS)).sort()) {
+    const record = await readParsed(store, runId, path, evaluationRecordSchema);
+    if (record !== undefined) found.push([basename(path, '.json'), record]);
+  }
+  return found;
+}
 
 /** The result of a run, and one chain of its best checkpoint in full. */
 export async function writeResult(store: Store, runId: string, result: RunResult, chain?: ChainView): Promise<void> {

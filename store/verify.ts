@@ -10,7 +10,7 @@ import { kindOfRow, memoKey, memoRecordSchema, recordKey } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { checkRecord, DIGESTS, listRecords } from './records.js';
 import { digestsInBytes } from './references.js';
-import { isRunRecord, MANIFEST, readMetrics, readResult, readRun } from './runs.js';
+import { isRunRecord, MANIFEST, readEvaluations, readMetrics, readResult, readRun } from './runs.js';
 import type { Digest } from './store.js';
 
 export interface Finding {
@@ -108,6 +108,7 @@ class Verifier {
       await this.follow([dataDigest], `the manifest of run ${runId}`);
       await readMetrics(this.store, runId);
       await readResult(this.store, runId);
+      await readEvaluations(this.store, runId);
     } catch (error) {
       if (!(error instanceof GauntletError) || error.code === 'STORE_FAULT') throw error;
       this.inRun(runId, '', error.message, helpFor(MANIFEST, runId));
@@ -178,6 +179,7 @@ const otherCheckpoint = (runId: string): string =>
 
 function helpFor(path: string, runId: string): string {
   if (path === 'report.html') return `\`gauntlet report ${runId}\` renders it again`;
+  if (path.startsWith('evaluations/')) return 'the same `gauntlet evaluate` writes it again';
   if (isMetadataPath(path)) return otherCheckpoint(runId);
   return `\`gauntlet resume ${runId}\` writes it again if the run continues; otherwise restore it from a backup`;
 }

@@ -18,6 +18,7 @@ export async function workflowBundle(): Promise<string> {
   if (existsSync(path)) return path;
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(DIST, 'workflows', 'index.js'),
+    workflowInterceptorModules: [join(DIST, 'workflows', 'traceContext.js')],
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
   });
   await mkdir(dirname(path), { recursive: true });

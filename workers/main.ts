@@ -6,6 +6,7 @@ import { temporalTarget } from '../infra/temporalTarget.js';
 import { DEVICES } from '../ml/engine/engine.js';
 import { createLogger } from './logger.js';
 import { type StartOptions, startWorkers } from './start.js';
+import { closeTracing } from './telemetry.js';
 
 /** Reads the server as in infra/temporalTarget.ts (default: 127.0.0.1:7233), GAUNTLET_STORE, GAUNTLET_ROLES, GAUNTLET_SANDBOX, GAUNTLET_DEVICE, GAUNTLET_THREADS and GAUNTLET_BUILD_ID. */
 export function optionsFrom(env: NodeJS.ProcessEnv): StartOptions {
@@ -66,6 +67,7 @@ async function main(): Promise<void> {
   log.info({ roles: options.roles, address: options.connection.address }, 'serving');
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void workers.shutdown());
   await workers.run;
+  await closeTracing();
 }
 
 if (process.argv[1] && import.meta.url === new URL(`file://${process.argv[1]}`).href) {

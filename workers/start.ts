@@ -21,6 +21,8 @@ import { type OpenDeps, openDeps } from './deps.js';
 import { TimedHeartbeat } from './heartbeat.js';
 import { createLogger, type Logger } from './logger.js';
 import { claiming, ModelTurns, ownQueue } from './modelTurns.js';
+import { openTracing } from './telemetry.js';
+import type { Tracing } from './tracing.js';
 
 export interface StartOptions {
   connection: ConnectionSettings;
@@ -57,15 +59,17 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const { roles = WORKER_ROLES, namespace, log = createLogger() } = options;
   if (options.device && roles.includes('gpu')) await resolveDevice(options.device); // fails now if the device is missing
   installRuntime(log);
+  const tracing = await openTracing();
   const connection = await connect(options.connection);
   const searchAttributes = await knowsSearchAttributes(connection, namespace);
   const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
+  const deps = tracing?.deps(opened.deps) ?? opened.deps;
   const workers: Worker[] = [];
   try {
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
     for (const role of roles)
-      for (const each of await workerOptions(role, connection, opened.deps, options))
+      for (const each of await workerOptions(role, connection, deps, options, tracing))
         workers.push(await Worker.create(each));
   } catch (error) {
     await opened.close();
@@ -97,6 +101,7 @@ async function workerOptions(
   connection: NativeConnection,
   deps: ActivityDeps,
   { namespace, buildId, workflows, activityInterceptors = [] }: StartOptions,
+  tracing: Tracing | undefined,
 ): Promise<WorkerOptions[]> {
   const common = {
     connection,
@@ -113,12 +118,13 @@ async function workerOptions(
     return [{ ...common, workflowBundle: { codePath }, stickyQueueScheduleToStartTimeout: '2s' }];
   }
   const heartbeat: ActivityInterceptorsFactory = (context) => ({ inbound: new TimedHeartbeat(context) });
+  const traced = tracing ? [tracing.activityInterceptor] : [];
   const turns = role === 'gpu' ? new ModelTurns() : undefined;
   const activities = createActivities(deps);
   const serving: WorkerOptions = {
     ...common,
     activities,
-    interceptors: { activity: [...activityInterceptors, heartbeat, ...(turns ? [turns.interceptor] : [])] },
+    interceptors: { activity: [...traced, ...activityInterceptors, heartbeat, ...(turns ? [turns.interceptor] : [])] },
     maxConcurrentActivityTaskExecutions: CONCURRENT[role],
     maxHeartbeatThrottleInterval: '1s',
   };

@@ -43,5 +43,6 @@ export async function measure(
     ...{ run, chains, hidden: hidden.verdicts, baseline: baseline.verdicts, attacks: attacks.verdicts },
   });
   const { results, metrics } = measured;
-  return { problems, samples, temperature, tokens: own.tokens + attack.tokens, results, metrics };
+  const artifacts = { config: run.config, problems: run.problems, chains, verdicts: hidden.verdicts };
+  return { problems, samples, temperature, tokens: own.tokens + attack.tokens, results, metrics, artifacts };
 }

@@ -13,7 +13,7 @@ import { checkProblems } from '../../data/problems.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
-import { readRun } from '../../store/runs.js';
+import { readRun, writeEvaluation } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
@@ -115,20 +115,40 @@ async function inputOf(
   };
 }
 
-/** An evaluation that was interrupted goes on: the same input has the same workflow id. */
-async function measure(client: Client, store: Store, name: string, input: EvaluateCheckpointInput): Promise<Measured> {
+/**
+ * Measures, and records the result in the run of the checkpoint. An evaluation that was interrupted goes on: the same input
+ * has the same workflow id.
+ */
+async function measure(
+  client: Client,
+  store: Store,
+  name: string,
+  input: EvaluateCheckpointInput & { checkpoint: CheckpointId },
+): Promise<Measured> {
+  const id = digestJson(input).slice(-12);
+  const { runId } = input.checkpoint;
   const result = await client.workflow.execute<typeof evaluateCheckpoint>('evaluateCheckpoint', {
     taskQueue: TASK_QUEUES.orchestrator,
-    workflowId: `evaluate-${digestJson(input).slice(-12)}`,
+    workflowId: `evaluate-${id}`,
     workflowIdConflictPolicy: 'USE_EXISTING',
     args: [input],
   });
   const problemResults = problemResultSchema.array().parse(await store.getJson(result.results));
-  const metrics = METRIC_NAMES.flatMap((metric) => {
-    const estimated = estimate(problemResults, METRICS[metric]);
-    return estimated ? [[metric, estimated] as const] : [];
+  const metrics = Object.fromEntries(
+    METRIC_NAMES.flatMap((metric) => {
+      const estimated = estimate(problemResults, METRICS[metric]);
+      return estimated ? [[metric, estimated] as const] : [];
+    }),
+  );
+  const { samples, temperature, tokens, results, artifacts } = result;
+  const checkpoint = input.untrained
+    ? 'base'
+    : (await loadCheckpoint(store, runId, input.checkpoint.name)).metadata.name;
+  const at = new Date().toISOString();
+  await writeEvaluation(store, runId, id, {
+    ...{ checkpoint, at, samples, temperature, tokens, metrics, results, artifacts },
   });
-  return { ...result, name, problemResults, metrics: Object.fromEntries(metrics) };
+  return { ...result, name, problemResults, metrics };
 }
 
 function compareAll(before: ProblemResult[], after: ProblemResult[]): Partial<Record<MetricName, Comparison>> {

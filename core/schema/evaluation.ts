@@ -1,4 +1,4 @@
-// The result of `gauntlet evaluate` for one problem.
+// The result of `gauntlet evaluate` for one problem, and its record in the folder of the run.
 import { z } from 'zod';
 
 const count = z.int().nonnegative();
@@ -20,3 +20,18 @@ export const problemResultSchema = z.strictObject({
   transitions: count, // such pairs
 });
 export type ProblemResult = z.infer<typeof problemResultSchema>;
+
+const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+
+/** evaluations/<id>.json: what `gauntlet evaluate` measured. */
+export const evaluationRecordSchema = z.strictObject({
+  checkpoint: z.string(), // its name, or 'base'
+  at: z.iso.datetime(),
+  samples: count, // of each problem
+  temperature: z.number().nonnegative(),
+  tokens: count, // sampled
+  metrics: z.record(z.string(), z.strictObject({ value: z.number(), low: z.number(), high: z.number() })),
+  results: digest, // ProblemResult[]
+  artifacts: z.strictObject({ config: digest, problems: digest, chains: digest, verdicts: digest }),
+});
+export type EvaluationRecord = z.infer<typeof evaluationRecordSchema>;

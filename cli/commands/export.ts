@@ -1,0 +1,73 @@
+// `gauntlet export`: writes the records of a run for tools that users already have.
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { GauntletError } from '../../core/errors.js';
+import { CachedStore } from '../../dashboard/data/cachedStore.js';
+import { readRecords } from '../../dashboard/data/records.js';
+import { openStore } from '../../store/openStore.js';
+import { MANIFEST } from '../../store/runs.js';
+import type { ExportedFiles, Exporter } from '../export/exporter.js';
+import { inspectLogs } from '../export/inspect.js';
+import { metricLines, rolloutLines } from '../export/jsonl.js';
+import { eventFiles } from '../export/tensorboard.js';
+import { checkTarget, writeFolder } from '../folder.js';
+import { chooseRun, RUN } from '../naming.js';
+import { jsonOption } from '../options.js';
+import { createOutput } from '../output.js';
+import { withStore } from '../session.js';
+
+const FORMATS = { jsonl: metricLines, tensorboard: eventFiles, inspect: inspectLogs } satisfies Record<
+  string,
+  Exporter
+>;
+const MARKER = 'gauntlet-export.json'; // the last file; identifies a folder that may be replaced
+
+interface Flags {
+  store: string;
+  format: keyof typeof FORMATS;
+  out: string;
+  rollouts?: boolean;
+  overwrite?: boolean;
+  json?: boolean;
+}
+
+export function addExport(program: Command): void {
+  const command = program
+    .command('export')
+    .description('write the metrics, rollouts or evaluations of a run for other tools')
+    .argument(...RUN)
+    .addOption(
+      new Option(
+        '--format <format>',
+        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect',
+      )
+        .choices(Object.keys(FORMATS))
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--out <folder>', 'folder to write')
+    .option('--rollouts', 'with jsonl: also write all sampled programs and tests')
+    .option('--overwrite', 'replace an existing export in that folder')
+    .addOption(jsonOption());
+  withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
+    const { format, rollouts, out } = flags;
+    if (rollouts && format !== 'jsonl') throw new GauntletError('BAD_INPUT', '--rollouts needs --format jsonl');
+    const store = new CachedStore(await openStore(flags.store));
+    const id = await chooseRun(store, named);
+    checkTarget(out, { marker: MARKER, kind: 'export', replace: flags.overwrite === true });
+    const records = await readRecords(store, id);
+    const startedAt = (await store.runFileUsedAt(id, MANIFEST)) ?? 0;
+    const write: Exporter = rollouts ? rolloutLines : FORMATS[format];
+    const files: string[] = [];
+    await writeFolder(out, withMarker(write({ id, store, records, startedAt }), { run: id, format }, files));
+    const folder = resolve(out);
+    createOutput(flags.json).result({ run: id, format, folder, files }, () => folder);
+  });
+}
+
+async function* withMarker(written: ExportedFiles, facts: object, files: string[]): ExportedFiles {
+  for await (const file of written) {
+    files.push(file[0]);
+    yield file;
+  }
+  yield [MARKER, `${JSON.stringify(facts)}\n`];
+}
