@@ -28,6 +28,8 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'only-the-cli-opens-the-dashboard': ['bench/a.ts', "import '../dashboard/leaf.js';"],
   'inference-uses-ports': ['inference/a.ts', "import '../workers/leaf.js';"],
   'only-the-cli-opens-inference': ['bench/b.ts', "import '../inference/leaf.js';"],
+  'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
+  'tracing-is-loaded-on-demand': ['workers/e.ts', "import './tracing.js';"],
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
@@ -38,10 +40,12 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'workflows-type-only-activities': ['workflows/b.ts', "import '../activities/leaf.js';"],
   'workflows-deterministic': ['workflows/c.ts', "import 'node:crypto';"],
   'cli-starts-workflows-by-type': ['cli/b.ts', "import '../workflows/leaf.js';"],
+  'nothing-imports-the-api': ['cli/c.ts', "import '../api/leaf.js';"],
   'nothing-imports-roots': ['store/c.ts', "import '../workers/leaf.js';"],
   'no-test-in-source': ['store/d.ts', "import '../test/leaf.js';"],
 };
 const LEAVES = [
+  'api',
   'dashboard',
   'store',
   'ml/engine',
@@ -78,6 +82,7 @@ describe('dependency rules', function () {
       ...Object.fromEntries(Object.values(VIOLATIONS)),
       'store/b.ts': "import './a.js';",
       'store/layout.ts': LEAF,
+      'workers/tracing.ts': LEAF,
     };
     ({ problems } = await checkDependencies(tree(files)));
   });
@@ -107,7 +112,7 @@ describe('dependency rules', function () {
       'workers/reportThread.ts': "import '../report/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 21, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 22, problems: [] });
   });
 
   it('fail if the checker sees no module or cannot run', async () => {
