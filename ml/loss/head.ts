@@ -5,7 +5,8 @@ import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 
 const CHUNK_ELEMENTS = 1 << 20;
-const MIN_CHUNK_ROWS = 256; // smaller chunks cost more time than they save memory; 156 MB of logits at a vocabulary of 152k
+const MIN_CHUNK_ROWS = 256; // smaller chunks cost more time than they save memory
+const LARGE = { vocab: 1 << 16, chunkRows: 96 }; // fewer rows save 400 MB at a vocabulary of 152k
 
 const MIN_PROJECTED = 64; // rows
 
@@ -14,7 +15,8 @@ export interface RowRange {
   end: number;
 }
 
-const chunkSize = (vocab: number): number => Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
+const chunkSize = (vocab: number): number =>
+  vocab > LARGE.vocab ? LARGE.chunkRows : Math.max(MIN_CHUNK_ROWS, Math.floor(CHUNK_ELEMENTS / vocab));
 
 /**
  * The number of rows to project if only `needed` of `rows` count. Few sizes are in use, so that few graphs serve all
