@@ -10,7 +10,7 @@ const TINY: RunConfigInput = {
   prompts: 'tiny',
   schedule: { discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 4 },
   batch: { generator: { problems: 32, samples: 4 }, discriminator: { problems: 16, samples: 4 } },
-  sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // at 0.8 some mistakes are never corrected
+  sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128, topP: 1 },
   testsPerTurn: 2,
   lora: { rank: 8, alpha: 16, dropout: 0 },
   ppo: {

@@ -35,7 +35,7 @@ describe('presets', () => {
       discriminator: { problems: 16, samples: 4 },
     });
     assert.deepEqual(config.sampling, {
-      temperature: 1,
+      temperature: 0.8,
       maxNewTokens: 96,
       maxTestTokens: 128,
       topP: 1,
