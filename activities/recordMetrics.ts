@@ -8,6 +8,7 @@ export async function recordMetrics(scope: Scope, { run, metrics }: RecordMetric
   const name = fileName(metrics);
   await writeMetrics(scope.store, run.runId, name, metrics);
   scope.deps.log?.info({ run: run.runId, ...brief(metrics) }, metrics.kind);
+  scope.deps.onMetrics?.(run.runId, metrics);
   return { file: `metrics/${name}.json` };
 }
 

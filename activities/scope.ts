@@ -3,6 +3,7 @@
 import { Context } from '@temporalio/activity';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
+import type { RunMetrics } from '../core/schema/metrics.js';
 import type { RunResult } from '../core/schema/run.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Engine } from '../ml/engine/engine.js';
@@ -33,6 +34,8 @@ export interface ActivityDeps {
   /** Whether the server knows this project's search attributes. The workflow sets them only then. */
   searchAttributes?: boolean;
   log?: ActivityLog;
+  /** Called with every record of a run, after it is written. */
+  onMetrics?(runId: string, metrics: RunMetrics): void;
 }
 
 const SAVE_EVERY_MS = 20_000; // a save writes and syncs several blobs

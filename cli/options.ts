@@ -1,4 +1,5 @@
 // Options that several commands share, and functions that read option values.
+import { isIPv4, isIPv6 } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESET_NAMES } from '../core/presets.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -43,6 +44,20 @@ export const deviceOption = (): Option =>
   new Option('--device <device>', 'device for models; auto: the best one that works, else cpu')
     .choices(DEVICES)
     .env('GAUNTLET_DEVICE');
+
+export const metricsOption = (): Option =>
+  new Option('--metrics <address>', 'serve metrics for Prometheus at HOST:PORT; HOST defaults to 127.0.0.1').argParser(
+    bindAddress,
+  );
+
+/** HOST is an IP address, because the server of the metrics resolves no names. */
+function bindAddress(text: string): string {
+  const [, named = '127.0.0.1', port] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
+  const host = named === 'localhost' ? '127.0.0.1' : named;
+  const isAddress = isIPv4(host) || isIPv6(/^\[(.*)\]$/.exec(host)?.[1] ?? '');
+  if (isAddress && Number(port) > 0 && Number(port) < 65536) return `${host}:${Number(port)}`;
+  throw new InvalidArgumentError('It is not PORT or HOST:PORT with an IP address, e.g. 9464 or 0.0.0.0:9464.');
+}
 
 export const setOption = (): Option =>
   new Option('-s, --set <field=value>', 'set one configuration field, e.g. ppo.learningRate=0.0005; repeatable')

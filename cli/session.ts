@@ -37,6 +37,7 @@ export interface ConnectionOptions {
   uiPort?: number;
   sandbox?: 'auto' | 'docker' | 'wasm';
   device?: Device;
+  metrics?: string;
 }
 
 export interface Session {
@@ -141,6 +142,7 @@ export async function openSession(
         roles,
         sandbox: options.sandbox,
         device: options.device,
+        ...(options.metrics !== undefined && { metrics: options.metrics }),
         ...(process.env.GAUNTLET_BUILD_ID ? { buildId: process.env.GAUNTLET_BUILD_ID } : {}),
         log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(localFolder(options.store), 'worker.log')),
         say: (line) => output.note(line),

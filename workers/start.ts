@@ -20,6 +20,7 @@ import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps.js';
 import { TimedHeartbeat } from './heartbeat.js';
 import { createLogger, type Logger } from './logger.js';
+import { HISTOGRAM_BUCKETS, meteredDeps } from './metrics.js';
 import { claiming, ModelTurns, ownQueue } from './modelTurns.js';
 import { openTracing } from './telemetry.js';
 import type { Tracing } from './tracing.js';
@@ -43,6 +44,8 @@ export interface StartOptions {
   activityInterceptors?: ActivityInterceptorsFactory[];
   /** Prints lines for people, e.g. which sandbox is used; default: the log. */
   say?: (line: string) => void;
+  /** ADDRESS:PORT at which this process serves metrics; only the first workers of a process can set it. */
+  metrics?: string;
 }
 
 export interface RunningWorkers {
@@ -58,12 +61,13 @@ const CONCURRENT: Record<Exclude<WorkerRole, 'orchestrator'>, number> = { gpu: 1
 export async function startWorkers(options: StartOptions): Promise<RunningWorkers> {
   const { roles = WORKER_ROLES, namespace, log = createLogger() } = options;
   if (options.device && roles.includes('gpu')) await resolveDevice(options.device); // fails now if the device is missing
-  installRuntime(log);
+  installRuntime(log, options.metrics);
   const tracing = await openTracing();
   const connection = await connect(options.connection);
   const searchAttributes = await knowsSearchAttributes(connection, namespace);
   const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
-  const deps = tracing?.deps(opened.deps) ?? opened.deps;
+  const traced = tracing?.deps(opened.deps) ?? opened.deps;
+  const deps = options.metrics === undefined ? traced : meteredDeps(traced);
   const workers: Worker[] = [];
   try {
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
@@ -168,25 +172,36 @@ async function knowsSearchAttributes(connection: NativeConnection, namespace: st
 let installed = false;
 
 /** The SDK has one runtime per process. The caller handles process signals. */
-export function installRuntime(logger: Logger): void {
+export function installRuntime(logger: Logger, metrics?: string): void {
   if (installed) return;
-  installed = true;
   const log = (level: string, message: string, meta?: object): void => {
     // Expected: each role serves only workflows or only activities.
     if (!/^No .* registered/.test(message)) logger[pinoLevel(level)](meta ?? {}, message);
   };
-  Runtime.install({
-    shutdownSignals: [],
-    telemetryOptions: { logging: { filter: 'WARN', forward: {} } },
-    logger: {
-      log,
-      trace: (message, meta) => log('trace', message, meta),
-      debug: (message, meta) => log('debug', message, meta),
-      info: (message, meta) => log('info', message, meta),
-      warn: (message, meta) => log('warn', message, meta),
-      error: (message, meta) => log('error', message, meta),
-    },
-  });
+  const prometheus = metrics && { bindAddress: metrics, histogramBucketOverrides: HISTOGRAM_BUCKETS };
+  try {
+    Runtime.install({
+      shutdownSignals: [],
+      telemetryOptions: {
+        logging: { filter: 'WARN', forward: {} },
+        ...(prometheus && { metrics: { prometheus } }),
+      },
+      logger: {
+        log,
+        trace: (message, meta) => log('trace', message, meta),
+        debug: (message, meta) => log('debug', message, meta),
+        info: (message, meta) => log('info', message, meta),
+        warn: (message, meta) => log('warn', message, meta),
+        error: (message, meta) => log('error', message, meta),
+      },
+    });
+  } catch (error) {
+    if (metrics === undefined) throw error;
+    const reason = /[^:]*$/.exec((error as Error).message)![0].trim();
+    const code = /in use/.test(reason) ? 'PORT_TAKEN' : 'BAD_INPUT';
+    throw new GauntletError(code, `cannot serve metrics at ${metrics}: ${reason}`, { cause: error });
+  }
+  installed = true;
 }
 
 const pinoLevel = (level: string): 'trace' | 'debug' | 'info' | 'warn' | 'error' =>

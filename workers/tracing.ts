@@ -24,6 +24,7 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/index.js';
 import type { Engine } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
+import { overlaid } from './overlay.js';
 
 const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
 
@@ -83,17 +84,6 @@ function tracedDeps(deps: ActivityDeps): ActivityDeps {
   return overlaid(deps, {
     engine: async (model, config) => tracedEngine(await deps.engine(model, config), model),
     sandbox: async (config) => tracedSandbox(await deps.sandbox(config)),
-  });
-}
-
-/** `target` with some methods replaced. Its own methods still see `target` itself. */
-function overlaid<T extends object>(target: T, methods: Partial<T>): T {
-  return new Proxy(target, {
-    get: (_, key) => {
-      const from = key in methods ? methods : target;
-      const value: unknown = Reflect.get(from, key);
-      return typeof value === 'function' ? value.bind(from) : value;
-    },
   });
 }
 

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { commandLine } from '../commandLine.js';
-import { deviceOption, integer, jsonOption, sandboxOption } from '../options.js';
+import { deviceOption, integer, jsonOption, metricsOption, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
 
@@ -14,6 +14,7 @@ export function addUp(program: Command): void {
     .option('--ui-port <n>', 'port of the Web UI (default: port of the server + 1000)', integer())
     .addOption(sandboxOption())
     .addOption(deviceOption())
+    .addOption(metricsOption())
     .addOption(jsonOption());
   withStore(command).action(async (flags: ConnectionOptions & { json?: boolean }) => {
     const output = createOutput(flags.json);

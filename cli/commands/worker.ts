@@ -1,7 +1,7 @@
 // `gauntlet worker`: workers of some roles, for a server that runs elsewhere.
 import { type Command, InvalidArgumentError } from 'commander';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
-import { deviceOption, jsonOption, sandboxOption } from '../options.js';
+import { deviceOption, jsonOption, metricsOption, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
 
@@ -22,6 +22,7 @@ export function addWorker(program: Command): void {
     .option('--role <roles>', `comma-separated: ${WORKER_ROLES.join(', ')}, or all`, parseRoles, parseRoles('all'))
     .addOption(sandboxOption())
     .addOption(deviceOption())
+    .addOption(metricsOption())
     .addOption(jsonOption());
   withStore(command).action(async (flags: ConnectionOptions & { role: WorkerRole[]; json?: boolean }) => {
     const output = createOutput(flags.json);

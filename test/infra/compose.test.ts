@@ -51,7 +51,7 @@ describe(FILE, () => {
   });
 
   it('names the version of every other image', () => {
-    for (const { image, build } of Object.values(services)) if (!build) assert.match(image, /^[\w/-]+:[\d.]+$/);
+    for (const { image, build } of Object.values(services)) if (!build) assert.match(image, /^[\w/-]+:v?[\d.]+$/);
   });
 
   it('opens ports to this machine only', () => {
@@ -66,8 +66,10 @@ describe(FILE, () => {
         assert.ok(services[name], name);
         if (condition === 'service_healthy') assert.ok(services[name]!.healthcheck, `${name} has a health check`);
       }
-      for (const name of mounts.map((mount) => mount.split(':')[0]!).filter((each) => /^\w+$/.test(each)))
-        assert.ok(name in volumes, name);
+      for (const name of mounts.map((mount) => mount.split(':')[0]!)) {
+        if (/^\w+$/.test(name)) assert.ok(name in volumes, name);
+        if (name.startsWith('./')) assert.ok(existsSync(join('infra', name)), name);
+      }
     }
   });
 

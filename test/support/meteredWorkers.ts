@@ -1,0 +1,18 @@
+// Workers over doubles that serve metrics, in a process of their own, since a process installs Temporal's runtime once.
+// Arguments: the server, its namespace, and the address of the metrics. The first call of the sandbox ends with a fault.
+import { GauntletError } from '../../core/errors.js';
+import { workersOver } from '../workflows/server.js';
+import { memoryDoubles } from './doubles.js';
+
+const [address = '', namespace = '', metrics = ''] = process.argv.slice(2);
+const world = await memoryDoubles();
+const run = world.sandbox.run.bind(world.sandbox);
+world.sandbox.run = async () => {
+  world.sandbox.run = run;
+  throw new GauntletError('SANDBOX_FAULT', 'the daemon did not answer');
+};
+const server = { address, connection: { address }, namespace, uiUrl: null, owned: false, close: async () => undefined };
+const workers = await workersOver(server, world, { metrics });
+process.once('SIGTERM', () => void workers.shutdown());
+process.stdout.write('ready\n');
+await workers.run;

@@ -1,0 +1,71 @@
+// The metrics of gauntlet, recorded with the meter of Temporal's runtime: one endpoint serves them and those of Temporal.
+// docs/how-to/monitor.md lists them.
+import type { MetricMeter } from '@temporalio/common';
+import { Runtime } from '@temporalio/worker';
+import type { ActivityDeps } from '../activities/index.js';
+import { GauntletError } from '../core/errors.js';
+import type { RunMetrics } from '../core/schema/metrics.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+import { overlaid } from './overlay.js';
+
+const STEP_SECONDS = 'gauntlet_step_seconds';
+export const HISTOGRAM_BUCKETS = { [STEP_SECONDS]: [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000] };
+const MAX_RUNS = 100; // with a label of their own in one process; a series cannot be removed
+
+/** Dependencies that also record what activities do. `installRuntime` decides whether the metrics are served. */
+export function meteredDeps(deps: ActivityDeps): ActivityDeps {
+  const { metricMeter } = Runtime.instance();
+  const countSandboxCalls = sandboxMeter(metricMeter);
+  return overlaid(deps, {
+    onMetrics: stepMeter(metricMeter),
+    sandbox: async (config) => countSandboxCalls(await deps.sandbox(config)),
+  });
+}
+
+function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => void {
+  const gauge = (name: string, help: string) => meter.createGauge(name, 'float', undefined, help);
+  const above = gauge('gauntlet_reward_above_zero', 'Mean reward of the latest step, or 0 if it is negative');
+  const below = gauge(
+    'gauntlet_reward_below_zero',
+    'Mean reward of the latest step without its sign, or 0 if positive',
+  );
+  const passRate = gauge('gauntlet_pass_rate', 'Mean fraction of tests that the programs of the latest step passed');
+  const validity = gauge('gauntlet_test_validity', 'Fraction of valid tests among those generated in the latest step');
+  const tokens = meter.createCounter('gauntlet_sampled_tokens_total', undefined, 'Tokens sampled for training steps');
+  const seconds = meter.createHistogram(STEP_SECONDS, 'float', undefined, 'Seconds of all activities of a step');
+  const runs = new Set<string>();
+  return (runId, metrics) => {
+    if (metrics.kind !== 'step' && metrics.kind !== 'supervised') return;
+    if (runs.size < MAX_RUNS) runs.add(runId);
+    const tags = { run: runs.has(runId) ? runId : 'other', role: metrics.role };
+    seconds.record(metrics.seconds, tags);
+    if (metrics.kind === 'supervised') return;
+    above.set(Math.max(metrics.reward, 0), tags); // a gauge of the SDK refuses negative values
+    below.set(Math.max(-metrics.reward, 0), tags);
+    passRate.set(metrics.passRate, tags);
+    if (metrics.validity !== undefined) validity.set(metrics.validity, tags);
+    tokens.add(metrics.sampledTokens, tags);
+  };
+}
+
+function sandboxMeter(meter: MetricMeter): (sandbox: Sandbox) => Sandbox {
+  const programs = meter.createCounter('gauntlet_programs_total', undefined, 'Programs that the sandbox executed');
+  const faults = meter.createCounter('gauntlet_sandbox_faults_total', undefined, 'Calls that a sandbox fault ended');
+  for (const counter of [programs, faults]) counter.add(0); // so that the first fault is an increase
+  const counted = async <T>(executed: number, call: Promise<T>): Promise<T> => {
+    try {
+      const result = await call;
+      programs.add(executed);
+      return result;
+    } catch (error) {
+      if (error instanceof GauntletError && error.code === 'SANDBOX_FAULT') faults.add(1);
+      throw error;
+    }
+  };
+  return (sandbox) =>
+    overlaid(sandbox, {
+      run: (jobs, options) => counted(jobs.length, sandbox.run(jobs, options)),
+      runTests: (jobs, options) => counted(jobs.length, sandbox.runTests(jobs, options)),
+      checkTypes: (jobs, options) => counted(0, sandbox.checkTypes(jobs, options)),
+    });
+}
