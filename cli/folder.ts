@@ -26,7 +26,8 @@ export function checkTarget(folder: string, { marker, kind, replace }: Target): 
 }
 
 type Files = Iterable<Entry> | AsyncIterable<Entry>;
-type Entry = readonly [path: string, content: string | Uint8Array | AsyncIterable<string>];
+type Content = string | Uint8Array | AsyncIterable<string> | Iterable<Uint8Array>;
+type Entry = readonly [path: string, content: Content];
 
 /** Writes and syncs all files in a new folder beside `folder`, then swaps the two. */
 export async function writeFolder(folder: string, files: Files): Promise<void> {

@@ -31,6 +31,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   replay: ['replay demo-seed-0', 'replay demo-seed-0 --step 12 --execute'],
   'checkpoints list': ['checkpoints list', 'checkpoints list demo-seed-0 --json'],
+  'checkpoints export': [
+    'checkpoints export demo-seed-0/best --format safetensors --out merged',
+    'checkpoints export my-run --format gguf --type Q8_0 --out model.gguf',
+  ],
   'checkpoints show': ['checkpoints show', 'checkpoints show demo-seed-0/latest'],
   evaluate: [
     'evaluate',

@@ -1,4 +1,4 @@
-// `gauntlet checkpoints`: lists the checkpoints of a run, or verifies one and prints its folder.
+// `gauntlet checkpoints`: lists the checkpoints of a run, verifies one and prints its folder, or exports one.
 import type { Command } from 'commander';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
@@ -7,6 +7,7 @@ import { CHECKPOINT, chooseCheckpoint, chooseRun, RUN } from '../naming.js';
 import { jsonOption } from '../options.js';
 import { createOutput, percent, tableText } from '../output.js';
 import { withStore } from '../session.js';
+import { addCheckpointExport } from './checkpoints/export.js';
 
 interface Flags {
   store: string;
@@ -14,7 +15,7 @@ interface Flags {
 }
 
 export function addCheckpoints(program: Command): void {
-  const group = program.command('checkpoints').description('list the checkpoints of a run, or show one');
+  const group = program.command('checkpoints').description('list the checkpoints of a run, show or export one');
   const list = group.command('list').description('list all checkpoints of a run with their scores');
   withStore(list.argument(...RUN).addOption(jsonOption()), 'reads').action(async (named: string, flags: Flags) => {
     const store = await openStore(flags.store);
@@ -48,6 +49,7 @@ export function addCheckpoints(program: Command): void {
       );
     },
   );
+  addCheckpointExport(group);
 }
 
 export function checkpointFolder(store: Store, run: string, name: string): string {

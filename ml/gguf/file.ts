@@ -13,7 +13,7 @@ export interface GgufTensor {
   begin: number; // bytes from the start of the file
 }
 
-const MAGIC = 0x46554747; // GGUF
+export const MAGIC = 0x46554747; // GGUF
 const VERSIONS = [2, 3];
 const WINDOW = 1 << 20;
 /** Far above every published model. */
@@ -33,7 +33,7 @@ const SCALARS: Readonly<Record<number, [bytes: number, read: (view: DataView) =>
   11: [8, (view) => view.getBigInt64(0, true)],
   12: [8, (view) => view.getFloat64(0, true)],
 };
-const [TEXT, ARRAY] = [8, 9];
+export const [TEXT, ARRAY] = [8, 9] as const;
 
 /** Close it. @throws {GauntletError} BAD_MODEL naming the file and what is wrong */
 export class GgufFile {
@@ -109,7 +109,7 @@ export class GgufFile {
 }
 
 /** The numbers of ggml's types. */
-const TYPES: Readonly<Record<number, BlockType>> = {
+export const TYPES: Readonly<Record<number, BlockType>> = {
   0: 'F32',
   1: 'F16',
   2: 'Q4_0',

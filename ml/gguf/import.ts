@@ -15,10 +15,12 @@ import { join, resolve } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { parseModelConfig } from '../hf/config.js';
 import { withFile, writeAll } from '../hf/files.js';
-import { safetensorsHeader } from '../hf/safetensors.js';
+import { DTYPE_NAMES, safetensorsHeader } from '../hf/safetensors.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
-import { parameterLayout } from '../nn/layout.js';
+import { parameterLayout, rowsOf } from '../nn/layout.js';
+import { encode } from './encode.js';
 import { GgufFile } from './file.js';
+import { ggufName, isTurned, KEYS, ROPE_FACTORS, turn } from './names.js';
 import { tokenizerOf } from './tokenizer.js';
 
 export interface ImportOptions {
@@ -27,8 +29,6 @@ export interface ImportOptions {
 }
 
 const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'];
-const ROPE_FACTORS = 'rope_freqs.weight';
-const BLOCK = 1 << 22; // weights read at once
 
 /**
  * Writes the folder, whole or not at all.
@@ -44,7 +44,7 @@ export function importGguf(path: string, out: string, options: ImportOptions): {
     const config = configOf(file);
     mkdirSync(temporary, { recursive: true });
     const endTokens = writeTokenizer(file, temporary, options.tokenizer);
-    writeJson(join(temporary, 'config.json'), { ...config, ...endTokens, torch_dtype: NAMES[options.dtype] });
+    writeJson(join(temporary, 'config.json'), { ...config, ...endTokens, torch_dtype: DTYPE_NAMES[options.dtype] });
     writeWeights(file, join(temporary, 'model.safetensors'), config, options.dtype);
     renameSync(temporary, folder); // replaces an empty folder only
     return {
@@ -56,8 +56,6 @@ export function importGguf(path: string, out: string, options: ImportOptions): {
     rmSync(temporary, { recursive: true, force: true });
   }
 }
-
-const NAMES = { F32: 'float32', BF16: 'bfloat16' };
 
 function writeJson(path: string, json: object): void {
   writeFileSync(path, `${JSON.stringify(json, null, 2)}\n`, { flush: true });
@@ -99,23 +97,23 @@ function configOf(file: GgufFile): Record<string, unknown> {
   const number = (name: string): number => optional(name) ?? fail(`no number ${type}.${name}`);
   const scaling = metadata.get(`${type}.rope.scaling.type`);
   if (scaling !== undefined && scaling !== 'none') fail(`${type}.rope.scaling.type ${scaling} is not supported`);
-  const heads = number('attention.head_count');
-  const hidden = number('embedding_length');
-  const headDim = optional('attention.key_length') ?? hidden / heads;
-  const theta = optional('rope.freq_base') ?? 10000;
+  const heads = number(KEYS.num_attention_heads);
+  const hidden = number(KEYS.hidden_size);
+  const headDim = optional(KEYS.head_dim) ?? hidden / heads;
+  const theta = optional(KEYS.rope_theta) ?? 10000;
   const factors = tensors.has(ROPE_FACTORS) ? file.rows(ROPE_FACTORS, 0, 1) : undefined;
   return {
     architectures: [architecture.name],
     model_type: type,
     hidden_size: hidden,
-    num_hidden_layers: number('block_count'),
+    num_hidden_layers: number(KEYS.num_hidden_layers),
     num_attention_heads: heads,
-    num_key_value_heads: optional('attention.head_count_kv') ?? heads,
+    num_key_value_heads: optional(KEYS.num_key_value_heads) ?? heads,
     head_dim: headDim,
-    intermediate_size: number('feed_forward_length'),
+    intermediate_size: number(KEYS.intermediate_size),
     vocab_size: tensors.get('token_embd.weight')?.shape[0] ?? fail('no tensor token_embd.weight'),
-    max_position_embeddings: number('context_length'),
-    rms_norm_eps: number('attention.layer_norm_rms_epsilon'),
+    max_position_embeddings: number(KEYS.max_position_embeddings),
+    rms_norm_eps: number(KEYS.rms_norm_eps),
     rope_theta: theta,
     ...(factors && {
       rope_scaling: llama3Scaling(factors, theta, headDim) ?? fail(`${ROPE_FACTORS} is not that of Llama 3`),
@@ -142,30 +140,6 @@ function llama3Scaling(factors: Float32Array, theta: number, headDim: number): o
   };
 }
 
-const PARTS: Readonly<Record<string, string>> = {
-  input_layernorm: 'attn_norm',
-  post_attention_layernorm: 'ffn_norm',
-  'self_attn.q_proj': 'attn_q',
-  'self_attn.k_proj': 'attn_k',
-  'self_attn.v_proj': 'attn_v',
-  'self_attn.o_proj': 'attn_output',
-  'self_attn.q_norm': 'attn_q_norm',
-  'self_attn.k_norm': 'attn_k_norm',
-  'mlp.gate_proj': 'ffn_gate',
-  'mlp.up_proj': 'ffn_up',
-  'mlp.down_proj': 'ffn_down',
-};
-
-/** The name of a parameter in GGUF. */
-function ggufName(name: string): string {
-  const match = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name);
-  if (match) return `blk.${match[1]}.${PARTS[match[2]!]}.${match[3]}`;
-  return name
-    .replace('model.embed_tokens', 'token_embd')
-    .replace('model.norm', 'output_norm')
-    .replace('lm_head', 'output');
-}
-
 function writeWeights(file: GgufFile, target: string, json: Record<string, unknown>, dtype: 'F32' | 'BF16'): void {
   const config = parseModelConfig(json, file.path);
   const layout = parameterLayout(config);
@@ -189,38 +163,18 @@ function writeWeights(file: GgufFile, target: string, json: Record<string, unkno
     writeAll(fd, header, 0);
     for (const { name, shape } of layout) {
       const own = ggufName(name);
-      // llama.cpp turns the rows of q and k of Llama models: the pairs of a rotation lie side by side
-      const isTurned = config.architecture === 'LlamaForCausalLM' && /\.self_attn\.[qk]_proj\./.test(name);
-      const width = shape.length === 1 ? 1 : shape.at(-1)!;
-      const count = shape.reduce((n, d) => n * d, 1) / width;
-      const step = isTurned ? config.headDim : Math.max(1, Math.floor(BLOCK / width));
+      const turned = isTurned(config, name);
+      const { count, step: block } = rowsOf(shape);
+      const step = turned ? config.headDim : block;
       let at = offsets.get(name)!;
       for (let from = 0; from < count; from += step) {
         const to = Math.min(count, from + step);
         const numbers = shape.length === 1 ? file.rows(own, 0, 1).subarray(from, to) : file.rows(own, from, to);
-        const bytes = bytesOf(isTurned ? turnedBack(numbers, config.headDim) : numbers, dtype);
+        const bytes = encode(dtype, turned ? turn(numbers, config.headDim, 'transformers') : numbers, own);
         writeAll(fd, bytes, at);
         at += bytes.length;
       }
     }
     fsyncSync(fd);
   });
-}
-
-/** The rows of one head: pair i of a rotation is rows 2i and 2i + 1 in GGUF, rows i and i + half in transformers. */
-function turnedBack(head: Float32Array, headDim: number): Float32Array {
-  const width = head.length / headDim;
-  const out = new Float32Array(head.length);
-  for (let row = 0; row < headDim; row++) {
-    const from = 2 * (row % (headDim / 2)) + Math.floor(row / (headDim / 2));
-    out.set(head.subarray(from * width, (from + 1) * width), row * width);
-  }
-  return out;
-}
-
-function bytesOf(numbers: Float32Array, dtype: 'F32' | 'BF16'): Uint8Array {
-  if (dtype === 'F32') return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-  const bits = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
-  const halves = Uint16Array.from(bits, (x) => (x + 0x7fff + ((x >>> 16) & 1)) >>> 16); // rounds to nearest, ties to even
-  return new Uint8Array(halves.buffer);
 }

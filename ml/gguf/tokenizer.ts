@@ -2,9 +2,7 @@
 // rule that splits text before byte-pair encoding, so each rule is written out here, as in the original tokenizer.json.
 import { GauntletError } from '../../core/errors.js';
 import type { GgufFile, GgufValue } from './file.js';
-
-/** Kinds of tokens, from llama.cpp. */
-const [CONTROL, USER_DEFINED] = [3, 4];
+import { SPECIAL_TOKENS, TOKEN } from './names.js';
 
 const split = (pattern: string) => ({
   type: 'Split',
@@ -23,7 +21,7 @@ const words = (digits: string): string =>
   `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
 
 /** By `tokenizer.ggml.pre`. `wholeWords`: a word that is a token is not merged from its parts. */
-const RULES: Readonly<Record<string, { splits: object; normalizer?: object; wholeWords?: boolean }>> = {
+export const RULES: Readonly<Record<string, { splits: object; normalizer?: object; wholeWords?: boolean }>> = {
   'gpt-2': { splits: bytes(true) },
   smollm: { splits: sequence({ type: 'Digits', individual_digits: true }, bytes(true)) },
   qwen2: { splits: sequence(split(words('\\p{N}')), bytes(false)), normalizer: { type: 'NFC' } },
@@ -65,15 +63,15 @@ export function tokenizerOf({ metadata, path }: GgufFile): TokenizerFiles {
     return tokens[id] === undefined ? undefined : id;
   };
   const named = Object.fromEntries(
-    Object.entries({ bos_token: 'bos', eos_token: 'eos', unk_token: 'unknown', pad_token: 'padding' }).flatMap(
-      ([name, own]) => (idOf(own) === undefined ? [] : [[name, tokens[idOf(own)!]!]]),
+    Object.entries(SPECIAL_TOKENS).flatMap(([name, own]) =>
+      idOf(own) === undefined ? [] : [[name, tokens[idOf(own)!]!]],
     ),
   );
   const added = tokens.flatMap((content, id) => {
     const kind = kinds[id];
-    if (kind !== CONTROL && kind !== USER_DEFINED) return [];
+    if (kind !== TOKEN.control && kind !== TOKEN.userDefined) return [];
     const plain = { single_word: false, lstrip: false, rstrip: false, normalized: false };
-    return [{ id, content, ...plain, special: kind === CONTROL }];
+    return [{ id, content, ...plain, special: kind === TOKEN.control }];
   });
   const template = metadata.get('tokenizer.chat_template');
   return {

@@ -155,17 +155,20 @@ export class ChatFormat {
  * @throws {GauntletError} BAD_MODEL if there is no template
  */
 export function loadChatFormat(folder: string, tokenizer: TextTokenizer, given?: TemplateArguments): ChatFormat {
-  const path = join(folder, 'chat_template.jinja');
-  const isOwnFile = existsSync(path);
-  const source = isOwnFile ? readFileSync(path, 'utf8') : defaultTemplate(tokenizer.config.chat_template);
+  const { source, where } = templateSource(folder, tokenizer.config);
   if (source === undefined)
     throw new GauntletError('BAD_MODEL', `${folder}: no chat_template in tokenizer_config.json`);
-  return new ChatFormat(
-    source,
-    tokenizer,
-    `${isOwnFile ? path : join(folder, 'tokenizer_config.json')}: chat template`,
-    given,
-  );
+  return new ChatFormat(source, tokenizer, `${where}: chat template`, given);
+}
+
+/** The Jinja text of a model folder, and its file. */
+export function templateSource(
+  folder: string,
+  tokenizerConfig: Readonly<Record<string, unknown>>,
+): { source: string | undefined; where: string } {
+  const path = join(folder, 'chat_template.jinja');
+  if (existsSync(path)) return { source: readFileSync(path, 'utf8'), where: path };
+  return { source: defaultTemplate(tokenizerConfig.chat_template), where: join(folder, 'tokenizer_config.json') };
 }
 
 /** The field is a text, or a list of named templates; then this is the one named `default`. */
@@ -176,7 +179,7 @@ function defaultTemplate(value: unknown): string | undefined {
 }
 
 /** A special token of tokenizer_config.json is a text or an object with `content`. */
-function tokenText(value: unknown): string {
+export function tokenText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? String((value as { content?: unknown }).content ?? '') : '';
 }

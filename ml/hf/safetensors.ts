@@ -26,6 +26,8 @@ const BYTES: Record<string, number> = {
   U8: 1,
   BOOL: 1,
 };
+/** The names of dtypes in config.json. */
+export const DTYPE_NAMES = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' } as const;
 const MAX_HEADER = 100_000_000; // the limit of the reference implementation
 
 /**

@@ -39,6 +39,14 @@ export interface Adapter {
 
 export const elements = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
+const BLOCK = 1 << 22; // weights in memory at once
+
+/** How a tensor is read in parts of `step` rows. A vector has rows of one number. */
+export function rowsOf(shape: readonly number[]): { width: number; count: number; step: number } {
+  const width = shape.length === 1 ? 1 : shape.at(-1)!;
+  return { width, count: elements(shape) / width, step: Math.max(1, Math.floor(BLOCK / width)) };
+}
+
 /** [out, in] of a projection's weight. */
 export function projectionShape(c: DecoderConfig, projection: Projection): [number, number] {
   const attention = c.heads * c.headDim;

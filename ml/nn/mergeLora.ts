@@ -24,7 +24,7 @@ export function mergeLora(
 type Four = [number, number, number, number];
 
 /** w [out, into] + scale·b [out, rank]·a [rank, into] */
-function addProduct(
+export function addProduct(
   w: Float32Array,
   b: Float32Array,
   a: Float32Array,

@@ -32,7 +32,7 @@ export function ropeConstants(g: Graph, c: RopeConfig, positions: number): [cos:
 }
 
 /** θ^(−2i/hd) in radians per position, [hd/2]. */
-function ropeFrequencies({ headDim, ropeTheta, ropeScaling }: RopeConfig): Float32Array {
+export function ropeFrequencies({ headDim, ropeTheta, ropeScaling }: RopeConfig): Float32Array {
   return Float32Array.from({ length: headDim / 2 }, (_, i) => {
     const frequency = f32(1 / f32(ropeTheta ** f32((2 * i) / headDim)));
     return ropeScaling ? scaled(frequency, ropeScaling) : frequency;
