@@ -48,7 +48,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
 ];
 
 /** Commands that serve until Ctrl-C have no span of their own. */
-const SERVERS = ['up', 'worker', 'dashboard'];
+const SERVERS = ['up', 'worker', 'dashboard', 'serve'];
 
 export function createProgram(): Command {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };

@@ -173,14 +173,11 @@ async function checkIsolation(pool: GuestPool, runtime: string, isolation: Isola
   const limits = limitsSchema.parse({ wallSeconds: 60 });
   const [result] = await pool.run([{ id: 'probe', code: PROBE, entry: 'probe', inputs: [[]], limits }]);
   const [call] = result!.calls;
-  if (call?.kind === 'value' && call.value === '') return;
-  const seen =
-    call?.kind === 'value'
-      ? `opens ${call.value} of pid 1, where it could forge answers`
-      : `cannot look (${call?.kind})`;
+  if (call?.kind !== 'value') throw new GauntletError('SANDBOX_FAULT', `a first program ended with ${call?.kind}`);
+  if (call.value === '') return;
   throw new GauntletError(
     'SANDBOX_UNAVAILABLE',
-    `runtime '${runtime}' does not isolate programs: with isolation '${isolation}' a program ${seen}; use isolation 'uid' or another runtime`,
+    `runtime '${runtime}' does not isolate programs: with isolation '${isolation}' a program opens ${call.value} of pid 1, where it could forge answers; use isolation 'uid' or another runtime`,
   );
 }
 
