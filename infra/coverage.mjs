@@ -34,7 +34,7 @@ export function coverageReport(folder, reports, html) {
     ...['report', '--all', '--src', '.', '--temp-directory', folder, '--reports-dir', reports, '--merge-async'],
     ...['dist/**', 'infra/*.mjs', 'bin/*.mjs'].flatMap((glob) => ['--include', glob]),
     // Tests run the workflows also without their bundle, so the bundle does not count twice.
-    ...['dist/test/**', 'dist/workflow-bundle-*'].flatMap((glob) => ['--exclude', glob]),
+    ...['dist/test/**', 'dist/workflow-bundle-*', '**/*.d.ts'].flatMap((glob) => ['--exclude', glob]),
     ...['.js', '.mjs', '.ts', '.mts'].flatMap((extension) => ['--extension', extension]),
     ...['text-summary', 'json-summary', ...(html ? ['html'] : [])].flatMap((reporter) => ['--reporter', reporter]),
     ...['--check-coverage', '--lines', String(MINIMUM)],
