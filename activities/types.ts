@@ -114,7 +114,7 @@ export interface GenerateReasoningInput {
   batch: ChainBatch;
   stage: Stage;
   chains?: Digest; // with earlier stages; absent for the first stage
-  replayBuffer?: Digest; // in training with a curriculum
+  replayBuffer?: Digest; // in training with a curriculum or with problems to revisit
   adapter?: Digest; // absent: the base model
 }
 export interface GenerateReasoningOutput {
