@@ -236,6 +236,17 @@ export interface TokenRow {
   clipped?: number[]; // 1: the clip took the token's gradient away
 }
 
+/** `live`: the runs that the Temporal server has and that have not completed */
+export interface LiveStates {
+  problem?: string; // why their states are unknown
+  states: Record<string, LiveState>; // of a run id
+}
+
+export interface LiveState {
+  state: string;
+  isOpen: boolean; // it can still record something
+}
+
 /** `live/ID`: a run on the Temporal server */
 export interface LiveView {
   problem?: string; // why runs cannot be controlled now; nothing else is known then
