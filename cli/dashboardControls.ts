@@ -4,7 +4,7 @@
 import type { Client } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
 import type { RunProgress } from '../core/schema/run.js';
-import type { ControlRequest, LiveStates, LiveView } from '../dashboard/api.js';
+import type { ControlRequest, LiveState, LiveStates, LiveView } from '../dashboard/api.js';
 import type { Controls } from '../dashboard/controls.js';
 import type { ObjectStore } from '../store/objectStore.js';
 import { commandLine } from './commandLine.js';
@@ -119,20 +119,21 @@ async function listStates(client: Client): Promise<LiveStates['states']> {
   const done = ['Completed', 'ContinuedAsNew'].map((status) => ` AND ExecutionStatus != '${status}'`).join('');
   const query = `WorkflowType = 'trainFullPipeline'${done}`;
   return client.withDeadline(Date.now() + ANSWER_MS, async () => {
-    const states: LiveStates['states'] = {};
+    const states = new Map<string, LiveState>();
     let listed = 0;
     for await (const run of client.workflow.list({ query, pageSize: MAX_LISTED })) {
       const { workflowId: id, status } = run;
       const isOpen = status.name === 'RUNNING' || status.name === 'PAUSED';
-      states[id] ??= { state: IN_WORDS[heldState(run) ?? ''] ?? inWords(status.name), isOpen };
+      const held = heldState(run);
+      if (!states.has(id)) states.set(id, { state: held === undefined ? inWords(status.name) : HELD[held], isOpen });
       if (++listed === MAX_LISTED) break; // the next one would need another request
     }
-    return states;
+    return Object.fromEntries(states);
   });
 }
 
 const WAITS = 'waits for a decision';
-const IN_WORDS: Readonly<Record<string, string>> = { paused: 'paused', waiting: WAITS };
+const HELD = { paused: 'paused', waiting: WAITS } as const;
 
 function liveView({ id, status, held = [], progress, failure, result }: RunStatus): LiveView {
   if (result !== undefined) return { notes: [], actions: [] };

@@ -50,7 +50,7 @@ export function RunsPage() {
 
 /** A result in the store says how a run ended, unless it was continued. */
 function withState(run: RunSummary, live?: LiveStates): Run {
-  const known = live?.states[run.id];
+  const known = live && Object.hasOwn(live.states, run.id) ? live.states[run.id] : undefined;
   if (known?.isOpen || (known && run.state === 'unfinished')) return { ...run, state: known.state };
   if (live === undefined || run.state !== 'unfinished') return run;
   return { ...run, state: live.problem === undefined ? 'not on the server' : 'unknown' };
