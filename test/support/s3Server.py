@@ -1,4 +1,4 @@
-"""Serves S3 on a free port of loopback, prints the port, and ends with its parent.
+"""Serves S3 on a free port of an address, prints the port, and ends with its parent.
 
 It answers one request at a time, so that it decides conditional writes as S3 does: exactly one of several writers wins.
 """
@@ -8,7 +8,12 @@ import sys
 import threading
 
 from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+
+class Handler(WSGIRequestHandler):
+    timeout = 10  # seconds without a byte: a client that is cut off must not block the others
+
 
 
 def end_with_parent() -> None:
@@ -17,7 +22,7 @@ def end_with_parent() -> None:
 
 
 application = DomainDispatcherApplication(create_backend_app)
-server = make_server("127.0.0.1", 0, application, threaded=False)
+server = make_server(sys.argv[1], 0, application, threaded=False, request_handler=Handler)
 threading.Thread(target=end_with_parent, daemon=True).start()
 print(server.server_port, flush=True)
 server.serve_forever()
