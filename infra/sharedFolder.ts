@@ -10,7 +10,7 @@ import { isAlive } from './lock.mjs';
 import { BOOT, PLACE } from './place.mjs';
 
 const BEAT_MS = 2000; // how often a process touches its file
-const WATCH_MS = 9000; // a file that does not change for so long was left by a process that died. Clocks play no part.
+const WATCH_MS = 15_000; // a file that does not change for so long was left by a process that died. Clocks play no part.
 
 /** File systems of statfs(2) by their magic numbers. */
 const REMOTE: ReadonlyMap<number, string> = new Map([

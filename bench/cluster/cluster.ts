@@ -32,6 +32,7 @@ export interface ClusterOptions {
   machine: string; // folder of the store of the run on one machine; what it has already is used
   seed: number; // of the faults
   faults: number;
+  storeFaults: number; // share of requests to S3 that fail
   config: RunConfigInput;
   log(line: string): void;
 }
@@ -43,7 +44,7 @@ export async function cluster(options: ClusterOptions): Promise<ClusterFigures> 
   log(`one machine: ${single.seconds.toFixed(0)} s, ${results} results`);
 
   await openNetwork();
-  const services = await startServices(folder, SERVICES, log);
+  const services = await startServices(folder, SERVICES, options.storeFaults, log);
   const hosts = await startHosts(folder, services);
   log(`Temporal at ${services.temporal}, store ${services.store}, ${hosts.size} hosts`);
   const started = performance.now();

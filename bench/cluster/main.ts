@@ -1,4 +1,4 @@
-// npm run cluster -- [--faults 20] [--seed 1] [--quick] [--machine FOLDER] [--keep] [--json]
+// npm run cluster -- [--faults 20] [--seed 1] [--store-faults 0.01] [--quick] [--machine FOLDER] [--keep] [--json]
 // Trains the tiny preset on four hosts that are cut off, killed and turned off at seeded moments, and compares its results
 // with a run on one machine, byte for byte (docs/chaos.md). Needs Linux, root and Postgres. Exits with 1 on any difference.
 //
@@ -32,6 +32,7 @@ async function main(args: string[]): Promise<number> {
     options: {
       faults: { type: 'string' }, // default: 20, quick 4
       seed: { type: 'string', default: '1' }, // of the faults; the run has seed 0
+      'store-faults': { type: 'string', default: '0.01' }, // share of requests to S3 that fail; as many are late
       quick: { type: 'boolean', default: false }, // a short run
       machine: { type: 'string' }, // store of the run on one machine, to keep it
       json: { type: 'boolean', default: false },
@@ -40,10 +41,13 @@ async function main(args: string[]): Promise<number> {
   });
   const faults = count('faults', values.faults ?? (values.quick ? '4' : '20'));
   const seed = count('seed', values.seed);
+  const storeFaults = Number(values['store-faults']);
+  if (!(storeFaults >= 0 && storeFaults <= 0.2))
+    throw new GauntletError('BAD_CONFIG', `--store-faults ${values['store-faults']}: give a share of at most 0.2`);
   const folder = process.env[INSIDE];
   if (folder === undefined) return inNamespaces(args, values.keep);
   const figures = await cluster({
-    ...{ folder, machine: values.machine ?? join(folder, 'machine'), seed, faults },
+    ...{ folder, machine: values.machine ?? join(folder, 'machine'), seed, faults, storeFaults },
     config: values.quick ? QUICK : TINY,
     log: (line) => console.error(line),
   });

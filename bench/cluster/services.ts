@@ -19,8 +19,14 @@ export interface Services {
   client: Client;
 }
 
-export async function startServices(folder: string, host: string, log: (line: string) => void): Promise<Services> {
-  const store = await launchS3(host);
+/** @param storeFaults share of requests to S3 that fail */
+export async function startServices(
+  folder: string,
+  host: string,
+  storeFaults: number,
+  log: (line: string) => void,
+): Promise<Services> {
+  const store = await launchS3(host, storeFaults);
   await startPostgres(folder, host);
   const temporal = `${host}:7233`;
   const client = await startTemporal(folder, host, temporal, log);

@@ -36,15 +36,15 @@ async function startS3(): Promise<S3Server> {
   return launchS3('127.0.0.1');
 }
 
-/** Starts moto on a free port of an address. */
-export async function launchS3(host: string): Promise<S3Server> {
+/** Starts moto on a free port of an address. `faults`: share of requests that fail; as many are late. */
+export async function launchS3(host: string, faults = 0): Promise<S3Server> {
   const python = await providePython({
     requirements: [REQUIREMENTS],
     folder: join(cacheFolder(), 's3-server'),
     say: (line) => console.log(`      ${line}`),
   });
   const script = join(packageRoot(), 'test', 'support', 's3Server.py');
-  const server = spawn(python, [script, host], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const server = spawn(python, [script, host, String(faults)], { stdio: ['pipe', 'pipe', 'pipe'] });
   let errors = '';
   server.stderr.on('data', (part) => {
     errors = `${errors}${part}`.slice(-2000);
