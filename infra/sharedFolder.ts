@@ -2,6 +2,7 @@
 // servers on one database destroy it. So processes that work with a folder say so in it, and the second machine is refused.
 // Containers of one machine see the same files and may share a folder, but not an embedded server.
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -55,7 +56,9 @@ export async function claimFolder(
   const own = [PLACE, BOOT, process.pid, server ? 'server' : 'worker', randomBytes(4).toString('hex')].join('~');
   const path = join(hosts, own);
   let beat: NodeJS.Timeout | undefined;
+  let released = false;
   const release = async (): Promise<void> => {
+    released = true;
     clearInterval(beat);
     await rm(path, { force: true });
   };
@@ -74,7 +77,8 @@ export async function claimFolder(
     beat = setInterval(() => {
       const now = new Date();
       utimes(path, now, now).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') claim().catch(reject); // another machine took this process for dead
+        // Another machine took this process for dead, unless the whole store was removed.
+        if (error.code === 'ENOENT' && !released && existsSync(hosts)) claim().catch(reject);
       });
     }, beatMs);
     beat.unref();

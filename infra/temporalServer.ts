@@ -155,7 +155,10 @@ async function startEmbedded(
     serverArguments(ports, database, namespace, options.dynamicConfig),
     logFile,
     options.env,
-  );
+  ).catch(async (error: unknown) => {
+    await claim.release();
+    throw error;
+  });
   const exited = new Promise<void>((settle) => child.once('exit', () => settle()));
   const close = () => stop(child, pid, exited, storeDir).finally(claim.release);
   claim.lost.catch(close); // another machine uses the database

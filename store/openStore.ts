@@ -16,7 +16,8 @@ const MEGABYTE = 2 ** 20;
 
 /**
  * Opens the store at a path, a file: URL or an s3: URL. The first write creates the folder; a bucket must exist.
- * @throws GauntletError BAD_CONFIG for another URL, a network file system or a bucket that cannot be used, STORE_FAULT if reading fails
+ * @throws GauntletError BAD_CONFIG for another URL, a network file system or a bucket that cannot be used; STORE_FAULT if
+ * reading fails
  */
 export async function openStore(url: string = DEFAULT_STORE): Promise<ObjectStore> {
   if (isS3(url)) {
