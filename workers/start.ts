@@ -75,7 +75,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const workers: Worker[] = [];
   let claim: FolderClaim | undefined;
   try {
-    if (!isS3(options.store)) claim = await claimFolder(storePlace(options.store));
+    if (!options.deps && !isS3(options.store)) claim = await claimFolder(storePlace(options.store));
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
     for (const role of roles)
