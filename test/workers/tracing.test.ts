@@ -136,6 +136,10 @@ describe('tracing', function () {
       assert.deepEqual(pathOf(own('sandbox run')), [...started, 'RunActivity:executeSuite', 'sandbox run']);
       assert.equal(new Set(spans.map((span) => span.trace)).size, 1);
       assert.ok(spans.every(({ service, failed }) => service === 'gauntlet' && !failed));
+      assert.deepEqual(
+        spans.filter(({ name }) => /^(Query|Describe)Workflow/.test(name)),
+        [],
+      );
       assert.deepEqual([model.scope, model.schema], ['gauntlet', 'https://opentelemetry.io/schemas/1.37.0']);
       const { attributes } = model;
       assert.equal(attributes['gen_ai.operation.name'], 'text_completion');
