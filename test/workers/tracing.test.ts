@@ -150,6 +150,16 @@ describe('tracing', function () {
       assert.ok(Number(own('sandbox run').attributes['gauntlet.programs']) > 0);
     });
 
+    it('names a command with its group, and marks its failure', async () => {
+      collector = await startCollector();
+      process.env[ENDPOINT] = collector.endpoint;
+      await inProcess('checkpoints', 'list', 'missing', '--store', world.folder);
+      const [span, ...others] = await collector.spans();
+      const { name, failed, attributes } = span!;
+      assert.deepEqual([name, failed, attributes['error.type']], ['gauntlet checkpoints list', true, 'NOT_FOUND']);
+      assert.deepEqual(others, []);
+    });
+
     it('reports a collector that cannot be reached once, and the command succeeds', async () => {
       process.env[ENDPOINT] = 'http://127.0.0.1:1';
       const { code, err } = await inProcess('checkpoints', 'list', 'run', '--store', world.folder);
