@@ -57,7 +57,8 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
   const storeDir = resolve(options.storeDir);
   mkdirSync(storeDir, { recursive: true });
   // Of two processes that start at once, one waits and then finds the server of the other.
-  return withLock(join(storeDir, 'temporal.lock'), async () => {
+  const waiting = (pid: number) => log(`process ${pid} starts a Temporal server for this store: waiting for it`);
+  const provide = async (): Promise<TemporalServer> => {
     const running = await findRunning(storeDir, namespace);
     if (running) {
       const otherPort = options.port && !running.address.endsWith(`:${options.port}`);
@@ -65,7 +66,8 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
       return running;
     }
     return startEmbedded(storeDir, namespace, { ...options, env }, log);
-  });
+  };
+  return withLock(join(storeDir, 'temporal.lock'), provide, waiting);
 }
 
 async function external(

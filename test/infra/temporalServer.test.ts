@@ -62,6 +62,7 @@ describe('ensureServer', () => {
     assert.equal(one!.pid, two!.pid);
     assert.deepEqual([one!.owned, two!.owned].sort(), [false, true]);
     assert.ok(lines.some((line) => line.startsWith(`started a Temporal server at ${one!.address}`)));
+    assert.ok(lines.includes(`process ${process.pid} starts a Temporal server for this store: waiting for it`));
 
     const connection = await connect({ address: one!.address }, 5_000);
     try {
