@@ -25,7 +25,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'report-sees-core': ['report/a.ts', "import '../store/leaf.js';"],
   'dashboard-reads': ['dashboard/a.ts', "import '../workflows/leaf.js';"],
   'pages-run-in-a-browser': ['dashboard/web/a.ts', "import '../leaf.js';"],
-  'only-the-cli-opens-the-dashboard': ['bench/a.ts', "import '../dashboard/leaf.js';"],
+  'only-the-cli-opens-the-dashboard': ['sandbox/z.ts', "import '../dashboard/leaf.js';"],
   'inference-uses-ports': ['inference/a.ts', "import '../workers/leaf.js';"],
   'only-the-cli-opens-inference': ['bench/b.ts', "import '../inference/leaf.js';"],
   'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
