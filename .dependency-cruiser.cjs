@@ -70,7 +70,7 @@ module.exports = {
     layer('inference-uses-ports', '^inference/', '^(workflows|workers|report|dashboard|cli)/|^sandbox/[^/]+/'),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
-    layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test)/)', '^dashboard/'),
+    layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test|bench)/)', '^dashboard/'),
     layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('activities-see-ports', '^activities/', '^(workflows|workers|cli|report)/'),

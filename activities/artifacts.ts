@@ -83,6 +83,12 @@ export interface Solution {
 
 export type TrajectoryList = Trajectory[];
 
+/**
+ * π / π_old of the trained tokens of each trajectory, when the last epoch of the update came to it: before the gradient of
+ * its minibatch was applied.
+ */
+export type RatioList = number[][];
+
 /** One-entry cache: a worker serves one run at a time. Treat the value as read-only. */
 function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof read {
   let last: { digest: Digest; value: T } | undefined;

@@ -75,7 +75,7 @@ export interface TrainPolicyInput
   /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
-export interface TrainPolicyOutput extends UpdatePolicyOutput {
+export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios'> {
   replayBuffer: Digest;
   metrics: StepMetrics; // as recorded
   evaluation?: Timed<GenerateEvaluationOutput>; // if requested
@@ -216,7 +216,9 @@ export function compositeActivities(leaf: LeafActivities) {
         },
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
-    return { ...updated, seconds, replayBuffer: rewarded.replayBuffer, metrics, ...(evaluation && { evaluation }) };
+    const { state: next, stats } = updated;
+    const result = { state: next, stats, seconds, replayBuffer: rewarded.replayBuffer, metrics };
+    return { ...result, ...(evaluation && { evaluation }) };
   }
 
   /** Trains a role on examples, measures its loss on the validation split, and records both. */

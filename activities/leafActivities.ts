@@ -32,7 +32,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     selectChains: memoised('selectChains', 3, selectChains),
     computeRewards: memoised('computeRewards', 4, computeRewards),
     scoreOldPolicy: memoised('scoreOldPolicy', 2, scoreOldPolicy, 'engine'),
-    updatePolicy: memoised('updatePolicy', 2, updatePolicy, 'engine'),
+    updatePolicy: memoised('updatePolicy', 3, updatePolicy, 'engine'),
     answerFreshInputs: memoised('answerFreshInputs', 2, answerFreshInputs, 'sandbox'),
     writeExamples: memoised('writeExamples', 3, writeExamples),
     scoreExamples: memoised('scoreExamples', 2, scoreExamples, 'engine'),

@@ -199,6 +199,7 @@ export interface UpdatePolicyInput {
 export interface UpdatePolicyOutput {
   state: RoleState;
   stats: PolicyStats;
+  ratios?: Digest; // RatioList; absent if nothing was trained, and in the warm start
 }
 
 /** Reference answers on fresh inputs, for tests that the warm start teaches. */

@@ -11,6 +11,7 @@ import {
   encodeOptimizerState,
   type OpenRole,
   openRole,
+  type RatioList,
   roleState,
   type TrajectoryList,
   writeAdapter,
@@ -26,6 +27,7 @@ interface Progress {
   adapter: Adapter;
   optimizer: OptimizerState;
   stats: PolicyStats[];
+  ratios: RatioList; // of the last epoch, as far as it is done
   seconds: number; // of all attempts
 }
 
@@ -39,7 +41,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   const isSupervised = position.phase === 'warm-start';
   const { epochs, minibatch } = isSupervised ? { epochs: 1, minibatch: config.warmStart.minibatch } : ppo;
   const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
-  const minibatches = planMinibatches(rows, epochs, minibatch, path('minibatches'));
+  const minibatches = planMinibatches([...rows.keys()], epochs, minibatch, path('minibatches'));
   const anEpoch = minibatches.length / epochs;
   const started = performance.now();
   let progress: Progress = (await resume(scope, opened, minibatches.length)) ?? {
@@ -47,6 +49,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     adapter: await opened.adapter(input.state.adapter, input.state.valueHead),
     optimizer: decodeOptimizerState(await scope.store.getBlob(input.state.optimizer)),
     stats: [],
+    ratios: rows.map(() => []),
     seconds: 0,
   };
   scope.earlierSeconds = progress.seconds;
@@ -54,7 +57,9 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   while (progress.done < minibatches.length) {
     const at = progress.done;
     const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / anEpoch), at % anEpoch);
-    const sums = await engine.gradients(minibatches[at]!, {
+    const indices = minibatches[at]!;
+    const minibatch = indices.map((i) => rows[i]!);
+    const sums = await engine.gradients(minibatch, {
       adapter: progress.adapter,
       loss: isSupervised ? supervisedLoss(config, dropoutKey) : lossOf(config, dropoutKey),
       signal: scope.signal,
@@ -65,16 +70,29 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     });
     const done = at + 1;
     const stats = [...progress.stats, next.stats];
+    const ratios = [...progress.ratios];
+    if (at >= minibatches.length - anEpoch)
+      indices.forEach((row, i) => {
+        ratios[row] = trainedRatios(sums.ratios?.[i] ?? [], minibatch[i]!.mask);
+      });
     const seconds = scope.earlierSeconds + (performance.now() - started) / 1000;
-    progress = { done, adapter: next.adapter, optimizer: next.state, stats, seconds };
+    progress = { done, adapter: next.adapter, optimizer: next.state, stats, ratios, seconds };
     scope.heartbeat({ done, of: minibatches.length });
     if (done < minibatches.length && performance.now() - saved >= scope.saveEveryMs) {
       await saveProgress(scope, engine, progress);
       saved = performance.now();
     }
   }
-  return { state: await writeState(scope, engine, progress), stats: meanStats(progress.stats) };
+  const [state, ratios] = await Promise.all([
+    writeState(scope, engine, progress),
+    isSupervised ? undefined : scope.store.putJson(progress.ratios),
+  ]);
+  return { state, stats: meanStats(progress.stats), ...(ratios && { ratios }) };
 }
+
+/** Of the trained tokens, with as many digits as a 32-bit float has. */
+const trainedRatios = (ratios: readonly number[], mask: readonly number[]): number[] =>
+  ratios.filter((_, t) => mask[t] !== 0).map((ratio) => Number(ratio.toPrecision(7)));
 
 /** Disabled terms are absent, so that the engine does not compute them. */
 export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
@@ -113,6 +131,7 @@ const tokensOf = (stats: PolicyStats[]): number => stats.reduce((total, s) => to
 interface SavedProgress extends RoleState {
   done: number;
   stats: PolicyStats[];
+  ratios: RatioList;
   seconds: number;
 }
 
@@ -130,6 +149,7 @@ async function saveProgress(scope: Scope, engine: Engine, progress: Progress): P
     done: progress.done,
     ...(await writeState(scope, engine, progress)),
     stats: progress.stats,
+    ratios: progress.ratios,
     seconds: progress.seconds,
   };
   await scope.store.putMemo(progressKey(scope.memoKey, progress.done), await scope.store.putJson(saved));
@@ -157,6 +177,7 @@ async function readProgress(
     adapter: await adapter(saved.adapter, saved.valueHead),
     optimizer: decodeOptimizerState(await store.getBlob(saved.optimizer)),
     stats: saved.stats,
+    ratios: saved.ratios,
     seconds: saved.seconds,
   };
 }

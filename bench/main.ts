@@ -10,6 +10,7 @@ import { BUSY, describeMachine } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { benchOrchestration } from './orchestration/main.js';
 import { benchOriginal } from './original/main.js';
+import { benchOverhead } from './overhead/main.js';
 import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
 import { type BenchResults, type CaseResult, markdown, recordPart, saveJson, verdict, withResults } from './results.js';
@@ -176,6 +177,7 @@ try {
   const [part, ...rest] = process.argv.slice(2);
   if (part === 'sandbox') await benchSandbox(rest);
   else if (part === 'orchestration') await benchOrchestration(rest);
+  else if (part === 'overhead') await benchOverhead(rest);
   else if (part === 'original') await benchOriginal(rest);
   else {
     const isReal = part === 'real';

@@ -4,6 +4,11 @@ import { existsSync } from 'node:fs';
 
 const LINGER_MS = 3000; // then the process ends, whatever handles are still open
 
+// `gauntlet … | head`: nobody reads what follows, so it is dropped and the command goes on
+process.stdout.on('error', (error) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(built)) {
   const { main } = await import(built.href);

@@ -1,15 +1,16 @@
 // The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop`, `set`, `resume` and `fork` over one
 // connection. It opens when a page first asks, and again after a fault.
 
+import type { Client } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
 import type { RunProgress } from '../core/schema/run.js';
-import type { ControlRequest, LiveView } from '../dashboard/api.js';
+import type { ControlRequest, LiveState, LiveStates, LiveView } from '../dashboard/api.js';
 import type { Controls } from '../dashboard/controls.js';
 import type { ObjectStore } from '../store/objectStore.js';
 import { commandLine } from './commandLine.js';
 import { changeOf, checkServer, updateRun } from './commands/control.js';
 import { prepareFork } from './commands/fork.js';
-import { inWords, type RunStatus, STORED, statusOfRun } from './commands/status.js';
+import { heldState, inWords, type RunStatus, STORED, statusOfRun } from './commands/status.js';
 import { parseAssignments } from './config.js';
 import { type Held, heldText } from './executions.js';
 import { chooseCheckpoint } from './naming.js';
@@ -18,7 +19,8 @@ import { resumeRun } from './resuming.js';
 import { hasPollers, openSession, type Session } from './session.js';
 import { startOrJoin } from './training.js';
 
-const ANSWER_MS = 3000; // for the state of a run
+const ANSWER_MS = 3000; // for the state of a run, or of all runs
+const MAX_LISTED = 1000; // runs
 
 export interface DashboardControls extends Controls {
   close(): Promise<void>;
@@ -72,6 +74,14 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
     }
   }
 
+  async function states(): Promise<LiveStates> {
+    try {
+      return { states: await withServer(({ client }) => listStates(client)) };
+    } catch (error) {
+      return { problem: failureOf(error).message, states: {} };
+    }
+  }
+
   const request = (run: string, request: ControlRequest): Promise<string> =>
     withServer(async (session) => {
       switch (request.action) {
@@ -101,8 +111,29 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
     return `${how} run '${id}' from ${name}${waits}`;
   }
 
-  return { live, request, close };
+  return { states, live, request, close };
 }
+
+/** One request. What has completed is in the store, with its result. An id that was used again has its latest execution. */
+async function listStates(client: Client): Promise<LiveStates['states']> {
+  const done = ['Completed', 'ContinuedAsNew'].map((status) => ` AND ExecutionStatus != '${status}'`).join('');
+  const query = `WorkflowType = 'trainFullPipeline'${done}`;
+  return client.withDeadline(Date.now() + ANSWER_MS, async () => {
+    const states = new Map<string, LiveState>();
+    let listed = 0;
+    for await (const run of client.workflow.list({ query, pageSize: MAX_LISTED })) {
+      const { workflowId: id, status } = run;
+      const isOpen = status.name === 'RUNNING' || status.name === 'PAUSED';
+      const held = heldState(run);
+      if (!states.has(id)) states.set(id, { state: held === undefined ? inWords(status.name) : HELD[held], isOpen });
+      if (++listed === MAX_LISTED) break; // the next one would need another request
+    }
+    return Object.fromEntries(states);
+  });
+}
+
+const WAITS = 'waits for a decision';
+const HELD = { paused: 'paused', waiting: WAITS } as const;
 
 function liveView({ id, status, held = [], progress, failure, result }: RunStatus): LiveView {
   if (result !== undefined) return { notes: [], actions: [] };
@@ -125,7 +156,7 @@ function liveView({ id, status, held = [], progress, failure, result }: RunStatu
   if (progress.failure === undefined) return { ...view, state: progress.state === 'paused' ? 'paused' : 'running' };
   const { activity, code, message } = progress.failure;
   const event = { step: progress.step, kind: 'failure', text: `${activity} failed: ${code}: ${message}`, at: '' };
-  return { ...view, state: 'waits for a decision', failure: event };
+  return { ...view, state: WAITS, failure: event };
 }
 
 function actionsIn({ state, failure, requested = [] }: RunProgress, held: readonly Held[]): LiveView['actions'] {

@@ -70,9 +70,10 @@ export function createProgram(): Command {
 /** Runs one command line. @returns the exit code */
 export async function main(argv: string[]): Promise<number> {
   try {
-    const run = () => createProgram().parseAsync(argv, { from: 'user' });
+    const program = createProgram();
+    const run = () => program.parseAsync(argv, { from: 'user' });
     const tracing = SERVERS.includes(argv[0] ?? '') ? undefined : await openTracing();
-    await (tracing ? tracing.span(['gauntlet', ...argv.slice(0, 1)].join(' '), run) : run());
+    await (tracing ? tracing.span(commandName(program, argv), run) : run());
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help or --version
@@ -82,4 +83,10 @@ export async function main(argv: string[]): Promise<number> {
     useStore();
     await closeTracing();
   }
+}
+
+/** 'gauntlet checkpoints show' */
+function commandName(command: Command, [first, ...rest]: string[]): string {
+  const next = command.commands.find((each) => each.name() === first);
+  return next ? `${command.name()} ${commandName(next, rest)}` : command.name();
 }

@@ -1,6 +1,5 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
 import { setMaxListeners } from 'node:events';
-import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
   Client,
@@ -15,6 +14,7 @@ import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
+import { PLACE } from '../infra/place.mjs';
 import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/engine/engine.js';
@@ -211,11 +211,11 @@ export async function hasPollers(client: Client): Promise<boolean> {
 export const isPolling = ({ polledAt, identity }: { polledAt: number; identity: string }, now: number): boolean =>
   polledAt > now - POLL_S && mayLive(identity);
 
-/** An identity is `pid@host`. Processes of this machine are checked; workers of other machines count as alive. */
+/** An identity is `pid@place`. Processes of this place are checked; all others count as alive. */
 export function mayLive(identity: string): boolean {
   const at = identity.indexOf('@');
   const pid = Number(identity.slice(0, at));
-  return identity.slice(at + 1) !== hostname() || !Number.isSafeInteger(pid) || (pid !== process.pid && isAlive(pid));
+  return identity.slice(at + 1) !== PLACE || !Number.isSafeInteger(pid) || (pid !== process.pid && isAlive(pid));
 }
 
 /** The status name of a workflow, or undefined if the server does not know the id. */

@@ -14,6 +14,8 @@ export const LIVE_FIELDS = [
   'credit',
   'batch',
   'testsPerTurn',
+  'testTurns',
+  'revisit',
   'sampling.temperature',
   'schedule.discriminatorSteps',
   'schedule.generatorSteps',

@@ -219,6 +219,7 @@ export interface RewardDifference {
 export interface TokensView {
   hasText: boolean; // false: the tokenizer of the model is not on this machine
   hasLogprobs: boolean; // false: they were removed from the store
+  clip?: [low: number, high: number]; // range of the ratio; absent: ratios are not in the store
   samples: { sample: number; rows: TokenRow[] }[];
 }
 
@@ -231,6 +232,19 @@ export interface TokenRow {
   advantages?: number[]; // with GAE
   logprobs?: number[]; // of the policy before the update
   referenceLogprobs?: number[]; // of the base, with a KL penalty
+  ratios?: number[]; // of the policy to that before the update, in the last epoch of the update; 0 if not trained
+  clipped?: number[]; // 1: the clip took the token's gradient away
+}
+
+/** `live`: the runs that the Temporal server has and that have not completed */
+export interface LiveStates {
+  problem?: string; // why their states are unknown
+  states: Record<string, LiveState>; // of a run id
+}
+
+export interface LiveState {
+  state: string;
+  isOpen: boolean; // it can still record something
 }
 
 /** `live/ID`: a run on the Temporal server */

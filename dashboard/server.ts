@@ -81,6 +81,7 @@ export function dashboardServer(
       const said = await controls.request(decoded(run!), await readControlRequest(request));
       return sendJson(response, 200, { said } satisfies ControlAnswer);
     }
+    if (path === 'api/live') return sendJson(response, 200, await controls.states());
     if (about === 'live') return sendJson(response, 200, await controls.live(decoded(run!)));
     if (path === 'api/events') return streamChanges(response, resources);
     if (path.startsWith('api/')) return sendJson(response, 200, await resources.read(path.slice('api/'.length)));

@@ -2,9 +2,12 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PLACE } from './place.mjs';
 
 const BEAT_MS = 2_000; // how often the holder touches the file
 const STALE_MS = 30_000; // without a touch for so long, the holder is dead, even if another process has its pid
+
+/** @typedef {{ touched?: number, since?: number }} Watch when a waiter saw the file change last, by its own clock */
 
 /**
  * Runs `work` while holding the lock file at `path`. Waits for a live holder; takes over from a dead one.
@@ -17,9 +20,11 @@ const STALE_MS = 30_000; // without a touch for so long, the holder is dead, eve
 export async function withLock(path, work, onWait) {
   mkdirSync(dirname(path), { recursive: true });
   let reported = false;
+  /** @type {Watch} */
+  const watch = {};
   while (!tryAcquire(path)) {
-    const holder = holderOf(path);
-    if (holder === 'stale') releaseStale(path);
+    const holder = holderOf(path, watch);
+    if (holder === 'stale') releaseStale(path, watch);
     else {
       if (!reported && holder !== undefined) onWait?.(holder);
       reported = true;
@@ -38,14 +43,15 @@ export async function withLock(path, work, onWait) {
     return await work();
   } finally {
     clearInterval(beat);
-    if (holderPid(path) === process.pid) rmSync(path, { force: true });
+    const holder = holderIn(path);
+    if (holder?.isHere && holder.pid === process.pid) rmSync(path, { force: true });
   }
 }
 
 /** Creating a link is atomic: no reader sees a lock file without its pid. */
 function tryAcquire(path) {
-  const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, `${process.pid}\n`);
+  const mine = `${path}.${process.pid}.${PLACE}`;
+  writeFileSync(mine, `${process.pid} ${PLACE}\n`);
   try {
     linkSync(mine, path);
     return true;
@@ -57,28 +63,33 @@ function tryAcquire(path) {
   }
 }
 
-function holderPid(path) {
+function holderIn(path) {
   try {
-    return Number.parseInt(readFileSync(path, 'utf8'), 10);
+    const [pid, place] = readFileSync(path, 'utf8').trim().split(' ');
+    return { pid: Number(pid), isHere: place === PLACE };
   } catch {
     return undefined;
   }
 }
 
 /** @returns {number | 'stale' | undefined} undefined: the lock was released */
-function holderOf(path) {
-  const pid = holderPid(path);
-  if (pid === undefined) return undefined;
+function holderOf(path, watch) {
+  const holder = holderIn(path);
+  if (holder === undefined) return undefined;
+  let touched;
   try {
-    if (Date.now() - statSync(path).mtimeMs > STALE_MS) return 'stale';
+    touched = statSync(path).mtimeMs;
   } catch {
     return undefined;
   }
-  return isAlive(pid) ? pid : 'stale';
+  if (holder.isHere) return Date.now() - touched > STALE_MS || !isAlive(holder.pid) ? 'stale' : holder.pid;
+  // Elsewhere the clock may differ, and the pid says nothing here: the file must change before this process's eyes.
+  if (watch.touched !== touched) Object.assign(watch, { touched, since: performance.now() });
+  return performance.now() - watch.since > STALE_MS ? 'stale' : holder.pid;
 }
 
 /** Only one waiter may remove the file of a dead holder: a second one would remove the next holder's file. */
-function releaseStale(path) {
+function releaseStale(path, watch) {
   const guard = `${path}.takeover`;
   try {
     mkdirSync(guard);
@@ -90,7 +101,7 @@ function releaseStale(path) {
     }
     return;
   }
-  if (holderOf(path) === 'stale') rmSync(path, { force: true });
+  if (holderOf(path, watch) === 'stale') rmSync(path, { force: true });
   rmSync(guard, { recursive: true, force: true });
 }
 

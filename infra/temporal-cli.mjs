@@ -1,15 +1,13 @@
 // Finds the Temporal CLI on this machine. Otherwise downloads it, or builds it from the Go module proxy.
 // Uses only the standard library: set-up imports it before any package is installed.
-import { execFile, spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { GO_MINIMUM, goBuild, run } from './go-build.mjs';
 import { withLock } from './lock.mjs';
 
 export const TEMPORAL_CLI_VERSION = '1.5.1';
 const GO_MODULE = 'github.com/temporalio/cli';
-const GO_MINIMUM = [1, 25]; // the CLI's go.mod requires it
 const DOWNLOAD_START_MS = 10_000; // without a byte by then, the machine is offline
 const DOWNLOAD_STALL_MS = 20_000;
 const REMOVE = { recursive: true, force: true };
@@ -113,50 +111,14 @@ async function download(scratch, made, env, log) {
   return undefined;
 }
 
-async function buildWithGo(scratch, made, env, log) {
-  const { stdout } = spawnSync('go', ['version'], { env, encoding: 'utf8' });
-  const match = /go(\d+)\.(\d+)/.exec(stdout ?? '');
-  if (!match) return 'no Go to build it with';
-  const [major, minor] = [Number(match[1]), Number(match[2])];
-  if (major < GO_MINIMUM[0] || (major === GO_MINIMUM[0] && minor < GO_MINIMUM[1])) {
-    return `Go ${major}.${minor} is too old to build it (${GO_MINIMUM.join('.')}+)`;
-  }
-  log(`building the Temporal CLI ${TEMPORAL_CLI_VERSION} with Go ${major}.${minor}: two to six minutes and 3 GB, once`);
-  // caches of its own, removed with `scratch`: they take 3 GB, and nothing else uses them
-  const caches = {
-    GOCACHE: join(scratch, 'cache'),
-    GOMODCACHE: join(scratch, 'modules'),
-    GOFLAGS: `${env.GOFLAGS ?? ''} -modcacherw`,
-  };
-  const began = Date.now();
-  const progress = setInterval(() => log(`  building: ${Math.round((Date.now() - began) / 1000)} s`), 30_000);
-  const name = `-X ${GO_MODULE}/temporalcli.Version=${TEMPORAL_CLI_VERSION}`;
-  try {
-    for (const step of [
-      ['mod', 'init', 'gauntlet.local/temporal-cli'],
-      ['get', '-tool', `${GO_MODULE}/cmd/temporal@v${TEMPORAL_CLI_VERSION}`],
-      ['build', '-trimpath', '-ldflags', `-s -w ${name}`, '-o', made, `${GO_MODULE}/cmd/temporal`],
-    ]) {
-      const failure = await run('go', step, { env: { CGO_ENABLED: '0', ...env, ...caches }, cwd: scratch });
-      if (failure !== undefined) return `\`go ${step.slice(0, 2).join(' ')}\` failed (${failure})`;
-    }
-    return undefined;
-  } finally {
-    clearInterval(progress);
-  }
-}
-
-/** @returns {Promise<string | undefined>} undefined on success, else the line of the output that says what failed */
-async function run(command, args, options) {
-  try {
-    await promisify(execFile)(command, args, { ...options, maxBuffer: 2 ** 26, killSignal: 'SIGKILL' });
-    return undefined;
-  } catch ({ message, stdout, stderr }) {
-    const lines = `${stdout ?? ''}\n${stderr || message}`.trim().split('\n');
-    const line =
-      lines.filter((text) => /error|fail|cannot|could not|lookup|no such/i.test(text)).at(-1) ?? lines.at(-1);
-    return (/dns error: (.*)$/.exec(line)?.[1] ?? line).trim().slice(-160);
-  }
+function buildWithGo(scratch, made, env, log) {
+  return goBuild({
+    name: `the Temporal CLI ${TEMPORAL_CLI_VERSION}`,
+    version: `v${TEMPORAL_CLI_VERSION}`,
+    programs: { [`${GO_MODULE}/cmd/temporal`]: made },
+    linkerFlags: `-X ${GO_MODULE}/temporalcli.Version=${TEMPORAL_CLI_VERSION}`,
+    ...{ scratch, env, log },
+  });
 }
 
 /** The user's cache folder of this project. It may be deleted at any time. */

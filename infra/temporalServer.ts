@@ -8,7 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
 import { isAlive, withLock } from './lock.mjs';
+import { PLACE } from './place.mjs';
 import { choosePorts } from './ports.js';
+import { claimFolder, refuseNetworkFolder } from './sharedFolder.js';
 import { provideTemporalCli } from './temporal-cli.mjs';
 import { connect, prepareNamespace } from './temporalNamespace.js';
 import { launch, serverArguments } from './temporalProcess.js';
@@ -36,6 +38,7 @@ export interface ServerOptions {
 
 interface ServerState {
   pid: number;
+  place: string; // where the pid means this server
   port: number;
   uiPort: number;
   database: string;
@@ -54,7 +57,8 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
   const storeDir = resolve(options.storeDir);
   mkdirSync(storeDir, { recursive: true });
   // Of two processes that start at once, one waits and then finds the server of the other.
-  return withLock(join(storeDir, 'temporal.lock'), async () => {
+  const waiting = (pid: number) => log(`process ${pid} starts a Temporal server for this store: waiting for it`);
+  const provide = async (): Promise<TemporalServer> => {
     const running = await findRunning(storeDir, namespace);
     if (running) {
       const otherPort = options.port && !running.address.endsWith(`:${options.port}`);
@@ -62,7 +66,8 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
       return running;
     }
     return startEmbedded(storeDir, namespace, { ...options, env }, log);
-  });
+  };
+  return withLock(join(storeDir, 'temporal.lock'), provide, waiting);
 }
 
 async function external(
@@ -136,6 +141,7 @@ async function startEmbedded(
   const cli = await provideTemporalCli({ env: options.env, log }).catch((error: Error) => {
     throw new GauntletError('SERVER_UNAVAILABLE', error.message, { cause: error });
   });
+  await refuseNetworkFolder(storeDir);
   const ports = await choosePorts(options.port, options.uiPort);
   const { port, uiPort } = ports;
   if (options.port === undefined && port !== 7233) {
@@ -145,14 +151,19 @@ async function startEmbedded(
   }
   const database = join(storeDir, 'temporal.db');
   const logFile = join(storeDir, 'temporal.log');
+  const claim = await claimFolder(storeDir, { server: true });
   const { child, pid } = await launch(
     cli.path,
     serverArguments(ports, database, namespace, options.dynamicConfig),
     logFile,
     options.env,
-  );
+  ).catch(async (error: unknown) => {
+    await claim.release();
+    throw error;
+  });
   const exited = new Promise<void>((settle) => child.once('exit', () => settle()));
-  const close = () => stop(child, pid, exited, storeDir);
+  const close = () => stop(child, pid, exited, storeDir).finally(claim.release);
+  claim.lost.catch(close); // another machine uses the database
   const address = `127.0.0.1:${port}`;
   try {
     const connection = await untilReady(address, exited, logFile);
@@ -165,7 +176,7 @@ async function startEmbedded(
     await close();
     throw error;
   }
-  writeState(storeDir, { pid, port, uiPort, database });
+  writeState(storeDir, { pid, place: PLACE, port, uiPort, database });
   const uiUrl = `http://127.0.0.1:${uiPort}`;
   log(`started a Temporal server at ${address} (Web UI ${uiUrl})`);
   return { address, connection: { address }, namespace, uiUrl, owned: true, pid, exited, close };
@@ -239,7 +250,7 @@ function writeState(storeDir: string, state: ServerState): void {
 
 /** Another program may have reused the pid: on Linux, the command line tells them apart. */
 function isOurs(state: ServerState): boolean {
-  if (!isAlive(state.pid)) return false;
+  if (state.place !== PLACE || !isAlive(state.pid)) return false;
   try {
     const commandLine = readFileSync(`/proc/${state.pid}/cmdline`, 'utf8');
     return commandLine.includes(state.database);

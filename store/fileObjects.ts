@@ -4,10 +4,11 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { GauntletError } from '../core/errors.js';
+import { isAlive } from '../infra/lock.mjs';
+import { PLACE } from '../infra/place.mjs';
 import { errnoOf, faultOf } from './checks.js';
 import { RUNS } from './layout.js';
 import type { Objects, Use } from './objects.js';
@@ -141,12 +142,12 @@ export class FileObjects implements Objects {
     }
   }
 
-  /** Removes temporary files of dead processes of this host, and all that are older than a day. */
+  /** Removes temporary files of dead processes of this place, and all that are older than a day. */
   async sweepTemporaries(now: number = Date.now()): Promise<void> {
     for (const entry of await this.entries(this.temporaries)) {
       const path = join(this.temporaries, entry.name);
-      const [host, pid] = entry.name.split('~');
-      const left = host === hostKey() && pid !== undefined && !isAlive(Number(pid));
+      const [place, pid] = entry.name.split('~');
+      const left = place === PLACE && pid !== undefined && !isAlive(Number(pid));
       const age = await guard('looking at', path, 0, async () => now - (await stat(path)).mtimeMs);
       if (!left && age < DAY_MS) continue;
       await guard('removing', path, undefined, () => rm(path, { force: true, recursive: true }));
@@ -159,7 +160,7 @@ export class FileObjects implements Objects {
     mode: 'replace' | 'create',
     base: string,
   ): Promise<boolean> {
-    const temporary = join(this.temporaries, `${hostKey()}~${process.pid}~${randomBytes(8).toString('hex')}`);
+    const temporary = join(this.temporaries, `${PLACE}~${process.pid}~${randomBytes(8).toString('hex')}`);
     await this.ensureFolder(this.temporaries);
     await this.ensureFolder(dirname(target));
     await this.checkInside(base, dirname(target));
@@ -267,18 +268,5 @@ async function syncFolder(folder: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-function hostKey(): string {
-  return hostname().replace(/[^A-Za-z0-9.-]/g, '-');
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errnoOf(error) === 'EPERM';
   }
 }

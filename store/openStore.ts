@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GauntletError } from '../core/errors.js';
+import { refuseNetworkFolder } from '../infra/sharedFolder.js';
 import { BlobCache, blobCacheFolder } from './blobCache.js';
 import { FileObjects } from './fileObjects.js';
 import { ObjectStore } from './objectStore.js';
@@ -15,7 +16,8 @@ const MEGABYTE = 2 ** 20;
 
 /**
  * Opens the store at a path, a file: URL or an s3: URL. The first write creates the folder; a bucket must exist.
- * @throws GauntletError BAD_CONFIG for another URL or a bucket that cannot be used, STORE_FAULT if reading fails
+ * @throws GauntletError BAD_CONFIG for another URL, a network file system or a bucket that cannot be used; STORE_FAULT if
+ * reading fails
  */
 export async function openStore(url: string = DEFAULT_STORE): Promise<ObjectStore> {
   if (isS3(url)) {
@@ -25,7 +27,9 @@ export async function openStore(url: string = DEFAULT_STORE): Promise<ObjectStor
     const limit = place.cacheMegabytes * MEGABYTE;
     return new ObjectStore(objects, limit === 0 ? undefined : new BlobCache(blobCacheFolder(), limit));
   }
-  const objects = new FileObjects(resolve(storePlace(url)));
+  const folder = resolve(storePlace(url));
+  await refuseNetworkFolder(folder);
+  const objects = new FileObjects(folder);
   await objects.sweepTemporaries();
   return new ObjectStore(objects);
 }

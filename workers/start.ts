@@ -12,10 +12,14 @@ import { GauntletError } from '../core/errors.js';
 import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { dataConverter } from '../infra/payloadCodec.js';
+import { PLACE } from '../infra/place.mjs';
+import { claimFolder, type FolderClaim } from '../infra/sharedFolder.js';
 import { SEARCH_ATTRIBUTES } from '../infra/temporalNamespace.js';
 import type { ConnectionSettings } from '../infra/temporalTarget.js';
 import { resolveDevice } from '../ml/device/providers.js';
 import type { Device } from '../ml/engine/engine.js';
+import { storePlace } from '../store/openStore.js';
+import { isS3 } from '../store/s3Place.js';
 import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps.js';
 import { TimedHeartbeat } from './heartbeat.js';
@@ -69,7 +73,9 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const traced = tracing?.deps(opened.deps) ?? opened.deps;
   const deps = options.metrics === undefined ? traced : meteredDeps(traced);
   const workers: Worker[] = [];
+  let claim: FolderClaim | undefined;
   try {
+    if (!options.deps && !isS3(options.store)) claim = await claimFolder(storePlace(options.store));
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
     for (const role of roles)
@@ -78,6 +84,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   } catch (error) {
     await opened.close();
     await connection.close();
+    await claim?.release();
     throw error;
   }
   const stop = (): void => {
@@ -85,9 +92,16 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   };
   // If one worker dies, all stop: with some queues served, the process would only look alive.
   const runs = workers.map((worker) => worker.run().finally(stop));
-  const run = Promise.allSettled(runs).then(async (settled) => {
+  const lost: PromiseRejectedResult[] = [];
+  claim?.lost.catch((reason: unknown) => {
+    lost.push({ status: 'rejected', reason });
+    stop();
+  });
+  const run = Promise.allSettled(runs).then(async (ended) => {
+    const settled = [...lost, ...ended];
     await opened.close();
     await connection.close();
+    await claim?.release();
     for (const result of settled) if (result.status === 'rejected') throw result.reason;
   });
   run.catch(() => undefined); // avoids an unhandled rejection; callers await `run`
@@ -113,6 +127,7 @@ async function workerOptions(
     // An unversioned worker's build id takes no part in routing; the history records it.
     ...(buildId === undefined ? { buildId: deps.codeVersion } : { workerDeploymentOptions: versioned(buildId) }),
     taskQueue: TASK_QUEUES[role],
+    identity: `${process.pid}@${PLACE}`,
     shutdownGraceTime: '3s',
     dataConverter: dataConverter(process.env),
   } as const;

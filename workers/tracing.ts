@@ -15,7 +15,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResourcesSync, envDetectorSync, Resource } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import type { WorkflowClientInterceptor } from '@temporalio/client';
+import type { Next, WorkflowClientInterceptor, WorkflowDescribeInput, WorkflowQueryInput } from '@temporalio/client';
 import {
   OpenTelemetryActivityInboundInterceptor,
   OpenTelemetryWorkflowClientInterceptor,
@@ -50,7 +50,7 @@ export function startTracing(): Tracing {
   const quiet = (): void => undefined;
   diag.setLogger({ error: report, warn: quiet, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.ERROR);
   return {
-    clientInterceptor: new OpenTelemetryWorkflowClientInterceptor(),
+    clientInterceptor: new ClientInterceptor(),
     activityInterceptor: (activity) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(activity) }),
     deps: tracedDeps,
     span: (name, work) => inSpan(name, {}, work),
@@ -62,6 +62,16 @@ export function startTracing(): Tracing {
       diag.disable();
     },
   };
+}
+
+/** Leaves out questions: a command that follows a run asks more than once per second, which would be most spans of a trace. */
+class ClientInterceptor extends OpenTelemetryWorkflowClientInterceptor {
+  override query(input: WorkflowQueryInput, next: Next<WorkflowClientInterceptor, 'query'>) {
+    return next(input);
+  }
+  override describe(input: WorkflowDescribeInput, next: Next<WorkflowClientInterceptor, 'describe'>) {
+    return next(input);
+  }
 }
 
 /** Reports the first failure only: each lost batch is one. */

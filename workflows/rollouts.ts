@@ -24,7 +24,9 @@ export async function generatorRollout(
     stages: config.stages,
     ...samplingPolicy(policy.generator),
     ...experience(config, replayBuffer),
-    tests: config.discriminator.enabled ? { samples: 1, ...samplingPolicy(policy.discriminator) } : undefined,
+    tests: config.discriminator.enabled
+      ? { samples: config.testTurns ?? 1, ...samplingPolicy(policy.discriminator) } // older histories lack the field
+      : undefined,
   });
   const { verdicts } = await activities.executeSuite({
     run,

@@ -9,6 +9,7 @@ import { MANIFEST } from '../../store/runs.js';
 import type { ExportedFiles, Exporter } from '../export/exporter.js';
 import { inspectLogs } from '../export/inspect.js';
 import { metricLines, rolloutLines } from '../export/jsonl.js';
+import { sendToMlflow } from '../export/mlflow.js';
 import { eventFiles } from '../export/tensorboard.js';
 import { checkTarget, writeFolder } from '../folder.js';
 import { chooseRun, RUN } from '../naming.js';
@@ -24,7 +25,7 @@ const MARKER = 'gauntlet-export.json'; // the last file; identifies a folder tha
 
 interface Flags {
   store: string;
-  format: keyof typeof FORMATS;
+  format: keyof typeof FORMATS | 'mlflow';
   out: string;
   rollouts?: boolean;
   overwrite?: boolean;
@@ -39,28 +40,33 @@ export function addExport(program: Command): void {
     .addOption(
       new Option(
         '--format <format>',
-        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect',
+        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect; mlflow: metrics for a tracking server',
       )
-        .choices(Object.keys(FORMATS))
+        .choices([...Object.keys(FORMATS), 'mlflow'])
         .makeOptionMandatory(),
     )
-    .requiredOption('--out <folder>', 'folder to write')
+    .requiredOption('--out <place>', 'folder to write; with mlflow: address of the tracking server')
     .option('--rollouts', 'with jsonl: also write all sampled programs and tests')
-    .option('--overwrite', 'replace an existing export in that folder')
+    .option('--overwrite', 'replace an existing export in that place')
     .addOption(jsonOption());
   withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
-    const { format, rollouts, out } = flags;
+    const { format, rollouts, out, overwrite } = flags;
     if (rollouts && format !== 'jsonl') throw new GauntletError('BAD_INPUT', '--rollouts needs --format jsonl');
     const store = new CachedStore(await openStore(flags.store));
     const id = await chooseRun(store, named);
-    checkTarget(out, { marker: MARKER, kind: 'export', replace: flags.overwrite === true });
+    if (format !== 'mlflow') checkTarget(out, { marker: MARKER, kind: 'export', replace: overwrite === true });
     const records = await readRecords(store, id);
-    const startedAt = (await store.runFileUsedAt(id, MANIFEST)) ?? 0;
+    const run = { id, store, records, startedAt: (await store.runFileUsedAt(id, MANIFEST)) ?? 0 };
+    const output = createOutput(flags.json);
+    if (format === 'mlflow') {
+      const url = await sendToMlflow(run, out, overwrite === true);
+      return output.result({ run: id, format, url }, () => url);
+    }
     const write: Exporter = rollouts ? rolloutLines : FORMATS[format];
     const files: string[] = [];
-    await writeFolder(out, withMarker(write({ id, store, records, startedAt }), { run: id, format }, files));
+    await writeFolder(out, withMarker(write(run), { run: id, format }, files));
     const folder = resolve(out);
-    createOutput(flags.json).result({ run: id, format, folder, files }, () => folder);
+    output.result({ run: id, format, folder, files }, () => folder);
   });
 }
 

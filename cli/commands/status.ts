@@ -1,6 +1,6 @@
 // `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
 
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
@@ -99,9 +99,8 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
       later.started = started; // the list is latest first: this execution was continued or started again
       continue;
     }
-    const [state] = (run.searchAttributes.GauntletState ?? []) as string[];
-    const waits = run.status.name === 'RUNNING' && (state === 'paused' || state === 'waiting');
-    const status = waits ? `RUNNING (${state})` : run.status.name;
+    const held = heldState(run);
+    const status = held === undefined ? run.status.name : `RUNNING (${held})`;
     runs.set(run.workflowId, { id: run.workflowId, status, started });
   }
   for (const id of await store.listRuns()) {
@@ -109,6 +108,12 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
     runs.set(id, { id, status: STORED, finished: (await store.readRunFile(id, RESULT)) !== undefined });
   }
   return [...runs.values()];
+}
+
+/** Whether a running run waits for a person, as far as the server knows the search attributes. */
+export function heldState({ status, searchAttributes }: WorkflowExecutionInfo): 'paused' | 'waiting' | undefined {
+  const [state] = (searchAttributes.GauntletState ?? []) as string[];
+  return status.name === 'RUNNING' && (state === 'paused' || state === 'waiting') ? state : undefined;
 }
 
 function runTable(runs: ListedRun[]): string {

@@ -1,9 +1,12 @@
-// `gauntlet worker`: workers of some roles, for a server that runs elsewhere.
+// `gauntlet worker`: workers of some roles, for a server that runs already. It never starts one: a host that forgot
+// TEMPORAL_ADDRESS would serve an empty server of its own.
 import { type Command, InvalidArgumentError } from 'commander';
+import { GauntletError } from '../../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
+import { commandLine } from '../commandLine.js';
 import { deviceOption, jsonOption, metricsOption, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
+import { type ConnectionOptions, hasServer, openSession, serve, withStore } from '../session.js';
 
 export function parseRoles(text: string): WorkerRole[] {
   const roles = text.split(',').map((part) => part.trim());
@@ -27,6 +30,10 @@ export function addWorker(program: Command): void {
   withStore(command).action(async (flags: ConnectionOptions & { role: WorkerRole[]; json?: boolean }) => {
     const output = createOutput(flags.json);
     const { role: roles, store } = flags;
+    if (!hasServer(store)) {
+      const way = `set TEMPORAL_ADDRESS, or run a server and workers: ${commandLine('up')}`;
+      throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server runs for this store: ${way}`);
+    }
     const session = await openSession(flags, output, 'here', roles);
     const { address } = session.server;
     await serve(session, () =>

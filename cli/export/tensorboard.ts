@@ -7,6 +7,7 @@ import { readResult } from '../../store/runs.js';
 import { chainText } from '../chainText.js';
 import type { ExportedFiles, ExportedRun } from './exporter.js';
 import { frame } from './tfRecord.js';
+import { stepTimes } from './times.js';
 
 /** The fields that this export writes, with the numbers of event.proto, summary.proto and tensor.proto of TensorBoard. */
 const SCHEMA = `
@@ -43,15 +44,9 @@ interface SummaryValue {
   metadata?: object;
 }
 
-/** Times are those of a run without pauses: its start plus the seconds of all activities. */
-export async function* eventFiles({ id, store, records, startedAt }: ExportedRun): ExportedFiles {
-  const times = new Map<number, number>();
-  let seconds = startedAt / 1000;
-  for (const record of [...records.metrics].sort((a, b) => a.step - b.step)) {
-    if (record.kind !== 'control') seconds += record.seconds;
-    times.set(record.step, seconds);
-  }
-  const timeOf = (step: number): number => times.get(step) ?? seconds;
+export async function* eventFiles(run: ExportedRun): ExportedFiles {
+  const { id, store, records } = run;
+  const timeOf = stepTimes(run);
   const files = new Map<string, Uint8Array[]>();
   const add = (file: string, step: number, value: SummaryValue): void => {
     const events = files.get(file) ?? [encode({ wallTime: timeOf(0), fileVersion: 'brain.Event:2' })];
@@ -63,7 +58,7 @@ export async function* eventFiles({ id, store, records, startedAt }: ExportedRun
       for (const { step, value } of points) add(name, step, { tag: chart.replace('.', '/'), simpleValue: value });
   const { chain } = await readResult(store, id);
   if (chain) {
-    const last = Math.max(...times.keys());
+    const last = Math.max(0, ...records.metrics.map(({ step }) => step));
     add('test', last, { tag: 'example', ...asText(codeBlock(stripVTControlCharacters(chainText(chain)))) });
   }
   for (const [name, events] of files) yield [`${name}/events.out.tfevents.gauntlet`, Buffer.concat(events)];

@@ -183,6 +183,7 @@ const fieldsSchema = z.strictObject({
     })
     .prefault({}),
   testsPerTurn: positiveInt.max(5).default(3),
+  testTurns: positiveInt.default(1), // for each stage of the chain that a generator step tests
   // supervised steps before the first stage: reference solutions, and tests with the references' answers
   warmStart: z
     .strictObject({

@@ -1,14 +1,16 @@
-// The trained sequences of a group, token by token: what the update was given. Log-probs are those of the policy before the
-// update; ratios, clipping and entropies of single tokens are not recorded.
+// The trained sequences of a group, token by token: what the update was given, and the ratios that it computed. Log-probs
+// are those of the policy before the update.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrajectoryList } from '../../activities/artifacts.js';
+import type { RatioList, TrajectoryList } from '../../activities/artifacts.js';
+import type { UpdatePolicyOutput } from '../../activities/types.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import { modelOf } from '../../core/schema/config.js';
-import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
 import { isFamily } from '../../data/families.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
+import { digestJson } from '../../store/canonicalJson.js';
 import { kindOfRow, readRecord, unlessLost } from '../../store/memo.js';
 import type { Digest, Store } from '../../store/store.js';
 import type { TokenRow, TokensView } from '../api.js';
@@ -25,26 +27,54 @@ export async function readTokens(
   const one = groupOf(rollouts, index);
   const withLogprobs = await scored.find(record.artifacts.trajectories);
   const rows = await store.getJson<TrajectoryList>(withLogprobs ?? record.artifacts.trajectories);
-  // samples of a group may have the same tokens up to the last trained one, and other rewards because of what follows
-  const rowOf = new Map(rows.map((row) => [keyOf(row.tokens, row.reward ?? row.advantage), row]));
+  const ratios = withLogprobs && (await scored.ratios(withLogprobs, record.update));
+  const { clip, clipHigh } = config.ppo;
+  const range: [number, number] = [1 - clip, 1 + (clipHigh ?? clip)];
   const credits = rollouts.advantages_P_G?.[index] ?? rollouts.rewards_P_G[index]!;
   const credit = record.role === 'generator' ? config.credit : 'suffix';
   const decode = decoderOf(modelOf(config, record.role));
-  const samples = await samplesOf(store, rollouts, index);
+  const samples = (await samplesOf(store, rollouts, index)).map((turns, i) =>
+    trainedRows(turns, record.stage, credit).map((row) => ({ ...row, key: keyOf(row.tokens, credits[i]!) })),
+  );
+  const places = placesOf(
+    rows.map((row) => keyOf(row.tokens, row.reward ?? row.advantage)),
+    samples.flat().map(({ key }) => key),
+  );
   return {
     hasText: decode !== undefined,
     hasLogprobs: withLogprobs !== undefined,
-    samples: samples.map((turns, i) => ({
+    ...(ratios && { clip: range }),
+    samples: samples.map((own, i) => ({
       sample: record.role === 'generator' ? one.candidates[i]!.sample : i,
-      rows: trainedRows(turns, record.stage, credit).map(({ tokens, mask }): TokenRow => {
-        const row = rowOf.get(keyOf(tokens, credits[i]!)); // absent: it has no advantage, so it was not trained
-        return tokenRow(tokens, mask, withLogprobs === undefined && row ? { ...row, oldLogprobs: [] } : row, decode);
+      rows: own.map(({ tokens, mask }): TokenRow => {
+        const place = places.shift();
+        const row = place === undefined ? undefined : rows[place]; // absent: it has no advantage, so it was not trained
+        return {
+          ids: tokens,
+          ...(decode && { texts: tokens.map(decode) }),
+          mask,
+          ...(row && creditOf(row, withLogprobs !== undefined)),
+          ...(row && ratios && ratiosOf(row, ratios[place!] ?? [], range)),
+        };
       }),
     })),
   };
 }
 
+/** Samples may have the same tokens up to the last trained one, and other rewards because of what follows. */
 const keyOf = (tokens: readonly number[], credit: number): string => `${tokens.join()} ${credit}`;
+
+/**
+ * The places of a group's rows among the trained rows of a step, which keep the order of groups and samples. Undefined for
+ * rows that were not trained.
+ */
+function placesOf(all: readonly string[], own: readonly string[]): (number | undefined)[] {
+  const known = new Set(all);
+  const kept = own.filter((key) => known.has(key));
+  const start = all.findIndex((_, at) => kept.every((key, i) => all[at + i] === key));
+  let next = start;
+  return own.map((key) => (known.has(key) ? (start < 0 ? all.indexOf(key) : next++) : undefined));
+}
 
 /** The turns of each sample, as they are trained. */
 async function samplesOf(store: Store, rollouts: Rollouts, index: number): Promise<(readonly TokenTurn[])[]> {
@@ -56,19 +86,29 @@ async function samplesOf(store: Store, rollouts: Rollouts, index: number): Promi
 
 type Decode = (token: number) => string;
 
-function tokenRow(tokens: number[], mask: number[], row: Trajectory | undefined, decode: Decode | undefined): TokenRow {
-  return {
-    ids: tokens,
-    ...(decode && { texts: tokens.map(decode) }),
-    mask,
-    ...(row && {
-      advantage: row.advantage,
-      ...(row.oldLogprobs.length > 0 && { logprobs: row.oldLogprobs }),
-      ...(row.advantages && { advantages: row.advantages }),
-      ...(row.referenceLogprobs && { referenceLogprobs: row.referenceLogprobs }),
-    }),
-  };
+const creditOf = (row: Trajectory, hasLogprobs: boolean): Partial<TokenRow> => ({
+  advantage: row.advantage,
+  ...(hasLogprobs && { logprobs: row.oldLogprobs }),
+  ...(row.advantages && { advantages: row.advantages }),
+  ...(row.referenceLogprobs && { referenceLogprobs: row.referenceLogprobs }),
+});
+
+/** @param trained the ratios of the trained tokens only */
+function ratiosOf(row: Trajectory, trained: readonly number[], range: readonly [number, number]): Partial<TokenRow> {
+  let next = 0;
+  const ratios = row.mask.map((bit) => (bit === 0 ? 0 : (trained[next++] ?? 0)));
+  const clipped = ratios.map((ratio, t) =>
+    Number(row.mask[t] !== 0 && isClipped(ratio, row.advantages?.[t] ?? row.advantage, range)),
+  );
+  return { ratios, clipped };
 }
+
+/**
+ * Whether min(r·A, clip(r)·A) is constant at this ratio r (Schulman et al. 2017, eq. 7): r is outside of the range on the
+ * side to which the advantage A pushes it. On the other side the gradient remains.
+ */
+export const isClipped = (ratio: number, advantage: number, [low, high]: readonly [number, number]): boolean =>
+  advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
 
 const decoders = new Map<string, Decode>(); // opening a tokenizer takes a moment
 
@@ -89,9 +129,13 @@ function decoderOf(model: string): Decode | undefined {
   return decode;
 }
 
-/** Finds trajectories with log-probs. A step records those without; the activity that scored them left a memo row. */
+/**
+ * Finds trajectories with log-probs, and the ratios of their update. A step records neither; the activities that computed
+ * them left memo rows.
+ */
 export class ScoredRows {
   private readonly keys = new Map<Digest, string>(); // trajectories → memo row
+  private readonly updates = new Map<Digest, string[]>(); // trajectories with log-probs → memo rows
   private readonly seen = new Set<string>();
 
   constructor(private readonly store: Store) {}
@@ -108,13 +152,30 @@ export class ScoredRows {
     });
   }
 
+  /** Undefined if the update recorded none, or they were removed. `stats` tell apart updates of the same trajectories. */
+  async ratios(trajectories: Digest, stats: PolicyStats): Promise<RatioList | undefined> {
+    if (!this.updates.has(trajectories)) await this.readNewRows();
+    for (const key of this.updates.get(trajectories) ?? []) {
+      const found = await unlessLost(async () => {
+        const output = await this.store.getMemo(key);
+        const result = output && (await this.store.getJson<UpdatePolicyOutput>(output));
+        if (!result || digestJson(result.stats) !== digestJson(stats) || result.ratios === undefined) return undefined;
+        return (await this.store.hasBlob(result.ratios)) ? this.store.getJson<RatioList>(result.ratios) : undefined;
+      });
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   private async readNewRows(): Promise<void> {
     for (const key of await this.store.memoKeys()) {
       if (this.seen.has(key) || kindOfRow(key).kind !== 'result') continue;
       this.seen.add(key);
       const record = await unlessLost(() => readRecord(this.store, key));
-      if (record?.name !== 'scoreOldPolicy') continue;
-      this.keys.set((record.inputs as { trajectories: Digest }).trajectories, key);
+      if (record?.name !== 'scoreOldPolicy' && record?.name !== 'updatePolicy') continue;
+      const { trajectories } = record.inputs as { trajectories: Digest };
+      if (record.name === 'scoreOldPolicy') this.keys.set(trajectories, key);
+      else this.updates.set(trajectories, [...(this.updates.get(trajectories) ?? []), key]);
     }
   }
 }

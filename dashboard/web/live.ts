@@ -1,7 +1,7 @@
 // Live updates: the server names the runs that recorded something (server-sent events), and answers in which state Temporal
 // has a run.
 import { useEffect, useState } from 'preact/hooks';
-import type { LiveView } from '../api.js';
+import type { LiveStates, LiveView } from '../api.js';
 import { isStatic, loadJson, resource } from './data.js';
 
 type Listener = (changed: string[]) => void;
@@ -36,11 +36,21 @@ export function useVersion(run?: string): number {
   return version;
 }
 
-const POLL_MS = 3000;
-
 /** The state of a run on the Temporal server; `refresh` asks for it at once. Undefined in a static report. */
 export function useLive(run: string): { live: LiveView | undefined; refresh: () => void } {
-  const [live, setLive] = useState<LiveView>();
+  const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), 3000, { notes: [], actions: [] });
+  return { live, refresh };
+}
+
+/** The states of all runs on the Temporal server. Undefined in a static report. */
+export const useStates = (): LiveStates | undefined => usePoll<LiveStates>('live', 5000, { states: {} }).answer;
+
+/**
+ * What the server answers, asked again after `ms`.
+ * @param lost the answer if it cannot be reached, to which the problem is added
+ */
+function usePoll<T>(path: string, ms: number, lost: T): { answer: T | undefined; refresh: () => void } {
+  const [answer, setAnswer] = useState<T>();
   const [count, setCount] = useState(0);
   // `count` starts a new round of questions
   useEffect(() => {
@@ -48,17 +58,16 @@ export function useLive(run: string): { live: LiveView | undefined; refresh: () 
     let isCurrent = true;
     let timer: number | undefined;
     const ask = async (): Promise<void> => {
-      const lost = ({ message }: Error): LiveView => ({ problem: message, notes: [], actions: [] });
-      const answer = (await loadJson(resource('live', run)).catch(lost)) as LiveView;
+      const got = await loadJson(path).catch(({ message }: Error) => ({ ...lost, problem: message }));
       if (!isCurrent) return;
-      setLive(answer);
-      timer = window.setTimeout(ask, POLL_MS);
+      setAnswer(got as T);
+      timer = window.setTimeout(ask, ms);
     };
     void ask();
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [run, count]);
-  return { live, refresh: () => setCount((now) => now + 1) };
+  }, [path, count]);
+  return { answer, refresh: () => setCount((now) => now + 1) };
 }

@@ -4,10 +4,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { HubApiError } from '@huggingface/hub';
 import { GauntletError } from '../../core/errors.js';
+import { isAlive } from '../../infra/lock.mjs';
+import { PLACE } from '../../infra/place.mjs';
 import { hubAddress, hubCache } from './environment.js';
 import { authorization, type HubFile, InvalidAnswer, listModel } from './listing.js';
 
@@ -19,7 +20,7 @@ export interface DownloadProgress {
 
 const ATTEMPTS = 4; // to continue a file whose transfer broke off
 const RETRY_MS = 500; // doubles
-const ABANDONED_MS = 600_000; // without a write by another machine
+const ABANDONED_MS = 600_000; // without a write by a process elsewhere
 
 const running = new Map<string, Promise<unknown>>(); // by repository: one download at a time in this process
 
@@ -151,7 +152,7 @@ async function hashOf(path: string, file: HubFile): Promise<Hash> {
  * it, because renaming is atomic. Processes that run at the same time each write their own file.
  */
 async function claimPartial(blobs: string, digest: string): Promise<string> {
-  const own = join(blobs, `${digest}.${hostname()}.${process.pid}.incomplete`);
+  const own = join(blobs, `${digest}.${PLACE}.${process.pid}.incomplete`);
   for (const name of await readdir(blobs)) {
     const path = join(blobs, name);
     if (name.startsWith(`${digest}.`) && path !== own && (await isAbandoned(path)))
@@ -161,15 +162,10 @@ async function claimPartial(blobs: string, digest: string): Promise<string> {
 }
 
 async function isAbandoned(path: string): Promise<boolean> {
-  const [, host, pid] = /^[0-9a-f]+\.(.+)\.(\d+)\.incomplete$/.exec(basename(path)) ?? [];
-  if (host === undefined) return false;
-  if (host !== hostname()) return Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? 0) > ABANDONED_MS;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
+  const [, place, pid] = /^[0-9a-f]+\.(.+)\.(\d+)\.incomplete$/.exec(basename(path)) ?? [];
+  if (place === undefined) return false;
+  if (place === PLACE) return !isAlive(Number(pid));
+  return Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? 0) > ABANDONED_MS;
 }
 
 const link = (target: string, path: string): Promise<void> => replace(path, (temporary) => symlink(target, temporary));

@@ -18,14 +18,15 @@ interface Shape {
   stateful: number; // operations of tier 3, at least
   problems: number; // of the three splits together, at most
   practice: number; // further problems of the train split, at most
+  rewordings: number; // of each problem of the train split, at most
 }
 
 const SHAPES: Record<Level, Shape> = {
-  1: { lengths: [1], hard: 0, stateful: 0, problems: 220, practice: 0 },
-  2: { lengths: [2], hard: 0, stateful: 0, problems: 420, practice: 500 },
-  3: { lengths: [3], hard: 0, stateful: 0, problems: 120, practice: 0 },
-  4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 120, practice: 0 },
-  5: { lengths: [4], hard: 3, stateful: 1, problems: 120, practice: 0 },
+  1: { lengths: [1], hard: 0, stateful: 0, problems: 220, practice: 0, rewordings: 3 },
+  2: { lengths: [2], hard: 0, stateful: 0, problems: 420, practice: 2000, rewordings: 0 },
+  3: { lengths: [3], hard: 0, stateful: 0, problems: 120, practice: 0, rewordings: 0 },
+  4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 120, practice: 0, rewordings: 0 },
+  5: { lengths: [4], hard: 3, stateful: 1, problems: 120, practice: 0, rewordings: 0 },
 };
 const HELD_OUT = 0.2; // of the chains of a level without practice, for each of validation and test
 const TRIES = 40; // chains that are drawn for each wanted problem
@@ -35,15 +36,28 @@ interface Chain {
   suite: Suite;
 }
 
-const operationsFrom = (domain: Domain): Operation[] => OPERATIONS.filter(({ from }) => from === domain);
+const groupsOf = new Map<string, Operation[][]>(); // a family draws many thousand operations
 
-/** An operation that takes a domain: first its group ('keep', 'sum'), so that large groups are not preferred. */
+/** The operations of some tiers that take a domain, by group: the first word of their kind, like 'keep' or 'sum'. */
+function groupsFrom(domain: Domain, tiers: readonly number[]): Operation[][] {
+  const key = `${domain} ${tiers.join()}`;
+  let groups = groupsOf.get(key);
+  if (groups === undefined) {
+    const byName = new Map<string, Operation[]>();
+    for (const one of OPERATIONS.filter(({ from, tier }) => from === domain && tiers.includes(tier))) {
+      const name = one.kind.split('-')[0]!;
+      byName.set(name, [...(byName.get(name) ?? []), one]);
+    }
+    groups = [...byName.values()];
+    groupsOf.set(key, groups);
+  }
+  return groups;
+}
+
+/** An operation that takes a domain: first its group, so that large groups are not preferred. */
 function drawOperation(domain: Domain, tiers: readonly number[], random: RandomStream): Operation | undefined {
-  const suitable = operationsFrom(domain).filter(({ tier }) => tiers.includes(tier));
-  if (suitable.length === 0) return undefined;
-  const group = ({ kind }: Operation): string => kind.split('-')[0]!;
-  const chosen = random.choice([...new Set(suitable.map(group))]);
-  return random.choice(suitable.filter((one) => group(one) === chosen));
+  const groups = groupsFrom(domain, tiers);
+  return groups.length === 0 ? undefined : random.choice(random.choice(groups));
 }
 
 function drawChain(level: Level, random: RandomStream): Operation[] | undefined {
@@ -100,9 +114,9 @@ const compositionOf = (level: Level, operations: readonly Operation[]): string =
 
 const namesOf = (operations: readonly Operation[]): string => operations.map(({ name }) => name).join(', then ');
 
-function toProblem(level: Level, { operations, suite }: Chain, split: Split): Problem {
+function toProblem(level: Level, { operations, suite }: Chain, split: Split, rewording = 0): Problem {
   const names = operations.map(({ name }) => name);
-  const id = `steps-${level}-${names.join('-')}`;
+  const id = [`steps-${level}`, ...names, ...(rewording > 0 ? [`wording-${rewording + 1}`] : [])].join('-');
   return {
     id,
     title: namesOf(operations),
@@ -121,6 +135,14 @@ function toProblem(level: Level, { operations, suite }: Chain, split: Split): Pr
 }
 
 const loaded = new Map<Level, Record<Split, Problem[]>>();
+
+/** A chain as a problem of the train split, and in other words. */
+function reworded(level: Level, chain: Chain): Problem[] {
+  const count = 1 + SHAPES[level].rewordings;
+  const problems = Array.from({ length: count }, (_, rewording) => toProblem(level, chain, 'train', rewording));
+  const texts = problems.map(({ description }) => description);
+  return problems.filter((_, i) => texts.indexOf(texts[i]!) === i);
+}
 
 /** The problems of a level. No composition of one split occurs in another. Practice may repeat those of the train split. */
 function loadLevel(level: Level): Record<Split, Problem[]> {
@@ -141,7 +163,7 @@ function loadLevel(level: Level): Record<Split, Problem[]> {
 
   const part = (split: Split, from: Chain[]): Problem[] => from.map((chain) => toProblem(level, chain, split));
   const set = {
-    train: part('train', [...train, ...more]),
+    train: [...train, ...more].flatMap((chain) => reworded(level, chain)),
     validation: part('validation', validation),
     test: part('test', test),
   };

@@ -48,9 +48,13 @@ const shortened = (operations: readonly Operation[]): WrongChain[] =>
   operations.flatMap(({ from, to }, at) => (from === to ? [{ at, rest: operations.slice(at + 1) }] : []));
 
 /** Whether a wrong chain returns something other than the correct one, whose values are given. */
-export function isExposed({ at, rest }: WrongChain, values: readonly StepValue[]): boolean {
+export function isExposed(
+  { at, rest }: WrongChain,
+  values: readonly StepValue[],
+  correct = JSON.stringify(values.at(-1)),
+): boolean {
   const wrong = trace(rest, values[at]!);
-  return wrong.length <= rest.length || JSON.stringify(wrong.at(-1)) !== JSON.stringify(values.at(-1));
+  return wrong.length <= rest.length || JSON.stringify(wrong.at(-1)) !== correct;
 }
 
 /** A test and the indices of the wrong chains that it exposes. */
@@ -70,8 +74,9 @@ export function chooseTests(operations: readonly Operation[]): Suite | undefined
     [...new Map(inputs.map((input) => [JSON.stringify(input), input])).values()].flatMap((input) => {
       const values = trace(operations, input);
       if (values.length <= operations.length || !accepts(values.at(-1)!)) return [];
-      const expected = JSON.parse(JSON.stringify(values.at(-1))) as StepValue; // -0 becomes 0
-      const exposes = wrong.flatMap((chain, i) => (isExposed(chain, values) ? [i] : []));
+      const correct = JSON.stringify(values.at(-1));
+      const expected = JSON.parse(correct) as StepValue; // -0 becomes 0
+      const exposes = wrong.flatMap((chain, i) => (isExposed(chain, values, correct) ? [i] : []));
       return [{ test: { args: [input], expected }, exposes: new Set(exposes) }];
     });
   const typical = Array.from({ length: TYPICAL_INPUTS }, (_, i) => drawInput(domain, points, i % 3, random));

@@ -104,6 +104,7 @@ export interface GradientSums {
   returnsSquared?: number;
   valueErrors?: number; // returns − values
   valueErrorsSquared?: number;
+  ratios?: number[][]; // π / π_old of every trained token, aligned with the tokens of each sequence; not if supervised
 }
 
 export interface ModelInfo {

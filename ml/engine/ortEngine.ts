@@ -14,7 +14,7 @@ import { WorkerPool } from '../pool/pool.js';
 import { shareVector } from '../pool/shared.js';
 import { concurrentSequences, decodePlan, planThreads, type ThreadPlan, threadsOf } from '../pool/threads.js';
 import { fitsOneRun } from '../train/activations.js';
-import { joinRow, planRows, splitRow } from '../train/branches.js';
+import { joinRow, planRows, type RowPlan, splitRows } from '../train/branches.js';
 import { GradientTotal, policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
 import { byLength, inParts, shards, split } from './chunks.js';
@@ -161,14 +161,7 @@ class OrtEngine extends EngineFiles implements Engine {
     }
     const plans = planRows(masked);
     const rows = plans.map((plan) => joinRow(masked, plan));
-    const scored = await this.score(rows, options, jobOf);
-    const results: number[][] = [];
-    plans.forEach((plan, r) => {
-      splitRow(masked, plan, scored[r]!).forEach((values, i) => {
-        results[plan.members[i]!] = values;
-      });
-    });
-    return results;
+    return splitRows(masked, plans, await this.score(rows, options, jobOf));
   }
 
   async values(sequences: Tokens[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]> {
@@ -200,7 +193,8 @@ class OrtEngine extends EngineFiles implements Engine {
   ): Promise<GradientSums> {
     refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
     const shared = this.share(adapter)!;
-    const rows = isLarge(this.model) && canShareRows(loss) ? joinedRows(sequences) : sequences;
+    const plans = isLarge(this.model) && canShareRows(loss) ? planRows(sequences) : undefined;
+    const rows = plans ? joinedRows(sequences, plans) : sequences;
     this.checkMemory('train', lengthsOf(rows), adapter);
     const parts = this.shards(rows, GRADIENT_SEQUENCES, adapter);
     const threads = threadsOf(parts.length, this.plan);
@@ -208,8 +202,15 @@ class OrtEngine extends EngineFiles implements Engine {
       return { kind: 'gradients', adapter: shared, threads, sequences: indices.map((i) => rows[i]!), indices, loss };
     });
     const total = new GradientTotal(adapter.values.length);
-    await this.pool.runInOrder<GradientSums>(jobs, { signal }, (part) => total.add(part));
-    return total.sums;
+    const ratios: number[][] = [];
+    await this.pool.runInOrder<GradientSums>(jobs, { signal }, (part, p) => {
+      total.add(part);
+      part.ratios?.forEach((values, i) => {
+        ratios[parts[p]![i]!] = values;
+      });
+    });
+    if (loss.supervised) return total.sums;
+    return { ...total.sums, ratios: plans ? splitRows(sequences, plans, ratios) : ratios };
   }
 
   async applyUpdate(
@@ -224,7 +225,7 @@ class OrtEngine extends EngineFiles implements Engine {
       kind: 'update',
       adapter: this.share(adapter)!,
       state: { step: state.step, m: shareVector(state.m), v: shareVector(state.v) },
-      sums: { ...sums, gradients: shareVector(sums.gradients) },
+      sums: { ...sums, gradients: shareVector(sums.gradients), ratios: undefined },
       config,
     };
     const { values, state: next, gradNorm } = await this.pool.run<JobResults['update']>(job);
@@ -273,12 +274,12 @@ class OrtEngine extends EngineFiles implements Engine {
 /** A dropout mask, and a term of an average over sequences, belong to one sequence. */
 const canShareRows = ({ dropout, average }: LossConfig): boolean => !dropout?.rate && average !== 'sequence';
 
-function joinedRows(sequences: readonly Trajectory[]): Trajectory[] {
+function joinedRows(sequences: readonly Trajectory[], plans: readonly RowPlan[]): Trajectory[] {
   const perToken = sequences.map((sequence) => {
     const { tokens, advantage, advantages = tokens.map(() => advantage) } = sequence;
     return { ...sequence, advantages };
   });
-  return planRows(perToken).map((plan) => joinRow(perToken, plan));
+  return plans.map((plan) => joinRow(perToken, plan));
 }
 
 const lengthsOf = (sequences: readonly Tokens[]): number[] => sequences.map(({ tokens }) => tokens.length);

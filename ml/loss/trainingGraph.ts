@@ -83,8 +83,8 @@ export interface PpoGraphLoss extends PpoLoss {
  * Inputs: those of the score graph; old (unless supervised), advantage and mask; weight for an average over sequences; reference for a KL
  * penalty; returns (and oldValues, with a clip) for a value loss; each [N, 1]. If `projected` is less than N, also
  * trained int64 [projected]: only these rows, which include all masked ones, go through the output projection.
- * Outputs: gradients (flat as adapterLayout) and sums (in the order of ppoSums); with a value loss also valueSums (in
- * the order of VALUE_SUMS) and values [N, 1].
+ * Outputs: gradients (flat as adapterLayout) and sums (in the order of ppoSums); unless supervised, ratios [projected, 1],
+ * which are 0 where the mask is; with a value loss also valueSums (in the order of VALUE_SUMS) and values [N, 1].
  */
 export function buildPpoGraph(
   c: DecoderConfig,
@@ -140,6 +140,8 @@ export function buildPpoGraph(
   const gradients = backward(g, seeds, [...net.adapter.values()], checkpoints);
   g.output('gradients', flatten(g, adapterLayout(c, lora), net.adapter, gradients));
   g.output('sums', g.reduceSum(g.slice(all, 1, c.hidden, c.hidden + ppoSums(loss).length), [0], false));
+  const ratio = c.hidden + ppoSums(loss).indexOf('ratio');
+  if (!loss.supervised) g.output('ratios', g.slice(all, 1, ratio, ratio + 1));
   g.prune();
   return g;
 }

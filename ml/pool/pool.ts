@@ -87,7 +87,11 @@ export class WorkerPool {
   }
 
   /** Like runAll, but passes each result on, in the order of the jobs, as soon as all earlier ones are done. */
-  async runInOrder<T>(jobs: readonly unknown[], options: RunOptions, take: (result: T) => void): Promise<void> {
+  async runInOrder<T>(
+    jobs: readonly unknown[],
+    options: RunOptions,
+    take: (result: T, index: number) => void,
+  ): Promise<void> {
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
     setMaxListeners(jobs.length + 1, signal); // one listener per job
@@ -96,7 +100,7 @@ export class WorkerPool {
     const runs = jobs.map(async (job, index) => {
       early.set(index, await this.run<T>(job, { ...options, signal }));
       for (; early.has(next); next++) {
-        take(early.get(next)!);
+        take(early.get(next)!, next);
         early.delete(next);
       }
     });

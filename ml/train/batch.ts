@@ -165,16 +165,23 @@ export function ppoFeeds(batch: Batch, sequences: readonly Trajectory[], loss: P
   return feeds;
 }
 
-/** The outputs of the PPO graph as the port names them. */
+/**
+ * The outputs of the PPO graph as the port names them.
+ * @param trained the positions that went through the output projection; default: all
+ */
 export function ppoResult(
   batch: Batch,
   sequences: readonly Trajectory[],
   loss: PpoGraphLoss,
   out: Record<string, Tensor>,
+  trained?: Tensor,
 ): GradientSums {
   const vector = (name: string): Float32Array => out[name]!.data as Float32Array;
   const named = Object.fromEntries(ppoSums(loss).map((name, i) => [name, vector('sums')[i]!]));
-  const sums = { ...named, gradients: vector('gradients') } as Omit<GradientSums, 'divisor'>;
+  const sums = {
+    ...{ ...named, gradients: vector('gradients') },
+    ...(out.ratios && { ratios: batch.aligned(sequences, out.ratios, trained) }),
+  } as Omit<GradientSums, 'divisor'>;
   const divisor =
     loss.average === 'token' ? sums.tokens : sequences.filter(({ mask }) => countTrained(mask) > 0).length;
   if (!loss.value) return { ...sums, divisor };

@@ -65,6 +65,21 @@ export function joinRow<S extends Masked>(sequences: readonly S[], { members, op
   return { ...first, ...Object.fromEntries(joined), branches };
 }
 
+/** Token-aligned results of rows as those of their sequences, in the order of the sequences. */
+export function splitRows(
+  sequences: readonly Masked[],
+  plans: readonly RowPlan[],
+  values: readonly (readonly number[])[],
+): number[][] {
+  const results: number[][] = [];
+  plans.forEach((plan, r) => {
+    splitRow(sequences, plan, values[r]!).forEach((own, i) => {
+      results[plan.members[i]!] = own;
+    });
+  });
+  return results;
+}
+
 /** Token-aligned results of a row as those of its sequences; 0 up to the first token of the branch. */
 export function splitRow(
   sequences: readonly Masked[],

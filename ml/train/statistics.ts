@@ -2,7 +2,7 @@
 import type { PolicyStats } from '../../core/schema/trajectory.js';
 import type { GradientSums } from '../engine/engine.js';
 
-type Numbers = Omit<GradientSums, 'gradients'>;
+type Numbers = Omit<GradientSums, 'gradients' | 'ratios'>;
 
 /** Adds parts in the given order, in f64; the gradients are rounded once. */
 export class GradientTotal {
@@ -21,8 +21,8 @@ export class GradientTotal {
     this.gradients = new Float64Array(size);
   }
 
-  /** All parts must have the same statistics. */
-  add({ gradients, ...numbers }: GradientSums): void {
+  /** All parts must have the same statistics. Ratios are not added: they belong to single tokens. */
+  add({ gradients, ratios: _, ...numbers }: GradientSums): void {
     const total = this.gradients;
     for (let i = 0; i < total.length; i++) total[i]! += gradients[i]!;
     for (const key of Object.keys(numbers) as (keyof Numbers)[])

@@ -94,7 +94,7 @@ export class TrainSession {
       ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
     };
     const out = await session.run({ ...feeds, ...(await this.weightTensors()), ...this.adapterTensors(adapter) });
-    return ppoResult(batch, sequences, loss, out);
+    return ppoResult(batch, sequences, loss, out, trained);
   }
 
   /** Cross entropy and its gradient for every parameter. `parameters` is flat as parameterLayout. */

@@ -2,8 +2,8 @@
 // container ends when its worker closes its stdin.
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import os from 'node:os';
 import type Docker from 'dockerode';
+import { PLACE } from '../../infra/place.mjs';
 import { listContainers, within } from './daemon.js';
 
 export const OWNER = 'gauntlet.sandbox.owner';
@@ -23,21 +23,7 @@ function startTime(pid: number): string {
   }
 }
 
-/** Where a pid is valid: one boot of one machine, in one pid namespace. */
-function place(): string {
-  let boot = '';
-  let namespace = '';
-  try {
-    boot = fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-    namespace = fs.readlinkSync('/proc/self/ns/pid');
-  } catch {
-    // not Linux: the host name only
-  }
-  return [os.hostname(), boot, namespace].join(' ').trim();
-}
-
 const session = randomUUID();
-const PLACE = place();
 export const ownLabels = (): Record<string, string> => ({
   [OWNER]: JSON.stringify([PLACE, process.pid, startTime(process.pid)]),
   'gauntlet.sandbox.session': session,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { ChainList, ReplayBuffer, SuiteVerdicts, TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
+import { STAGES } from '../../core/schema/chain.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runMetricsSchema } from '../../core/schema/metrics.js';
 import { runResultSchema } from '../../core/schema/run.js';
@@ -307,6 +308,20 @@ describe('the pipeline in process', () => {
       assert.ok(suiteSize > 2);
       const { turns } = await world.deps.store.getJson<TestBatch>(artifacts.tests!);
       assert.ok(turns.length > 0 && turns.every(({ answerTokens }) => answerTokens.length === 0));
+    }
+  });
+
+  it('writes tests for one chain of each problem in a generator step, by testTurns turns for a stage', async () => {
+    await runPipeline(acts, 'run', { ...SMALL_RUN, testTurns: 3 });
+    const records = await readMetrics<RunMetrics>(world.deps.store, 'run');
+    const steps = records.flatMap((record) => (record.kind === 'step' && record.role === 'generator' ? [record] : []));
+    assert.ok(steps.length > 0);
+    for (const { artifacts } of steps) {
+      const { turns } = await world.deps.store.getJson<TestBatch>(artifacts.tests!);
+      const targets = new Set(turns.map(({ problemId, chainSample, stage }) => `${problemId} ${chainSample} ${stage}`));
+      const { problems } = SMALL_RUN.batch.generator;
+      assert.equal(targets.size, problems * STAGES.length);
+      assert.equal(turns.length, 3 * targets.size);
     }
   });
 

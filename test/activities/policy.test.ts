@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ChainList, openRole, type TestBatch } from '../../activities/artifacts.js';
+import { type ChainList, openRole, type RatioList, type TestBatch } from '../../activities/artifacts.js';
 import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
-import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
+import { lossOf, meanStats, updatePolicy } from '../../activities/updatePolicy.js';
+import { planMinibatches } from '../../core/rl/schedules.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
@@ -197,6 +198,38 @@ describe('activities that use the engine', function () {
       out.stats.tokens,
       2 * trajectories().reduce((sum, row) => sum + row.mask.reduce((a, b) => a + b, 0), 0),
     );
+  });
+
+  it('updatePolicy records the ratios of the last epoch, which are those of the scoring graph', async () => {
+    const input = await updateInput();
+    const { store } = world.deps;
+    const rows = await store.getJson<Trajectory[]>(input.trajectories);
+    const { config } = prepared;
+    let adapter = await adapterOf(input.state.adapter);
+    let optimizer = engine.newOptimizerState(adapter);
+    const { seed, ppo } = config;
+    const path = [seed, 'minibatches', 'generator', POSITION.stage, POSITION.step];
+    const expected: number[][] = [];
+    for (const minibatch of planMinibatches(rows, 2, 2, path)) {
+      const now = await engine.logprobs(minibatch, { adapter, temperature: config.sampling.temperature! });
+      minibatch.forEach((row, i) => {
+        const all = row.oldLogprobs.map((old, t) => Math.exp(now[i]![t]! - old));
+        expected[rows.indexOf(row)] = all.filter((_, t) => row.mask[t] === 1); // the second epoch comes last
+      });
+      const sums = await engine.gradients(minibatch, { adapter, loss: lossOf(config, [0, 0]) });
+      const adamw = { ...ppo, learningRate: input.learningRate };
+      ({ adapter, state: optimizer } = await engine.applyUpdate(adapter, optimizer, sums, adamw));
+    }
+    const { ratios } = await acts.updatePolicy(input);
+    const recorded = await store.getJson<RatioList>(ratios!);
+    assert.deepEqual(
+      recorded.map(({ length }) => length),
+      [5, 5, 5, 5],
+    );
+    for (const [i, row] of recorded.entries())
+      for (const [t, ratio] of row.entries())
+        assert.ok(Math.abs(ratio - expected[i]![t]!) < 2e-5, `${i} ${t}: ${ratio}`);
+    assert.ok(recorded.flat().some((ratio) => Math.abs(ratio - 1) > 1e-3));
   });
 
   it('updatePolicy resumes from saved progress and ends with the same bytes', async () => {

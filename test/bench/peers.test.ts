@@ -189,7 +189,9 @@ describe('the contenders on the shape of the shipped model', function () {
   ] as const) {
     it(`${name} agrees with our peer and fails with one line for a missing model`, async function () {
       if (!venv) {
-        console.log('      skipped: GAUNTLET_BENCH_VENV names no Python environment');
+        console.log(
+          '      skipped: GAUNTLET_BENCH_VENV names no Python with torch and llama-cpp-python; npm run bench makes one',
+        );
         return this.skip();
       }
       const python = join(venv, 'bin', 'python');

@@ -1,7 +1,7 @@
 // For bad input, a command prints one line, exits with code 2 and starts nothing.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { cp, rm } from 'node:fs/promises';
+import { cp, readdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -151,6 +151,13 @@ describe('command-line validation', () => {
     await refuses(['schedule', 'backfill', ...past, '--store', place], line);
     const odd = ['schedule', 'backfill', '--from', 'soon', '--to', 'later', '--store', place];
     await refuses(odd, /'--from <time>' argument 'soon' is invalid\. It is not a time such as 2026-/);
+  });
+  it('refuses a worker without a server, and starts none', async () => {
+    const place = await temporaryFolder();
+    const line =
+      /no Temporal server runs for this store: set TEMPORAL_ADDRESS, or .*gauntlet up.*\[SERVER_UNAVAILABLE\]$/m;
+    await refuses(['worker', '--store', place], line, EXIT.unavailable);
+    assert.deepEqual(await readdir(place), []);
   });
   it('refuses an unknown worker role', () =>
     refuses(

@@ -1,5 +1,7 @@
 // README and docs name only commands, options, scripts, files and workflow types that exist.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
@@ -84,6 +86,14 @@ describe('the help', () => {
         check(line);
       }
     }
+  });
+
+  it('may lose its reader', async () => {
+    const child = spawn(process.execPath, ['bin/gauntlet.mjs', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    const errors = child.stderr.setEncoding('utf8').toArray();
+    const [code] = await once(child, 'close');
+    assert.deepEqual([code, await errors], [EXIT.ok, []]);
   });
 
   it('lists the commands in groups and shows the version', async () => {

@@ -1,6 +1,5 @@
 // Tests the requests of commands with a fake client. The tests in test/workflows use a real server.
 import assert from 'node:assert/strict';
-import { hostname } from 'node:os';
 import { mock } from 'node:test';
 import { type Client, QueryNotRegisteredError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
@@ -12,6 +11,7 @@ import { queryProgress } from '../../cli/watch.js';
 import { ERROR_CODES } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
+import { PLACE } from '../../infra/place.mjs';
 import { writeInput, writeMetrics } from '../../store/runs.js';
 import { madeRun, RESULT, removeFolders } from './support.js';
 
@@ -160,7 +160,7 @@ describe('hasPollers', () => {
       return answer;
     };
     const [dead, old] = [
-      { ago: 1, identity: `999999999@${hostname()}` },
+      { ago: 1, identity: `999999999@${PLACE}` },
       { ago: 3600, identity: '1@elsewhere' },
     ];
     assert.equal(await served(), false);

@@ -1,11 +1,11 @@
 // Commands about this machine: doctor, sandbox run, and the Temporal CLI.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isSupportedNode } from '../../cli/commands/doctor.js';
 import { EXIT } from '../../cli/exitCodes.js';
 import { isPolling, mayLive } from '../../cli/session.js';
+import { PLACE } from '../../infra/place.mjs';
 import { gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 describe('commands about this machine', function () {
@@ -109,10 +109,10 @@ describe('commands about this machine', function () {
 
 describe('mayLive and isPolling', () => {
   it('treat a poller of a local process that has ended as dead', () => {
-    assert.ok(!mayLive(`999999999@${hostname()}`));
-    assert.ok(mayLive(`${process.ppid}@${hostname()}`));
+    assert.ok(!mayLive(`999999999@${PLACE}`));
+    assert.ok(mayLive(`${process.ppid}@${PLACE}`));
     assert.ok(mayLive('1@elsewhere') && mayLive('a name of its own'));
-    assert.ok(!mayLive(`${process.pid}@${hostname()}`), 'this process has none yet');
+    assert.ok(!mayLive(`${process.pid}@${PLACE}`), 'this process has none yet');
     const polled = (ago: number): boolean => isPolling({ polledAt: 1000 - ago, identity: '1@elsewhere' }, 1000);
     assert.deepEqual([polled(1), polled(62), polled(100)], [true, true, false], 'idle for a minute is alive');
   });

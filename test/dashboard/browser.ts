@@ -1,17 +1,14 @@
 // A headless browser for tests of the pages; tests are skipped where there is none.
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, chromium, type Page } from 'playwright-core';
-
-const places = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const executablePath = places.find((path) => path !== '' && existsSync(path));
+import type { Browser, Page } from 'playwright-core';
+import { chromiumPath, NO_CHROMIUM, openChromium } from '../../bench/chromium.js';
 
 /** For the title of a suite. */
-export const skipped = executablePath === undefined ? ' (skipped: no Chromium; name one in CHROMIUM)' : '';
+export const skipped = chromiumPath === undefined ? ` (skipped: ${NO_CHROMIUM})` : '';
 
-export function openBrowser(context: Mocha.Context): Promise<Browser> {
-  return executablePath === undefined ? context.skip() : chromium.launch({ executablePath, args: ['--no-sandbox'] });
-}
+export const openBrowser = (context: Mocha.Context): Promise<Browser> =>
+  chromiumPath === undefined ? context.skip() : openChromium();
 
 /** What goes wrong in a page: exceptions, console errors and dialogs. */
 export function faultsOf(page: Page): string[] {

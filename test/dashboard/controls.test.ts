@@ -51,6 +51,16 @@ describe(`the controls of a run in a browser${skipped}`, function () {
   const says = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor();
   const isState = (state: string) => page.locator('.tiles .state', { hasText: new RegExp(`^${state}$`) }).waitFor();
 
+  /** The list of runs shows the run in this state, also if it is filtered by it. */
+  async function isListed(state: string): Promise<void> {
+    await page.getByRole('navigation').getByRole('link', { name: 'Runs' }).click();
+    await page.locator('td .state', { hasText: new RegExp(`^${state}$`) }).waitFor();
+    await page.getByLabel('State').selectOption(state);
+    await page.getByText('1 of 1 runs').waitFor();
+    await page.getByRole('link', { name: f.id }).click();
+    await isState(state);
+  }
+
   it('pause, change and resume take effect, and a refused change says why', async () => {
     const hold = f.holdUpdate(2);
     const handle = await f.start();
@@ -63,6 +73,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     hold.release();
     await isState('paused');
     assert.equal((await f.until('paused')).step, 2);
+    await isListed('paused');
 
     await page.getByText('Change settings').click();
     const settings = page.getByRole('textbox', { name: 'Settings, one field=value per line' });
@@ -81,6 +92,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await says('continues after its pause');
     await handle.result();
     await isState('finished');
+    await isListed('finished');
     assert.deepEqual(
       (await f.steps()).map(({ learningRate }) => learningRate),
       [1e-4, 1e-4, 0.25, 0.25],
@@ -99,6 +111,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await f.until('waiting');
     await open();
     await isState('waits for a decision');
+    await isListed('waits for a decision');
     await page.locator('.controls').getByText('trainPolicy failed: BAD_ADAPTER: the adapter is damaged').waitFor();
     assert.equal(await page.locator('.schedule .mark-line').count(), 1);
     repair();
@@ -132,6 +145,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await handle.terminate('tired');
     await open();
     await isState('terminated');
+    await isListed('terminated');
     await button('Resume').click();
     await says('was terminated: continues where it ended');
     hold.release();

@@ -11,6 +11,7 @@ import { openResources } from '../../dashboard/data/resources.js';
 import { reportFiles } from '../../dashboard/export.js';
 import { type Dashboard, startDashboard } from '../../dashboard/server.js';
 import { openStore } from '../../store/openStore.js';
+import { createRun, readRun } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
@@ -126,6 +127,19 @@ describe(`the pages in a browser${skipped}`, () => {
       const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
       assert.equal(wider, 0, `${path} is ${wider} pixels too wide`);
     }
+    assert.deepEqual(faults, []);
+  });
+
+  it('say that the state of an unfinished run is unknown without a server', async () => {
+    const { store } = world.deps;
+    const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
+    await createRun(store, 'other', facts);
+    await page.goto(`${dashboard.url}#/runs`);
+    await page.getByText('Unknown states: no Temporal server runs for this store').waitFor();
+    const states = await page.locator('td .state').allTextContents();
+    assert.deepEqual(states.sort(), ['finished', 'unknown']);
+    await page.getByLabel('State').selectOption('unknown');
+    await page.getByText('1 of 2 runs').waitFor();
     assert.deepEqual(faults, []);
   });
 });

@@ -2,9 +2,21 @@
 import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { createActivities } from '../../activities/index.js';
-import type { GroupView, ProblemHistory, RunList, RunView, StepView, TokensView } from '../../dashboard/api.js';
+import type { UpdatePolicyOutput } from '../../activities/types.js';
+import type {
+  GroupView,
+  ProblemHistory,
+  RunList,
+  RunView,
+  StepView,
+  TokenRow,
+  TokensView,
+} from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
+import { layout } from '../../store/layout.js';
+import { kindOfRow, readRecord } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
@@ -125,6 +137,61 @@ describe('the resources of the dashboard', () => {
       }
       assert.equal(trained, rows);
     }
+  });
+
+  /** The memo rows of all updates, with their results. */
+  async function updates(): Promise<{ key: string; output: UpdatePolicyOutput }[]> {
+    const { store } = world.deps;
+    const rows = (await store.memoKeys()).map(async (key) => {
+      if (kindOfRow(key).kind !== 'result' || (await readRecord(store, key))?.name !== 'updatePolicy') return [];
+      return [{ key, output: await store.getJson<UpdatePolicyOutput>((await store.getMemo(key))!) }];
+    });
+    return (await Promise.all(rows)).flat();
+  }
+
+  /** The views of all groups of a step, and their trained rows. */
+  async function tokensOf(from: Resources, step: number): Promise<{ views: TokensView[]; rows: TokenRow[] }> {
+    const { groups } = await read<StepView>(`runs/run/steps/${step}`);
+    const paths = groups.map(({ index }) => `runs/run/steps/${step}/groups/${index}/tokens`);
+    const views = (await Promise.all(paths.map((path) => from.read(path)))) as TokensView[];
+    const rows = views.flatMap(({ samples }) => samples.flatMap((sample) => sample.rows));
+    return { views, rows: rows.filter(({ advantage }) => advantage !== undefined) };
+  }
+
+  it('show the ratios that the update recorded, in its order, and which of them were clipped', async () => {
+    const { store } = world.deps;
+    const recorded = await Promise.all((await updates()).map(({ output }) => store.getJson(output.ratios!)));
+    const seen = new Set<string>();
+    for (const { step } of (await read<RunView>('runs/run')).steps) {
+      const { views, rows } = await tokensOf(resources, step);
+      for (const { clip } of views) assert.deepEqual(clip, [0.8, 1.2]);
+      const shown = rows.map(({ ratios, mask }) => ratios!.filter((_, t) => mask[t] === 1));
+      assert.ok(
+        recorded.some((ratios) => isDeepStrictEqual(ratios, shown)),
+        `step ${step}`,
+      );
+      for (const { ratios, clipped, mask, advantage } of rows)
+        for (const [t, ratio] of ratios!.entries()) {
+          const gain = (r: number): number => Math.min(r * advantage!, Math.min(1.2, Math.max(0.8, r)) * advantage!);
+          const isFlat = gain(ratio + 1e-6) === gain(ratio - 1e-6); // no gradient
+          assert.equal(clipped![t], Number(mask[t] === 1 && isFlat), `ratio ${ratio}, advantage ${advantage}`);
+          if (mask[t] === 1)
+            seen.add(`${Math.sign(advantage!)} ${ratio < 0.8 ? 'low' : ratio > 1.2 ? 'high' : 'inside'}`);
+        }
+    }
+    assert.equal(seen.size, 6, [...seen].join(', '));
+  });
+
+  it('show a run without recorded ratios, as older code left it', async () => {
+    const { store } = world.deps;
+    for (const { key, output } of await updates()) {
+      const { ratios: _, ...older } = output;
+      await rm(join(world.folder, layout.memo(key)));
+      await store.putMemo(key, await store.putJson(older), 'recorded');
+    }
+    const { views, rows } = await tokensOf(openResources(await openStore(world.folder)), 2);
+    assert.ok(views.every(({ clip, hasLogprobs }) => clip === undefined && hasLogprobs));
+    assert.ok(rows.length > 0 && rows.every(({ ratios, clipped }) => ratios === undefined && clipped === undefined));
   });
 
   it('follow a problem over the steps', async () => {

@@ -43,6 +43,7 @@ function ask(
 
 const asked: [run: string, request: ControlRequest][] = [];
 const controls: Controls = {
+  states: async () => ({ states: { run: { state: 'running', isOpen: true } } }),
   live: async () => ({ notes: [], actions: [] }),
   request: async (...given) => {
     asked.push(given);
@@ -88,6 +89,7 @@ describe('the server of the dashboard', () => {
     assert.equal(status, 200);
     assert.match(String(headers['content-type']), /application\/json/);
     assert.equal(JSON.parse(body).runs[0].id, 'run');
+    assert.deepEqual(JSON.parse((await get('/api/live')).body), await controls.states());
     const missing = await get('/api/runs/other');
     assert.equal(missing.status, 404);
     assert.match(JSON.parse(missing.body).error.message, /no run other/);

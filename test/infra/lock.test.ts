@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, withLock } from '../../infra/lock.mjs';
+import { PLACE } from '../../infra/place.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
 describe('withLock', () => {
@@ -50,7 +51,7 @@ describe('withLock', () => {
 
   it('takes the lock over if a reused pid stops touching the file, even after an aborted take-over', async () => {
     const path = join(temporaryFolder(), 'lock');
-    writeFileSync(path, `${process.ppid}\n`);
+    writeFileSync(path, `${process.ppid} ${PLACE}\n`);
     mkdirSync(`${path}.takeover`);
     const past = new Date(Date.now() - 120_000);
     for (const file of [path, `${path}.takeover`]) utimesSync(file, past, past);

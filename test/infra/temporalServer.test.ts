@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../../core/errors.js';
 import { isAlive } from '../../infra/lock.mjs';
+import { PLACE } from '../../infra/place.mjs';
 import { choosePorts, isFree } from '../../infra/ports.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { connect, SEARCH_ATTRIBUTES } from '../../infra/temporalNamespace.js';
@@ -61,6 +62,7 @@ describe('ensureServer', () => {
     assert.equal(one!.pid, two!.pid);
     assert.deepEqual([one!.owned, two!.owned].sort(), [false, true]);
     assert.ok(lines.some((line) => line.startsWith(`started a Temporal server at ${one!.address}`)));
+    assert.ok(lines.includes(`process ${process.pid} starts a Temporal server for this store: waiting for it`));
 
     const connection = await connect({ address: one!.address }, 5_000);
     try {
@@ -209,9 +211,24 @@ describe('ensureServer', () => {
     );
   });
 
+  it('starts no server on the folder of another machine, and changes nothing there', async () => {
+    const storeDir = temporaryFolder({ 'temporal.db': 'its database' });
+    const other = join(storeDir, 'hosts', 'box-0123abcd~another-boot~1~server~00');
+    mkdirSync(join(storeDir, 'hosts'));
+    writeFileSync(other, '');
+    let seconds = 0;
+    const beat = setInterval(() => utimesSync(other, ++seconds, seconds), 100);
+    const refused = coded('BAD_CONFIG', /in use by another machine \(box, process 1\)/);
+    await assert
+      .rejects(ensureServer({ storeDir, port: 0, uiPort: 0, env }), refused)
+      .finally(() => clearInterval(beat));
+    assert.equal(readFileSync(join(storeDir, 'temporal.db'), 'utf8'), 'its database');
+    assert.deepEqual(readdirSync(storeDir).sort(), ['hosts', 'temporal.db']);
+  });
+
   it('ignores a state file whose pid belongs to another program', async () => {
     const storeDir = temporaryFolder();
-    const state = { pid: process.pid, port: 1, uiPort: 2, database: join(storeDir, 'temporal.db') };
+    const state = { pid: process.pid, place: PLACE, port: 1, uiPort: 2, database: join(storeDir, 'temporal.db') };
     writeInto(storeDir, 'temporal.json', JSON.stringify(state));
     const server = await start({ storeDir, port: 0, uiPort: 0 });
     assert.equal(JSON.parse(readFileSync(join(storeDir, 'temporal.json'), 'utf8')).pid, server.pid);

@@ -120,8 +120,9 @@ describe('terms of the loss', () => {
       await train.ppo(rows.slice(1), adapter, CASES.all!),
     ];
     assert.equal(whole.divisor, B);
-    for (const key of Object.keys(whole) as (keyof typeof whole)[]) {
-      if (key === 'gradients') continue;
+    const { gradients: _, ratios, ...sums } = whole;
+    assert.deepEqual([...parts[0]!.ratios!, ...parts[1]!.ratios!], ratios);
+    for (const key of Object.keys(sums) as (keyof typeof sums)[]) {
       const sum = parts[0]![key]! + parts[1]![key]!;
       assert.ok(Math.abs(sum - whole[key]!) < VALUE_TOLERANCE * Math.max(1, Math.abs(sum)), key);
     }
@@ -150,6 +151,7 @@ describe('terms of the loss', () => {
       'gradients',
       'loss',
       'ratio',
+      'ratios',
       'tokens',
     ]);
   });

@@ -91,9 +91,10 @@ describe('rows of the output projection', () => {
     const whole = ppoResult(batch, rows, loss, await session.run(feeds));
     await session.close();
     const train = new TrainSession({ config: CONFIG, weights });
-    const { gradients, ...sums } = await train.ppo(rows, { ...adapter, values }, config);
+    const { gradients, ratios, ...sums } = await train.ppo(rows, { ...adapter, values }, config);
     await train.close();
     assert.deepEqual(gradients, whole.gradients);
+    assert.deepEqual(ratios, whole.ratios);
     for (const [name, sum] of Object.entries(sums)) {
       const other = whole[name as keyof typeof sums]!;
       assert.ok(Math.abs(sum - other) <= 1e-6 * Math.abs(other), `${name}: ${sum} is not ${other}`);

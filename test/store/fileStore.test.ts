@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { PLACE } from '../../infra/place.mjs';
 import { faultOf } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
 import { DIGEST, refusal, withStore } from './support.js';
@@ -83,9 +84,8 @@ describe('file store: locations, temporary files and faults', () => {
 
   it('removes temporary files of dead writers and old ones when it opens', () =>
     withStore(async (_store, root) => {
-      const host = hostname().replace(/[^A-Za-z0-9.-]/g, '-');
       const dead = (await promisify(execFile)(process.execPath, ['-p', 'process.pid'])).stdout.trim();
-      const names = [`${host}~${dead}~a`, `${host}~${process.pid}~b`, 'elsewhere~1~c', 'elsewhere~1~old'];
+      const names = [`${PLACE}~${dead}~a`, `${PLACE}~${process.pid}~b`, `elsewhere~${dead}~c`, 'elsewhere~1~old'];
       await mkdir(join(root, 'tmp'), { recursive: true });
       for (const name of names) await writeFile(join(root, 'tmp', name), 'half');
       const days = Date.now() / 1000 - 3 * 86_400;

@@ -190,7 +190,12 @@ export class FakeEngine implements Engine {
           gradients[SIZE]! += row.mask[t]! * (adapter.values[SIZE]! - value);
         });
     }
-    return { gradients, loss: -1, divisor: tokens, ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens, tokens };
+    // different for every row, from 0.7 to 1.3
+    const ratios = rows.map((row, r) =>
+      row.tokens.map((token, t) => row.mask[t]! * (0.7 + (token % 7) / 10 + r / 1e4)),
+    );
+    const means = { ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens };
+    return { gradients, loss: -1, divisor: tokens, ...means, tokens, ratios };
   }
 
   async applyUpdate(

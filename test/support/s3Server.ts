@@ -1,4 +1,4 @@
-// An S3 server on loopback for tests: moto, installed once into the cache folder. GAUNTLET_TEST_S3 names another store instead, for
+// An S3 server for tests, on loopback: moto, installed once into the cache folder. GAUNTLET_TEST_S3 names another store instead, for
 // example s3://bucket?endpoint=http://127.0.0.1:9000, where the tests leave objects under random prefixes. Without either, a suite is skipped,
 // or fails if GAUNTLET_REQUIRE_S3=1.
 import { spawn } from 'node:child_process';
@@ -33,13 +33,18 @@ export async function requireS3(suite: Mocha.Context): Promise<S3Server> {
 async function startS3(): Promise<S3Server> {
   const given = process.env.GAUNTLET_TEST_S3;
   if (given) return { url: (options) => fresh(given, options), close: async () => {} };
+  return launchS3('127.0.0.1');
+}
+
+/** Starts moto on a free port of an address. `faults`: share of requests that fail; as many are late. */
+export async function launchS3(host: string, faults = 0): Promise<S3Server> {
   const python = await providePython({
     requirements: [REQUIREMENTS],
     folder: join(cacheFolder(), 's3-server'),
     say: (line) => console.log(`      ${line}`),
   });
   const script = join(packageRoot(), 'test', 'support', 's3Server.py');
-  const server = spawn(python, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const server = spawn(python, [script, host, String(faults)], { stdio: ['pipe', 'pipe', 'pipe'] });
   let errors = '';
   server.stderr.on('data', (part) => {
     errors = `${errors}${part}`.slice(-2000);
@@ -50,7 +55,7 @@ async function startS3(): Promise<S3Server> {
       throw new Error(`it ended at its start: ${errors.trim().split('\n').at(-1)}`);
     }),
   ])) as [Buffer];
-  const endpoint = `http://127.0.0.1:${Number(line.toString())}`;
+  const endpoint = `http://${host}:${Number(line.toString())}`;
   process.env.AWS_ACCESS_KEY_ID ??= 'test';
   process.env.AWS_SECRET_ACCESS_KEY ??= 'test';
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';

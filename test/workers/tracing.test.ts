@@ -136,6 +136,10 @@ describe('tracing', function () {
       assert.deepEqual(pathOf(own('sandbox run')), [...started, 'RunActivity:executeSuite', 'sandbox run']);
       assert.equal(new Set(spans.map((span) => span.trace)).size, 1);
       assert.ok(spans.every(({ service, failed }) => service === 'gauntlet' && !failed));
+      assert.deepEqual(
+        spans.filter(({ name }) => /^(Query|Describe)Workflow/.test(name)),
+        [],
+      );
       assert.deepEqual([model.scope, model.schema], ['gauntlet', 'https://opentelemetry.io/schemas/1.37.0']);
       const { attributes } = model;
       assert.equal(attributes['gen_ai.operation.name'], 'text_completion');
@@ -144,6 +148,16 @@ describe('tracing', function () {
       assert.ok(Number(attributes['gen_ai.usage.input_tokens']) > 0);
       assert.ok(Number(attributes['gen_ai.usage.output_tokens']) > 0);
       assert.ok(Number(own('sandbox run').attributes['gauntlet.programs']) > 0);
+    });
+
+    it('names a command with its group, and marks its failure', async () => {
+      collector = await startCollector();
+      process.env[ENDPOINT] = collector.endpoint;
+      await inProcess('checkpoints', 'list', 'missing', '--store', world.folder);
+      const [span, ...others] = await collector.spans();
+      const { name, failed, attributes } = span!;
+      assert.deepEqual([name, failed, attributes['error.type']], ['gauntlet checkpoints list', true, 'NOT_FOUND']);
+      assert.deepEqual(others, []);
     });
 
     it('reports a collector that cannot be reached once, and the command succeeds', async () => {

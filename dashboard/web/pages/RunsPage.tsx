@@ -1,16 +1,19 @@
 // All runs of the store: filter, sort, and select two to compare.
 import { useState } from 'preact/hooks';
-import type { RunList, RunSummary } from '../../api.js';
+import type { LiveStates, RunList, RunSummary } from '../../api.js';
 import { useResource } from '../data.js';
 import { decimal, duration, grouped, stageName, time, visible } from '../format.js';
-import { useVersion } from '../live.js';
+import { useStates, useVersion } from '../live.js';
 import { Scroll, Show } from '../parts/common.js';
 import { link } from '../route.js';
 
+/** A run with its state as shown: of the server, or else of the store. */
+type Run = Omit<RunSummary, 'state'> & { state: string };
+
 interface Column {
   title: string;
-  value: (run: RunSummary) => string | number | undefined; // to sort by
-  text: (run: RunSummary) => string;
+  value: (run: Run) => string | number | undefined; // to sort by
+  text: (run: Run) => string;
   numeric?: true;
 }
 
@@ -34,15 +37,26 @@ const COLUMNS: readonly Column[] = [
 
 export function RunsPage() {
   const version = useVersion();
+  const live = useStates();
   return (
     <>
       <h1>Runs</h1>
-      <Show of={useResource<RunList>('runs', version)}>{({ runs }) => <RunTable runs={runs} />}</Show>
+      <Show of={useResource<RunList>('runs', version)}>
+        {({ runs }) => <RunTable runs={runs.map((run) => withState(run, live))} problem={live?.problem} />}
+      </Show>
     </>
   );
 }
 
-function RunTable({ runs }: { runs: RunSummary[] }) {
+/** A result in the store says how a run ended, unless it was continued. */
+function withState(run: RunSummary, live?: LiveStates): Run {
+  const known = live && Object.hasOwn(live.states, run.id) ? live.states[run.id] : undefined;
+  if (known?.isOpen || (known && run.state === 'unfinished')) return { ...run, state: known.state };
+  if (live === undefined || run.state !== 'unfinished') return run;
+  return { ...run, state: live.problem === undefined ? 'not on the server' : 'unknown' };
+}
+
+function RunTable({ runs, problem }: { runs: Run[]; problem: string | undefined }) {
   const [text, setText] = useState('');
   const [state, setState] = useState('');
   const [chosen, setChosen] = useState<string[]>([]); // the last two
@@ -67,7 +81,7 @@ function RunTable({ runs }: { runs: RunSummary[] }) {
           State{' '}
           <select value={state} onChange={(event) => setState(event.currentTarget.value)}>
             <option value="">all</option>
-            {states.map((each) => (
+            {[...new Set([...states, ...(state === '' ? [] : [state])])].map((each) => (
               <option key={each}>{each}</option>
             ))}
           </select>
@@ -81,6 +95,7 @@ function RunTable({ runs }: { runs: RunSummary[] }) {
           runs.length > 1 && <span class="muted">Select two runs to compare them.</span>
         )}
       </div>
+      {problem !== undefined && states.includes('unknown') && <p class="muted">Unknown states: {visible(problem)}</p>}
       <Scroll label="Runs">
         <table>
           <thead>
@@ -115,7 +130,7 @@ function RunTable({ runs }: { runs: RunSummary[] }) {
 }
 
 interface RowProps {
-  run: RunSummary;
+  run: Run;
   isChosen: boolean;
   onChoose: (id: string) => void;
 }
@@ -139,11 +154,11 @@ function RunRow({ run, isChosen, onChoose }: RowProps) {
   );
 }
 
-const matches = ({ id, model, phase = '' }: RunSummary, text: string): boolean =>
+const matches = ({ id, model, phase = '' }: Run, text: string): boolean =>
   `${id} ${model} ${phase}`.toLowerCase().includes(text.trim().toLowerCase());
 
 /** Runs without a value come last. */
-function sorted(runs: RunSummary[], { column, descending }: { column: number; descending: boolean }): RunSummary[] {
+function sorted(runs: Run[], { column, descending }: { column: number; descending: boolean }): Run[] {
   const { value } = COLUMNS[column]!;
   const sign = descending ? -1 : 1;
   return runs.toSorted((one, other) => {

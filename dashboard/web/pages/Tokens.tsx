@@ -8,7 +8,7 @@ import { Details, Scroll, Show } from '../parts/common.js';
 
 const SHOWN = 3000; // tokens
 
-type Colouring = 'log-prob' | 'advantage';
+type Colouring = 'log-prob' | 'advantage' | 'ratio';
 
 export function Tokens({ run, step, index }: { run: string; step: number; index: number }) {
   const loaded = useResource<TokensView>(resource('runs', run, 'steps', step, 'groups', index, 'tokens'));
@@ -37,26 +37,48 @@ function Samples({ view }: { view: TokensView }) {
           <select value={colouring} onChange={(event) => setColouring(event.currentTarget.value as Colouring)}>
             {view.hasLogprobs && <option>log-prob</option>}
             <option>advantage</option>
+            {view.clip && <option>ratio</option>}
           </select>
         </label>
       </div>
       <p class="muted">
-        {colouring === 'log-prob'
-          ? 'The stronger a token is marked, the less likely it was.'
-          : 'Green tokens were made more likely, red ones less.'}{' '}
-        Grey tokens were not trained. Ratios, clipping and entropies of single tokens are not recorded.
+        {HELP[colouring]} Grey tokens were not trained.
+        {view.clip && <ClipHelp range={view.clip} />}
         {!view.hasLogprobs && ' Log-probs of this step are no longer in the store.'}
         {!view.hasText && ' The tokenizer of the model is not on this machine: tokens are shown as numbers.'}
       </p>
       {sample?.rows.length === 0 && <p>Nothing of this sample gets credit in this step.</p>}
       {sample?.rows.map((row, i) => (
-        <Row key={i} row={row} colouring={colouring} />
+        <Row key={i} row={row} colouring={colouring} range={view.clip} />
       ))}
     </>
   );
 }
 
-function Row({ row, colouring }: { row: TokenRow; colouring: Colouring }) {
+const HELP: Readonly<Record<Colouring, string>> = {
+  'log-prob': 'The stronger a token is marked, the less likely it was.',
+  advantage: 'Green tokens were made more likely, red ones less.',
+  ratio: 'Green tokens had become more likely, red ones less.',
+};
+
+function ClipHelp({ range: [low, high] }: { range: [number, number] }) {
+  return (
+    <>
+      {' '}
+      The ratio is that of the token's probability to the one before the update, as the last pass over the samples (
+      <code>ppo.epochs</code>) computed it. Underlined tokens were clipped: their ratio was below {decimal(low)} with a
+      negative advantage, or above {decimal(high)} with a positive one, so they had no gradient.
+    </>
+  );
+}
+
+interface RowProps {
+  row: TokenRow;
+  colouring: Colouring;
+  range: TokensView['clip'];
+}
+
+function Row({ row, colouring, range }: RowProps) {
   const { ids } = row;
   return (
     <>
@@ -69,8 +91,8 @@ function Row({ row, colouring }: { row: TokenRow; colouring: Colouring }) {
         {ids.slice(0, SHOWN).map((_, t) => (
           <span
             key={t}
-            class={row.mask[t] === 1 ? 'trained' : 'muted'}
-            style={heat(row, t, colouring)}
+            class={row.mask[t] !== 1 ? 'muted' : row.clipped?.[t] === 1 ? 'trained clipped' : 'trained'}
+            style={heat(row, t, colouring, range)}
             title={numbersOf(row, t)}
           >
             {textOf(row, t)}
@@ -85,12 +107,13 @@ function Row({ row, colouring }: { row: TokenRow; colouring: Colouring }) {
 
 function TokenTable({ row }: { row: TokenRow }) {
   const trained = row.ids.map((_, t) => t).filter((t) => row.mask[t] === 1);
+  const titles = ['Position', 'Token', 'Id', 'Log-prob', 'Log-prob of the base', 'Advantage'];
   return (
     <Scroll label="Trained tokens">
       <table>
         <thead>
           <tr>
-            {['Position', 'Token', 'Id', 'Log-prob', 'Log-prob of the base', 'Advantage'].map((title) => (
+            {[...titles, ...(row.ratios ? ['Ratio', 'Clipped'] : [])].map((title) => (
               <th key={title} scope="col">
                 {title}
               </th>
@@ -108,6 +131,8 @@ function TokenTable({ row }: { row: TokenRow }) {
               <td>{decimal(row.logprobs?.[t])}</td>
               <td>{decimal(row.referenceLogprobs?.[t])}</td>
               <td>{decimal(advantageOf(row, t))}</td>
+              {row.ratios && <td>{decimal(row.ratios[t], 4)}</td>}
+              {row.clipped && <td>{row.clipped[t] === 1 ? 'yes' : 'no'}</td>}
             </tr>
           ))}
         </tbody>
@@ -129,14 +154,19 @@ function numbersOf(row: TokenRow, t: number): string {
     place,
     ...(logprob === undefined ? [] : [`log-prob ${decimal(logprob)} (p ${decimal(Math.exp(logprob))})`]),
     `advantage ${decimal(advantageOf(row, t))}`,
+    ...(row.ratios ? [`ratio ${decimal(row.ratios[t], 4)}${row.clipped?.[t] === 1 ? ' (clipped)' : ''}`] : []),
   ].join(', ');
 }
 
-/** At most 45 % of a colour, so that the text stays readable. */
-function heat(row: TokenRow, t: number, colouring: Colouring): { background?: string } {
+/** At most 45 % of a colour, so that the text stays readable. A ratio at the end of its range has all of it. */
+function heat(row: TokenRow, t: number, colouring: Colouring, range: TokensView['clip']): { background?: string } {
   if (row.mask[t] !== 1) return {};
   const advantage = advantageOf(row, t) ?? 0;
-  const strength = colouring === 'advantage' ? Math.abs(advantage) / 2 : 1 - Math.exp(row.logprobs?.[t] ?? 0);
-  const colour = colouring === 'log-prob' ? 'warn' : advantage < 0 ? 'bad' : 'good';
+  const change = Math.log(row.ratios?.[t] || 1);
+  const [strength, colour] = {
+    'log-prob': [1 - Math.exp(row.logprobs?.[t] ?? 0), 'warn'] as const,
+    advantage: [Math.abs(advantage) / 2, advantage < 0 ? 'bad' : 'good'] as const,
+    ratio: [change / Math.log((change < 0 ? range?.[0] : range?.[1]) ?? 1), change < 0 ? 'bad' : 'good'] as const,
+  }[colouring];
   return { background: `color-mix(in srgb, var(--${colour}) ${Math.round(45 * Math.min(1, strength))}%, transparent)` };
 }

@@ -165,7 +165,10 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
       value: each.value ?? ((_, value) => (value === null ? '–' : decimal(value))),
     })),
     bands: spreads,
-    scales: { x: { time: false }, ...(chart.percent && { y: { range: rateRange } }) },
+    scales: {
+      x: { time: false, range: stepRange(props.current.bands) },
+      ...(chart.percent && { y: { range: rateRange } }),
+    },
     axes: [
       { ...axis, font, size: 28 },
       { ...axis, font, size: 56, values: (_, values) => values.map((value) => format(chart, value)) },
@@ -179,6 +182,12 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
     },
   };
 }
+
+/** Without a range of its own, the axis of a single point would end far beyond the run. */
+const stepRange =
+  (bands: readonly Band[]): uPlot.Range.Function =>
+  (_, least, most) =>
+    least === most ? [0, bands.at(-1)?.end ?? most + 1] : [least, most];
 
 /** Without a range of its own, a rate that never changes would get an axis far beyond 100 %. */
 const rateRange = (_: uPlot, least: number, most: number): uPlot.Range.MinMax =>

@@ -1,0 +1,95 @@
+// Hosts of a simulated cluster. Each one has a network, a host name, a pid namespace and a boot id of its own, and a service
+// manager that starts its worker again. They are connected by a bridge in the network namespace of this process, so the
+// kernel removes everything when this process ends.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from './programs.js';
+
+const BRIDGE = 'bridge0';
+const NETWORK = '10.77.0'; // exists in the namespaces of this run only
+export const SERVICES = `${NETWORK}.1`; // Postgres, Temporal and S3
+
+export async function openNetwork(): Promise<void> {
+  await run('ip', ['link', 'add', BRIDGE, 'type', 'bridge']);
+  await run('ip', ['addr', 'add', `${SERVICES}/24`, 'dev', BRIDGE]);
+  for (const link of ['lo', BRIDGE]) await run('ip', ['link', 'set', link, 'up']);
+}
+
+// $1 host name, $2 address, $3 file with the boot id, $4… the worker. Waits until the link exists.
+const INIT = `
+hostname "$1"; address=$2; mount --bind "$3" /proc/sys/kernel/random/boot_id; shift 3
+echo ready; read -r linked
+ip addr add "$address/24" dev eth0; ip link set lo up; ip link set eth0 up
+while :; do "$@" </dev/null >&2; sleep 1; done`;
+
+export interface HostOptions {
+  name: string;
+  number: number; // from 2: the last part of the address
+  folder: string; // of its home, its work and its log
+  command: readonly string[]; // of its worker
+  env: Record<string, string>;
+}
+
+export class Host {
+  private init: ChildProcess | undefined;
+  private readonly link: string;
+
+  constructor(readonly options: HostOptions) {
+    this.link = `veth${options.number}`;
+    for (const name of ['home', 'tmp', 'work']) mkdirSync(join(options.folder, name), { recursive: true });
+  }
+
+  /** Turns the host on. Its disk is as it was before. */
+  async boot(): Promise<void> {
+    const { name, number, folder, command, env } = this.options;
+    const bootId = join(folder, 'boot_id');
+    writeFileSync(bootId, `${randomUUID()}\n`);
+    const log = openSync(join(folder, 'worker.log'), 'a');
+    const namespaces = ['--net', '--uts', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const script = ['sh', '-c', INIT, 'init', name, `${NETWORK}.${number}`, bootId, ...command];
+    const init = spawn('unshare', [...namespaces, ...script], {
+      cwd: join(folder, 'work'),
+      env: { PATH: process.env.PATH, HOME: join(folder, 'home'), TMPDIR: join(folder, 'tmp'), ...env },
+      stdio: ['pipe', 'pipe', log],
+    });
+    this.init = init;
+    await once(init.stdout!, 'data'); // its network namespace exists
+    init.stdout!.resume();
+    await run('ip', ['link', 'add', this.link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(init.pid)]);
+    await run('ip', ['link', 'set', this.link, 'master', BRIDGE, 'up']);
+    init.stdin!.write('linked\n');
+  }
+
+  /** Unplugs the network. */
+  cut(): Promise<void> {
+    return run('ip', ['link', 'set', this.link, 'down']);
+  }
+
+  reconnect(): Promise<void> {
+    return run('ip', ['link', 'set', this.link, 'up']);
+  }
+
+  /** Kills the worker, which the service manager starts again. False if it does not run. */
+  killWorker(): boolean {
+    const init = childrenOf(this.init!.pid!)[0];
+    const worker = init === undefined ? undefined : childrenOf(init).find((pid) => nameOf(pid) !== 'sleep');
+    if (worker !== undefined) process.kill(worker, 'SIGKILL');
+    return worker !== undefined;
+  }
+
+  /** Turns the host off without warning. */
+  async crash(): Promise<void> {
+    const exited = once(this.init!, 'exit');
+    this.init!.kill('SIGKILL'); // --kill-child: ends its pid namespace, and with it its network
+    await exited;
+    await run('ip', ['link', 'delete', this.link]).catch(() => undefined); // the kernel may have removed it already
+  }
+}
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number);
+
+const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'latin1').trim();

@@ -1,0 +1,151 @@
+// One run of the command line, alone or watched: with traces and metrics, and its page open in a browser.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { packageRoot } from '../../data/paths.js';
+import { openChromium } from '../chromium.js';
+import { BenchError } from '../options.js';
+
+const SCRAPE_MS = 2000; // Prometheus waits longer
+
+export interface RunOptions {
+  folder: string; // of the store; a new one
+  assignments: readonly string[]; // 'field=value'
+  sandbox: string;
+  say(line: string): void;
+}
+
+/** What the watchers received, to show that they were at work. */
+export interface Received {
+  traces: number; // requests with spans
+  scrapes: number; // of metrics
+  live: number; // requests of the page
+}
+
+export interface RunFigures {
+  seconds: number; // from the command that starts the run until its result
+  received?: Received;
+}
+
+/** Runs the tiny preset with a server and workers of its own. */
+export async function measureRun(options: RunOptions, isWatched: boolean): Promise<RunFigures> {
+  const { folder, assignments, sandbox, say } = options;
+  const received: Received = { traces: 0, scrapes: 0, live: 0 };
+  const closing: (() => unknown)[] = [];
+  const env: NodeJS.ProcessEnv = { ...process.env, GAUNTLET_LOG: 'error' };
+  for (const name of Object.keys(env)) if (/^(OTEL_|TEMPORAL_)/.test(name)) delete env[name];
+  try {
+    const watching: string[] = [];
+    if (isWatched) {
+      const collector = await startCollector(received);
+      closing.push(collector.close);
+      env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
+      const port = await freePort();
+      watching.push('--metrics', `127.0.0.1:${port}`);
+      const scraping = setInterval(() => {
+        fetch(`http://127.0.0.1:${port}/metrics`).then(
+          () => received.scrapes++,
+          () => undefined, // not ready yet
+        );
+      }, SCRAPE_MS);
+      closing.push(() => clearInterval(scraping));
+    }
+    const up = start(
+      ['up', '--store', folder, '--port', '0', '--ui-port', '0', '--sandbox', sandbox, ...watching],
+      env,
+    );
+    closing.push(() => stop(up));
+    await firstAnswer(up, 'up');
+    const started = performance.now();
+    const set = assignments.flatMap((assignment) => ['--set', assignment]);
+    const train = start(['train', 'run', '--store', folder, '--preset', 'tiny', '--watch', ...set], env);
+    closing.push(() => stop(train));
+    train.stdout!.resume();
+    const ended = once(train, 'close');
+    if (isWatched) closing.push(await openPage(folder, env, received));
+    const [code] = await ended;
+    const seconds = (performance.now() - started) / 1000;
+    if (code !== 0) throw new BenchError(`gauntlet train ended with exit code ${code}`);
+    say(`${isWatched ? 'watched' : 'alone'}: ${seconds.toFixed(1)} s`);
+    return { seconds, ...(isWatched && { received }) };
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+/** Opens the page of the run, which follows it, and returns a function that closes it. */
+async function openPage(folder: string, env: NodeJS.ProcessEnv, received: Received): Promise<() => Promise<void>> {
+  const dashboard = start(['dashboard', '--store', folder], env);
+  const browser = await openChromium();
+  const close = async (): Promise<void> => {
+    await browser.close();
+    await stop(dashboard);
+  };
+  try {
+    const { url } = await firstAnswer(dashboard, 'dashboard');
+    const page = await browser.newPage();
+    page.on('response', (response) => {
+      if (response.ok() && response.url().includes('/api/live/')) received.live++;
+    });
+    await page.goto(`${url}#/runs/run`);
+    return close;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const alive = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of alive) child.kill(); // they would continue
+});
+
+function start(command: string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const args = [join(packageRoot(), 'bin/gauntlet.mjs'), ...command, '--json'];
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  alive.add(child.once('close', () => alive.delete(child)));
+  return child;
+}
+
+/** The first line of output as JSON. @throws {BenchError} if the command ends before */
+async function firstAnswer(child: ChildProcess, name: string): Promise<{ url: string }> {
+  const lines = createInterface({ input: child.stdout! }); // also reads what follows, so that the pipe never fills
+  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
+  if (line === undefined) throw new BenchError(`gauntlet ${name} ended without an answer`);
+  return JSON.parse(line);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'close');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/** A receiver of OTLP over HTTP that counts requests. */
+async function startCollector(received: Received): Promise<{ url: string; close: () => void }> {
+  const server = createServer((request, response) => {
+    received.traces++;
+    request.resume().on('end', () => response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${port}`, close };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,22 @@
+// Where a process id means something: in one pid namespace of one boot of one machine. A host name does not say that: two
+// containers, or two machines that share a folder, can have the same one.
+import { createHash } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+/** The same for all containers of a machine, until it restarts. */
+export const BOOT = attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) ?? hostname();
+
+/** Host name and eight hex digits; letters, digits, dots and dashes. */
+export const PLACE = `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${createHash('sha256')
+  .update(`${BOOT} ${attempt(() => readlinkSync('/proc/self/ns/pid')) ?? ''}`)
+  .digest('hex')
+  .slice(0, 8)}`;
+
+function attempt(read) {
+  try {
+    return read();
+  } catch {
+    return undefined; // not Linux
+  }
+}

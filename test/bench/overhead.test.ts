@@ -1,0 +1,44 @@
+// The benchmark of watching a run: its ratio, and one pair of tiny runs of the command line.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { chromiumPath, NO_CHROMIUM } from '../../bench/chromium.js';
+import { type Pair, ratioOf } from '../../bench/overhead/main.js';
+import { packageRoot } from '../../data/paths.js';
+import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
+import { needTemporal } from '../workflows/server.js';
+
+const pair = (alone: number, watched: number): Pair => ({ alone: { seconds: alone }, watched: { seconds: watched } });
+
+describe('the overhead benchmark', () => {
+  after(removeTemporaryFolders);
+
+  it('reports the geometric mean of the ratios of pairs, with an interval', () => {
+    const same = ratioOf([pair(10, 11), pair(20, 22)]);
+    for (const figure of [same.value, same.low, same.high]) assert.ok(Math.abs(figure - 1.1) < 1e-9, `${figure}`);
+    const { value, low, high } = ratioOf([pair(1, 2), pair(2, 1), pair(1, 1)]);
+    assert.ok(Math.abs(value - 1) < 1e-9 && low < 1 && high > 1, `${low} ${value} ${high}`);
+    assert.ok(Number.isNaN(ratioOf([pair(1, 2)]).low));
+  });
+
+  it(`watches one of two tiny runs${chromiumPath === undefined ? ` (skipped: ${NO_CHROMIUM})` : ''}`, async function () {
+    this.timeout(600_000);
+    needTemporal(this);
+    if (chromiumPath === undefined) this.skip();
+    const out = join(temporaryFolder(), 'overhead.json');
+    const small = [
+      ...['schedule.stages=[5]', 'schedule.discriminatorSteps=1', 'schedule.generatorSteps=0'],
+      ...['schedule.alternatingSteps=0', 'batch.discriminator.problems=2', 'batch.discriminator.samples=2'],
+      ...['evaluation.problems=2', 'evaluation.testProblems=2'],
+    ].flatMap((assignment) => ['--set', assignment]);
+    const command = ['dist/bench/main.js', 'overhead', '--pairs', '1', '--sandbox', 'wasm', '--out', out, ...small];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: packageRoot() });
+    assert.match(stdout, /^watched \/ alone: \d+\.\d{3}, 1 pairs of runs$/m);
+    const { pairs } = JSON.parse(readFileSync(out, 'utf8')) as { pairs: Required<Pair>[] };
+    const { traces, scrapes, live } = pairs[0]!.watched.received!;
+    assert.ok(traces > 0 && scrapes > 0 && live > 0, JSON.stringify(pairs));
+    assert.equal(pairs[0]!.alone.received, undefined);
+  });
+});
