@@ -12,6 +12,7 @@ import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Value } from '../core/schema/value.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
+import type { ServedAdapter } from '../ml/remote/rolloutServer.js';
 import type { Digest, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
@@ -121,6 +122,8 @@ export interface OpenRole {
   chat: Chat;
   /** Imports an adapter of the role. Sampling needs no value head. */
   adapter(weights: Digest, valueHead?: Digest): Promise<Adapter>;
+  /** An adapter of the role for a rollout server. Its name contains its digest. */
+  served(weights: Digest): Promise<ServedAdapter>;
 }
 
 /** @throws GauntletError BAD_MODEL if the worker has a different model than the run started with */
@@ -136,8 +139,12 @@ export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role
   }
   const adapter: OpenRole['adapter'] = (weights, valueHead) =>
     readAdapter(scope.store, engine, { config: adapterConfig, weights, ...(valueHead && { valueHead }) });
+  const served: OpenRole['served'] = async (weights) => ({
+    name: `gauntlet-${hexOf(weights)}-${hexOf(adapterConfig).slice(0, 8)}`,
+    files: await readAdapterFiles(scope.store, { config: adapterConfig, weights }),
+  });
   const chat = engine.chat(templateArgumentsOf(config, role));
-  return { config, engine, chat, adapter };
+  return { config, engine, chat, adapter, served };
 }
 
 /** For a run's manifest and checkpoints. The discriminator's digest is present if it has its own base. */
@@ -183,11 +190,16 @@ export function roleState({ weights, valueHead }: Omit<StoredAdapter, 'config'>,
   return { adapter: weights, ...(valueHead && { valueHead }), optimizer };
 }
 
-async function readAdapter(store: Store, engine: Engine, stored: StoredAdapter): Promise<Adapter> {
+const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
+
+const readAdapter = async (store: Store, engine: Engine, stored: StoredAdapter): Promise<Adapter> =>
+  engine.importAdapter(await readAdapterFiles(store, stored));
+
+async function readAdapterFiles(store: Store, stored: StoredAdapter): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   for (const [part, digest] of Object.entries(stored))
     files.set(ADAPTER_FILES[part as keyof StoredAdapter], await store.getBlob(digest));
-  return engine.importAdapter(files);
+  return files;
 }
 
 export const encodeOptimizerState = ({ step, m, v }: OptimizerState): Uint8Array => encodeTensors({ m, v }, { step });

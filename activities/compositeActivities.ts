@@ -197,7 +197,7 @@ export function compositeActivities(leaf: LeafActivities) {
       epoch: position.epoch,
       role,
       ...rewarded.metrics,
-      update: updated.stats,
+      update: { ...updated.stats, ...scored.mismatch },
       rows: rewarded.rows,
       learningRate,
       sampledTokens,

@@ -6,12 +6,14 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { ProblemSet } from '../data/problems.js';
 import { type ChainList, openRole, problemOf, type ReplayBuffer, readProblems } from './artifacts.js';
+import { rolloutSampler } from './remoteRollouts.js';
 import { sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
-  const { config, engine, chat, adapter } = await openRole(scope, input.run, 'generator');
+  const role = await openRole(scope, input.run, 'generator');
+  const { config, engine, chat, adapter } = role;
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
@@ -23,7 +25,8 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
     prompt: stagePrompt(chat, config, problemOf(byId, chain.problemId), chain.turns, input.stage),
     key: extendKey(batchKey, chain.problemId, chain.sample, input.stage),
   }));
-  const { turns, tokens } = await sampleTurns(scope, { engine, chat }, rows, {
+  const sampler = input.batch.kind === 'train' ? rolloutSampler(scope, role, input.adapter) : engine;
+  const { turns, tokens } = await sampleTurns(scope, { engine, chat, sampler }, rows, {
     ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
     temperature: batchTemperature(input.batch, config),
     maxNewTokens: config.sampling.maxNewTokens,

@@ -16,6 +16,7 @@ import {
   type TestTarget,
 } from './artifacts.js';
 import { chainReader, preferComplete } from './chains.js';
+import { rolloutSampler } from './remoteRollouts.js';
 import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
@@ -54,7 +55,8 @@ type Written = ReturnType<typeof sampleTurns>;
 
 /** The model answers a prompt with the problem and the work of one stage. */
 async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
-  const { engine, chat, adapter } = await openRole(scope, input.run, 'discriminator');
+  const role = await openRole(scope, input.run, 'discriminator');
+  const { engine, chat, adapter } = role;
   const { byId } = await readProblems(scope.store, input.run.problems);
   const batchKey = deriveKey(...drawPath(input.targets, config));
   const prompts = new Map<TestTarget, number[]>();
@@ -75,7 +77,7 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
     const places = rows.flatMap((_, i) => (weights[i] === own ? [i] : []));
     const sampled = await sampleTurns(
       scope,
-      { engine, chat },
+      { engine, chat, sampler: isTraining(input.targets) ? rolloutSampler(scope, role, own) : engine },
       places.map((i) => rows[i]!),
       {
         ...(own === undefined ? {} : { adapter: await adapter(own) }),

@@ -10,6 +10,7 @@ import { promptOf, sampledRanges, type TokenTurn } from '../core/rl/trajectories
 import type { SampledTurn, Stage, Turn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../ml/engine/engine.js';
+import type { Sampler } from './remoteRollouts.js';
 import type { Scope } from './scope.js';
 
 interface SamplingRow {
@@ -75,7 +76,7 @@ export function testPrompt(
 
 export async function sampleTurns(
   scope: Pick<Scope, 'signal' | 'heartbeat'>,
-  { engine, chat }: { engine: Engine; chat: Chat },
+  { engine, chat, sampler = engine }: { engine: Engine; chat: Chat; sampler?: Sampler },
   rows: SamplingRow[],
   options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
 ): Promise<{ turns: SampledTurn[]; tokens: number }> {
@@ -90,7 +91,7 @@ export async function sampleTurns(
   const answers =
     sampled.length === 0
       ? []
-      : await engine.generate(sampled, {
+      : await sampler.generate(sampled, {
           ...options,
           stopTokens: eosTokens,
           signal: scope.signal,
@@ -100,12 +101,13 @@ export async function sampleTurns(
   let tokens = 0;
   const turns = rows.map((row, i): SampledTurn => {
     if (!room(asked[i]!)) return { promptTokens: row.prompt, answerTokens: [], text: '', truncated: true };
-    const { tokens: answerTokens, finished } = answers[next++]!;
+    const { tokens: answerTokens, finished, logprobs } = answers[next++]!;
     tokens += answerTokens.length;
     const thinking = chat.thinkingRange(row.prompt, answerTokens);
     const start = Math.max(0, (thinking?.[1] ?? 0) - row.prompt.length);
     const text = engine.decode(answerTokens.slice(start, finished ? -1 : undefined));
-    return { promptTokens: row.prompt, answerTokens, ...(thinking && { thinking }), text, truncated: !finished };
+    const turn = { promptTokens: row.prompt, answerTokens, ...(thinking && { thinking }), text, truncated: !finished };
+    return { ...turn, ...(logprobs && { logprobs }) };
   });
   return { turns, tokens };
 }

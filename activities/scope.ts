@@ -1,12 +1,13 @@
 // What an activity can use: the dependencies, and the cancellation and heartbeat of its attempt. Outside Temporal (in
 // tests and benchmarks) there is no attempt: no signal, and heartbeats do nothing.
 import { Context } from '@temporalio/activity';
-import type { EngineConfig, RunConfig } from '../core/schema/config.js';
+import type { EngineConfig, RolloutsConfig, RunConfig } from '../core/schema/config.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import type { RunResult } from '../core/schema/run.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Engine } from '../ml/engine/engine.js';
+import type { RolloutServer } from '../ml/remote/rolloutServer.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { Store } from '../store/store.js';
 
@@ -19,6 +20,8 @@ export interface ActivityDeps {
   store: Store;
   /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). Each model is opened once. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
+  /** The server of training rollouts, opened once. */
+  rolloutServer?(config: RolloutsConfig): RolloutServer;
   /** Opens the sandbox of a configuration, once. Without `containers`, their defaults apply. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers' | 'model'>>): Promise<Sandbox>;
   /** Built-in problems by name, or a problem file. */

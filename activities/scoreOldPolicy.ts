@@ -1,8 +1,11 @@
 // Adds to trajectories what PPO needs from the policy before the update: the old log-probs (of the tempered policy, from
-// the scoring graph), the base's log-probs for the KL penalty, and for GAE the values, advantages and returns.
+// the scoring graph), the base's log-probs for the KL penalty, for GAE the values, advantages and returns, and for remote
+// rollouts the importance weights.
 import { whitenAdvantages } from '../core/rl/advantages.js';
 import { generalizedAdvantages } from '../core/rl/gae.js';
-import type { RunConfig } from '../core/schema/config.js';
+import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../core/rl/importance.js';
+import type { RolloutsConfig, RunConfig } from '../core/schema/config.js';
+import type { Trajectory } from '../core/schema/trajectory.js';
 import { openRole, type TrajectoryList } from './artifacts.js';
 import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
@@ -27,7 +30,21 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
       ...(values && { oldValues: trained(values[i]!) }),
     };
   });
-  return { trajectories: await scope.store.putJson(values ? withAdvantages(scored, config) : scored) };
+  const estimated = values ? withAdvantages(scored, config) : scored;
+  const { rows: corrected, mismatch } = config.rollouts ? correct(estimated, config.rollouts) : { rows: estimated };
+  return { trajectories: await scope.store.putJson(corrected), ...(mismatch && { mismatch }) };
+}
+
+/** Truncated importance sampling of tokens that a rollout server sampled. */
+function correct(rows: TrajectoryList, { maxWeight }: RolloutsConfig): { rows: TrajectoryList; mismatch: Mismatch } {
+  const scoredTokens = ({ oldLogprobs, rolloutLogprobs, mask }: Trajectory): ScoredTokens => ({
+    ...{ engine_T: oldLogprobs, server_T: rolloutLogprobs ?? oldLogprobs, mask_T: mask },
+  });
+  const corrected = rows.map((row) => {
+    const advantages_T = row.advantages ?? row.mask.map((bit) => (bit ? row.advantage : 0));
+    return { ...row, advantages: weightedAdvantages(advantages_T, scoredTokens(row), maxWeight) };
+  });
+  return { rows: corrected, mismatch: measureMismatch(rows.map(scoredTokens), maxWeight) };
 }
 
 function withAdvantages(rows: TrajectoryList, { advantage }: RunConfig): TrajectoryList {

@@ -1,5 +1,6 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
 import type { MetricName } from '../core/evaluation/metrics.js';
+import type { Mismatch } from '../core/rl/importance.js';
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { EngineConfig, RunConfig, TemplateArguments } from '../core/schema/config.js';
@@ -184,6 +185,7 @@ export interface ScoreOldPolicyInput {
 }
 export interface ScoreOldPolicyOutput {
   trajectories: Digest;
+  mismatch?: Mismatch; // of the trained tokens, with remote rollouts
 }
 
 export interface UpdatePolicyInput {

@@ -32,6 +32,10 @@ export const ERROR_CODES = {
   },
   STORE_FAULT: { retryable: true, help: 'check the free space and permissions of the store, or its server' },
   ENGINE_FAULT: { retryable: true, help: 'a model session failed; it is retried with a new session' },
+  ENDPOINT_FAULT: {
+    retryable: true,
+    help: 'the rollout server failed or answered wrongly; it is retried and never affects a reward; follow the message',
+  },
   DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install the component that the message names' },
   OUT_OF_MEMORY: {
     retryable: false,

@@ -67,6 +67,12 @@ const STATISTICS: readonly (readonly [id: string, title: string, caption: string
     (m) => m.update.kl,
   ],
   [
+    'rollout-kl',
+    'KL divergence of the rollout server (nats per token)',
+    'How far the server that sampled is from the policy that is trained.',
+    (m) => m.update.rolloutKl,
+  ],
+  [
     'exact-entropy',
     'Entropy of the policy (nats)',
     'Over the whole vocabulary: the quantity that the entropy bonus raises.',

@@ -1,6 +1,6 @@
 // The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use, closed with the worker.
 import type { ActivityDeps } from '../activities/index.js';
-import type { EngineConfig, RunConfig } from '../core/schema/config.js';
+import type { EngineConfig, RolloutsConfig, RunConfig } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import { isFamily } from '../data/families.js';
@@ -12,6 +12,7 @@ import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import { inThread } from '../ml/pool/inThread.js';
+import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openStore } from '../store/openStore.js';
@@ -45,13 +46,13 @@ export interface OpenDeps {
 
 export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const { log } = options;
+  const say = options.say ?? ((line: string) => void log?.warn(line));
   const engines = once((key: string) => {
     const { path, ...opening } = JSON.parse(key) as EngineOptions & { path: string };
     return openEngine(path, opening);
   });
   const sandboxes = once((key: string) => {
     const { kind, fallback, containers } = JSON.parse(key) as SandboxKey;
-    const say = options.say ?? ((line: string) => void log?.warn(line));
     return openSandbox(kind, { ...containers, fallback, log: say, daemonTimeoutMs: DAEMON_RESTART_MS });
   });
   const folderOf = (model: string): Promise<string> => {
@@ -60,6 +61,15 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       if (!noted) log?.info({ model, bytes: total }, 'downloading a model');
       noted = true;
     });
+  };
+  const servers = new Map<string, RolloutServer>();
+  const rolloutServer = (config: RolloutsConfig): RolloutServer => {
+    const { GAUNTLET_ROLLOUTS_ENDPOINT: endpoint = config.endpoint, GAUNTLET_ROLLOUTS_API_KEY: key } = process.env;
+    const name = JSON.stringify([endpoint, config]);
+    const server = servers.get(name) ?? new RolloutServer({ ...config, endpoint, ...(key && { key }) });
+    if (!servers.has(name)) say(`training rollouts come from ${endpoint}: their samples cannot be reproduced`);
+    servers.set(name, server);
+    return server;
   };
   const store = await openStore(options.store);
   const version = codeVersion(ROOT);
@@ -92,6 +102,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       acceptsEnvironment: process.env.GAUNTLET_ACCEPT_ENVIRONMENT === '1',
       engine: async (model, config) =>
         engines.open(JSON.stringify({ path: await folderOf(model), ...engineOptions(config, options) })),
+      rolloutServer,
       sandbox: sandboxOf,
       loadProblems: loadInThread,
       codeVersion: version,

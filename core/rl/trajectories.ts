@@ -6,7 +6,7 @@ import type { Trajectory } from '../schema/trajectory.js';
 import { type Estimator, sequenceAdvantages } from './advantages.js';
 
 export type Credit = RunConfig['credit'];
-export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens' | 'thinking'>;
+export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens' | 'thinking' | 'logprobs'>;
 
 /** A smaller advantage counts as zero. */
 const MIN_ADVANTAGE = 1e-6;
@@ -70,7 +70,7 @@ export function trainedRows(
   turns: readonly TokenTurn[],
   trainedStage: Stage,
   credit: Credit,
-): { tokens: number[]; mask: number[] }[] {
+): Pick<Trajectory, 'tokens' | 'mask' | 'rolloutLogprobs'>[] {
   const ends = turns.flatMap(({ thinking }, i) => (thinking || i === turns.length - 1 ? [i + 1] : []));
   return ends.flatMap((end, i) => {
     const start = ends[i - 1] ?? 0;
@@ -79,9 +79,19 @@ export function trainedRows(
     const trained = creditMask(own, trainedStage, credit);
     if (trained.length === 0) return [];
     const mask = [...context.map(() => 0), ...trained];
-    return [{ tokens: [...context, ...joined(own)].slice(0, mask.length), mask }];
+    const row = { tokens: [...context, ...joined(own)].slice(0, mask.length), mask };
+    if (!own.some(({ logprobs }) => logprobs)) return [row];
+    const rolloutLogprobs = [...context.map(() => 0), ...sampledLogprobs(own)].slice(0, mask.length);
+    return [{ ...row, rolloutLogprobs }];
   });
 }
+
+/** Aligned with the tokens of the turns; 0 for instructions. */
+const sampledLogprobs = (turns: readonly TokenTurn[]): number[] =>
+  turns.flatMap(({ promptTokens, answerTokens, logprobs }) => [
+    ...promptTokens.map(() => 0),
+    ...(logprobs ?? answerTokens.map(() => 0)),
+  ]);
 
 /**
  * 1 for every sampled token (end token included) of the stages that get credit, for turns without thinking before the

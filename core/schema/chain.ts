@@ -16,6 +16,7 @@ export interface SampledTurn {
   thinking?: [from: number, to: number];
   text: string; // the answer, decoded without its thinking and its end token
   truncated: boolean; // the length limit ended the answer
+  logprobs?: number[]; // of the answer's tokens, as the server says that sampled them
 }
 
 export interface Turn extends SampledTurn {

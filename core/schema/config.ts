@@ -114,6 +114,18 @@ export const startSchema = z.strictObject({
   schedule: z.enum(['whole', 'rest']).default('whole'), // rest: the steps after the checkpoint
 });
 
+/** Training rollouts from a server with OpenAI's API and vLLM's extensions. */
+export const rolloutsSchema = z.strictObject({
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'must be a URL, such as http://127.0.0.1:8000' })
+    .refine((url) => !/\/\/[^/]*@/.test(url), 'must not contain a password: use GAUNTLET_ROLLOUTS_API_KEY'),
+  adapters: z.string().startsWith('/', 'must be an absolute path'), // a folder that the server reads at the same path
+  concurrency: positiveInt.max(1024).default(32), // requests at a time
+  timeoutSeconds: z.number().positive().max(43_200).default(1800), // of a batch
+  maxWeight: z.number().min(1).default(2), // of a token, in truncated importance sampling
+  maxKl: z.number().positive().default(0.05), // nats a token; a batch with a larger mismatch is refused
+});
+
 const stepCount = z.int().nonnegative().max(100_000); // a plan is a list of them
 
 /** Variables that the renderer of a chat template sets itself. */
@@ -214,6 +226,7 @@ const fieldsSchema = z.strictObject({
   containers: containersSchema.prefault({}), // of the Docker backend
   limits: limitsSchema.prefault({}),
   engine: engineSchema.prefault({}),
+  rollouts: rolloutsSchema.optional(), // absent, so not part of any digest: the worker's engine samples
   start: startSchema.nullable().default(null),
   budget: budgetSchema.prefault({}),
   failure: failureSchema.prefault({}),
@@ -228,6 +241,10 @@ export const runConfigSchema = fieldsSchema
     path: ['discriminator', 'model'],
     message: "cannot be set in mode 'unified', because one adapter fits one base",
   })
+  .refine(({ rollouts, discriminator }) => rollouts === undefined || discriminator.model === null, {
+    path: ['discriminator', 'model'],
+    message: 'cannot be set with rollouts, because a server has one base',
+  })
   .refine(({ discriminator: { writer, expected } }) => writer === 'model' || expected === 'reference', {
     path: ['discriminator', 'writer'],
     message: 'random needs discriminator.expected: reference',
@@ -239,6 +256,7 @@ export const runConfigSchema = fieldsSchema
 export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
 export type EngineConfig = RunConfig['engine'];
+export type RolloutsConfig = z.infer<typeof rolloutsSchema>;
 
 /** The fields that affect results: the configuration without device settings, budget and failure handling. */
 export function runIdentity(config: RunConfig): RunConfig {

@@ -8,6 +8,7 @@ export const trajectorySchema = z.strictObject({
   advantage: z.number(), // of the whole sequence
   reward: z.number().optional(), // of the whole sequence (GAE only)
   advantages: z.array(z.number()).optional(), // one per token (GAE only); replaces `advantage`
+  rolloutLogprobs: z.array(z.number()).optional(), // of the server that sampled, for the importance weights
   referenceLogprobs: z.array(z.number()).optional(), // of the base without adapter, for the KL penalty
   oldValues: z.array(z.number()).optional(), // of the value head before the update
   returns: z.array(z.number()).optional(), // targets of the value head
@@ -28,5 +29,9 @@ export const policyStatsSchema = z.strictObject({
   valueLoss: z.number().optional(), // ½ · squared error, clipped; with a value head
   valueClipFraction: z.number().optional(), // values outside their clip range; with a value head
   explainedVariance: z.number().optional(), // 1 − Var(returns − values) / Var(returns); absent if all returns are equal
+  // of the server that sampled and the engine; with remote rollouts
+  rolloutKl: z.number().optional(), // to the engine's policy, k3 estimate
+  rolloutDifference: z.number().optional(), // mean |difference| of log-probs
+  truncatedFraction: z.number().optional(), // tokens whose importance weight was truncated
 });
 export type PolicyStats = z.infer<typeof policyStatsSchema>;

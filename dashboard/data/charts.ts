@@ -39,6 +39,9 @@ const TITLES: Readonly<Record<string, string>> = {
   'update.valueLoss': 'Value loss',
   'update.valueClipFraction': 'Clipped values',
   'update.explainedVariance': 'Explained variance',
+  'update.rolloutKl': 'KL divergence of the rollout server',
+  'update.rolloutDifference': 'Difference to the rollout server',
+  'update.truncatedFraction': 'Truncated importance weights',
   'warmStart.loss': 'Loss, warm start',
   'warmStart.validationLoss': 'Validation loss, warm start',
   'cost.sampledTokens': 'Sampled tokens',
@@ -55,7 +58,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   cost: 'Cost',
 };
 
-const PERCENT = /Rate$|validity$|Validity$|uniqueInputs$|[cC]lipFraction$/;
+const PERCENT = /Rate$|validity$|Validity$|uniqueInputs$|[cC]lipFraction$|truncatedFraction$/;
 const POSITION = ['step', 'stage', 'epoch'];
 const COST = ['sampledTokens', 'tokensPerSecond', 'seconds'];
 const UPDATE = ['rows', 'learningRate'];

@@ -113,7 +113,10 @@ describe('generated pages', () => {
   it('docs/gauntlet.config.schema.json is the output of `config schema`', async () => {
     generated('docs/gauntlet.config.schema.json', (await inProcess('config', 'schema')).out);
     const schema = configJsonSchema() as { properties: object; additionalProperties: boolean };
-    assert.deepEqual(Object.keys(schema.properties).sort(), ['$schema', ...Object.keys(resolveConfig())].sort());
+    assert.deepEqual(
+      Object.keys(schema.properties).sort(),
+      ['$schema', 'rollouts', ...Object.keys(resolveConfig())].sort(),
+    );
     assert.equal(schema.additionalProperties, false);
   });
 

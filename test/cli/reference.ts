@@ -30,6 +30,8 @@ Inside a checkout every command is \`npx gauntlet …\`.
 | \`GAUNTLET_DEVICE\` | device for models |
 | \`GAUNTLET_CACHE\` | folder of quantized weights and of artifacts of a store in a bucket |
 | \`GAUNTLET_ACCEPT_ENVIRONMENT=1\` | continue a run that has another Python, sandbox, engine or device; the change is recorded |
+| \`GAUNTLET_ROLLOUTS_ENDPOINT\` | address of the rollout server, instead of the one in the configuration |
+| \`GAUNTLET_ROLLOUTS_API_KEY\` | key of the rollout server |
 | \`GAUNTLET_LOG\` | level of \`worker.log\` in the store, or beside one in a bucket |
 | \`GAUNTLET_DEBUG=1\` | print the stack of an error |`;
 

@@ -7,7 +7,7 @@ import { REJECTION_REASONS } from '../../core/parse/salvage.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
 import { OUTCOMES } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
-import { runConfigSchema } from '../../core/schema/config.js';
+import { rolloutsSchema, runConfigSchema } from '../../core/schema/config.js';
 
 const page = (name: string): string => readFileSync(`docs/${name}`, 'utf8');
 
@@ -56,6 +56,16 @@ describe('docs', () => {
   it('configuration.md lists every field with its default', () => {
     const documented = table(page('configuration.md'), '## Fields').map(([field, value]) => [field, value]);
     assert.deepEqual(documented, leaves(runConfigSchema.parse({})));
+  });
+
+  it('configuration.md lists the fields of remote rollouts', () => {
+    const required = { endpoint: 'http://127.0.0.1:8000', adapters: '/shared' };
+    const documented = table(page('configuration.md'), '## Remote rollouts').map(([field, value]) => [field, value]);
+    const defined = leaves(rolloutsSchema.parse(required), 'rollouts').map(([field, value]) => [
+      field,
+      field.slice('rollouts.'.length) in required ? 'required' : value,
+    ]);
+    assert.deepEqual(documented, defined);
   });
 
   it('configuration.md names every reward scheme', () => {

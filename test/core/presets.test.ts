@@ -170,6 +170,7 @@ describe('presets', () => {
   });
 
   it('rejects invalid input with one line that names the field and the allowed values', () => {
+    const server = { endpoint: 'http://127.0.0.1:8000', adapters: '/shared' };
     const cases: [unknown, RegExp][] = [
       [
         { preset: 'huge' },
@@ -195,6 +196,11 @@ describe('presets', () => {
       [{ ppo: { decay: 1 } }, /^ppo\.decay: no such field; known: .*schedule, warmupSteps, finalFactor/],
       [{ ppo: { schedule: 'step' } }, /^ppo\.schedule: .*constant.*linear.*cosine/],
       [{ lora: { dropout: 1 } }, /^lora\.dropout: .*<1/],
+      [{ rollouts: { ...server, endpoint: 'gpu:8000' } }, /^rollouts\.endpoint: must be a URL, such as http:/],
+      [{ rollouts: { ...server, endpoint: 'http://a:b@c' } }, /^rollouts\.endpoint: must not contain a password/],
+      [{ rollouts: { ...server, adapters: 'x' } }, /^rollouts\.adapters: must be an absolute path$/],
+      [{ rollouts: { endpoint: server.endpoint } }, /^rollouts\.adapters: /],
+      [{ rollouts: server, discriminator: { model: 'm' } }, /^discriminator\.model: cannot be set with rollouts/],
       [{ engine: { groupSize: 48 } }, /^engine\.groupSize: must be a power of two$/],
       [{ engine: { quantization: 'nf4' } }, /^engine\.quantization: .*none.*int8.*int4/],
       [

@@ -249,6 +249,25 @@ describe('the dependencies of a worker', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  it('opens a rollout server once, says so, and prefers the address of the environment', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const lines: string[] = [];
+    const { deps, close } = await openDeps({ store: join(folder, 'store'), say: (line) => lines.push(line) });
+    const config = resolveConfig({ rollouts: { endpoint: 'http://127.0.0.1:8/v1', adapters: folder } }).rollouts!;
+    const server = deps.rolloutServer!(config);
+    assert.equal(deps.rolloutServer!(config), server);
+    assert.match(server.fault('x').message, /^rollout server http:\/\/127.0.0.1:8: x$/);
+    process.env.GAUNTLET_ROLLOUTS_ENDPOINT = 'http://127.0.0.1:9';
+    try {
+      assert.match(deps.rolloutServer!(config).fault('x').message, /127.0.0.1:9: x$/);
+    } finally {
+      delete process.env.GAUNTLET_ROLLOUTS_ENDPOINT;
+    }
+    assert.equal(lines.length, 2);
+    await close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
   it('takes device and threads from the worker, and all other engine options from the run', () => {
     const asked = resolveConfig({
       engine: {

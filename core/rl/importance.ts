@@ -1,0 +1,53 @@
+// The mismatch between the server that sampled and the engine that trains, and its correction. Both have the same weights,
+// but round differently, so the samples are slightly off-policy. Truncated importance sampling multiplies the policy loss
+// of a token by min(C, π_engine / π_server) (Yao et al. 2025, "Your Efficient RL Framework Secretly Brings You Off-Policy
+// RL Training", https://fengyao.notion.site/off-policy-rl).
+
+/** Statistics over tokens that the server sampled. */
+export interface Mismatch {
+  rolloutKl: number; // mean of r − 1 − log r with r = π_engine / π_server: k3 estimate of KL(server ‖ engine), never negative
+  rolloutDifference: number; // mean |log r|
+  truncatedFraction: number; // tokens with r > C
+}
+
+/** Log-probs of the same tokens under both; tokens with mask 0 do not count. */
+export interface ScoredTokens {
+  engine_T: readonly number[];
+  server_T: readonly number[];
+  mask_T: readonly number[];
+}
+
+export const importanceWeight = (engine: number, server: number, maxWeight: number): number =>
+  Math.min(maxWeight, Math.exp(engine - server));
+
+/** Without a token, there is no mismatch: all are 0. */
+export function measureMismatch(rows: readonly ScoredTokens[], maxWeight: number): Mismatch {
+  const sums = { kl: 0, difference: 0, truncated: 0, tokens: 0 };
+  for (const { engine_T, server_T, mask_T } of rows) {
+    mask_T.forEach((mask, t) => {
+      if (mask === 0) return;
+      const logRatio = engine_T[t]! - server_T[t]!;
+      sums.kl += Math.expm1(logRatio) - logRatio;
+      sums.difference += Math.abs(logRatio);
+      sums.truncated += Math.exp(logRatio) > maxWeight ? 1 : 0;
+      sums.tokens++;
+    });
+  }
+  const mean = (sum: number): number => sum / Math.max(sums.tokens, 1);
+  return {
+    rolloutKl: mean(sums.kl),
+    rolloutDifference: mean(sums.difference),
+    truncatedFraction: mean(sums.truncated),
+  };
+}
+
+/** The advantage of every token times its weight, which is the weight times the policy loss: both cases of its minimum are proportional to the advantage. */
+export function weightedAdvantages(
+  advantages_T: readonly number[],
+  { engine_T, server_T, mask_T }: ScoredTokens,
+  maxWeight: number,
+): number[] {
+  return advantages_T.map((advantage, t) =>
+    mask_T[t] === 0 ? advantage : advantage * importanceWeight(engine_T[t]!, server_T[t]!, maxWeight),
+  );
+}

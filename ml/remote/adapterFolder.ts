@@ -1,0 +1,31 @@
+// The folder in which the rollout server finds adapters. The name of an adapter contains its digest.
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GauntletError } from '../../core/errors.js';
+
+export interface ServedAdapter {
+  name: string;
+  /** PEFT's files by name. */
+  files: ReadonlyMap<string, Uint8Array>;
+}
+
+/** The folder appears complete or not at all. It is written again, because what lies there may be damaged. */
+export async function writeAdapterFolder(parent: string, { name, files }: ServedAdapter): Promise<string> {
+  const target = join(parent, name);
+  try {
+    await mkdir(parent, { recursive: true });
+    const temporary = await mkdtemp(join(parent, '.new-'));
+    const folder = join(temporary, name); // mkdtemp makes folders that only their owner can read
+    await mkdir(folder);
+    for (const [file, bytes] of files) await writeFile(join(folder, file), bytes, { flush: true });
+    await rm(target, { recursive: true, force: true });
+    await rename(folder, target);
+    await rm(temporary, { recursive: true });
+    return target;
+  } catch (error) {
+    throw new GauntletError('ENDPOINT_FAULT', `rollouts.adapters: cannot write ${target}: ${(error as Error).message}`);
+  }
+}
+
+export const removeAdapterFolder = (parent: string, name: string): Promise<void> =>
+  rm(join(parent, name), { recursive: true, force: true });

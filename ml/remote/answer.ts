@@ -1,0 +1,74 @@
+// What a server may answer to a completion request. The server is not trusted: whatever does not fit the request is
+// refused, so that it is asked again.
+import { z } from 'zod';
+import type { Generated } from '../engine/engine.js';
+
+/** What an answer is compared with. */
+export interface AskedCompletion {
+  model: string; // contains the digest of the adapter
+  prompt: readonly number[];
+  maxTokens: number;
+  stopTokens: readonly number[];
+  vocabSize: number;
+}
+
+/** The answer cannot be used. The message says why, without text of the server. */
+export class BadAnswer extends Error {}
+
+const ROUNDING = 1e-3; // a log-prob of 0 may come out slightly above
+const LOWEST = -9999; // vLLM's value for no probability at all
+
+const answerSchema = z.object({
+  model: z.string(),
+  choices: z.tuple([
+    z.object({
+      finish_reason: z.string(),
+      prompt_token_ids: z.array(z.int()).nullish(),
+      token_ids: z.array(z.int()),
+      logprobs: z.object({ token_logprobs: z.array(z.number()) }),
+    }),
+  ]),
+});
+
+/** @throws BadAnswer */
+export function readCompletion(body: string, asked: AskedCompletion): Required<Generated> {
+  const parsed = answerSchema.safeParse(parseJson(body));
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0]!;
+    throw new BadAnswer(`it has an unexpected form: ${path.join('.') || 'answer'}: ${message}`);
+  }
+  const { model, choices } = parsed.data;
+  const [{ finish_reason: reason, prompt_token_ids: prompt, token_ids: tokens, logprobs }] = choices;
+  const logprobs_T = logprobs.token_logprobs;
+  const isStop = (token: number | undefined): boolean => asked.stopTokens.includes(token!);
+  const require = (holds: boolean, why: string): void => {
+    if (!holds) throw new BadAnswer(why);
+  };
+  require(model === asked.model, 'it comes from another model or adapter than the one asked for');
+  require(!prompt || prompt.join() === asked.prompt.join(), 'it continues another prompt than the one sent');
+  require(tokens.length > 0, 'it has no token');
+  require(tokens.length <=
+    asked.maxTokens, `it has ${tokens.length} tokens; at most ${asked.maxTokens} were asked for`);
+  require(tokens.every(
+    (token) => token >= 0 && token < asked.vocabSize,
+  ), `it has a token outside of the vocabulary of ${asked.vocabSize}`);
+  require(!tokens.slice(0, -1).some(isStop), 'it goes on after a stop token');
+  const finished = isStop(tokens.at(-1));
+  require(reason === (finished ? 'stop' : 'length'), 'its finish_reason contradicts its last token');
+  require(finished ||
+    tokens.length ===
+      asked.maxTokens, `it ends after ${tokens.length} of ${asked.maxTokens} tokens: is the context of the server shorter?`);
+  require(logprobs_T.length === tokens.length, 'it does not have one log-prob for each token');
+  require(logprobs_T.every(
+    (logprob) => logprob <= ROUNDING && logprob > LOWEST,
+  ), 'it has a log-prob that no sampled token can have');
+  return { tokens, finished, logprobs: logprobs_T };
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new BadAnswer('it is not JSON');
+  }
+}

@@ -1,0 +1,55 @@
+// One request to a server that may be slow, broken or hostile: the body of its answer is read up to a limit, and a
+// redirect is not followed, because the request may carry a key.
+
+export interface HttpAnswer {
+  status: number;
+  body: string;
+  retryAfterMs?: number; // the server asks to wait
+}
+
+export interface PostOptions {
+  headers: Record<string, string>;
+  maxBytes: number; // of the answer
+  signal: AbortSignal;
+}
+
+export async function postJson(
+  url: string,
+  value: object,
+  { headers, maxBytes, signal }: PostOptions,
+): Promise<HttpAnswer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(value),
+    redirect: 'error',
+    signal,
+  });
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    length += part.length;
+    if (length > maxBytes) throw new Error(`its answer has more than ${maxBytes} bytes`); // ends the transfer
+    parts.push(part);
+  }
+  const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'));
+  return {
+    status: response.status,
+    body: Buffer.concat(parts).toString('utf8'),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+/** Seconds or a date. */
+function parseRetryAfter(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  const ms = /^\d+$/.test(value) ? 1000 * Number(value) : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+/** Text of the server for an error message: one short line without control characters. */
+export const excerpt = (text: string): string =>
+  text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, 160); // \p{C}: control, format and unassigned characters
