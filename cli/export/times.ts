@@ -1,4 +1,5 @@
-// When a run did a step, for tools that draw curves over time: its start plus the seconds of all activities, without pauses.
+// Times of steps, for tools that draw curves over time. Pauses do not count: a time is the start of the run plus the seconds
+// of all activities up to the step.
 import type { ExportedRun } from './exporter.js';
 
 /** The time of a step in seconds since 1970. A step without a record has the time of the last one. */

@@ -136,7 +136,7 @@ function toProblem(level: Level, { operations, suite }: Chain, split: Split, rew
 
 const loaded = new Map<Level, Record<Split, Problem[]>>();
 
-/** A chain as a problem of the train split, and in other words. */
+/** A chain as a problem of the train split, and the same problem in other words. */
 function reworded(level: Level, chain: Chain): Problem[] {
   const count = 1 + SHAPES[level].rewordings;
   const problems = Array.from({ length: count }, (_, rewording) => toProblem(level, chain, 'train', rewording));
