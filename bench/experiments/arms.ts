@@ -14,10 +14,10 @@ export interface Arm {
 export const FAMILIES = ['nested', 'tiny'] as const;
 export type Family = (typeof FAMILIES)[number];
 
-const UPDATES = 30; // of the generator, in the method
+const UPDATES = 25; // of the generator, in the method
 
-/** Seeds that nobody has chosen: the rule was written down before any of them was run. */
-export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', i)[0] % 100_000);
+/** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
+export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 20 + i)[0] % 100_000);
 
 export const ARMS: readonly Arm[] = [
   { name: 'method', question: 'five stages, a discriminator that learns and sees the work', config: {} },
@@ -75,7 +75,7 @@ export const ARMS: readonly Arm[] = [
   {
     name: 'code-only',
     question: 'Do five stages help?',
-    config: { stages: [5], schedule: { discriminatorSteps: 20, generatorSteps: 20, alternatingSteps: 20 } },
+    config: { stages: [5], schedule: { discriminatorSteps: 15, generatorSteps: 15, alternatingSteps: 20 } },
   },
   { name: 'credit-stage', question: 'Is it better to train one stage at a time?', config: { credit: 'stage' } },
   {
@@ -91,12 +91,12 @@ export const ARMS: readonly Arm[] = [
   {
     name: 'alternating',
     question: 'Do the blocks of N steps help?',
-    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 12 } },
+    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 10 } },
   },
   {
     name: 'simultaneous',
     question: 'Is it better if both roles train against the state of the other before the pair of steps?',
-    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 12, simultaneous: true } },
+    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 10, simultaneous: true } },
   },
   { name: 'curriculum', question: 'Does a curriculum help?', config: { curriculum: true } },
   ...[0, 0.05, 0.2].map(

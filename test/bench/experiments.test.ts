@@ -79,7 +79,7 @@ describe('experiments', () => {
   it('train an arm that is to sample more tokens longer, in every stage', () => {
     const { schedule } = resolveConfig(configOf({ family: 'tiny', arm: 'frozen' }, {}, 1.6));
     const { discriminatorSteps, generatorSteps, alternatingSteps, stages } = schedule;
-    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [6, 6, 6, 5]); // 4 × 1.6
+    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [5, 5, 6, 5]); // 3 and 4 × 1.6
   });
 
   it('compute intervals and paired p-values with Student’s t', () => {

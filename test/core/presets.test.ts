@@ -24,8 +24,8 @@ describe('presets', () => {
     assert.equal(config.preset, 'tiny');
     assert.deepEqual(config.schedule, {
       stages: [1, 2, 3, 4, 5],
-      discriminatorSteps: 4,
-      generatorSteps: 4,
+      discriminatorSteps: 3,
+      generatorSteps: 3,
       alternatingSteps: 4,
       epochSteps: null,
       simultaneous: false,
@@ -35,7 +35,7 @@ describe('presets', () => {
       discriminator: { problems: 16, samples: 4 },
     });
     assert.deepEqual(config.sampling, {
-      temperature: 0.8,
+      temperature: 1,
       maxNewTokens: 96,
       maxTestTokens: 128,
       topP: 1,
@@ -43,7 +43,7 @@ describe('presets', () => {
       repetitionPenalty: 1,
     });
     assert.deepEqual([config.mode, config.stages], ['two-adapters', [1, 2, 3, 4, 5]]);
-    assert.deepEqual([config.ppo.schedule, config.ppo.average, config.ppo.clipHigh], ['constant', 'token', null]);
+    assert.deepEqual([config.ppo.schedule, config.ppo.average, config.ppo.clipHigh], ['linear', 'token', null]);
     assert.deepEqual([config.ppo.entropyBonus, config.ppo.klCoefficient], [0, 0]);
     assert.deepEqual([config.advantage.estimator, config.advantage.dropZeroVariance], ['group', true]);
     assert.deepEqual(config.lora, { rank: 8, alpha: 16, dropout: 0 });
@@ -63,13 +63,14 @@ describe('presets', () => {
     assert.deepEqual(
       [
         config.testsPerTurn,
+        config.testTurns,
         config.prompts,
         config.credit,
         config.reward.scheme,
         config.reward.diversityCredit,
         config.advantage.stdOffset,
       ],
-      [2, 'tiny', 'suffix', 'shifted', true, 0.05],
+      [2, 4, 'tiny', 'suffix', 'shifted', true, 0.05],
     );
     assert.deepEqual(config.reward.archive, { enabled: true, size: 400, replay: 0.7 });
   });
@@ -116,7 +117,7 @@ describe('presets', () => {
     const config = resolveConfig({ preset: 'tiny', seed: 3, ppo: { learningRate: 0.5 }, schedule: { stages: [5] } });
     assert.equal(config.seed, 3);
     assert.deepEqual([config.ppo.learningRate, config.ppo.minibatch], [0.5, 32]);
-    assert.deepEqual([config.schedule.stages, config.schedule.generatorSteps], [[5], 4]);
+    assert.deepEqual([config.schedule.stages, config.schedule.generatorSteps], [[5], 3]);
     assert.equal(resolveConfig({ seed: 3, model: undefined }).model, 'tiny');
   });
 
