@@ -181,6 +181,20 @@ export interface ProblemHistory {
   problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
 }
 
+/** `runs/ID/archive`: the faulty programs that the discriminator sees again, after the last recorded step */
+export interface ArchiveView {
+  step: number;
+  programs: ArchivedProgram[];
+}
+
+export interface ArchivedProgram {
+  problemId: string;
+  program: string;
+  found?: { step: number; group: number }; // the first group of tests for it; absent: before the records of this run
+  groups: number; // that wrote tests for it
+  caught: number; // of these groups: a generated test fails it
+}
+
 /** `diff/ID/ID`, or `diff/ID/ID/FROM-TO/FROM-TO` with the steps to compare; their charts begin at step 1 */
 export interface DiffView {
   runs: [string, string];

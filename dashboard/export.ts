@@ -16,6 +16,8 @@ export async function* reportFiles(resources: Resources, run: string): AsyncGene
   const view = (await resources.read(path)) as RunView;
   yield script(path, view);
   yield script(`${path}/problems`, await resources.read(`${path}/problems`));
+  const archive = await unlessRemoved(() => resources.read(`${path}/archive`));
+  if (archive !== undefined) yield script(`${path}/archive`, archive);
   for (const { step } of view.steps) {
     const ofStep = `${path}/steps/${step}`;
     const rollouts = (await unlessRemoved(() => resources.read(ofStep))) as StepView | undefined;

@@ -4,6 +4,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readRun } from '../../store/runs.js';
+import { archiveView } from './archive.js';
 import { CachedStore } from './cachedStore.js';
 import { readDiff } from './diff.js';
 import { lastRecord } from './records.js';
@@ -46,6 +47,7 @@ export function openResources(files: ObjectStore): Resources {
     if (part === undefined) return readRunView(store, run);
     const steps = await stepsOf(run);
     if (part === 'problems' && step === undefined) return problemHistory(store, steps);
+    if (part === 'archive' && step === undefined) return archiveView(store, steps);
     if (part !== 'steps' || step === undefined) throw unknown(path);
     const record = steps.find((each) => String(each.step) === step);
     if (record === undefined) throw new GauntletError('NOT_FOUND', `no step ${step} of run '${run}' is recorded`);

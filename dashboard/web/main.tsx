@@ -1,6 +1,7 @@
 // Entry of the pages: chooses the page by the address after #.
 import { render } from 'preact';
 import { exportedRun, isStatic } from './data.js';
+import { ArchivePage } from './pages/ArchivePage.js';
 import { DiffPage } from './pages/DiffPage.js';
 import { ProblemsPage } from './pages/ProblemsPage.js';
 import { RunPage } from './pages/RunPage.js';
@@ -37,6 +38,7 @@ function page(path: string[], query: URLSearchParams) {
     if (run === undefined) return <RunsPage />;
     if (part === undefined) return <RunPage run={run} />;
     if (part === 'problems') return <ProblemsPage run={run} shown={query.get('id') ?? undefined} />;
+    if (part === 'archive') return <ArchivePage run={run} />;
     if (part === 'steps' && step !== undefined)
       return <StepPage run={run} step={step} group={of === 'groups' ? Number(group) : undefined} />;
   }

@@ -26,7 +26,7 @@ describe('the dashboard', () => {
     const activities = createActivities(world.deps);
     await runPipeline(activities, 'run', RUN);
     await runPipeline(activities, 'same', RUN);
-    await runPipeline(activities, 'weights', { ...RUN, reward: { weights: { valid: 0.5 } } });
+    await runPipeline(activities, 'weights', { ...RUN, reward: { scheme: 'shifted', weights: { valid: 0.5 } } });
     const queue: Request[] = [];
     await runPipeline(activities, 'faster', RUN, {
       requests: { take: () => queue.shift() },
@@ -85,7 +85,7 @@ describe('the dashboard', () => {
   it('writes every resource of a run to a script file', async () => {
     const files = new Map<string, string>();
     for await (const [name, content] of reportFiles(resources, 'run')) files.set(name, content.toString());
-    const paths = ['runs/run', 'runs/run/problems'];
+    const paths = ['runs/run', 'runs/run/problems', 'runs/run/archive'];
     for (let step = 1; step <= 3; step++) {
       paths.push(`runs/run/steps/${step}`);
       const { groups } = (await resources.read(paths.at(-1)!)) as StepView;

@@ -92,6 +92,7 @@ describe(`the pages in a browser${skipped}`, () => {
     'runs/run/steps/2',
     'runs/run/steps/2/groups/0',
     'runs/run/problems',
+    'runs/run/archive',
     'diff/run/run/1-3/4-6',
   ];
   async function open(path: string): Promise<void> {

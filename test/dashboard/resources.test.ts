@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createActivities } from '../../activities/index.js';
 import type { UpdatePolicyOutput } from '../../activities/types.js';
 import type {
+  ArchiveView,
   GroupView,
   ProblemHistory,
   RunList,
@@ -199,6 +200,18 @@ describe('the resources of the dashboard', () => {
     const points = problems.flatMap((problem) => problem.points);
     assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps of 4 groups, 2 discriminator steps of 3
     assert.ok(problems.every(({ id }) => id.startsWith('add-')));
+  });
+
+  it('list the archive with the group that found each program', async () => {
+    const { step, programs } = await read<ArchiveView>('runs/run/archive');
+    assert.equal(step, 6);
+    assert.ok(programs.length > 0);
+    for (const { problemId, program, found, groups, caught } of programs) {
+      const group = await read<GroupView>(`runs/run/steps/${found!.step}/groups/${found!.group}`);
+      assert.deepEqual([group.role, group.problem.id, group.programs[0]!.program], ['discriminator', problemId, program]);
+      assert.ok(group.programs[0]!.verdicts.some((verdict) => verdict !== 'pass'));
+      assert.ok(groups >= 1 && caught <= groups);
+    }
   });
 
   it('report unknown runs, steps, groups and paths', async () => {

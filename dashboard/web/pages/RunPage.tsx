@@ -62,7 +62,8 @@ function Run({ view }: { view: RunView }) {
       ))}
       <h2>Steps</h2>
       <p>
-        <a href={link('runs', view.id, 'problems')}>Problems over time</a>
+        <a href={link('runs', view.id, 'problems')}>Problems over time</a>,{' '}
+        <a href={link('runs', view.id, 'archive')}>archive of faulty programs</a>
       </p>
       <Details summary={`${view.steps.length} steps with rollouts`}>
         {() => <StepTable run={view.id} steps={view.steps} />}
