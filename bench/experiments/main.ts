@@ -1,11 +1,12 @@
 // `npm run experiments`: trains every arm with every seed, measures it on the test split, and writes docs/evidence.md.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { packageRoot } from '../../data/paths.js';
 import { BenchError, FLAG, readFlags, TEXT } from '../options.js';
 import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
 import { withRecords } from './page.js';
+import { plotOf } from './plot.js';
 import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, saveRecord } from './records.js';
 import { runArm } from './run.js';
 
@@ -19,6 +20,7 @@ const USAGE = `npm run experiments -- [options]
 A run that was cut off goes on. A record that exists is kept.`;
 
 const page = join(packageRoot(), 'docs', 'evidence.md');
+const picture = (family: Family): string => join(packageRoot(), 'docs', 'images', `evidence-${family}.svg`);
 const say = (line: string): void => console.error(`experiments: ${line}`);
 
 async function main(args: string[]): Promise<void> {
@@ -54,7 +56,7 @@ async function main(args: string[]): Promise<void> {
     say(`${label}: pass@1 ${(100 * (record.metrics['pass@1'] ?? 0)).toFixed(1)} %`);
   }
   if (quick) console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
-  else writeFileSync(page, withRecords(readFileSync(page, 'utf8'), readRecords(path)));
+  else writePage(readRecords(path));
 }
 
 /** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
@@ -100,10 +102,23 @@ function seedsIn(text: string): number[] {
   throw new BenchError(`--seeds must be whole numbers with commas, is ${text}`, 2);
 }
 
-/** Whether every number of the page follows from the records. */
+function writePage(records: readonly ExperimentRecord[]): void {
+  writeFileSync(page, withRecords(readFileSync(page, 'utf8'), records));
+  for (const family of FAMILIES) {
+    const plot = plotOf(family, records);
+    if (plot !== undefined) writeFileSync(picture(family), plot);
+  }
+}
+
+/** Whether every number of the page, and its plots, follow from the records. */
 function check(): void {
   const text = readFileSync(page, 'utf8');
-  if (withRecords(text, readRecords(recordsPath())) !== text)
+  const records = readRecords(recordsPath());
+  const isPlotted = (family: Family): boolean => {
+    const plot = plotOf(family, records);
+    return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
+  };
+  if (withRecords(text, records) !== text || !FAMILIES.every(isPlotted))
     throw new BenchError('docs/evidence.md differs from bench/experiments/records.jsonl; run npm run experiments', 1);
   say('docs/evidence.md follows from the records');
 }

@@ -1,6 +1,7 @@
 // The tables of docs/evidence.md, computed from the records.
 import type { MetricName } from '../../core/evaluation/metrics.js';
 import { ARMS, FAMILIES } from './arms.js';
+import { plotOf } from './plot.js';
 import type { ExperimentRecord } from './records.js';
 import { type Mean, meanOf, pairedDifference } from './statistics.js';
 
@@ -17,7 +18,8 @@ function tables(records: readonly ExperimentRecord[]): string {
   if (records.length === 0) return 'No record yet.';
   const parts = FAMILIES.flatMap((family) => {
     const own = records.filter((record) => record.family === family);
-    return own.length === 0 ? [] : [`## Family \`${family}\``, ...familyTables(own)];
+    const plot = plotOf(family, own) === undefined ? [] : [`![pass@1 of every arm](images/evidence-${family}.svg)`];
+    return own.length === 0 ? [] : [`## Family \`${family}\``, ...plot, ...familyTables(own)];
   });
   return [...parts, '## Records', recordTable(records)].join('\n\n');
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ARMS, FAMILIES, FRESH_SEEDS, QUICK } from '../../bench/experiments/arms.js';
 import { withRecords } from '../../bench/experiments/page.js';
+import { plotOf } from '../../bench/experiments/plot.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../bench/experiments/records.js';
 import { configOf } from '../../bench/experiments/run.js';
 import { meanOf, pairedDifference } from '../../bench/experiments/statistics.js';
@@ -129,7 +130,24 @@ describe('experiments', () => {
     assert.match(page, /\| nested \| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);
     assert.match(page, /### Seeds of the method[^#]*\| 2 \| 82\.0 % \| 50\.0 % → 82\.0 % \| 40\.0 % → 60\.0 % \|/);
     assert.ok(!page.includes('Family `tiny`'));
+    assert.match(page, /!\[.*\]\(images\/evidence-nested\.svg\)/);
     assert.throws(() => withRecords('# Evidence', records), /has no <!-- experiments -->/);
+  });
+
+  it('draw the mean and the interval of every arm', () => {
+    const records = [0, 1].flatMap((seed) => [
+      record('method', seed, 0.8),
+      record('frozen', seed, 0.6 + seed / 50),
+      record('frozen', seed, 0.75, { equal: 'tokens' }),
+    ]);
+    const plot = plotOf('nested', records)!;
+    assert.equal(plot.match(/<circle cx="[\d.]+" cy="[\d.]+" r="4"/g)!.length, 3);
+    // the axis goes from 40 to 80 %: 61 % ± 12.7 points, t(0.975, 1) · 0.01
+    assert.match(plot, /<line x1="318\.6" y1="\d+" x2="712\.4" y2="\d+"/);
+    assert.match(plot, /<circle cx="810\.0" cy="75" r="4"/); // the method, at 80 %
+    assert.match(plot, />frozen<\/text>/);
+    assert.equal(plotOf('nested', records.slice(0, 1)), undefined);
+    assert.equal(plotOf('tiny', records), undefined);
   });
 
   it('are what docs/evidence.md shows', () => {
