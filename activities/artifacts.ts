@@ -3,7 +3,7 @@ import { GauntletError } from '../core/errors.js';
 import type { BugArchive } from '../core/rewards/archive.js';
 import type { MistakeBook } from '../core/rewards/mistakeBook.js';
 import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
-import type { Experience } from '../core/rl/curriculum.js';
+import type { SuccessRates } from '../core/rl/curriculum.js';
 import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
 import type { TypeVerdict, Verdict } from '../core/schema/execution.js';
@@ -66,11 +66,12 @@ export interface ChainRef {
   index: number; // in that list
 }
 
-/** Recent valid tests and faulty chains, which the discriminator sees again, tests that stay in suites, and outcomes. */
-export interface ReplayBuffer extends Experience {
+/** Recent valid tests and faulty chains, which the discriminator sees again, and tests that stay in suites. */
+export interface ReplayBuffer {
   pool: TestPool;
   archive: BugArchive<ChainRef>;
   book?: MistakeBook; // absent: empty, or the reward scheme has none
+  successRates?: SuccessRates; // with a curriculum
 }
 
 export interface Solution {

@@ -19,7 +19,7 @@ export async function commitCheckpoint(
   const { run, state } = input;
   const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
-  const { pool, archive, book, successRates, mixed } = await store.getJson<ReplayBuffer>(input.replayBuffer);
+  const { pool, archive, book, successRates } = await store.getJson<ReplayBuffer>(input.replayBuffer);
   const split = json({
     train: set.train.map((problem) => problem.id),
     validation: set.validation.map((problem) => problem.id),
@@ -29,7 +29,6 @@ export async function commitCheckpoint(
   const training = {
     ...{ next, ...(plan && { plan }), ...(supervisedSteps !== undefined && { supervisedSteps }) },
     ...(successRates && { successRates }),
-    ...(mixed && { mixed }),
   };
   const roles = ROLES.filter((role) => adapterRole(config, role) === role);
   const files = new Map<string, Uint8Array>([

@@ -5,11 +5,10 @@ import { mean, passRates, testRates, typeCheckRate } from '../core/rewards/rates
 import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardRule } from '../core/rewards/rule.js';
 import { addToPool, inputKey } from '../core/rewards/suite.js';
-import { withLatest, withOutcomes } from '../core/rl/curriculum.js';
+import { withOutcomes } from '../core/rl/curriculum.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
-import type { TestCase } from '../core/schema/problem.js';
 import {
   type ChainList,
   problemOf,
@@ -67,20 +66,16 @@ async function rewardGenerator(
   const outcomes = countOutcomes(
     judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
   );
-  if (!rule.book && !config.curriculum && config.revisit === 0)
-    return { groups, replayBuffer: input.replayBuffer, outcomes };
+  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, outcomes };
   let buffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   if (rule.book) buffer = withBook(buffer, rule.book, judged);
-  const { byId } = await readProblems(scope.store, input.run.problems);
-  const solved = judged.map(({ problemId, verdicts }) => ({
-    problemId,
-    difficulty: problemOf(byId, problemId).difficulty,
-    solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
-  }));
-  if (config.curriculum) buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, solved) };
-  if (config.revisit > 0) {
-    const pool = judged.reduce((known, one) => addToPool(known, one.problemId, validTests(one)), buffer.pool);
-    buffer = { ...buffer, pool, mixed: withLatest(buffer.mixed ?? [], solved) };
+  if (config.curriculum) {
+    const { byId } = await readProblems(scope.store, input.run.problems);
+    const solved = judged.map(({ problemId, verdicts }) => ({
+      difficulty: problemOf(byId, problemId).difficulty,
+      solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
+    }));
+    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, solved) };
   }
   return { groups, replayBuffer: await scope.store.putJson(buffer), outcomes };
 }
@@ -134,7 +129,12 @@ async function rewardDiscriminator(
   const outcomes = countOutcomes(judged.flatMap((one) => one.turns.map((turn) => turnOutcome(judgeTurn(one, turn)))));
   const groups = judged.map((one) => {
     const rewards = discriminatorRewards(one, config);
-    pool = addToPool(pool, one.problemId, validTests(one));
+    const valid = one.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
+    pool = addToPool(
+      pool,
+      one.problemId,
+      valid.map(({ args, expected }) => ({ args, expected: expected! })),
+    );
     return one.turns.map(
       ({ turn }, i): RewardedSample => ({
         turns: [{ ...batch.turns[turn]!, stage: input.position.stage }],
@@ -146,11 +146,6 @@ async function rewardDiscriminator(
   const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
   return { groups, replayBuffer: await scope.store.putJson(updated), outcomes };
 }
-
-const validTests = ({ turns }: SuiteVerdicts): TestCase[] =>
-  turns.flatMap(({ tests }) =>
-    tests.flatMap(({ args, expected, suite }) => (suite === null ? [] : [{ args, expected: expected! }])),
-  );
 
 /** The rewards of all samples for a target. */
 export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig): number[] =>

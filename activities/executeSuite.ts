@@ -22,8 +22,8 @@ import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
-  const kept = await keptTests(scope, input, config);
-  const tasks = (await readTasks(scope, input, byId)).map((task) => ({ ...task, ...kept(task.problem) }));
+  const bookOf = await bookReader(scope, input, config);
+  const tasks = (await readTasks(scope, input, byId)).map((task) => ({ ...task, book: bookOf(task.problem) }));
   // the chains of targets are checked in their own batch
   const checksTypes = config.typeCheck.enabled && input.per === 'problem';
   if (checksTypes) await (await scope.deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
@@ -76,19 +76,16 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
   });
 }
 
-/** Tests of earlier steps that join the suite of a problem: those of the mistake book, and known ones if it may be revisited. */
-async function keptTests(
+/** The tests of the mistake book that join the suite of a problem. */
+async function bookReader(
   { store }: Scope,
-  { per, replayBuffer }: ExecuteSuiteInput,
-  { reward, revisit, seed }: RunConfig,
-): Promise<(problem: Problem) => Pick<JudgingTask, 'book' | 'known'>> {
-  if (replayBuffer === undefined) return () => ({});
+  { replayBuffer }: ExecuteSuiteInput,
+  { reward, seed }: RunConfig,
+): Promise<(problem: Problem) => TestCase[]> {
   const rule = REWARD_RULES[reward.scheme].book;
-  const { book = {}, pool } = await store.getJson<ReplayBuffer>(replayBuffer);
-  return ({ id }) => ({
-    ...(rule && { book: rule.replay(entriesOf(book, id), new RandomStream(seed, 'mistake-book', replayBuffer, id)) }),
-    ...(revisit > 0 && per === 'problem' && Object.hasOwn(pool, id) && { known: pool[id]! }),
-  });
+  if (rule === undefined || replayBuffer === undefined) return () => [];
+  const { book = {} } = await store.getJson<ReplayBuffer>(replayBuffer);
+  return ({ id }) => rule.replay(entriesOf(book, id), new RandomStream(seed, 'mistake-book', replayBuffer, id));
 }
 
 /** Hidden tests are for evaluation only. A problem without hidden tests is judged on its baseline tests. */

@@ -1,6 +1,6 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
 import { deriveKey, extendKey, RandomStream } from '../core/random.js';
-import { drawProblems, type Experience } from '../core/rl/curriculum.js';
+import { type SuccessRates, sampleByDifficulty } from '../core/rl/curriculum.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
@@ -17,7 +17,7 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
-    : openChains(input.batch, config, set, await readExperience(scope, input, config));
+    : openChains(input.batch, config, set, await readSuccessRates(scope, input));
   const batchKey = deriveKey(...batchPath(input.batch, config));
   const isDrawn = ({ sample }: Chain): boolean => sample === 0 || !isShared(input, config);
   const rows = chains.filter(isDrawn).map((chain) => ({
@@ -45,7 +45,7 @@ const isShared = ({ batch, stage }: GenerateReasoningInput, { credit }: RunConfi
   credit === 'counterfactual' && batch.kind === 'train' && batch.role === 'generator' && stage < batch.position.stage;
 
 /** Empty chains of the batch. Training draws problems with the run's seed; an evaluation of a split always has the same. */
-function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet, experience: Experience): ChainList {
+function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet, rates?: SuccessRates): ChainList {
   if (batch.kind === 'evaluation') {
     return groups(new RandomStream('evaluation', batch.split).sample(set[batch.split], batch.problems), 1);
   }
@@ -53,17 +53,17 @@ function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet, exper
   const { problems, samples } = config.batch[batch.role];
   const { stage, step } = batch.position;
   const random = new RandomStream(config.seed, 'problems', stage, step);
-  return groups(drawProblems(set.train, problems, experience, config.revisit, random), samples);
+  const drawn = rates ? sampleByDifficulty(set.train, problems, rates, random) : random.sample(set.train, problems);
+  return groups(drawn, samples);
 }
 
-async function readExperience(
+async function readSuccessRates(
   { store }: Scope,
   { replayBuffer }: GenerateReasoningInput,
-  { curriculum }: RunConfig,
-): Promise<Experience> {
-  if (replayBuffer === undefined) return {};
-  const { successRates = {}, mixed = [] } = await store.getJson<ReplayBuffer>(replayBuffer);
-  return { mixed, ...(curriculum && { successRates }) };
+): Promise<SuccessRates | undefined> {
+  if (replayBuffer === undefined) return undefined;
+  const { successRates = {} } = await store.getJson<ReplayBuffer>(replayBuffer);
+  return successRates;
 }
 
 const groups = (problems: Problem[], samples: number): ChainList =>

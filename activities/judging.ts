@@ -19,8 +19,7 @@ export interface JudgingTask {
   problem: Problem;
   candidates: Chain[];
   turns: { turn: number; sample: TestTurn }[];
-  given: TestCase[]; // baseline or hidden tests
-  known?: TestCase[]; // valid tests of the pool, if the problem is revisited
+  given: TestCase[]; // baseline or hidden tests, and tests of the pool
   book?: TestCase[]; // tests of the mistake book
 }
 
@@ -137,7 +136,7 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
  * Valid tests join the given tests, and so do corrected ones if the reward scheme `corrects`.
  */
 function buildSuite(
-  { problem, given, known = [], book }: JudgingTask,
+  { problem, given, book }: JudgingTask,
   parsed: ParsedTurn[],
   reference: (args: Value[]) => CallResult,
   corrects: boolean,
@@ -151,7 +150,7 @@ function buildSuite(
     else if (corrects) usable.set(test, { args, expected: answer.value, corrected: true });
   }
   const generated = [...usable.values()].map(({ args, expected }) => ({ args, expected }));
-  const suite = assembleSuite(given, [...generated, ...known], book);
+  const suite = assembleSuite(given, generated, book);
   const positions = new Map(suite.map(({ test }, i) => [inputKey(test.args), i]));
   const turns = parsed.map(
     ({ turn, lost, tests }): ValidatedTurn => ({

@@ -103,13 +103,12 @@ export async function loadInitialState(
       }),
     ),
   ) as PolicyState;
-  const { successRates, mixed } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
+  const { successRates } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
   const replayBuffer: ReplayBuffer = {
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
     ...(checkpoint.files.has(CHECKPOINT_FILES.book) && { book: jsonOf(checkpoint, CHECKPOINT_FILES.book, bookSchema) }),
     ...(successRates && { successRates }),
-    ...(mixed && { mixed }),
   };
   return {
     state,
@@ -216,7 +215,6 @@ const trainingSchema = z.object({
   next: z.int().nonnegative(),
   supervisedSteps: z.int().nonnegative().optional(),
   successRates: z.record(z.string(), z.number().min(0).max(1)).optional(),
-  mixed: z.array(z.string()).optional(),
   plan: z
     .array(
       z.object({

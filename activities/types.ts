@@ -115,7 +115,7 @@ export interface GenerateReasoningInput {
   batch: ChainBatch;
   stage: Stage;
   chains?: Digest; // with earlier stages; absent for the first stage
-  replayBuffer?: Digest; // in training with a curriculum or with problems to revisit
+  replayBuffer?: Digest; // in training with a curriculum
   adapter?: Digest; // absent: the base model
 }
 export interface GenerateReasoningOutput {

@@ -15,7 +15,6 @@ export const LIVE_FIELDS = [
   'batch',
   'testsPerTurn',
   'testTurns',
-  'revisit',
   'sampling.temperature',
   'schedule.discriminatorSteps',
   'schedule.generatorSteps',

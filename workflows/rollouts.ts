@@ -23,7 +23,7 @@ export async function generatorRollout(
     batch: { kind: 'train', role: 'generator', position },
     stages: config.stages,
     ...samplingPolicy(policy.generator),
-    ...experience(config, replayBuffer),
+    ...curriculum(config, replayBuffer),
     tests: config.discriminator.enabled
       ? { samples: config.testTurns ?? 1, ...samplingPolicy(policy.discriminator) } // older histories lack the field
       : undefined,
@@ -51,7 +51,7 @@ export async function discriminatorRollout(
     stages: config.stages,
     ...samplingPolicy(policy.generator),
     ...(opponent && { adapter: opponent }),
-    ...experience(config, replayBuffer),
+    ...curriculum(config, replayBuffer),
   });
   const selected = await activities.selectChains({ run, chains, replayBuffer, position });
   const { tests } = await activities.generateTests({
@@ -65,6 +65,6 @@ export async function discriminatorRollout(
   return { verdicts, tests, replayBuffer: selected.replayBuffer };
 }
 
-/** What is known about problems is in the replay buffer. Without these fields, chains do not depend on it. */
-const experience = ({ curriculum, revisit = 0 }: RunConfig, replayBuffer: string): { replayBuffer?: string } =>
-  curriculum || revisit > 0 ? { replayBuffer } : {}; // histories of older versions lack `revisit`
+/** The success rates are in the replay buffer. Without a curriculum, chains do not depend on it. */
+const curriculum = (config: RunConfig, replayBuffer: string): { replayBuffer?: string } =>
+  config.curriculum ? { replayBuffer } : {};

@@ -5,35 +5,11 @@ import { type RandomStream, weightedSample } from '../random.js';
 /** How often the generator solves problems of each difficulty, 0..1. Absent: not tried yet. */
 export type SuccessRates = Readonly<Record<string, number>>;
 
-/** What training knows about problems when it draws a batch. */
-export interface Experience {
-  successRates?: SuccessRates; // draw by difficulty
-  mixed?: readonly string[]; // ids of problems to revisit
-}
-
 const LEAST_WEIGHT = 0.1; // no difficulty is forgotten
 const UPDATE = 0.3; // weight of a step in the moving average
 
 /** The variance of a reward that is 0 or 1, with maximum 1. */
 const weightOf = (rate = 0.5): number => Math.max(LEAST_WEIGHT, 4 * rate * (1 - rate));
-
-/** `count` distinct problems. At most the share `revisit` of them are revisited; the others are drawn from the rest. */
-export function drawProblems<P extends { id: string; difficulty: string }>(
-  problems: readonly P[],
-  count: number,
-  { successRates, mixed = [] }: Experience,
-  revisit: number,
-  random: RandomStream,
-): P[] {
-  const known = new Set(mixed);
-  const again = problems.filter(({ id }) => known.has(id));
-  const revisited = random.sample(again, Math.min(again.length, Math.floor(revisit * count)));
-  const chosen = new Set(revisited);
-  const rest = chosen.size === 0 ? problems : problems.filter((problem) => !chosen.has(problem));
-  const others = count - revisited.length;
-  const drawn = successRates ? sampleByDifficulty(rest, others, successRates, random) : random.sample(rest, others);
-  return [...revisited, ...drawn];
-}
 
 /** `count` distinct problems. Difficulties have shares in proportion to their weights, as long as they have problems. */
 export function sampleByDifficulty<P extends { difficulty: string }>(
@@ -45,16 +21,6 @@ export function sampleByDifficulty<P extends { difficulty: string }>(
   const sizes: Record<string, number> = {};
   for (const { difficulty } of problems) sizes[difficulty] = (sizes[difficulty] ?? 0) + 1;
   return weightedSample(problems, ({ difficulty: d }) => weightOf(rates[d]) / sizes[d]!, count, random);
-}
-
-/** The problems whose latest group had both outcomes. */
-export function withLatest(
-  mixed: readonly string[],
-  outcomes: readonly { problemId: string; solved: number }[],
-): readonly string[] {
-  const judged = new Set(outcomes.map(({ problemId }) => problemId));
-  const added = outcomes.filter(({ solved }) => solved > 0 && solved < 1).map(({ problemId }) => problemId);
-  return [...mixed.filter((id) => !judged.has(id)), ...added];
 }
 
 /** The rates after a step. `solved` is the fraction of a problem's samples that pass their whole suite. */

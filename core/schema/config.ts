@@ -169,7 +169,6 @@ const fieldsSchema = z.strictObject({
     })
     .prefault({}),
   curriculum: z.boolean().default(false), // draw problems by the success rate of their difficulty
-  revisit: share.default(0), // of a batch: problems that a part of their last group solved, with all tests known for them
   // null: the model's, from generation_config.json
   sampling: z
     .strictObject({

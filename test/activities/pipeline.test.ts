@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { ChainList, ReplayBuffer, SuiteVerdicts, TestBatch } from '../../activities/artifacts.js';
+import type { ChainList, ReplayBuffer, TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
 import { STAGES } from '../../core/schema/chain.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
@@ -196,44 +196,6 @@ describe('the pipeline in process', () => {
     const start = { run: 'run', checkpoint: 'checkpoint_stage_1_epoch_2' };
     const { replayBuffer } = await acts.prepareRun({ runId: 'next', input: { ...curriculum, start } });
     assert.deepEqual((await store.getJson<ReplayBuffer>(replayBuffer)).successRates, successRates);
-  });
-
-  it('draws problems again whose last group had both outcomes, with the tests that were valid then', async () => {
-    const steps: SuiteVerdicts[][] = [];
-    const listening: Activities = {
-      ...acts,
-      async executeSuite(input) {
-        const output = await acts.executeSuite(input);
-        const isTraining = input.replayBuffer !== undefined; // not an evaluation
-        if (isTraining && input.per === 'problem') steps.push(await world.deps.store.getJson(output.verdicts));
-        return output;
-      },
-    };
-    const config = { ...SMALL_RUN, revisit: 1, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } };
-    await runPipeline(listening, 'run', config);
-    const { store } = world.deps;
-    const known = new Map<string, string[]>(); // inputs of the suite of a problem, in its last group
-    const waiting = new Set<string>(); // problems to draw again
-    for (const step of steps) {
-      const again = step.filter(({ problemId }) => waiting.has(problemId));
-      assert.equal(again.length, Math.min(waiting.size, step.length));
-      for (const { problemId, suite, verdicts } of step) {
-        const inputs = suite.map(({ test }) => JSON.stringify(test.args));
-        assert.deepEqual(known.get(problemId)?.filter((input) => !inputs.includes(input)) ?? [], []);
-        known.set(problemId, inputs);
-        const outcomes = new Set(verdicts.map((own) => own.every((verdict) => verdict === 'pass')));
-        if (outcomes.size === 2) waiting.add(problemId);
-        else waiting.delete(problemId);
-      }
-    }
-    assert.ok(steps.length > 1);
-    assert.ok(waiting.size > 0);
-    const { files } = await loadCheckpoint(store, 'run', 'checkpoint_stage_1_epoch_2');
-    const { mixed } = JSON.parse(Buffer.from(files.get(CHECKPOINT_FILES.training)!).toString());
-    assert.ok(mixed.length > 0);
-    const start = { run: 'run', checkpoint: 'checkpoint_stage_1_epoch_2' };
-    const { replayBuffer } = await acts.prepareRun({ runId: 'next', input: { ...config, start } });
-    assert.deepEqual((await store.getJson<ReplayBuffer>(replayBuffer)).mixed, mixed);
   });
 
   it('produces the same bytes in another store', async () => {

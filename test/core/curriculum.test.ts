@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
-import {
-  drawProblems,
-  type SuccessRates,
-  sampleByDifficulty,
-  withLatest,
-  withOutcomes,
-} from '../../core/rl/curriculum.js';
+import { type SuccessRates, sampleByDifficulty, withOutcomes } from '../../core/rl/curriculum.js';
 
 const POOLS = { easy: 100, half: 100, hard: 300 };
 const PROBLEMS = Object.entries(POOLS).flatMap(([difficulty, count]) =>
@@ -58,48 +52,5 @@ describe('curriculum', () => {
     ]);
     assert.deepEqual(second, { easy: 0.75 + 0.3 * (0.25 - 0.75), hard: 0 });
     assert.deepEqual(first, { easy: 0.75 });
-  });
-});
-
-describe('revisited problems', () => {
-  const draw = (mixed: string[], share: number, successRates?: SuccessRates) =>
-    drawProblems(PROBLEMS, 10, { mixed, ...(successRates && { successRates }) }, share, new RandomStream('y')).map(
-      ({ id }) => id,
-    );
-
-  it('fill at most their share of a batch, without a duplicate', () => {
-    const mixed = PROBLEMS.slice(0, 8).map(({ id }) => id);
-    const ids = draw(mixed, 0.5);
-    assert.equal(new Set(ids).size, 10);
-    assert.deepEqual(
-      ids.slice(0, 5).filter((id) => !mixed.includes(id)),
-      [],
-    );
-    assert.deepEqual(draw(['easy-3', 'hard-7'], 0.5).slice(0, 2).sort(), ['easy-3', 'hard-7']);
-    assert.equal(new Set(draw(['easy-3', 'hard-7'], 0.5, { easy: 1, half: 1, hard: 1 })).size, 10);
-  });
-
-  it('change nothing if there are none, or if their share is 0', () => {
-    const plain = new RandomStream('y').sample(PROBLEMS, 10).map(({ id }) => id);
-    assert.deepEqual(draw([], 0.5), plain);
-    assert.deepEqual(draw(['easy-3'], 0), plain);
-  });
-
-  it('are those whose latest group had both outcomes', () => {
-    const first = withLatest(
-      [],
-      [
-        { problemId: 'a', solved: 0.25 },
-        { problemId: 'b', solved: 1 },
-        { problemId: 'c', solved: 0 },
-        { problemId: 'd', solved: 0.75 },
-      ],
-    );
-    assert.deepEqual(first, ['a', 'd']);
-    const second = withLatest(first, [
-      { problemId: 'a', solved: 1 },
-      { problemId: 'c', solved: 0.5 },
-    ]);
-    assert.deepEqual(second, ['d', 'c']);
   });
 });
