@@ -17,7 +17,7 @@ export type Family = (typeof FAMILIES)[number];
 const UPDATES = 25; // of the generator, in the method
 
 /** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
-export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 20 + i)[0] % 100_000);
+export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 30 + i)[0] % 100_000);
 
 export const ARMS: readonly Arm[] = [
   { name: 'method', question: 'five stages, a discriminator that learns and sees the work', config: {} },
@@ -65,7 +65,7 @@ export const ARMS: readonly Arm[] = [
   },
   { name: 'no-archive', question: 'Does the archive help?', config: { reward: { archive: { enabled: false } } } },
   { name: 'no-diversity', question: 'Does the diversity credit help?', config: { reward: { diversityCredit: false } } },
-  ...(['all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation'] as const).map(
+  ...(['shifted', 'zero-sum', 'composite', 'code-a1', 'mutation'] as const).map(
     (scheme): Arm => ({
       name: `reward-${scheme}`,
       question: `Is the reward \`${scheme}\` better?`,

@@ -70,7 +70,7 @@ describe('presets', () => {
         config.reward.diversityCredit,
         config.advantage.stdOffset,
       ],
-      [2, 4, 'tiny', 'suffix', 'shifted', true, 0.05],
+      [2, 4, 'tiny', 'suffix', 'all-tests', true, 0.05],
     );
     assert.deepEqual(config.reward.archive, { enabled: true, size: 400, replay: 0.7 });
   });

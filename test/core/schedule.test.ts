@@ -91,12 +91,12 @@ describe('planStage', () => {
     assert.deepEqual([updates({ trained: false }), updates({ writer: 'random' })], [0, 0]);
   });
 
-  it('both tiny presets update the generator 30 times, the one with a discriminator 60 times in all', () => {
+  it('both tiny presets update the generator 25 times, the one with a discriminator 50 times in all', () => {
     const tiny = resolveConfig({ preset: 'tiny' });
     const control = resolveConfig({ preset: 'tiny-no-discriminator' });
     assert.deepEqual(
       [countSteps(tiny), countSteps(tiny, 'generator'), countSteps(control), countSteps(control, 'discriminator')],
-      [60, 30, 30, 0],
+      [50, 25, 25, 0],
     );
   });
 

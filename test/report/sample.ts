@@ -10,8 +10,10 @@ import type { ReportData } from '../../report/data.js';
 export const HOSTILE = `<script>alert('x')</script><img src=x onerror="alert(1)">&amp;`;
 export const fakeDigest = (digit: string) => `sha256:${digit.repeat(64)}`;
 
+const SCHEDULE = { discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 4 };
+
 export function sampleData(): ReportData {
-  const config = resolveConfig({ seed: 1 });
+  const config = resolveConfig({ seed: 1, schedule: SCHEDULE });
   const random = new RandomStream('report sample');
   const metrics: RunMetrics[] = [evaluation(0, 'base', ratesAt(0, random))];
   const checkpoints: CheckpointMetadata[] = [];
@@ -62,7 +64,7 @@ export function sampleData(): ReportData {
       best: best.name,
     },
     control: {
-      config: resolveConfig({ preset: 'tiny-no-discriminator', seed: 1 }),
+      config: resolveConfig({ preset: 'tiny-no-discriminator', seed: 1, schedule: SCHEDULE }),
       digest: fakeDigest('9'),
       command: 'gauntlet train --preset tiny-no-discriminator --seed 1',
       points: [0, 4, 5, 6, 10, 11, 12, 16, 17, 18, 22, 23, 24, 28, 29, 30].map((step) => ({

@@ -293,8 +293,10 @@ export const SMALL_RUN = {
   evaluation: { problems: 4, testProblems: 6 },
   // set here, so that tuning the preset does not change expected digests
   sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 },
-  ppo: { learningRate: 1e-3, epochs: 2, minibatch: 32 },
+  testTurns: 1,
+  ppo: { learningRate: 1e-3, schedule: 'constant', epochs: 2, minibatch: 32 },
   credit: 'stage',
+  reward: { scheme: 'shifted' },
 } as const;
 
 /** One stage, answers in one turn, value heads: few files of every kind. */

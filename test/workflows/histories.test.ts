@@ -115,7 +115,7 @@ describe('the history of the tiny preset', function () {
       };
       await (await startRun(host.client, 'tiny', config)).result();
       const steps = countSteps(resolveConfig(config));
-      assert.equal(steps, 60);
+      assert.equal(steps, 50);
       const histories = await historiesOf(host.client, 'tiny');
       assert.equal(histories.length, resolveConfig(config).schedule.stages.length, 'one execution for each stage');
       const events = histories.flat().length;
