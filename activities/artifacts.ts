@@ -84,11 +84,12 @@ export interface Solution {
 
 export type TrajectoryList = Trajectory[];
 
-/**
- * π / π_old of the trained tokens of each trajectory, when the last epoch of the update came to it: before the gradient of
- * its minibatch was applied.
- */
-export type RatioList = number[][];
+/** One number for each trained token of each trajectory. */
+export type TokenNumbers = number[][];
+
+/** The entries of trained tokens, with as many digits as a 32-bit float has. */
+export const ofTrained = (entries: readonly number[], mask: readonly number[]): number[] =>
+  entries.filter((_, t) => mask[t] !== 0).map((entry) => Number(entry.toPrecision(7)));
 
 /** One-entry cache: a worker serves one run at a time. Treat the value as read-only. */
 function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof read {

@@ -31,7 +31,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     executeSuite: memoised('executeSuite', 4, executeSuite, 'sandbox'),
     selectChains: memoised('selectChains', 3, selectChains),
     computeRewards: memoised('computeRewards', 4, computeRewards),
-    scoreOldPolicy: memoised('scoreOldPolicy', 2, scoreOldPolicy, 'engine'),
+    scoreOldPolicy: memoised('scoreOldPolicy', 3, scoreOldPolicy, 'engine'),
     updatePolicy: memoised('updatePolicy', 3, updatePolicy, 'engine'),
     answerFreshInputs: memoised('answerFreshInputs', 2, answerFreshInputs, 'sandbox'),
     writeExamples: memoised('writeExamples', 3, writeExamples),

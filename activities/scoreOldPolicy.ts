@@ -1,12 +1,12 @@
 // Adds to trajectories what PPO needs from the policy before the update: the old log-probs (of the tempered policy, from
-// the scoring graph), the base's log-probs for the KL penalty, for GAE the values, advantages and returns, and for remote
+// the scoring graph, which also gives entropies for people to read), the base's log-probs for the KL penalty, for GAE the values, advantages and returns, and for remote
 // rollouts the importance weights.
 import { whitenAdvantages } from '../core/rl/advantages.js';
 import { generalizedAdvantages } from '../core/rl/gae.js';
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../core/rl/importance.js';
 import type { RolloutsConfig, RunConfig } from '../core/schema/config.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import { openRole, type TrajectoryList } from './artifacts.js';
+import { ofTrained, openRole, type TrajectoryList } from './artifacts.js';
 import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { ScoreOldPolicyInput, ScoreOldPolicyOutput } from './types.js';
@@ -18,21 +18,26 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
   const { signal } = scope;
   const adapter = await read(input.adapter, input.valueHead);
   const temperature = trainingTemperature(config);
-  const old = await engine.logprobs(rows, { adapter, temperature, signal });
+  const old = await engine.scores(rows, { adapter, temperature, signal });
   const base = config.ppo.klCoefficient > 0 ? await engine.logprobs(rows, { temperature, signal }) : undefined;
   const values = config.advantage.estimator === 'gae' ? await engine.values(rows, { adapter, signal }) : undefined;
   const scored = rows.map((row, i) => {
     const trained = (entries: number[]): number[] => row.mask.map((bit, t) => (bit ? entries[t]! : 0));
     return {
       ...row,
-      oldLogprobs: trained(old[i]!),
+      oldLogprobs: trained(old[i]!.logprobs),
       ...(base && { referenceLogprobs: trained(base[i]!) }),
       ...(values && { oldValues: trained(values[i]!) }),
     };
   });
   const estimated = values ? withAdvantages(scored, config) : scored;
   const { rows: corrected, mismatch } = config.rollouts ? correct(estimated, config.rollouts) : { rows: estimated };
-  return { trajectories: await scope.store.putJson(corrected), ...(mismatch && { mismatch }) };
+  const entropies = rows.map(({ mask }, i) => ofTrained(old[i]!.entropies, mask));
+  return {
+    trajectories: await scope.store.putJson(corrected),
+    entropies: await scope.store.putJson(entropies),
+    ...(mismatch && { mismatch }),
+  };
 }
 
 /** Truncated importance sampling of tokens that a rollout server sampled. */

@@ -185,6 +185,7 @@ export interface ScoreOldPolicyInput {
 }
 export interface ScoreOldPolicyOutput {
   trajectories: Digest;
+  entropies?: Digest; // TokenNumbers; absent if nothing is trained
   mismatch?: Mismatch; // of the trained tokens, with remote rollouts
 }
 
@@ -199,7 +200,11 @@ export interface UpdatePolicyInput {
 export interface UpdatePolicyOutput {
   state: RoleState;
   stats: PolicyStats;
-  ratios?: Digest; // RatioList; absent if nothing was trained, and in the warm start
+  /**
+   * TokenNumbers: π / π_old when the last epoch came to the trajectory, before the gradient of its minibatch was applied.
+   * Absent if nothing was trained, and in the warm start.
+   */
+  ratios?: Digest;
 }
 
 /** Reference answers on fresh inputs, for tests that the warm start teaches. */

@@ -10,9 +10,10 @@ import {
   decodeOptimizerState,
   encodeOptimizerState,
   type OpenRole,
+  ofTrained,
   openRole,
-  type RatioList,
   roleState,
+  type TokenNumbers,
   type TrajectoryList,
   writeAdapter,
 } from './artifacts.js';
@@ -27,7 +28,7 @@ interface Progress {
   adapter: Adapter;
   optimizer: OptimizerState;
   stats: PolicyStats[];
-  ratios: RatioList; // of the last epoch, as far as it is done
+  ratios: TokenNumbers; // of the last epoch, as far as it is done
   seconds: number; // of all attempts
 }
 
@@ -73,7 +74,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     const ratios = [...progress.ratios];
     if (at >= minibatches.length - anEpoch)
       indices.forEach((row, i) => {
-        ratios[row] = trainedRatios(sums.ratios?.[i] ?? [], minibatch[i]!.mask);
+        ratios[row] = ofTrained(sums.ratios?.[i] ?? [], minibatch[i]!.mask);
       });
     const seconds = scope.earlierSeconds + (performance.now() - started) / 1000;
     progress = { done, adapter: next.adapter, optimizer: next.state, stats, ratios, seconds };
@@ -89,10 +90,6 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   ]);
   return { state, stats: meanStats(progress.stats), ...(ratios && { ratios }) };
 }
-
-/** Of the trained tokens, with as many digits as a 32-bit float has. */
-const trainedRatios = (ratios: readonly number[], mask: readonly number[]): number[] =>
-  ratios.filter((_, t) => mask[t] !== 0).map((ratio) => Number(ratio.toPrecision(7)));
 
 /** Disabled terms are absent, so that the engine does not compute them. */
 export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
@@ -131,7 +128,7 @@ const tokensOf = (stats: PolicyStats[]): number => stats.reduce((total, s) => to
 interface SavedProgress extends RoleState {
   done: number;
   stats: PolicyStats[];
-  ratios: RatioList;
+  ratios: TokenNumbers;
   seconds: number;
 }
 

@@ -246,6 +246,7 @@ export interface TokenRow {
   advantages?: number[]; // with GAE
   logprobs?: number[]; // of the policy before the update
   referenceLogprobs?: number[]; // of the base, with a KL penalty
+  entropies?: number[]; // of the policy before the update, at each token, in nats; 0 if not trained
   ratios?: number[]; // of the policy to that before the update, in the last epoch of the update; 0 if not trained
   clipped?: number[]; // 1: the clip took the token's gradient away
 }

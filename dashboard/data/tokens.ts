@@ -1,9 +1,9 @@
 // The trained sequences of a group, token by token: what the update was given, and the ratios that it computed. Log-probs
-// are those of the policy before the update.
+// and entropies are those of the policy before the update.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RatioList, TrajectoryList } from '../../activities/artifacts.js';
-import type { UpdatePolicyOutput } from '../../activities/types.js';
+import type { TokenNumbers, TrajectoryList } from '../../activities/artifacts.js';
+import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../activities/types.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import { modelOf } from '../../core/schema/config.js';
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
@@ -25,8 +25,9 @@ export async function readTokens(
 ): Promise<TokensView> {
   const { record, config } = rollouts;
   const one = groupOf(rollouts, index);
-  const withLogprobs = await scored.find(record.artifacts.trajectories);
+  const { trajectories: withLogprobs, entropies } = (await scored.find(record.artifacts.trajectories)) ?? {};
   const rows = await store.getJson<TrajectoryList>(withLogprobs ?? record.artifacts.trajectories);
+  const entropies_P_T = entropies === undefined ? undefined : await store.getJson<TokenNumbers>(entropies);
   const ratios = withLogprobs && (await scored.ratios(withLogprobs, record.update));
   const { clip, clipHigh } = config.ppo;
   const range: [number, number] = [1 - clip, 1 + (clipHigh ?? clip)];
@@ -54,6 +55,7 @@ export async function readTokens(
           ...(decode && { texts: tokens.map(decode) }),
           mask,
           ...(row && creditOf(row, withLogprobs !== undefined)),
+          ...(row && entropies_P_T && { entropies: spread(row, entropies_P_T[place!] ?? []) }),
           ...(row && ratios && ratiosOf(row, ratios[place!] ?? [], range)),
         };
       }),
@@ -93,10 +95,14 @@ const creditOf = (row: Trajectory, hasLogprobs: boolean): Partial<TokenRow> => (
   ...(row.referenceLogprobs && { referenceLogprobs: row.referenceLogprobs }),
 });
 
-/** @param trained the ratios of the trained tokens only */
-function ratiosOf(row: Trajectory, trained: readonly number[], range: readonly [number, number]): Partial<TokenRow> {
+/** Numbers of the trained tokens, aligned with all tokens; 0 elsewhere. */
+function spread({ mask }: Trajectory, trained: readonly number[]): number[] {
   let next = 0;
-  const ratios = row.mask.map((bit) => (bit === 0 ? 0 : (trained[next++] ?? 0)));
+  return mask.map((bit) => (bit === 0 ? 0 : (trained[next++] ?? 0)));
+}
+
+function ratiosOf(row: Trajectory, trained: readonly number[], range: readonly [number, number]): Partial<TokenRow> {
+  const ratios = spread(row, trained);
   const clipped = ratios.map((ratio, t) =>
     Number(row.mask[t] !== 0 && isClipped(ratio, row.advantages?.[t] ?? row.advantage, range)),
   );
@@ -140,27 +146,30 @@ export class ScoredRows {
 
   constructor(private readonly store: Store) {}
 
-  /** Undefined if the row was removed from the store. */
-  async find(trajectories: Digest): Promise<Digest | undefined> {
+  /** Undefined if the row was removed from the store. Older code recorded no entropies. */
+  async find(trajectories: Digest): Promise<Pick<ScoreOldPolicyOutput, 'trajectories' | 'entropies'> | undefined> {
     if (!this.keys.has(trajectories)) await this.readNewRows();
     const key = this.keys.get(trajectories);
     if (key === undefined) return undefined;
     return unlessLost(async () => {
       const output = await this.store.getMemo(key);
-      const result = output && (await this.store.getJson<{ trajectories: Digest }>(output));
-      return result && (await this.store.hasBlob(result.trajectories)) ? result.trajectories : undefined;
+      const result = output && (await this.store.getJson<ScoreOldPolicyOutput>(output));
+      if (!result || !(await this.store.hasBlob(result.trajectories))) return undefined;
+      const { trajectories: withLogprobs, entropies } = result;
+      const hasEntropies = entropies !== undefined && (await this.store.hasBlob(entropies));
+      return { trajectories: withLogprobs, ...(hasEntropies && { entropies }) };
     });
   }
 
   /** Undefined if the update recorded none, or they were removed. `stats` tell apart updates of the same trajectories. */
-  async ratios(trajectories: Digest, stats: PolicyStats): Promise<RatioList | undefined> {
+  async ratios(trajectories: Digest, stats: PolicyStats): Promise<TokenNumbers | undefined> {
     if (!this.updates.has(trajectories)) await this.readNewRows();
     for (const key of this.updates.get(trajectories) ?? []) {
       const found = await unlessLost(async () => {
         const output = await this.store.getMemo(key);
         const result = output && (await this.store.getJson<UpdatePolicyOutput>(output));
         if (!result || digestJson(result.stats) !== digestJson(stats) || result.ratios === undefined) return undefined;
-        return (await this.store.hasBlob(result.ratios)) ? this.store.getJson<RatioList>(result.ratios) : undefined;
+        return (await this.store.hasBlob(result.ratios)) ? this.store.getJson<TokenNumbers>(result.ratios) : undefined;
       });
       if (found !== undefined) return found;
     }

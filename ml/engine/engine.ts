@@ -130,6 +130,12 @@ export interface Chat {
   thinkingRange(promptTokens: readonly number[], answerTokens: readonly number[]): [number, number] | undefined;
 }
 
+/** Of one sequence, aligned with its tokens; entry 0 is 0. */
+export interface TokenScores {
+  logprobs: number[];
+  entropies: number[]; // nats
+}
+
 export interface Engine {
   readonly info: ModelInfo;
   /** The methods on text use the tokenizer. @throws BAD_MODEL if the folder has none */
@@ -146,6 +152,8 @@ export interface Engine {
     sequences: { tokens: number[]; mask?: number[] }[],
     options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
   ): Promise<number[][]>;
+  /** Log-probs, and the entropies of the distributions that the tokens are drawn from. */
+  scores(...args: Parameters<Engine['logprobs']>): Promise<TokenScores[]>;
   /**
    * The value head's estimates, aligned like log-probs: entry t belongs to the state before token t (entry 0 is 0).
    * @throws BAD_ADAPTER without a head

@@ -31,6 +31,7 @@ import type {
   LossConfig,
   ModelInfo,
   OptimizerState,
+  TokenScores,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
 import { availableMemory, checkMemory, estimateMemory, type MemoryUse, memorySuffices } from './memory.js';
@@ -46,6 +47,7 @@ interface Tokens {
   mask?: number[];
 }
 
+type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: SharedAdapter | undefined; threads: number }) => Job;
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
@@ -147,13 +149,33 @@ class OrtEngine extends EngineFiles implements Engine {
     return { ...this.counts };
   }
 
-  async logprobs(
+  async logprobs(sequences: Tokens[], options: ScoreOptions): Promise<number[][]> {
+    return this.scoreTokens('logprobs', sequences, options, splitRows);
+  }
+
+  async scores(sequences: Tokens[], options: ScoreOptions): Promise<TokenScores[]> {
+    return this.scoreTokens<TokenScores>('scores', sequences, options, (masked, plans, rows) => {
+      const part = (name: keyof TokenScores): number[][] =>
+        splitRows(
+          masked,
+          plans,
+          rows.map((row) => row[name]),
+        );
+      const entropies = part('entropies');
+      return part('logprobs').map((logprobs, i) => ({ logprobs, entropies: entropies[i]! }));
+    });
+  }
+
+  /** @param splitRows turns the results of joined rows into those of their sequences */
+  private async scoreTokens<T>(
+    kind: 'logprobs' | 'scores',
     sequences: Tokens[],
-    options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
-  ): Promise<number[][]> {
+    options: ScoreOptions,
+    splitRows: (masked: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
+  ): Promise<T[]> {
     this.refuseTokens(sequences); // before rows are joined: those may be longer than the context
     const { temperature } = options;
-    const jobOf: ScoreJob = (part) => ({ kind: 'logprobs', ...part, temperature });
+    const jobOf: ScoreJob = (part) => ({ kind, ...part, temperature });
     const masked = sequences.flatMap(({ tokens, mask }) => (mask ? [{ tokens, mask }] : []));
     if (!isLarge(this.model) || masked.length < sequences.length) {
       const unmasked = sequences.map(({ tokens }) => ({ tokens }));
@@ -170,16 +192,16 @@ class OrtEngine extends EngineFiles implements Engine {
     return this.score(sequences, options, ({ adapter, ...part }) => ({ kind: 'values', adapter: adapter!, ...part }));
   }
 
-  private async score(
+  private async score<T>(
     sequences: Tokens[],
     { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
     jobOf: ScoreJob,
-  ): Promise<number[][]> {
+  ): Promise<T[]> {
     this.checkMemory('train', lengthsOf(sequences), adapter);
     const shared = this.share(adapter);
     // log-probs do not depend on the rest of the batch, so the chunks may depend on the number of workers
     const size = Math.max(1, Math.min(SCORE_SEQUENCES, Math.ceil(sequences.length / this.plan.workers)));
-    const work = (parts: Tokens[][]): Promise<number[][][]> => {
+    const work = (parts: Tokens[][]): Promise<T[][]> => {
       const threads = threadsOf(parts.length, this.plan);
       const jobs = parts.map((part) => jobOf({ sequences: part, adapter: shared, threads }));
       return this.pool.runAll(jobs, { signal });

@@ -38,15 +38,17 @@ function selection(g: Graph, rows: number, projected: number): (x: Value) => Val
   return (x) => g.gather(x, trained);
 }
 
-/** The outputs of the score graph: log-probs at a temperature, estimates of the adapter's value head, or both. */
+/** The outputs of the score graph: log-probs at a temperature, with or without entropies, estimates of the value head, or both. */
 export interface ScoreOutputs {
   temperature?: number;
+  entropies?: boolean;
   values?: boolean;
 }
 
 /**
  * Inputs: those of decoderForward, parameters, adapter; target int64 [N, 1] for log-probs; if `projected` is less than N,
- * also trained int64 [projected] → logprobs of target [N, 1], or [projected, 1], and values [N, 1], as `outputs` says.
+ * also trained int64 [projected] → logprobs of target and entropies in nats, [N, 1] or [projected, 1], and values [N, 1], as
+ * `outputs` says.
  */
 export function buildScoreGraph(
   c: DecoderConfig,
@@ -59,16 +61,19 @@ export function buildScoreGraph(
   const g = new Graph();
   const n = batch.sequences * batch.length;
   const net = decoderForward(g, c, batch, lora, locations);
-  const { temperature } = outputs;
+  const { temperature, entropies = false } = outputs;
   if (temperature !== undefined) {
     const target = g.input('target', 'int64', [n, 1]);
     const select = selection(g, n, projected);
     const [selected, targets] = [select(net.hidden), select(target)];
     const parts = rowChunks(projected, c.vocab).map((range) => {
       const [hidden, ids] = [rowsOf(g, selected, range), rowsOf(g, targets, range)];
-      return scoreTokens(g, hidden, net.head, ids, { temperature }).logprob;
+      const { logprob, entropy } = scoreTokens(g, hidden, net.head, ids, { temperature, entropy: entropies });
+      return entropy ? g.concat([logprob, entropy], 1) : logprob;
     });
-    g.output('logprobs', g.concat(parts, 0));
+    const all = g.concat(parts, 0);
+    g.output('logprobs', entropies ? g.slice(all, 1, 0, 1) : all);
+    if (entropies) g.output('entropies', g.slice(all, 1, 1, 2));
   }
   if (outputs.values) g.output('values', valueEstimates(g, net.hidden, net.adapter));
   return g;

@@ -4,7 +4,7 @@ import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
 import type { UsableDevice } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
-import type { AdamWConfig, Adapter, GradientSums, LossConfig, OptimizerState } from '../engine/engine.js';
+import type { AdamWConfig, Adapter, GradientSums, LossConfig, OptimizerState, TokenScores } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
 import type { Row } from '../train/branches.js';
 import type { SupervisedSequence, SupervisedSums } from '../train/trainSession.js';
@@ -36,7 +36,7 @@ export type Job =
       returnCaches: boolean;
     })
   | (Threaded & {
-      kind: 'logprobs';
+      kind: 'logprobs' | 'scores'; // with entropies
       adapter?: SharedAdapter;
       sequences: ({ tokens: number[] } & Partial<Row>)[];
       temperature: number;
@@ -55,6 +55,7 @@ export type Job =
 export interface JobResults {
   generate: DecodeResult;
   logprobs: number[][];
+  scores: TokenScores[];
   values: number[][];
   gradients: GradientSums;
   update: { values: Float32Array; state: OptimizerState; gradNorm: number };

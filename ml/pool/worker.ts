@@ -59,6 +59,8 @@ const handlers: Handlers = {
   },
   logprobs: ({ threads, sequences, adapter, temperature }) =>
     trainer.use(threads).score(sequences, adapter && localAdapter(adapter), temperature),
+  scores: ({ threads, sequences, adapter, temperature }) =>
+    trainer.use(threads).scoreWithEntropies(sequences, adapter && localAdapter(adapter), temperature),
   values: ({ threads, sequences, adapter }) => trainer.use(threads).values(sequences, localAdapter(adapter)),
   gradients: ({ threads, sequences, adapter, loss, indices }) =>
     trainer.use(threads).ppo(sequences, localAdapter(adapter), loss, indices),

@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { GraphSession, type Tensor, tensors, uploaded } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
-import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
+import type { Adapter, GradientSums, LossConfig, TokenScores } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
 import { projectedRows } from '../loss/head.js';
 import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
@@ -58,12 +58,22 @@ export class TrainSession {
 
   /** log p of each token given the tokens before it, aligned with the tokens; entry 0 is 0. With masks, other entries may be 0. */
   async score(sequences: readonly Scored[], adapter: Adapter | undefined, temperature: number): Promise<number[][]> {
-    return this.runScore('logprobs', sequences, adapter, { temperature });
+    return (await this.runScore(sequences, adapter, { temperature })).logprobs!;
+  }
+
+  /** Also the entropy of the distribution that each token is drawn from, in nats, aligned likewise. */
+  async scoreWithEntropies(
+    sequences: readonly Scored[],
+    adapter: Adapter | undefined,
+    temperature: number,
+  ): Promise<TokenScores[]> {
+    const { logprobs, entropies } = await this.runScore(sequences, adapter, { temperature, entropies: true });
+    return logprobs!.map((own, i) => ({ logprobs: own, entropies: entropies![i]! }));
   }
 
   /** The value head's estimate of the state before each token, aligned like log-probs. */
   async values(sequences: readonly Tokens[], adapter: Adapter): Promise<number[][]> {
-    return this.runScore('values', sequences, adapter, { values: true });
+    return (await this.runScore(sequences, adapter, { values: true })).values!;
   }
 
   /**
@@ -121,18 +131,18 @@ export class TrainSession {
     for (const session of open) await session.close();
   }
 
+  /** All outputs, aligned with the tokens. */
   private async runScore(
-    name: 'logprobs' | 'values',
     sequences: readonly Scored[],
     adapter: Adapter | undefined,
     outputs: ScoreOutputs,
-  ): Promise<number[][]> {
-    if (sequences.length === 0) return [];
+  ): Promise<Record<string, number[][]>> {
+    if (sequences.length === 0) return { logprobs: [], entropies: [], values: [] };
     const batch = this.pack(sequences);
     const lora = adapter && shapeOf(adapter);
     const { locations } = this.model;
     const masked = sequences.flatMap(({ mask }) => (mask ? [{ mask }] : []));
-    const all = name === 'values' || masked.length < sequences.length;
+    const all = outputs.values || masked.length < sequences.length;
     const trained = all ? undefined : this.projected(batch, masked);
     const projected = trained?.dims[0];
     const session = await this.session({ kind: 'score', ...batch.shape, ...outputs, ...lora, projected }, () =>
@@ -141,12 +151,14 @@ export class TrainSession {
     const out = await session.run({
       ids: batch.ids,
       ...batch.layout,
-      ...(name === 'logprobs' && { target: batch.target }),
+      ...(outputs.temperature !== undefined && { target: batch.target }),
       ...(trained && { trained }),
       ...(await this.weightTensors()),
       ...this.adapterTensors(adapter),
     });
-    return batch.aligned(sequences, out[name]!, trained);
+    return Object.fromEntries(
+      Object.entries(out).map(([name, tensor]) => [name, batch.aligned(sequences, tensor, trained)]),
+    );
   }
 
   /** The positions that go through the output projection; undefined: all. */

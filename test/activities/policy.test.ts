@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ChainList, openRole, type RatioList, type TestBatch } from '../../activities/artifacts.js';
+import { type ChainList, openRole, type TestBatch, type TokenNumbers } from '../../activities/artifacts.js';
 import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
@@ -221,7 +221,7 @@ describe('activities that use the engine', function () {
       ({ adapter, state: optimizer } = await engine.applyUpdate(adapter, optimizer, sums, adamw));
     }
     const { ratios } = await acts.updatePolicy(input);
-    const recorded = await store.getJson<RatioList>(ratios!);
+    const recorded = await store.getJson<TokenNumbers>(ratios!);
     assert.deepEqual(
       recorded.map(({ length }) => length),
       [5, 5, 5, 5],

@@ -117,7 +117,7 @@ describe('the resources of the dashboard', () => {
     assert.ok(outcomes.has('caught') && outcomes.has('invalid'), [...outcomes].join(' '));
   });
 
-  it('show trained tokens with the log-probs that the update used', async () => {
+  it('show trained tokens with the log-probs that the update used, and entropies', async () => {
     for (const step of [2, 4]) {
       const { rows } = await read<StepView>(`runs/run/steps/${step}`);
       const { groups } = await read<StepView>(`runs/run/steps/${step}`);
@@ -127,12 +127,15 @@ describe('the resources of the dashboard', () => {
         assert.ok(view.hasLogprobs && view.hasText);
         assert.equal(view.samples.length, samples.length);
         for (const [i, { rows: own }] of view.samples.entries()) {
-          for (const { ids, mask, logprobs, advantage, texts } of own) {
+          for (const { ids, mask, logprobs, entropies, advantage, texts } of own) {
             assert.equal(texts!.length, ids.length);
             if (advantage === undefined) continue;
             trained++;
             assert.equal(advantage, samples[i]!.advantage);
             assert.ok(mask.every((bit, t) => (bit === 1 ? logprobs![t]! < 0 : logprobs![t] === 0)));
+            logprobs!.forEach((logprob, t) => {
+              assert.ok(Math.abs(entropies![t]! - logprob / -2) < 1e-6); // what the double of the engine returns
+            });
           }
         }
       }
@@ -208,7 +211,10 @@ describe('the resources of the dashboard', () => {
     assert.ok(programs.length > 0);
     for (const { problemId, program, found, groups, caught } of programs) {
       const group = await read<GroupView>(`runs/run/steps/${found!.step}/groups/${found!.group}`);
-      assert.deepEqual([group.role, group.problem.id, group.programs[0]!.program], ['discriminator', problemId, program]);
+      assert.deepEqual(
+        [group.role, group.problem.id, group.programs[0]!.program],
+        ['discriminator', problemId, program],
+      );
       assert.ok(group.programs[0]!.verdicts.some((verdict) => verdict !== 'pass'));
       assert.ok(groups >= 1 && caught <= groups);
     }

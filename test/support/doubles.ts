@@ -163,6 +163,11 @@ export class FakeEngine implements Engine {
     return rows.map(({ tokens }) => tokens.map((token, t) => (t === 0 ? 0 : -((token % 7) + 1) / 10 + shift / 100)));
   }
 
+  async scores(...args: Parameters<Engine['scores']>) {
+    const logprobs = await this.logprobs(...args);
+    return logprobs.map((own) => ({ logprobs: own, entropies: own.map((logprob) => logprob / -2) }));
+  }
+
   async values(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['values']>[1]) {
     this.calls.push('values');
     if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');

@@ -8,7 +8,7 @@ import { Details, Scroll, Show } from '../parts/common.js';
 
 const SHOWN = 3000; // tokens
 
-type Colouring = 'log-prob' | 'advantage' | 'ratio';
+type Colouring = 'log-prob' | 'entropy' | 'advantage' | 'ratio';
 
 export function Tokens({ run, step, index }: { run: string; step: number; index: number }) {
   const loaded = useResource<TokensView>(resource('runs', run, 'steps', step, 'groups', index, 'tokens'));
@@ -19,6 +19,7 @@ function Samples({ view }: { view: TokensView }) {
   const [chosen, setChosen] = useState(0);
   const [colouring, setColouring] = useState<Colouring>(view.hasLogprobs ? 'log-prob' : 'advantage');
   const sample = view.samples[chosen];
+  const hasEntropies = view.samples.some(({ rows }) => rows.some(({ entropies }) => entropies !== undefined));
   return (
     <>
       <div class="bar">
@@ -36,6 +37,7 @@ function Samples({ view }: { view: TokensView }) {
           Colour{' '}
           <select value={colouring} onChange={(event) => setColouring(event.currentTarget.value as Colouring)}>
             {view.hasLogprobs && <option>log-prob</option>}
+            {hasEntropies && <option>entropy</option>}
             <option>advantage</option>
             {view.clip && <option>ratio</option>}
           </select>
@@ -57,6 +59,7 @@ function Samples({ view }: { view: TokensView }) {
 
 const HELP: Readonly<Record<Colouring, string>> = {
   'log-prob': 'The stronger a token is marked, the less likely it was.',
+  entropy: 'The stronger a token is marked, the less certain the model was of it.',
   advantage: 'Green tokens were made more likely, red ones less.',
   ratio: 'Green tokens had become more likely, red ones less.',
 };
@@ -107,7 +110,7 @@ function Row({ row, colouring, range }: RowProps) {
 
 function TokenTable({ row }: { row: TokenRow }) {
   const trained = row.ids.map((_, t) => t).filter((t) => row.mask[t] === 1);
-  const titles = ['Position', 'Token', 'Id', 'Log-prob', 'Log-prob of the base', 'Advantage'];
+  const titles = ['Position', 'Token', 'Id', 'Log-prob', 'Log-prob of the base', 'Entropy', 'Advantage'];
   return (
     <Scroll label="Trained tokens">
       <table>
@@ -130,6 +133,7 @@ function TokenTable({ row }: { row: TokenRow }) {
               <td>{row.ids[t]}</td>
               <td>{decimal(row.logprobs?.[t])}</td>
               <td>{decimal(row.referenceLogprobs?.[t])}</td>
+              <td>{decimal(row.entropies?.[t])}</td>
               <td>{decimal(advantageOf(row, t))}</td>
               {row.ratios && <td>{decimal(row.ratios[t], 4)}</td>}
               {row.clipped && <td>{row.clipped[t] === 1 ? 'yes' : 'no'}</td>}
@@ -153,18 +157,20 @@ function numbersOf(row: TokenRow, t: number): string {
   return [
     place,
     ...(logprob === undefined ? [] : [`log-prob ${decimal(logprob)} (p ${decimal(Math.exp(logprob))})`]),
+    ...(row.entropies ? [`entropy ${decimal(row.entropies[t])}`] : []),
     `advantage ${decimal(advantageOf(row, t))}`,
     ...(row.ratios ? [`ratio ${decimal(row.ratios[t], 4)}${row.clipped?.[t] === 1 ? ' (clipped)' : ''}`] : []),
   ].join(', ');
 }
 
-/** At most 45 % of a colour, so that the text stays readable. A ratio at the end of its range has all of it. */
+/** At most 45 % of a colour, so that the text stays readable. An entropy of a nat and a ratio at the end of its range have all of it. */
 function heat(row: TokenRow, t: number, colouring: Colouring, range: TokensView['clip']): { background?: string } {
   if (row.mask[t] !== 1) return {};
   const advantage = advantageOf(row, t) ?? 0;
   const change = Math.log(row.ratios?.[t] || 1);
   const [strength, colour] = {
     'log-prob': [1 - Math.exp(row.logprobs?.[t] ?? 0), 'warn'] as const,
+    entropy: [row.entropies?.[t] ?? 0, 'warn'] as const,
     advantage: [Math.abs(advantage) / 2, advantage < 0 ? 'bad' : 'good'] as const,
     ratio: [change / Math.log((change < 0 ? range?.[0] : range?.[1]) ?? 1), change < 0 ? 'bad' : 'good'] as const,
   }[colouring];

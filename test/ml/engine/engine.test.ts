@@ -120,6 +120,12 @@ describe('engine', () => {
       assert.equal(together[i]![0], 0);
       assert.deepEqual((await engine.logprobs([row], { adapter, temperature: 0.7 }))[0], together[i]);
     }
+    const scores = await engine.scores(rows, { adapter, temperature: 0.7 });
+    assert.deepEqual(
+      scores.map(({ logprobs }) => logprobs),
+      together,
+    );
+    assert.ok(scores.every(({ entropies }, i) => entropies.length === rows[i]!.tokens.length));
   });
 
   it('gradients are the same bits on one and two workers, and the sum of their shards', async () => {

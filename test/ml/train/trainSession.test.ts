@@ -60,6 +60,21 @@ describe('a training session', () => {
     for (const [k, row] of rows.entries()) assert.deepEqual((await session.score([row], adapter, 1))[0], together[k]);
   });
 
+  it('gives the entropy of the distribution before each token, and the log-probs without entropies', async () => {
+    const adapter = adapterOf(2);
+    const { tokens } = rowOf(7, 'a');
+    const temperature = 0.7;
+    const [row] = await session.scoreWithEntropies([{ tokens }], adapter, temperature);
+    assert.deepEqual(row!.logprobs, (await session.score([{ tokens }], adapter, temperature))[0]);
+    assert.equal(row!.entropies[0], 0);
+    for (let t = 1; t < tokens.length; t++) {
+      const ends = Array.from({ length: CONFIG.vocab }, (_, token) => ({ tokens: [...tokens.slice(0, t), token] }));
+      const logprobs = (await session.score(ends, adapter, temperature)).map((own) => own[t]!);
+      const entropy = -logprobs.reduce((sum, logprob) => sum + Math.exp(logprob) * logprob, 0);
+      assert.ok(Math.abs(row!.entropies[t]! - entropy) < 1e-5, `token ${t}: ${row!.entropies[t]}, not ${entropy}`);
+    }
+  });
+
   it('scores do not depend on padding, bit for bit', async () => {
     const wide = new TrainSession({ config: CONFIG, weights }, { lengthStep: 96 });
     assert.deepEqual(await wide.score(rows, undefined, 1), await session.score(rows, undefined, 1));
