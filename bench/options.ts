@@ -6,7 +6,7 @@ export const USAGE = `npm run bench -- [options]                  models
 npm run bench -- real [options]             SmolLM2-135M-Instruct: decoding, training and a whole step
 npm run bench -- sandbox [options]          executions of programs
 npm run bench -- orchestration [options]    the overhead of a run besides model, sandbox and store
-npm run bench -- overhead [options]         what watching a run costs: page, traces, metrics
+npm run bench -- overhead [options]         what watching a run costs, or a store in S3
 npm run bench -- original --checkout DIR    the trainer of the original project, next to ours
   --quick             only the most important cases, two rounds each
   --only PART         cases whose name contains PART (may be repeated)

@@ -24,7 +24,10 @@ export function plotOf(family: Family, records: readonly ExperimentRecord[]): st
   const method = intervals.find(({ arm }) => arm === 'method');
   if (method === undefined || arms.length < 2) return undefined;
   const bounds = intervals.flatMap(({ value, half }) => [value - (half || 0), value + (half || 0)]);
-  const [low, high] = [Math.floor(10 * Math.min(...bounds)) / 10, Math.min(1, Math.ceil(10 * Math.max(...bounds)) / 10)];
+  const [low, high] = [
+    Math.floor(10 * Math.min(...bounds)) / 10,
+    Math.min(1, Math.ceil(10 * Math.max(...bounds)) / 10),
+  ];
   const x = (value: number): string => (LEFT + (WIDTH * (value - low)) / (high - low)).toFixed(1);
   const bottom = TOP + ROW * arms.length;
   const ticks = Array.from({ length: Math.round(10 * (high - low)) + 1 }, (_, i) => low + i / 10);
@@ -47,7 +50,9 @@ export function plotOf(family: Family, records: readonly ExperimentRecord[]): st
     ...intervals.flatMap(({ arm, equal, value, half }) => {
       const y = middle(arms.indexOf(arm)) + (equal === 'tokens' ? 5 : -1);
       return [
-        ...(half > 0 ? [line(x(Math.max(low, value - half)), y, x(Math.min(high, value + half)), y, KINDS[equal], 2)] : []),
+        ...(half > 0
+          ? [line(x(Math.max(low, value - half)), y, x(Math.min(high, value + half)), y, KINDS[equal], 2)]
+          : []),
         `<circle cx="${x(value)}" cy="${y}" r="4" ${fill(KINDS[equal])}/>`,
       ];
     }),

@@ -1,4 +1,5 @@
-// One run of the command line, alone or watched: with traces and metrics, and its page open in a browser.
+// One run of the command line: plain, watched (with traces and metrics, and its page open in a browser), or with its store
+// in S3.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -6,13 +7,18 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { packageRoot } from '../../data/paths.js';
+import { launchS3 } from '../../test/support/s3Server.js';
 import { openChromium } from '../chromium.js';
 import { BenchError } from '../options.js';
 
 const SCRAPE_MS = 2000; // Prometheus waits longer
+const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+
+export const KINDS = ['watched', 's3'] as const;
+export type Kind = (typeof KINDS)[number];
 
 export interface RunOptions {
-  folder: string; // of the store; a new one
+  folder: string; // of the store, unless it is in S3; a new one
   assignments: readonly string[]; // 'field=value'
   sandbox: string;
   say(line: string): void;
@@ -31,13 +37,20 @@ export interface RunFigures {
 }
 
 /** Runs the tiny preset with a server and workers of its own. */
-export async function measureRun(options: RunOptions, isWatched: boolean): Promise<RunFigures> {
+export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Promise<RunFigures> {
   const { folder, assignments, sandbox, say } = options;
+  const isWatched = kind === 'watched';
   const received: Received = { traces: 0, scrapes: 0, live: 0 };
   const closing: (() => unknown)[] = [];
   const env: NodeJS.ProcessEnv = { ...process.env, GAUNTLET_LOG: 'error' };
   for (const name of Object.keys(env)) if (/^(OTEL_|TEMPORAL_)/.test(name)) delete env[name];
   try {
+    const s3 = kind === 's3' ? await launchS3('127.0.0.1') : undefined;
+    if (s3) {
+      Object.assign(env, CREDENTIALS);
+      closing.push(s3.close);
+    }
+    const store = s3?.url() ?? folder;
     const watching: string[] = [];
     if (isWatched) {
       const collector = await startCollector(received);
@@ -53,15 +66,12 @@ export async function measureRun(options: RunOptions, isWatched: boolean): Promi
       }, SCRAPE_MS);
       closing.push(() => clearInterval(scraping));
     }
-    const up = start(
-      ['up', '--store', folder, '--port', '0', '--ui-port', '0', '--sandbox', sandbox, ...watching],
-      env,
-    );
+    const up = start(['up', '--store', store, '--port', '0', '--ui-port', '0', '--sandbox', sandbox, ...watching], env);
     closing.push(() => stop(up));
     await firstAnswer(up, 'up');
     const started = performance.now();
     const set = assignments.flatMap((assignment) => ['--set', assignment]);
-    const train = start(['train', 'run', '--store', folder, '--preset', 'tiny', '--watch', ...set], env);
+    const train = start(['train', 'run', '--store', store, '--preset', 'tiny', '--watch', ...set], env);
     closing.push(() => stop(train));
     train.stdout!.resume();
     const ended = once(train, 'close');
@@ -69,7 +79,7 @@ export async function measureRun(options: RunOptions, isWatched: boolean): Promi
     const [code] = await ended;
     const seconds = (performance.now() - started) / 1000;
     if (code !== 0) throw new BenchError(`gauntlet train ended with exit code ${code}`);
-    say(`${isWatched ? 'watched' : 'alone'}: ${seconds.toFixed(1)} s`);
+    say(`${kind}: ${seconds.toFixed(1)} s`);
     return { seconds, ...(isWatched && { received }) };
   } finally {
     for (const close of closing.reverse()) await close();

@@ -10,7 +10,7 @@ import { packageRoot } from '../../data/paths.js';
 import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 import { needTemporal } from '../workflows/server.js';
 
-const pair = (alone: number, watched: number): Pair => ({ alone: { seconds: alone }, watched: { seconds: watched } });
+const pair = (plain: number, other: number): Pair => ({ plain: { seconds: plain }, other: { seconds: other } });
 
 describe('the overhead benchmark', () => {
   after(removeTemporaryFolders);
@@ -35,10 +35,10 @@ describe('the overhead benchmark', () => {
     ].flatMap((assignment) => ['--set', assignment]);
     const command = ['dist/bench/main.js', 'overhead', '--pairs', '1', '--sandbox', 'wasm', '--out', out, ...small];
     const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: packageRoot() });
-    assert.match(stdout, /^watched \/ alone: \d+\.\d{3}, 1 pairs of runs$/m);
+    assert.match(stdout, /^watched \/ plain: \d+\.\d{3}, 1 pairs of runs$/m);
     const { pairs } = JSON.parse(readFileSync(out, 'utf8')) as { pairs: Required<Pair>[] };
-    const { traces, scrapes, live } = pairs[0]!.watched.received!;
+    const { traces, scrapes, live } = pairs[0]!.other.received!;
     assert.ok(traces > 0 && scrapes > 0 && live > 0, JSON.stringify(pairs));
-    assert.equal(pairs[0]!.alone.received, undefined);
+    assert.equal(pairs[0]!.plain.received, undefined);
   });
 });
