@@ -47,7 +47,7 @@ describe('optional features', () => {
   }
 
   it('computes log-probs of the base for the KL penalty', async () => {
-    const adapters: unknown[] = [];
+    const adapters: unknown[] = []; // of the scores, then of the base's log-probs
     const logprobs = world.engine.logprobs.bind(world.engine);
     world.engine.logprobs = (rows, options) => {
       adapters.push(options.adapter);
@@ -137,7 +137,7 @@ describe('optional features', () => {
 
   it('enables configured loss terms and uses a different dropout mask for every minibatch', async () => {
     const key = [1, 2] as const;
-    assert.deepEqual(lossOf(resolveConfig(), key), { clip: 0.2, temperature: 0.8 });
+    assert.deepEqual(lossOf(resolveConfig(), key), { clip: 0.2, temperature: 1 });
     const all = resolveConfig({
       ppo: { clipHigh: 0.28, average: 'sequence', entropyBonus: 0.01, klCoefficient: 0.05 },
       advantage: { ...GAE, valueClip: 0.4 },
@@ -146,7 +146,7 @@ describe('optional features', () => {
     assert.deepEqual(lossOf(all, key), {
       clip: 0.2,
       clipHigh: 0.28,
-      temperature: 0.8,
+      temperature: 1,
       average: 'sequence',
       entropyBonus: 0.01,
       klCoefficient: 0.05,
