@@ -69,13 +69,15 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
     const up = start(['up', '--store', store, '--port', '0', '--ui-port', '0', '--sandbox', sandbox, ...watching], env);
     closing.push(() => stop(up));
     await firstAnswer(up, 'up');
+    const watchRun = isWatched ? await openPage(folder, env, received) : undefined; // before the clock starts
+    if (watchRun) closing.push(watchRun.close);
     const started = performance.now();
     const set = assignments.flatMap((assignment) => ['--set', assignment]);
     const train = start(['train', 'run', '--store', store, '--preset', 'tiny', '--watch', ...set], env);
     closing.push(() => stop(train));
     train.stdout!.resume();
     const ended = once(train, 'close');
-    if (isWatched) closing.push(await openPage(folder, env, received));
+    await watchRun?.show();
     const [code] = await ended;
     const seconds = (performance.now() - started) / 1000;
     if (code !== 0) throw new BenchError(`gauntlet train ended with exit code ${code}`);
@@ -86,8 +88,13 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
   }
 }
 
-/** Opens the page of the run, which follows it, and returns a function that closes it. */
-async function openPage(folder: string, env: NodeJS.ProcessEnv, received: Received): Promise<() => Promise<void>> {
+interface OpenPage {
+  show(): Promise<unknown>; // the page of the run, which follows it
+  close(): Promise<void>;
+}
+
+/** Opens the list of runs. */
+async function openPage(folder: string, env: NodeJS.ProcessEnv, received: Received): Promise<OpenPage> {
   const dashboard = start(['dashboard', '--store', folder], env);
   const browser = await openChromium();
   const close = async (): Promise<void> => {
@@ -100,8 +107,8 @@ async function openPage(folder: string, env: NodeJS.ProcessEnv, received: Receiv
     page.on('response', (response) => {
       if (response.ok() && response.url().includes('/api/live/')) received.live++;
     });
-    await page.goto(`${url}#/runs/run`);
-    return close;
+    await page.goto(url);
+    return { show: () => page.goto(`${url}#/runs/run`), close };
   } catch (error) {
     await close();
     throw error;

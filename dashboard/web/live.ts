@@ -38,7 +38,7 @@ export function useVersion(run?: string): number {
 
 /** The state of a run on the Temporal server; `refresh` asks for it at once. Undefined in a static report. */
 export function useLive(run: string): { live: LiveView | undefined; refresh: () => void } {
-  const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), 3000, { notes: [], actions: [] });
+  const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), 5000, { notes: [], actions: [] });
   return { live, refresh };
 }
 

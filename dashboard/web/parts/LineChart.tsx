@@ -1,5 +1,6 @@
 // One metric over policy updates (uPlot). A click or Enter opens the step at the cursor; the arrow keys move the cursor;
 // dragging zooms. The numbers are also there as a table.
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -36,7 +37,11 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
       created.destroy();
     };
   }, [shape]);
-  useEffect(() => plot.current?.setData(alignedData(chart)), [chart]);
+  const isVisible = useVisibility(place);
+  // a live page has dozens of charts: only those on the screen follow the run
+  useEffect(() => {
+    if (isVisible) plot.current?.setData(alignedData(chart));
+  }, [chart, isVisible]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     const created = plot.current!;
@@ -242,6 +247,17 @@ function pickOnClick(plot: uPlot, pick: (step: number) => void): void {
     const { idx } = plot.cursor;
     if (idx !== null && idx !== undefined && Math.abs(clientX - downAt) < 4) pick(plot.data[0][idx]!);
   });
+}
+
+/** Whether a part of the element is on the screen. */
+function useVisibility(place: RefObject<HTMLElement | null>): boolean {
+  const [isVisible, setVisible] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => setVisible(entry!.isIntersecting));
+    observer.observe(place.current!);
+    return () => observer.disconnect();
+  }, []);
+  return isVisible;
 }
 
 /** Canvas colours do not follow the style sheet, so a change of the scheme draws the plot again. */
