@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type Docker from 'dockerode';
 import { connectDocker, listContainers } from '../../sandbox/docker/daemon.js';
-import { IMAGES } from '../../sandbox/docker/image.js';
+import { ensureImage, ensureNodeImage, IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
 import { sandboxEnvironment } from '../../sandbox/environment.js';
@@ -158,6 +158,7 @@ describe('containers of the Docker sandbox', function () {
   });
 
   it('runs programs in an image of the user, and refuses one that is missing or has no Python', async () => {
+    await Promise.all([ensureImage(docker, 'numpy', console.log), ensureNodeImage(docker, console.log)]);
     const code = 'import numpy\ndef f(x): return int(numpy.sum(x))';
     const own = await openDocker({ size: 1, image: IMAGES.numpy });
     try {
