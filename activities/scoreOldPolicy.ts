@@ -1,6 +1,6 @@
 // Adds to trajectories what PPO needs from the policy before the update: the old log-probs (of the tempered policy, from
-// the scoring graph, which also gives entropies for people to read), the base's log-probs for the KL penalty, for GAE the values, advantages and returns, and for remote
-// rollouts the importance weights.
+// the scoring graph), the base's log-probs for the KL penalty, for GAE the values, advantages and returns, and for remote
+// rollouts the importance weights. Entropies are recorded for people to read.
 import { whitenAdvantages } from '../core/rl/advantages.js';
 import { generalizedAdvantages } from '../core/rl/gae.js';
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../core/rl/importance.js';

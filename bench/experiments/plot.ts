@@ -24,10 +24,8 @@ export function plotOf(family: Family, records: readonly ExperimentRecord[]): st
   const method = intervals.find(({ arm }) => arm === 'method');
   if (method === undefined || arms.length < 2) return undefined;
   const bounds = intervals.flatMap(({ value, half }) => [value - (half || 0), value + (half || 0)]);
-  const [low, high] = [
-    Math.floor(10 * Math.min(...bounds)) / 10,
-    Math.min(1, Math.ceil(10 * Math.max(...bounds)) / 10),
-  ];
+  const low = Math.min(0.9, Math.floor(10 * Math.min(...bounds)) / 10);
+  const high = Math.max(low + 0.1, Math.min(1, Math.ceil(10 * Math.max(...bounds)) / 10));
   const x = (value: number): string => (LEFT + (WIDTH * (value - low)) / (high - low)).toFixed(1);
   const bottom = TOP + ROW * arms.length;
   const ticks = Array.from({ length: Math.round(10 * (high - low)) + 1 }, (_, i) => low + i / 10);

@@ -12,7 +12,6 @@ import { openChromium } from '../chromium.js';
 import { BenchError } from '../options.js';
 
 const SCRAPE_MS = 2000; // Prometheus waits longer
-const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 
 export const KINDS = ['watched', 's3'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -41,15 +40,11 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
   const { folder, assignments, sandbox, say } = options;
   const isWatched = kind === 'watched';
   const received: Received = { traces: 0, scrapes: 0, live: 0 };
-  const closing: (() => unknown)[] = [];
+  const s3 = kind === 's3' ? await launchS3('127.0.0.1') : undefined; // sets credentials
+  const closing: (() => unknown)[] = s3 ? [s3.close] : [];
   const env: NodeJS.ProcessEnv = { ...process.env, GAUNTLET_LOG: 'error' };
   for (const name of Object.keys(env)) if (/^(OTEL_|TEMPORAL_)/.test(name)) delete env[name];
   try {
-    const s3 = kind === 's3' ? await launchS3('127.0.0.1') : undefined;
-    if (s3) {
-      Object.assign(env, CREDENTIALS);
-      closing.push(s3.close);
-    }
     const store = s3?.url() ?? folder;
     const watching: string[] = [];
     if (isWatched) {

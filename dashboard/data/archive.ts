@@ -45,7 +45,9 @@ async function usesOf(store: Store, steps: readonly StepMetrics[]): Promise<Map<
     for (const [group, { chain }] of rollouts?.batch?.targets.entries() ?? []) {
       const before = uses.get(keyOf(chain));
       const { suite = [], verdicts = [] } = rollouts!.judged[group] ?? {};
-      const isCaught = suite.some(({ origin }, i) => origin === 'generated' && verdicts[0]?.[i] !== 'pass');
+      const isCaught = suite.some(
+        ({ origin }, i) => origin === 'generated' && verdicts[0] !== undefined && verdicts[0][i] !== 'pass',
+      );
       uses.set(keyOf(chain), {
         found: before?.found ?? { step: record.step, group },
         groups: (before?.groups ?? 0) + 1,

@@ -166,12 +166,12 @@ class OrtEngine extends EngineFiles implements Engine {
     });
   }
 
-  /** @param splitRows turns the results of joined rows into those of their sequences */
+  /** @param separate turns the results of joined rows into those of their sequences */
   private async scoreTokens<T>(
     kind: 'logprobs' | 'scores',
     sequences: Tokens[],
     options: ScoreOptions,
-    splitRows: (masked: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
+    separate: (masked: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
   ): Promise<T[]> {
     this.refuseTokens(sequences); // before rows are joined: those may be longer than the context
     const { temperature } = options;
@@ -183,7 +183,7 @@ class OrtEngine extends EngineFiles implements Engine {
     }
     const plans = planRows(masked);
     const rows = plans.map((plan) => joinRow(masked, plan));
-    return splitRows(masked, plans, await this.score(rows, options, jobOf));
+    return separate(masked, plans, await this.score(rows, options, jobOf));
   }
 
   async values(sequences: Tokens[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]> {
