@@ -4,6 +4,7 @@ import { checkpointScore } from '../core/rl/scores.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { StepMetrics, SupervisedMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
+import type { Shard } from '../core/shards.js';
 import type { Digest } from '../store/store.js';
 import type { LeafActivities } from './leafActivities.js';
 import type {
@@ -15,6 +16,7 @@ import type {
   Position,
   RunRef,
   SamplingPolicy,
+  ShardResult,
   Timed,
   UpdatePolicyInput,
   UpdatePolicyOutput,
@@ -26,10 +28,13 @@ export interface GenerateChainsInput
   stages: Stage[]; // of a chain, in order
   /** The discriminator also writes tests for all stages of one chain of each problem. */
   tests?: ({ samples: number } & SamplingPolicy) | undefined;
+  shard?: Shard; // only the chains of some problems
+  shards?: ShardResult[][]; // all shards of each stage: nothing is sampled
 }
-/** Tokens and seconds include chains and tests; `truncated` counts the last stage. */
+/** Tokens and seconds include chains and tests. */
 export interface GenerateChainsOutput extends GenerateReasoningOutput {
   tests?: Digest;
+  turns?: ShardResult[]; // of each stage; only for a shard
 }
 
 export interface GenerateEvaluationInput {
@@ -99,14 +104,18 @@ export function compositeActivities(leaf: LeafActivities) {
     tests,
     adapter,
     frozen,
+    shards,
     ...input
   }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
     let done: Timed<GenerateReasoningOutput> | undefined;
-    for (const stage of stages) {
+    const turns: ShardResult[] = [];
+    for (const [i, stage] of stages.entries()) {
       const own = frozen?.[stage] ?? adapter;
       const turn = await leaf.generateReasoning({
         ...{ ...input, stage, ...(own && { adapter: own }), ...(done && { chains: done.chains }) },
+        ...(shards && { shards: shards[i]! }),
       });
+      turns.push({ part: turn.chains, tokens: turn.tokens, seconds: turn.seconds });
       done = {
         ...turn,
         tokens: turn.tokens + (done?.tokens ?? 0),
@@ -114,6 +123,7 @@ export function compositeActivities(leaf: LeafActivities) {
       };
     }
     const { chains, tokens, seconds } = done!;
+    if (input.shard) return { ...done!, turns };
     if (tests === undefined) return done!;
     const { run, batch } = input;
     const position = batch.kind === 'train' ? batch.position : undefined;
@@ -216,6 +226,7 @@ export function compositeActivities(leaf: LeafActivities) {
         },
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
+    if ((run.engine.shards ?? 1) > 1) await leaf.removeShards({ run });
     const { state: next, stats } = updated;
     const result = { state: next, stats, seconds, replayBuffer: rewarded.replayBuffer, metrics };
     return { ...result, ...(evaluation && { evaluation }) };

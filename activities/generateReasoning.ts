@@ -4,20 +4,23 @@ import { type SuccessRates, sampleByDifficulty } from '../core/rl/curriculum.js'
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
+import { type Shard, sliceOf } from '../core/shards.js';
 import type { ProblemSet } from '../data/problems.js';
 import { type ChainList, openRole, problemOf, type ReplayBuffer, readProblems } from './artifacts.js';
 import { rolloutSampler } from './remoteRollouts.js';
 import { sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from './types.js';
+import { readShards, tokensOf } from './shards.js';
+import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput, ShardResult } from './types.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
+  if (input.shards) return joinChains(scope, input.shards);
   const role = await openRole(scope, input.run, 'generator');
   const { config, engine, chat, adapter } = role;
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
-    : openChains(input.batch, config, set, await readSuccessRates(scope, input));
+    : openChains(input.batch, config, set, await readSuccessRates(scope, input), input.shard);
   const batchKey = deriveKey(...batchPath(input.batch, config));
   const isDrawn = ({ sample }: Chain): boolean => sample === 0 || !isShared(input, config);
   const rows = chains.filter(isDrawn).map((chain) => ({
@@ -40,12 +43,27 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   return { chains: await scope.store.putJson(extended), tokens };
 }
 
+async function joinChains(scope: Scope, shards: readonly ShardResult[]): Promise<GenerateReasoningOutput> {
+  const parts = await readShards<ChainList>(scope, shards);
+  return { chains: await scope.store.putJson(parts.flat()), tokens: tokensOf(shards) };
+}
+
 /** Whether a group has one turn in common: a counterfactual group differs from the stage in training on. */
 const isShared = ({ batch, stage }: GenerateReasoningInput, { credit }: RunConfig): boolean =>
   credit === 'counterfactual' && batch.kind === 'train' && batch.role === 'generator' && stage < batch.position.stage;
 
 /** Empty chains of the batch. Training draws problems with the run's seed; an evaluation of a split always has the same. */
-function openChains(batch: ChainBatch, config: RunConfig, set: ProblemSet, rates?: SuccessRates): ChainList {
+function openChains(
+  batch: ChainBatch,
+  config: RunConfig,
+  set: ProblemSet,
+  rates: SuccessRates | undefined,
+  shard: Shard = { index: 0, of: 1 },
+): ChainList {
+  const groups = (problems: Problem[], samples: number): ChainList =>
+    sliceOf(problems, shard).flatMap(({ id }) =>
+      Array.from({ length: samples }, (_, sample) => ({ problemId: id, sample, turns: [] })),
+    );
   if (batch.kind === 'evaluation') {
     return groups(new RandomStream('evaluation', batch.split).sample(set[batch.split], batch.problems), 1);
   }
@@ -65,9 +83,6 @@ async function readSuccessRates(
   const { successRates = {} } = await store.getJson<ReplayBuffer>(replayBuffer);
   return successRates;
 }
-
-const groups = (problems: Problem[], samples: number): ChainList =>
-  problems.flatMap(({ id }) => Array.from({ length: samples }, (_, sample) => ({ problemId: id, sample, turns: [] })));
 
 /** Evaluation keys do not contain the run's seed, so every policy is measured with the same random draws. */
 function batchPath(batch: ChainBatch, config: RunConfig): (string | number)[] {

@@ -6,6 +6,7 @@ import { testRequest } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
 import type { Chain, SampledTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
+import { sliceOf } from '../core/shards.js';
 import {
   type ChainList,
   openRole,
@@ -19,7 +20,8 @@ import { chainReader, preferComplete } from './chains.js';
 import { rolloutSampler } from './remoteRollouts.js';
 import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from './types.js';
+import { readShards, tokensOf } from './shards.js';
+import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from './types.js';
 
 interface TestJob {
   target: TestTarget;
@@ -29,12 +31,14 @@ interface TestJob {
 }
 
 export async function generateTests(scope: Scope, input: GenerateTestsInput): Promise<GenerateTestsOutput> {
+  if (input.shards) return joinTests(scope, input.shards);
   const config = await readConfig(scope.store, input.run);
   const targets = await resolveTargets(scope, input.targets, config);
   const chainOf = await chainReader(scope, targets);
-  const jobs = targets.flatMap((target, t) =>
+  const all = targets.flatMap((target, t) =>
     Array.from({ length: input.samples }, (_, sample): TestJob => ({ target, t, sample, chain: chainOf(target) })),
   );
+  const jobs = input.shard ? sliceOf(all, input.shard) : all;
   const write = config.discriminator.writer === 'random' ? drawTurns : sampleJobs;
   const { turns, tokens } = await write(scope, input, config, jobs);
   const batch: TestBatch = {
@@ -49,6 +53,12 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     })),
   };
   return { tests: await scope.store.putJson(batch), tokens };
+}
+
+async function joinTests(scope: Scope, shards: readonly ShardResult[]): Promise<GenerateTestsOutput> {
+  const parts = await readShards<TestBatch>(scope, shards);
+  const batch: TestBatch = { ...parts[0]!, turns: parts.flatMap(({ turns }) => turns) };
+  return { tests: await scope.store.putJson(batch), tokens: tokensOf(shards) };
 }
 
 type Written = ReturnType<typeof sampleTurns>;

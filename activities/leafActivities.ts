@@ -14,10 +14,12 @@ import { recordMetrics } from './recordMetrics.js';
 import { renderReport } from './renderReport.js';
 import { reviseRun } from './reviseRun.js';
 import type { ActivityDeps } from './scope.js';
-import { scoreOldPolicy } from './scoreOldPolicy.js';
+import { scoreOldPolicy, scoreShard } from './scoreOldPolicy.js';
 import { selectChains } from './selectChains.js';
 import { summariseEvaluation } from './summariseEvaluation.js';
+import { UPDATE_VERSION } from './update.js';
 import { updatePolicy } from './updatePolicy.js';
+import { applyGradients, computeGradients, removeShards } from './updateShards.js';
 import { answerFreshInputs, scoreExamples, writeExamples } from './warmStart.js';
 
 export function createLeafActivities(deps: ActivityDeps) {
@@ -32,7 +34,11 @@ export function createLeafActivities(deps: ActivityDeps) {
     selectChains: memoised('selectChains', 3, selectChains),
     computeRewards: memoised('computeRewards', 4, computeRewards),
     scoreOldPolicy: memoised('scoreOldPolicy', 3, scoreOldPolicy, 'engine'),
-    updatePolicy: memoised('updatePolicy', 3, updatePolicy, 'engine'),
+    scoreShard: memoised('scoreShard', 1, scoreShard, 'engine'),
+    updatePolicy: memoised('updatePolicy', UPDATE_VERSION, updatePolicy, 'engine'),
+    computeGradients: unmemoised(computeGradients, 'engine'),
+    applyGradients: unmemoised(applyGradients, 'engine'),
+    removeShards: unmemoised(removeShards),
     answerFreshInputs: memoised('answerFreshInputs', 2, answerFreshInputs, 'sandbox'),
     writeExamples: memoised('writeExamples', 3, writeExamples),
     scoreExamples: memoised('scoreExamples', 2, scoreExamples, 'engine'),

@@ -67,7 +67,13 @@ function activity<I, O>(call: (input: I) => Promise<O>): (input: I) => Promise<O
   };
 }
 
+/** The key of a leaf activity's result. */
+export const keyOf = (name: string, version: number, input: unknown): string =>
+  memoKey(name, version, keyInputs(input));
+
+/** What a result depends on. It does not depend on which workers computed the shards of a batch. */
 function keyInputs(input: unknown): object {
-  const run = runOf(input);
-  return run === undefined ? (input as object) : { ...(input as object), run: runIdentityOf(run) };
+  const { shards: _, ...inputs } = input as { shards?: unknown };
+  const run = runOf(inputs);
+  return run === undefined ? inputs : { ...inputs, run: runIdentityOf(run) };
 }

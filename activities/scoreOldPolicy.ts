@@ -6,10 +6,18 @@ import { generalizedAdvantages } from '../core/rl/gae.js';
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../core/rl/importance.js';
 import type { RolloutsConfig, RunConfig } from '../core/schema/config.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
+import type { TokenScores } from '../ml/engine/engine.js';
 import { ofTrained, openRole, type TrajectoryList } from './artifacts.js';
 import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { ScoreOldPolicyInput, ScoreOldPolicyOutput } from './types.js';
+import { readShards } from './shards.js';
+import type {
+  ScoreOldPolicyInput,
+  ScoreOldPolicyOutput,
+  ScoreShardInput,
+  ScoreShardOutput,
+  ShardResult,
+} from './types.js';
 
 export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): Promise<ScoreOldPolicyOutput> {
   const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
@@ -18,7 +26,9 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
   const { signal } = scope;
   const adapter = await read(input.adapter, input.valueHead);
   const temperature = trainingTemperature(config);
-  const old = await engine.scores(rows, { adapter, temperature, signal });
+  const old = input.shards
+    ? await joinScores(scope, input.shards)
+    : await engine.scores(rows, { adapter, temperature, signal });
   const base = config.ppo.klCoefficient > 0 ? await engine.logprobs(rows, { temperature, signal }) : undefined;
   const values = config.advantage.estimator === 'gae' ? await engine.values(rows, { adapter, signal }) : undefined;
   const scored = rows.map((row, i) => {
@@ -38,6 +48,20 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
     entropies: await scope.store.putJson(entropies),
     ...(mismatch && { mismatch }),
   };
+}
+
+/** The scores of one shard of the trajectories. */
+export async function scoreShard(scope: Scope, input: ScoreShardInput): Promise<ScoreShardOutput> {
+  const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
+  const { config, engine, adapter: read } = await openRole(scope, input.run, input.role);
+  const options = { temperature: trainingTemperature(config), signal: scope.signal, shard: input.shard };
+  const adapter = await read(input.adapter, input.valueHead);
+  return { scores: await scope.store.putJson(await engine.scoreShard(rows, { adapter, ...options })) };
+}
+
+async function joinScores(scope: Scope, shards: readonly ShardResult[]): Promise<TokenScores[]> {
+  const parts = await readShards<(TokenScores | null)[]>(scope, shards);
+  return parts[0]!.map((_, i) => parts.find((part) => part[i] !== null)![i]!);
 }
 
 /** Truncated importance sampling of tokens that a rollout server sampled. */

@@ -7,6 +7,7 @@ import type { EngineConfig, RunConfig, TemplateArguments } from '../core/schema/
 import type { ControlMetrics, RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { Shard } from '../core/shards.js';
 import type { Digest } from '../store/store.js';
 
 /** `seconds` of the attempt that computed the result. They are stored outside of digested artifacts. */
@@ -26,6 +27,13 @@ export interface RunRef {
   engine: EngineConfig; // as requested; settings of the worker take precedence
   config: Digest; // of runIdentity(config)
   problems: Digest;
+}
+
+/** What one shard of a batch computed. */
+export interface ShardResult {
+  part: Digest;
+  tokens: number; // sampled
+  seconds: number;
 }
 
 /** The position of a step in the schedule. It is part of all random keys of the step. */
@@ -117,6 +125,8 @@ export interface GenerateReasoningInput {
   chains?: Digest; // with earlier stages; absent for the first stage
   replayBuffer?: Digest; // in training with a curriculum
   adapter?: Digest; // absent: the base model
+  shard?: Shard; // only the chains of some problems
+  shards?: ShardResult[]; // this stage of all shards: nothing is sampled
 }
 export interface GenerateReasoningOutput {
   chains: Digest;
@@ -127,6 +137,8 @@ export interface GenerateTestsInput extends SamplingPolicy {
   run: RunRef;
   targets: TestTargets;
   samples: number;
+  shard?: Shard; // only the turns of some targets
+  shards?: ShardResult[]; // the turns of all shards: nothing is sampled
 }
 export interface GenerateTestsOutput {
   tests: Digest;
@@ -182,6 +194,11 @@ export interface ScoreOldPolicyInput {
   trajectories: Digest;
   adapter: Digest;
   valueHead?: Digest;
+  shards?: ShardResult[]; // the scores of all shards
+}
+export type ScoreShardInput = Omit<ScoreOldPolicyInput, 'shards'> & { shard: Shard };
+export interface ScoreShardOutput {
+  scores: Digest; // (TokenScores | null)[]; null: a trajectory of another shard
 }
 export interface ScoreOldPolicyOutput {
   trajectories: Digest;
@@ -206,6 +223,15 @@ export interface UpdatePolicyOutput {
    */
   ratios?: Digest;
 }
+
+/** One minibatch of an update whose gradients several workers compute. */
+export interface MinibatchInput {
+  run: RunRef;
+  update: Omit<UpdatePolicyInput, 'run'>;
+  minibatch: number; // index
+}
+export type ComputeGradientsInput = MinibatchInput & { shard: Shard };
+export type ApplyGradientsInput = MinibatchInput & { of: number; seconds: number }; // shards, and the time that they took
 
 /** Reference answers on fresh inputs, for tests that the warm start teaches. */
 export interface AnswerFreshInputsInput {

@@ -1,85 +1,40 @@
 // PPO on fixed trajectories: epochs of shuffled minibatches, with one AdamW step each. Progress is saved under the memo
 // key, so that the next attempt resumes after a crash and produces the same bytes.
-import { deriveKey } from '../core/random.js';
-import { planMinibatches } from '../core/rl/schedules.js';
-import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
-import type { Adapter, Engine, LossConfig, OptimizerState } from '../ml/engine/engine.js';
+import type { Engine } from '../ml/engine/engine.js';
 import { progressKey, unlessLost } from '../store/memo.js';
 import {
   decodeOptimizerState,
   encodeOptimizerState,
   type OpenRole,
-  ofTrained,
-  openRole,
   roleState,
   type TokenNumbers,
-  type TrajectoryList,
   writeAdapter,
 } from './artifacts.js';
-import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { RoleState, UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
+import { applyMinibatch, openUpdate, type Progress } from './update.js';
+import { latestState } from './updateShards.js';
 
 const NO_UPDATE: PolicyStats = { loss: 0, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 0, tokens: 0 };
 
-interface Progress {
-  done: number; // minibatches
-  adapter: Adapter;
-  optimizer: OptimizerState;
-  stats: PolicyStats[];
-  ratios: TokenNumbers; // of the last epoch, as far as it is done
-  seconds: number; // of all attempts
-}
-
 export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Promise<UpdatePolicyOutput> {
-  const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
-  if (rows.length === 0) return { state: input.state, stats: NO_UPDATE };
-  const opened = await openRole(scope, input.run, input.role);
-  const { config, engine } = opened;
-  const { ppo } = config;
-  const { role, position } = input;
-  const isSupervised = position.phase === 'warm-start';
-  const { epochs, minibatch } = isSupervised ? { epochs: 1, minibatch: config.warmStart.minibatch } : ppo;
-  const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
-  const minibatches = planMinibatches([...rows.keys()], epochs, minibatch, path('minibatches'));
-  const anEpoch = minibatches.length / epochs;
+  const update = await openUpdate(scope, input);
+  if (update === undefined) return { state: input.state, stats: NO_UPDATE };
+  const { minibatches, opened, isSupervised } = update;
+  const { engine } = opened;
   const started = performance.now();
-  let progress: Progress = (await resume(scope, opened, minibatches.length)) ?? {
-    done: 0,
-    adapter: await opened.adapter(input.state.adapter, input.state.valueHead),
-    optimizer: decodeOptimizerState(await scope.store.getBlob(input.state.optimizer)),
-    stats: [],
-    ratios: rows.map(() => []),
-    seconds: 0,
-  };
+  let progress: Progress =
+    (await latestState(scope, update)) ?? (await resume(scope, opened, minibatches.length)) ?? (await update.start());
   scope.earlierSeconds = progress.seconds;
   let saved = performance.now();
   while (progress.done < minibatches.length) {
-    const at = progress.done;
-    const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / anEpoch), at % anEpoch);
-    const indices = minibatches[at]!;
-    const minibatch = indices.map((i) => rows[i]!);
-    const sums = await engine.gradients(minibatch, {
-      adapter: progress.adapter,
-      loss: isSupervised ? supervisedLoss(config, dropoutKey) : lossOf(config, dropoutKey),
-      signal: scope.signal,
-    });
-    const next = await engine.applyUpdate(progress.adapter, progress.optimizer, sums, {
-      ...ppo,
-      learningRate: input.learningRate,
-    });
-    const done = at + 1;
-    const stats = [...progress.stats, next.stats];
-    const ratios = [...progress.ratios];
-    if (at >= minibatches.length - anEpoch)
-      indices.forEach((row, i) => {
-        ratios[row] = ofTrained(sums.ratios?.[i] ?? [], minibatch[i]!.mask);
-      });
+    const { sequences, loss } = update.minibatch(progress.done);
+    const sums = await engine.gradients(sequences, { adapter: progress.adapter, loss, signal: scope.signal });
     const seconds = scope.earlierSeconds + (performance.now() - started) / 1000;
-    progress = { done, adapter: next.adapter, optimizer: next.state, stats, ratios, seconds };
-    scope.heartbeat({ done, of: minibatches.length });
-    if (done < minibatches.length && performance.now() - saved >= scope.saveEveryMs) {
+    progress = await applyMinibatch(update, progress, sums, seconds);
+    scope.heartbeat({ done: progress.done, of: minibatches.length });
+    if (progress.done < minibatches.length && performance.now() - saved >= scope.saveEveryMs) {
       await saveProgress(scope, engine, progress);
       saved = performance.now();
     }
@@ -89,27 +44,6 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     isSupervised ? undefined : scope.store.putJson(progress.ratios),
   ]);
   return { state, stats: meanStats(progress.stats), ...(ratios && { ratios }) };
-}
-
-/** Disabled terms are absent, so that the engine does not compute them. */
-export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
-  const { ppo, advantage, lora } = config;
-  return {
-    clip: ppo.clip,
-    temperature: trainingTemperature(config),
-    ...(ppo.clipHigh === null ? {} : { clipHigh: ppo.clipHigh }),
-    ...(ppo.average === 'token' ? {} : { average: ppo.average }),
-    ...(ppo.entropyBonus > 0 ? { entropyBonus: ppo.entropyBonus } : {}),
-    ...(ppo.klCoefficient > 0 ? { klCoefficient: ppo.klCoefficient } : {}),
-    ...(advantage.estimator === 'gae' ? { valueCoefficient: advantage.valueCoefficient } : {}),
-    ...(advantage.estimator === 'gae' && advantage.valueClip !== null ? { valueClip: advantage.valueClip } : {}),
-    ...(lora.dropout > 0 ? { dropout: { rate: lora.dropout, key: dropoutKey } } : {}),
-  };
-}
-
-function supervisedLoss({ ppo, lora }: RunConfig, key: readonly [number, number]): LossConfig {
-  const dropout = lora.dropout > 0 ? { dropout: { rate: lora.dropout, key } } : {};
-  return { supervised: true, clip: ppo.clip, temperature: 1, ...dropout };
 }
 
 /** Means over the minibatches that have the statistic, weighted by trained tokens. Tokens are summed. */

@@ -8,7 +8,7 @@ import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from
 import { type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
 
 const CLAIM = 'claimModelWorker';
-const MAX_DECLINES = 4; // a busy worker declines a claim this often, so that an idle worker can take it
+const MAX_DECLINES = 4; // a busy worker declines a claim or a shard this often
 const DECLINE_DELAY_MS = 200;
 
 export class ModelTurns {
@@ -32,10 +32,25 @@ export class ModelTurns {
 
   interceptor = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
     inbound: {
-      execute: (input: ActivityExecuteInput, next: Next<ActivityInboundCallsInterceptor, 'execute'>) =>
-        info.activityType === CLAIM ? next(input) : this.take(() => next(input)),
+      execute: async (input: ActivityExecuteInput, next: Next<ActivityInboundCallsInterceptor, 'execute'>) => {
+        if (info.activityType === CLAIM) return next(input);
+        const isShard = (input.args[0] as { shard?: unknown } | undefined)?.shard !== undefined;
+        if (isShard) this.declineIfBusy(info.attempt);
+        return this.take(() => next(input));
+      },
     },
   });
+
+  /** So that an idle worker can take the activity. */
+  declineIfBusy(attempt: number): void {
+    if (!this.busy || attempt > MAX_DECLINES) return;
+    throw ApplicationFailure.create({
+      message: 'the worker is busy',
+      type: 'BUSY',
+      nextRetryDelay: DECLINE_DELAY_MS,
+      category: ApplicationFailureCategory.BENIGN,
+    });
+  }
 }
 
 /** The name of a private queue. No other worker ever has the same name. */
@@ -43,19 +58,10 @@ export const ownQueue = (): string =>
   `${TASK_QUEUES.gpu}/${hostname()}/${process.pid}-${randomBytes(4).toString('hex')}`;
 
 /** The activity by which a run claims its worker: this one, unless it is busy and another one may be idle. */
-export function claiming(turns: Pick<ModelTurns, 'busy'>, claim: ModelWorkerClaim) {
+export function claiming(turns: Pick<ModelTurns, 'declineIfBusy'>, claim: ModelWorkerClaim) {
   return {
     async [CLAIM](): Promise<ModelWorkerClaim> {
-      const { attempt } = CurrentContext.current().info;
-      if (turns.busy && attempt <= MAX_DECLINES) {
-        const category = ApplicationFailureCategory.BENIGN;
-        throw ApplicationFailure.create({
-          message: 'the worker is busy',
-          type: 'BUSY',
-          nextRetryDelay: DECLINE_DELAY_MS,
-          category,
-        });
-      }
+      turns.declineIfBusy(CurrentContext.current().info.attempt);
       return claim;
     },
   };

@@ -24,9 +24,14 @@ const NAMES: Record<'gpu' | 'sandbox' | 'cpu', (keyof Activities)[]> = {
     'trainPolicy',
     'trainOnExamples',
     'generateEvaluation',
+    'scoreOldPolicy',
+    'scoreShard',
+    'computeGradients',
+    'applyGradients',
+    'updatePolicy',
   ],
   sandbox: ['quarantineProblems', 'answerFreshInputs', 'executeSuite', 'judgeEvaluation', 'selectChains'],
-  cpu: ['reviseRun', 'recordMetrics', 'measureEvaluation', 'collectSolutions', 'renderReport'],
+  cpu: ['reviseRun', 'computeRewards', 'recordMetrics', 'measureEvaluation', 'collectSolutions', 'renderReport'],
 };
 
 export interface ProxyOptions {
@@ -56,7 +61,8 @@ export function createActivityProxies({ maxAttempts, decide, modelWorker }: Prox
       };
       for (;;) {
         try {
-          return await (queue === 'gpu' && modelWorker ? modelWorker.run(execute) : execute());
+          const isClaimed = queue === 'gpu' && modelWorker && !('shard' in input); // any worker may take a shard
+          return await (isClaimed ? modelWorker.run(execute) : execute());
         } catch (error) {
           if (isCancellation(error) || decide === undefined) throw error;
           const failure = describeFailure(error, step !== undefined);

@@ -7,6 +7,7 @@ import { endsEpoch, planOf } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type RunContext, type RunState, samplingPolicy } from './runState.js';
+import { withShards } from './shards.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];
@@ -17,7 +18,7 @@ interface Evaluation {
 
 /** @returns the chains on the split that tests are written for, and the verdict, which is still being computed */
 export async function evaluate(
-  { activities }: RunContext,
+  { activities, hooks }: RunContext,
   { run, config, baseChains, stage, next }: RunState,
   { target, policy, greedy, ...evaluation }: Evaluation,
 ) {
@@ -29,7 +30,8 @@ export async function evaluate(
   const isWarmStart = stage === 0 && next > 0; // it ends with chains of its own to write tests for
   const base = isWarmStart ? 'sampled' : baseChains[split] || undefined;
   const input = { run, ...evaluationBatch(config, split), greedy, base, policies };
-  const samples = evaluation.samples ?? (await activities.generateEvaluation(input));
+  const samples =
+    evaluation.samples ?? (await withShards(activities, config, hooks.runShards).generateEvaluation(input));
   return { chains: samples.base, verdict: activities.judgeEvaluation({ run, samples, target }) };
 }
 

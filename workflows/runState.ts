@@ -9,6 +9,7 @@ import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
+import type { RunShards } from './shards.js';
 
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
 export interface RunState extends SchedulePosition {
@@ -87,6 +88,8 @@ export interface RunHooks {
   /** True if the run must continue as a new execution before its next step. */
   isContinueAsNewDue?(state: RunState): boolean;
   continueAsNew?(state: RunState): Promise<never>;
+  /** Runs the shards of a batch at the same time. Absent: each once. */
+  runShards?: RunShards;
   /** The time for records, ISO 8601. */
   now?(): string;
 }

@@ -12,6 +12,7 @@ import { runPipeline } from './pipeline.js';
 import { RunMonitor } from './progress.js';
 import { RunControl } from './runControl.js';
 import type { RunHooks, RunState } from './runState.js';
+import { reissueStragglers } from './stragglers.js';
 
 /** What a run takes along when it continues as new. */
 export interface RunSnapshot {
@@ -44,6 +45,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
     waitForRequest: control.waitForRequest,
     onProgress: (update) => monitor.update(update),
     onConfig,
+    runShards: reissueStragglers,
     isContinueAsNewDue: (state) => {
       stage ||= state.stage;
       return state.stage !== stage || workflowInfo().continueAsNewSuggested;

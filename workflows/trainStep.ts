@@ -11,6 +11,7 @@ import { StepSkipped } from './failures.js';
 import { recordAndApply } from './requests.js';
 import { discriminatorRollout, generatorRollout } from './rollouts.js';
 import { type RunContext, type RunState, type StepResult, samplingPolicy, withTrained } from './runState.js';
+import { withShards } from './shards.js';
 import { warmStartStep } from './warmStart.js';
 
 const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRollout };
@@ -21,7 +22,8 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
   const { phase, epoch, role, step } = planned;
   const place = state.stage === 0 ? '' : `stage ${state.stage} · `;
   const label = `${place}step ${step} · ${phase === role ? role : `${phase} · ${role}`}`;
-  const activities = stepActivities(context.activities, label, meter);
+  const shared = withShards(context.activities, state.config, context.hooks.runShards, label);
+  const activities = stepActivities(shared, label, meter);
   context.hooks.onProgress?.({ stage: state.stage, phase, epoch });
   try {
     const { changes, used, evaluation, progress } =

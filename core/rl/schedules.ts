@@ -11,6 +11,10 @@ export function planMinibatches<T>(rows: readonly T[], epochs: number, size: num
   return minibatches;
 }
 
+/** How many minibatches planMinibatches gives. */
+export const countMinibatches = (rows: number, { epochs, minibatch }: { epochs: number; minibatch: number }): number =>
+  epochs * Math.ceil(rows / minibatch);
+
 export interface RateSchedule {
   schedule: 'constant' | 'linear' | 'cosine';
   warmupSteps: number;

@@ -63,6 +63,7 @@ export const engineSchema = z.strictObject({
   kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's default; 0: no cache
   threads: positiveInt.nullable().default(null), // null: one per core
   force: z.boolean().default(false), // open it even if the estimated memory exceeds the free memory
+  shards: positiveInt.max(64).default(1), // of a batch, which several gpu workers compute at the same time
 });
 
 export const rewardSchema = z.strictObject({

@@ -3,6 +3,7 @@
 import type { Content } from '../../core/prompts/prompts.js';
 import type { TemplateArguments } from '../../core/schema/config.js';
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
+import type { Shard } from '../../core/shards.js';
 import type { ChatMessage } from '../hf/chat.js';
 import type { GenerationDefaults } from '../hf/config.js';
 import type { Quantization } from '../hf/packed.js';
@@ -107,6 +108,12 @@ export interface GradientSums {
   ratios?: number[][]; // π / π_old of every trained token, aligned with the tokens of each sequence; not if supervised
 }
 
+/** A part of a minibatch whose gradients are computed in one run of the graph. */
+export interface GradientPart {
+  index: number; // among the parts of the minibatch
+  sums: GradientSums;
+}
+
 export interface ModelInfo {
   path: string;
   architecture: string; // 'Qwen2ForCausalLM'
@@ -154,6 +161,11 @@ export interface Engine {
   ): Promise<number[][]>;
   /** Log-probs, and the entropies of the distributions that the tokens are drawn from. */
   scores(...args: Parameters<Engine['logprobs']>): Promise<TokenScores[]>;
+  /** The scores of one shard, bit for bit those of `scores`; null for sequences of other shards. */
+  scoreShard(
+    sequences: { tokens: number[]; mask?: number[] }[],
+    options: Parameters<Engine['logprobs']>[1] & { shard: Shard },
+  ): Promise<(TokenScores | null)[]>;
   /**
    * The value head's estimates, aligned like log-probs: entry t belongs to the state before token t (entry 0 is 0).
    * @throws BAD_ADAPTER without a head
@@ -164,6 +176,17 @@ export interface Engine {
     sequences: Trajectory[],
     options: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
   ): Promise<GradientSums>;
+  /** The parts of a minibatch that belong to one shard. */
+  gradientShard(
+    sequences: Trajectory[],
+    options: Parameters<Engine['gradients']>[1] & { shard: Shard },
+  ): Promise<GradientPart[]>;
+  /** The gradients of a minibatch from the parts of all its shards, bit for bit those of `gradients`. */
+  sumGradients(
+    sequences: Trajectory[],
+    options: Parameters<Engine['gradients']>[1],
+    parts: readonly GradientPart[],
+  ): GradientSums;
   /** Divides by the divisor, clips by global norm, and returns the result of one AdamW step. Changes no argument. */
   applyUpdate(
     adapter: Adapter,

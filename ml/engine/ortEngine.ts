@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
+import { isIn, type Shard } from '../../core/shards.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
 import { freeGpuMemory } from '../device/gpuMemory.js';
@@ -15,7 +16,7 @@ import { shareVector } from '../pool/shared.js';
 import { concurrentSequences, decodePlan, planThreads, type ThreadPlan, threadsOf } from '../pool/threads.js';
 import { fitsOneRun } from '../train/activations.js';
 import { joinRow, planRows, type RowPlan, splitRows } from '../train/branches.js';
-import { GradientTotal, policyStats } from '../train/statistics.js';
+import { policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
 import { byLength, inParts, shards, split } from './chunks.js';
 import type {
@@ -27,14 +28,15 @@ import type {
   Generated,
   GenerateOptions,
   GenerateRequest,
+  GradientPart,
   GradientSums,
-  LossConfig,
   ModelInfo,
   OptimizerState,
   TokenScores,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
 import { availableMemory, checkMemory, estimateMemory, type MemoryUse, memorySuffices } from './memory.js';
+import { canShareRows, type GradientOptions, type GradientPlan, joinedRows, TotalOfParts } from './minibatch.js';
 import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
 
 /** The default size of the KV store: a tenth of the free memory. */
@@ -154,34 +156,36 @@ class OrtEngine extends EngineFiles implements Engine {
   }
 
   async scores(sequences: Tokens[], options: ScoreOptions): Promise<TokenScores[]> {
-    return this.scoreTokens<TokenScores>('scores', sequences, options, (masked, plans, rows) => {
-      const part = (name: keyof TokenScores): number[][] =>
-        splitRows(
-          masked,
-          plans,
-          rows.map((row) => row[name]),
-        );
-      const entropies = part('entropies');
-      return part('logprobs').map((logprobs, i) => ({ logprobs, entropies: entropies[i]! }));
-    });
+    return this.scoreTokens('scores', sequences, options, separateScores);
   }
 
-  /** @param separate turns the results of joined rows into those of their sequences */
+  async scoreShard(sequences: Tokens[], options: ScoreOptions & { shard: Shard }): Promise<(TokenScores | null)[]> {
+    const scores = await this.scoreTokens('scores', sequences, options, separateScores);
+    return sequences.map((_, i) => scores[i] ?? null);
+  }
+
+  /**
+   * @param options.shard only the rows of a shard; the results of other sequences are missing
+   * @param separate turns the results of joined rows into those of their sequences
+   */
   private async scoreTokens<T>(
     kind: 'logprobs' | 'scores',
     sequences: Tokens[],
-    options: ScoreOptions,
+    options: ScoreOptions & { shard?: Shard },
     separate: (masked: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
   ): Promise<T[]> {
     this.refuseTokens(sequences); // before rows are joined: those may be longer than the context
-    const { temperature } = options;
+    const { temperature, shard = { index: 0, of: 1 } } = options;
     const jobOf: ScoreJob = (part) => ({ kind, ...part, temperature });
     const masked = sequences.flatMap(({ tokens, mask }) => (mask ? [{ tokens, mask }] : []));
     if (!isLarge(this.model) || masked.length < sequences.length) {
-      const unmasked = sequences.map(({ tokens }) => ({ tokens }));
-      return this.score(unmasked, options, jobOf);
+      const places = [...sequences.keys()].filter((i) => isIn(i, shard));
+      const unmasked = places.map((i) => ({ tokens: sequences[i]!.tokens }));
+      const results: T[] = [];
+      for (const [j, result] of (await this.score<T>(unmasked, options, jobOf)).entries()) results[places[j]!] = result;
+      return results;
     }
-    const plans = planRows(masked);
+    const plans = planRows(masked).filter((_, row) => isIn(row, shard));
     const rows = plans.map((plan) => joinRow(masked, plan));
     return separate(masked, plans, await this.score(rows, options, jobOf));
   }
@@ -209,30 +213,50 @@ class OrtEngine extends EngineFiles implements Engine {
     return inParts(sequences, this.shards(sequences, size, adapter), work);
   }
 
-  async gradients(
-    sequences: Trajectory[],
-    { adapter, loss, signal }: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
-  ): Promise<GradientSums> {
+  async gradients(sequences: Trajectory[], options: GradientOptions): Promise<GradientSums> {
+    const plan = this.planGradients(sequences, options);
+    const total = new TotalOfParts(plan, options);
+    await this.runGradients(plan, [...plan.parts.keys()], options, (part) => total.add(part));
+    return total.sums(sequences);
+  }
+
+  async gradientShard(sequences: Trajectory[], options: GradientOptions & { shard: Shard }): Promise<GradientPart[]> {
+    const plan = this.planGradients(sequences, options);
+    const own = [...plan.parts.keys()].filter((p) => isIn(p, options.shard));
+    const parts: GradientPart[] = [];
+    await this.runGradients(plan, own, options, (part) => parts.push(part));
+    return parts;
+  }
+
+  sumGradients(sequences: Trajectory[], options: GradientOptions, parts: readonly GradientPart[]): GradientSums {
+    const plan = this.planGradients(sequences, options);
+    const total = new TotalOfParts(plan, options);
+    for (const part of [...parts].sort((a, b) => a.index - b.index)) total.add(part);
+    return total.sums(sequences);
+  }
+
+  private planGradients(sequences: Trajectory[], { adapter, loss }: GradientOptions): GradientPlan {
     refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
+    const joined = isLarge(this.model) && canShareRows(loss) ? planRows(sequences) : undefined;
+    const rows = joined ? joinedRows(sequences, joined) : sequences;
+    return { rows, joined, parts: this.shards(rows, GRADIENT_SEQUENCES, adapter) };
+  }
+
+  /** Computes some parts of a minibatch and passes them on in their order. */
+  private async runGradients(
+    { rows, parts }: GradientPlan,
+    chosen: readonly number[],
+    { adapter, loss, signal }: GradientOptions,
+    take: (part: GradientPart) => void,
+  ): Promise<void> {
     const shared = this.share(adapter)!;
-    const plans = isLarge(this.model) && canShareRows(loss) ? planRows(sequences) : undefined;
-    const rows = plans ? joinedRows(sequences, plans) : sequences;
     this.checkMemory('train', lengthsOf(rows), adapter);
-    const parts = this.shards(rows, GRADIENT_SEQUENCES, adapter);
-    const threads = threadsOf(parts.length, this.plan);
-    const jobs = parts.map((indices): Job => {
+    const threads = threadsOf(chosen.length, this.plan);
+    const jobs = chosen.map((p): Job => {
+      const indices = parts[p]!;
       return { kind: 'gradients', adapter: shared, threads, sequences: indices.map((i) => rows[i]!), indices, loss };
     });
-    const total = new GradientTotal(adapter.values.length);
-    const ratios: number[][] = [];
-    await this.pool.runInOrder<GradientSums>(jobs, { signal }, (part, p) => {
-      total.add(part);
-      part.ratios?.forEach((values, i) => {
-        ratios[parts[p]![i]!] = values;
-      });
-    });
-    if (loss.supervised) return total.sums;
-    return { ...total.sums, ratios: plans ? splitRows(sequences, plans, ratios) : ratios };
+    await this.pool.runInOrder<GradientSums>(jobs, { signal }, (sums, j) => take({ index: chosen[j]!, sums }));
   }
 
   async applyUpdate(
@@ -293,15 +317,16 @@ class OrtEngine extends EngineFiles implements Engine {
   }
 }
 
-/** A dropout mask, and a term of an average over sequences, belong to one sequence. */
-const canShareRows = ({ dropout, average }: LossConfig): boolean => !dropout?.rate && average !== 'sequence';
-
-function joinedRows(sequences: readonly Trajectory[], plans: readonly RowPlan[]): Trajectory[] {
-  const perToken = sequences.map((sequence) => {
-    const { tokens, advantage, advantages = tokens.map(() => advantage) } = sequence;
-    return { ...sequence, advantages };
-  });
-  return plans.map((plan) => joinRow(perToken, plan));
+/** The scores of sequences from those of their rows. */
+function separateScores(masked: Required<Tokens>[], plans: RowPlan[], rows: TokenScores[]): TokenScores[] {
+  const part = (name: keyof TokenScores): number[][] =>
+    splitRows(
+      masked,
+      plans,
+      rows.map((row) => row[name]),
+    );
+  const entropies = part('entropies');
+  return part('logprobs').map((logprobs, i) => ({ logprobs, entropies: entropies[i]! }));
 }
 
 const lengthsOf = (sequences: readonly Tokens[]): number[] => sequences.map(({ tokens }) => tokens.length);

@@ -140,7 +140,7 @@ const GOLDEN = {
   selectChains: '1e04eac263',
   computeRewards: 'e76a63d96f',
   scoreOldPolicy: '85ce377b90',
-  updatePolicy: '2185c9b5d7',
+  updatePolicy: 'f29aed5c9c',
 };
 
 describe('activity failures', () => {

@@ -6,7 +6,8 @@ import { type ChainList, openRole, type TestBatch, type TokenNumbers } from '../
 import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
 import { openScope } from '../../activities/scope.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
-import { lossOf, meanStats, updatePolicy } from '../../activities/updatePolicy.js';
+import { lossOf } from '../../activities/update.js';
+import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import { planMinibatches } from '../../core/rl/schedules.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';

@@ -18,9 +18,19 @@ import type {
 } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
+import { isIn } from '../../core/shards.js';
 import type { ProblemSet } from '../../data/problems.js';
-import type { Adapter, Chat, Engine, GenerateRequest, LossConfig } from '../../ml/engine/engine.js';
+import type {
+  Adapter,
+  Chat,
+  Engine,
+  GenerateRequest,
+  GradientPart,
+  GradientSums,
+  LossConfig,
+} from '../../ml/engine/engine.js';
 import type { GenerationDefaults } from '../../ml/hf/config.js';
+import { GradientTotal } from '../../ml/train/statistics.js';
 import { reduceCall } from '../../sandbox/answers.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { ObjectStore } from '../../store/objectStore.js';
@@ -168,39 +178,35 @@ export class FakeEngine implements Engine {
     return logprobs.map((own) => ({ logprobs: own, entropies: own.map((logprob) => logprob / -2) }));
   }
 
+  async scoreShard(rows: { tokens: number[] }[], options: Parameters<Engine['scoreShard']>[1]) {
+    const scores = await this.scores(rows, options);
+    return scores.map((own, i) => (isIn(i, options.shard) ? own : null));
+  }
+
   async values(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['values']>[1]) {
     this.calls.push('values');
     if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
     return rows.map(({ tokens }) => tokens.map(() => adapter.values[SIZE]!));
   }
 
-  /** Rows with a positive advantage raise the first value; the second counts trained tokens; a value head approaches the returns. */
-  async gradients(
-    rows: Parameters<Engine['gradients']>[0],
-    { adapter, loss }: Pick<Parameters<Engine['gradients']>[1], 'adapter' | 'loss'>,
-  ) {
+  async gradients(rows: Parameters<Engine['gradients']>[0], options: Parameters<Engine['gradients']>[1]) {
+    return this.sumGradients(rows, options, await this.gradientShard(rows, { ...options, shard: { index: 0, of: 1 } }));
+  }
+
+  /** Every row is a part. */
+  async gradientShard(rows: Parameters<Engine['gradients']>[0], options: Parameters<Engine['gradientShard']>[1]) {
     this.calls.push('gradients');
-    this.losses.push(loss);
-    const gradients = new Float32Array(adapter.values.length);
-    let tokens = 0;
-    for (const row of rows) {
-      const trained = row.mask.reduce((sum, m) => sum + m, 0);
-      tokens += trained;
-      const good = /x \+ (\d+)$|\), /.test(this.decode(row.tokens).trim()) ? 1 : -1;
-      const advantage = row.advantages?.reduce((sum, a) => sum + a, 0) ?? row.advantage * trained;
-      gradients[0]! -= advantage * good;
-      gradients[1]! += row.oldLogprobs.reduce((sum, p) => sum + p, 0);
-      if (adapter.valueHead)
-        row.returns!.forEach((value, t) => {
-          gradients[SIZE]! += row.mask[t]! * (adapter.values[SIZE]! - value);
-        });
-    }
-    // different for every row, from 0.7 to 1.3
-    const ratios = rows.map((row, r) =>
-      row.tokens.map((token, t) => row.mask[t]! * (0.7 + (token % 7) / 10 + r / 1e4)),
+    this.losses.push(options.loss);
+    return rows.flatMap((row, index) =>
+      isIn(index, options.shard) ? [{ index, sums: partOf(row, index, options) }] : [],
     );
-    const means = { ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens };
-    return { gradients, loss: -1, divisor: tokens, ...means, tokens, ratios };
+  }
+
+  sumGradients(_: unknown, { adapter }: Parameters<Engine['sumGradients']>[1], parts: readonly GradientPart[]) {
+    const total = new GradientTotal(adapter.values.length);
+    const ordered = [...parts].sort((a, b) => a.index - b.index);
+    for (const { sums } of ordered) total.add(sums);
+    return { ...total.sums, loss: -1, ratios: ordered.flatMap(({ sums }) => sums.ratios!) };
   }
 
   async applyUpdate(
@@ -241,6 +247,29 @@ export class FakeEngine implements Engine {
     return { rank, alpha, values: Float32Array.from([...values, bias!]), valueHead: true };
   }
   async close(): Promise<void> {}
+}
+
+/** A positive advantage raises the first value; the second counts trained tokens; a value head approaches the returns. */
+function partOf(
+  row: Parameters<Engine['gradients']>[0][number],
+  index: number,
+  { adapter }: Parameters<Engine['gradients']>[1],
+): GradientSums {
+  const gradients = new Float32Array(adapter.values.length);
+  const tokens = row.mask.reduce((sum, m) => sum + m, 0);
+  const text = String.fromCharCode(...row.tokens.filter((token) => token !== EOS)).trim();
+  const good = /x \+ (\d+)$|\), /.test(text) ? 1 : -1;
+  const advantage = row.advantages?.reduce((sum, a) => sum + a, 0) ?? row.advantage * tokens;
+  gradients[0]! -= advantage * good;
+  gradients[1]! += row.oldLogprobs.reduce((sum, p) => sum + p, 0);
+  if (adapter.valueHead)
+    row.returns!.forEach((value, t) => {
+      gradients[SIZE]! += row.mask[t]! * (adapter.values[SIZE]! - value);
+    });
+  // different for every row, from 0.7 to 1.3
+  const ratios = row.tokens.map((token, t) => row.mask[t]! * (0.7 + (token % 7) / 10 + index / 1e4));
+  const means = { ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens };
+  return { gradients, loss: 0, divisor: tokens, ...means, tokens, ratios: [ratios] };
 }
 
 /** The answer of the double to a prompt of the tiny style. */

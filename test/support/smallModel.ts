@@ -13,10 +13,10 @@ export const SMALL = { hidden: 64, layers: 2, heads: 4, kvHeads: 2, ffn: 96, voc
 /** Writes config.json and model.safetensors. @returns their description */
 export function writeSmallModel(
   folder: string,
-  { dtype = 'F32', tied = true }: { dtype?: 'F32' | 'BF16'; tied?: boolean } = {},
+  { dtype = 'F32', tied = true, vocab = SMALL.vocab }: { dtype?: 'F32' | 'BF16'; tied?: boolean; vocab?: number } = {},
 ): ModelFiles {
   mkdirSync(folder, { recursive: true });
-  const config = { ...shapeConfig(SMALL), tie_word_embeddings: tied };
+  const config = { ...shapeConfig({ ...SMALL, vocab }), tie_word_embeddings: tied };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
   writeRandomCheckpoint(join(folder, 'model.safetensors'), config, { dtype, seed: 'small' });
   return describeModel(folder);

@@ -220,12 +220,17 @@ describe('ModelTurns', () => {
     const claim = { queue: ownQueue(), buildId: 'one' };
     assert.match(claim.queue, new RegExp(`^gauntlet-gpu/.+/${process.pid}-`));
     assert.notEqual(ownQueue(), claim.queue);
-    const ask = (busy: boolean, attempt: number) =>
-      new MockActivityEnvironment({ attempt }).run(claiming({ busy }, claim).claimModelWorker);
-    assert.deepEqual(await ask(false, 1), claim);
-    await assert.rejects(ask(true, 1), { type: 'BUSY', nonRetryable: false });
-    await assert.rejects(ask(true, 4), { type: 'BUSY' });
-    assert.deepEqual(await ask(true, 5), claim);
+    const turns = new ModelTurns();
+    const ask = (attempt: number) =>
+      new MockActivityEnvironment({ attempt }).run(claiming(turns, claim).claimModelWorker);
+    assert.deepEqual(await ask(1), claim);
+    let finish = (): void => undefined;
+    const work = turns.take(() => new Promise<void>((resolve) => (finish = resolve)));
+    await assert.rejects(ask(1), { type: 'BUSY', nonRetryable: false });
+    await assert.rejects(ask(4), { type: 'BUSY' });
+    assert.deepEqual(await ask(5), claim);
+    await Promise.resolve(finish());
+    await work;
   });
 });
 

@@ -1,0 +1,11 @@
+// Results of the shards of a batch, which several workers computed (workflows/shards.ts).
+import type { Scope } from './scope.js';
+import type { ShardResult } from './types.js';
+
+/** What the shards computed, in their order. The time that the slowest one took counts as spent. */
+export async function readShards<T>(scope: Scope, shards: readonly ShardResult[]): Promise<T[]> {
+  scope.earlierSeconds = Math.max(...shards.map(({ seconds }) => seconds));
+  return Promise.all(shards.map(({ part }) => scope.store.getJson<T>(part)));
+}
+
+export const tokensOf = (shards: readonly ShardResult[]): number => shards.reduce((sum, { tokens }) => sum + tokens, 0);

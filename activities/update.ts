@@ -1,0 +1,113 @@
+// The minibatches of a policy update, and the step of AdamW after each.
+import { deriveKey } from '../core/random.js';
+import { planMinibatches } from '../core/rl/schedules.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { Adapter, GradientSums, LossConfig, OptimizerState } from '../ml/engine/engine.js';
+import {
+  decodeOptimizerState,
+  type OpenRole,
+  ofTrained,
+  openRole,
+  type TokenNumbers,
+  type TrajectoryList,
+} from './artifacts.js';
+import { trainingTemperature } from './sampling.js';
+import type { Scope } from './scope.js';
+import type { UpdatePolicyInput } from './types.js';
+
+/** Raise it whenever the same inputs give another result. */
+export const UPDATE_VERSION = 3;
+
+/** An update after some of its minibatches. */
+export interface Progress {
+  done: number; // minibatches
+  adapter: Adapter;
+  optimizer: OptimizerState;
+  stats: PolicyStats[];
+  ratios: TokenNumbers; // of the last epoch, as far as it is done
+  seconds: number; // of all attempts
+}
+
+/** An update whose inputs are read. */
+export interface Update {
+  input: UpdatePolicyInput;
+  opened: OpenRole;
+  isSupervised: boolean; // it belongs to the warm start
+  rows: TrajectoryList;
+  minibatches: number[][]; // indices of rows
+  anEpoch: number; // minibatches
+  minibatch(at: number): { sequences: TrajectoryList; loss: LossConfig };
+  start(): Promise<Progress>;
+}
+
+/** Undefined if there is nothing to train. */
+export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promise<Update | undefined> {
+  const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
+  if (rows.length === 0) return undefined;
+  const opened = await openRole(scope, input.run, input.role);
+  const { config } = opened;
+  const { role, position } = input;
+  const isSupervised = position.phase === 'warm-start';
+  const { epochs, minibatch } = isSupervised ? { epochs: 1, minibatch: config.warmStart.minibatch } : config.ppo;
+  const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
+  const minibatches = planMinibatches([...rows.keys()], epochs, minibatch, path('minibatches'));
+  const anEpoch = minibatches.length / epochs;
+  return {
+    ...{ input, opened, isSupervised, rows, minibatches, anEpoch },
+    minibatch(at) {
+      const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / anEpoch), at % anEpoch);
+      const loss = isSupervised ? supervisedLoss(config, dropoutKey) : lossOf(config, dropoutKey);
+      return { sequences: minibatches[at]!.map((i) => rows[i]!), loss };
+    },
+    async start() {
+      return {
+        done: 0,
+        adapter: await opened.adapter(input.state.adapter, input.state.valueHead),
+        optimizer: decodeOptimizerState(await scope.store.getBlob(input.state.optimizer)),
+        stats: [],
+        ratios: rows.map(() => []),
+        seconds: 0,
+      };
+    },
+  };
+}
+
+/** One AdamW step with the gradients of the next minibatch. @param seconds of the whole update, so far */
+export async function applyMinibatch(
+  { input, opened, rows, minibatches, anEpoch }: Update,
+  { done: at, adapter, optimizer, ...before }: Progress,
+  sums: GradientSums,
+  seconds: number,
+): Promise<Progress> {
+  const { learningRate } = input;
+  const next = await opened.engine.applyUpdate(adapter, optimizer, sums, { ...opened.config.ppo, learningRate });
+  const ratios = [...before.ratios];
+  if (at >= minibatches.length - anEpoch)
+    minibatches[at]!.forEach((row, i) => {
+      ratios[row] = ofTrained(sums.ratios?.[i] ?? [], rows[row]!.mask);
+    });
+  const stats = [...before.stats, next.stats];
+  return { done: at + 1, adapter: next.adapter, optimizer: next.state, stats, ratios, seconds };
+}
+
+/** Disabled terms are absent, so that the engine does not compute them. */
+export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
+  const { ppo, advantage, lora } = config;
+  return {
+    clip: ppo.clip,
+    temperature: trainingTemperature(config),
+    ...(ppo.clipHigh === null ? {} : { clipHigh: ppo.clipHigh }),
+    ...(ppo.average === 'token' ? {} : { average: ppo.average }),
+    ...(ppo.entropyBonus > 0 ? { entropyBonus: ppo.entropyBonus } : {}),
+    ...(ppo.klCoefficient > 0 ? { klCoefficient: ppo.klCoefficient } : {}),
+    ...(advantage.estimator === 'gae' ? { valueCoefficient: advantage.valueCoefficient } : {}),
+    ...(advantage.estimator === 'gae' && advantage.valueClip !== null ? { valueClip: advantage.valueClip } : {}),
+    ...(lora.dropout > 0 ? { dropout: { rate: lora.dropout, key: dropoutKey } } : {}),
+  };
+}
+
+function supervisedLoss({ ppo, lora }: RunConfig, key: readonly [number, number]): LossConfig {
+  const dropout = lora.dropout > 0 ? { dropout: { rate: lora.dropout, key } } : {};
+  return { supervised: true, clip: ppo.clip, temperature: 1, ...dropout };
+}

@@ -1,0 +1,135 @@
+// A run whose batches are split into shards ends with the bytes of a run on one worker.
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { type Activities, createActivities } from '../../activities/index.js';
+import type { RunMetrics } from '../../core/schema/metrics.js';
+import { shardsOf, sliceOf } from '../../core/shards.js';
+import { listCheckpoints } from '../../store/checkpoints.js';
+import { readMetrics } from '../../store/runs.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { type Doubles, memoryDoubles, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
+
+describe('slices', () => {
+  it('have every item once, in order, whatever their number', () => {
+    for (const length of [0, 1, 5, 12])
+      for (const count of [1, 2, 3, 7]) {
+        const items = Array.from({ length }, (_, i) => i);
+        const slices = shardsOf(count).map((shard) => sliceOf(items, shard));
+        assert.deepEqual(slices.flat(), items);
+        const sizes = slices.map((slice) => slice.length);
+        assert.ok(Math.max(...sizes) - Math.min(...sizes) <= 1, `${sizes}`);
+      }
+  });
+});
+
+/** At its end, a run writes one example on one worker. */
+const isExample = (input: { batch?: { kind: string }; targets?: { kind: string; position?: unknown } }): boolean =>
+  input.batch?.kind === 'solve' || (input.targets?.kind === 'all-stages' && input.targets.position === undefined);
+
+describe('a run in shards', () => {
+  const worlds: Doubles[] = [];
+  afterEach(() => Promise.all(worlds.splice(0).map(({ folder }) => rm(folder, { recursive: true, force: true }))));
+
+  async function world(): Promise<Doubles> {
+    const opened = await memoryDoubles();
+    worlds.push(opened);
+    return opened;
+  }
+
+  /** Everything that a run leaves, without times. */
+  async function trained({ deps }: Doubles, config: object, activities: Activities = createActivities(deps)) {
+    const { trainingSeconds: _, ...result } = await runPipeline(activities, 'run', config);
+    const checkpoints = (await listCheckpoints(deps.store, 'run')).map(({ name, files, score }) => [
+      name,
+      files,
+      score,
+    ]);
+    const records = (await readMetrics<RunMetrics>(deps.store, 'run')).map((record) => {
+      return { ...record, seconds: 0, tokensPerSecond: 0 };
+    });
+    return { result, checkpoints, records };
+  }
+
+  const features = {
+    'five stages of LoRA': SMALL_RUN,
+    'a value head and a KL penalty': { ...TINIEST_RUN, ppo: { ...SMALL_RUN.ppo, klCoefficient: 0.1 } },
+    'several test turns': { ...SMALL_RUN, testTurns: 2 },
+    'small minibatches': { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } },
+    'adapters of each stage': { ...SMALL_RUN, adapters: 'per-stage' },
+    'a curriculum and shared turns': { ...SMALL_RUN, curriculum: true, credit: 'counterfactual' },
+  };
+  for (const [name, config] of Object.entries(features))
+    it(`leaves the same records, checkpoints and adapters: ${name}`, async () => {
+      const expected = await trained(await world(), config);
+      assert.deepEqual(await trained(await world(), { ...config, engine: { shards: 3 } }), expected);
+    });
+
+  it('samples, scores and trains in shards only', async () => {
+    const { deps, engine } = await world();
+    const whole = createActivities(deps);
+    const late: string[] = [];
+    const watch =
+      <I extends object, O>(name: string, call: (input: I) => Promise<O>) =>
+      async (input: I): Promise<O> => {
+        const before = engine.calls.length;
+        const result = await call(input);
+        if (!('shard' in input) && !isExample(input))
+          late.push(...engine.calls.slice(before).map((what) => `${name}: ${what}`));
+        return result;
+      };
+    const { generateChains, generateTests, trainPolicy, updatePolicy, scoreOldPolicy } = whole;
+    await trained(
+      worlds[0]!,
+      { ...SMALL_RUN, engine: { shards: 3 } },
+      {
+        ...whole,
+        generateChains: watch('generateChains', generateChains),
+        generateTests: watch('generateTests', generateTests),
+        scoreOldPolicy: watch('scoreOldPolicy', scoreOldPolicy),
+        updatePolicy: watch('updatePolicy', updatePolicy),
+        trainPolicy: watch('trainPolicy', trainPolicy),
+      },
+    );
+    assert.deepEqual(late, []);
+  });
+
+  it('gives the same bytes for any number of shards', async () => {
+    const [expected, ...others] = await Promise.all(
+      [1, 2, 5].map(async (shards) => trained(await world(), { ...TINIEST_RUN, engine: { shards } })),
+    );
+    for (const other of others) assert.deepEqual(other, expected);
+  });
+
+  it('computes again what a lost or damaged file of a shard had', async () => {
+    for (const loss of ['lost', 'damaged', 'state lost'] as const) {
+      const harmedWorld = await world();
+      const { deps } = harmedWorld;
+      const whole = createActivities(deps);
+      let harmed = 0;
+      const harming: Activities = {
+        ...whole,
+        async computeGradients(input) {
+          const result = await whole.computeGradients(input);
+          for (const path of await deps.store.listRunFiles('run', 'shards')) {
+            const isState = path.includes('state-');
+            if (isState !== (loss === 'state lost')) continue;
+            harmed++;
+            if (loss === 'damaged') await deps.store.writeRunFile('run', path, 'x'.repeat(100));
+            else await deps.store.removeRunFile('run', path);
+          }
+          return result;
+        },
+      };
+      const config = { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, minibatch: 5 }, engine: { shards: 2 } };
+      const calm = await trained(await world(), { ...config, engine: {} });
+      assert.deepEqual(await trained(harmedWorld, config, harming), calm, loss);
+      assert.ok(harmed > 0, loss);
+    }
+  });
+
+  it('leaves no file of a shard', async () => {
+    const { deps } = await world();
+    await trained(worlds[0]!, { ...SMALL_RUN, engine: { shards: 2 } });
+    assert.deepEqual(await deps.store.listRunFiles('run', 'shards'), []);
+  });
+});

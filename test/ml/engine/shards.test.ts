@@ -1,0 +1,74 @@
+// Shards give the bits of the whole: a small model in memory, and one that is large enough for rows with several sequences.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { shardsOf } from '../../../core/shards.js';
+import type { Adapter, Engine, TokenScores } from '../../../ml/engine/engine.js';
+import { openEngine } from '../../../ml/engine/ortEngine.js';
+import { planRows } from '../../../ml/train/branches.js';
+import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
+
+const LOSS = { clip: 0.2, temperature: 0.9, entropyBonus: 0.01 };
+const LARGE_VOCABULARY = 520_000; // more than 32 M parameters
+
+/** Two samples of each of nine problems: 10 tokens of prompt in common, then answers of different lengths. */
+function samples() {
+  const rows = randomRows(Array.from({ length: 18 }, (_, i) => 18 + ((i * 7) % 30)));
+  return rows.map((row, i) => {
+    const tokens = [...rows[i - (i % 2)]!.tokens.slice(0, 16), ...row.tokens.slice(16)];
+    return { ...row, tokens, mask: tokens.map((_, t) => (t > 15 ? 1 : 0)) };
+  });
+}
+
+for (const [name, vocab, counts] of [
+  ['a small model', undefined, [1, 2, 7]],
+  ['a large model', LARGE_VOCABULARY, [3]],
+] as const)
+  describe(`shards of ${name}`, function () {
+    this.timeout(120_000);
+    const rows = samples();
+    let folder: string;
+    let engine: Engine;
+    let adapter: Adapter;
+
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'shards-'));
+      const model = writeSmallModel(folder, { ...(vocab && { vocab }) });
+      engine = await openEngine(folder, { force: true });
+      adapter = randomAdapter(model);
+      const joined = planRows(rows);
+      assert.ok(joined.length < rows.length, 'some rows have several sequences');
+    });
+    after(async () => {
+      await engine?.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    for (const count of counts) {
+      it(`${count}: scores`, async () => {
+        const expected = await engine.scores(rows, { adapter, temperature: 0.9 });
+        const parts = await Promise.all(
+          shardsOf(count).map((shard) => engine.scoreShard(rows, { adapter, temperature: 0.9, shard })),
+        );
+        const ofTrained = ({ logprobs, entropies }: TokenScores, i: number): number[][] =>
+          rows[i]!.mask.flatMap((bit, t) => (bit ? [[logprobs[t]!, entropies[t]!]] : []));
+        const owners = rows.map((_, i) => parts.filter((part) => part[i] !== null));
+        assert.ok(owners.every((own) => own.length === 1));
+        assert.deepEqual(
+          rows.map((_, i) => ofTrained(owners[i]![0]![i]!, i)),
+          expected.map(ofTrained),
+        );
+      });
+
+      it(`${count}: gradients`, async () => {
+        const options = { adapter, loss: LOSS };
+        const expected = await engine.gradients(rows, options);
+        assert.ok(expected.gradients.some((value) => value !== 0));
+        const parts = await Promise.all(
+          shardsOf(count).map((shard) => engine.gradientShard(rows, { ...options, shard })),
+        );
+        assert.deepEqual(engine.sumGradients(rows, options, parts.reverse().flat()), expected);
+      });
+    }
+  });

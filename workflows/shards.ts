@@ -1,0 +1,114 @@
+// Activities that spread their work over several model workers. First the shards of a batch run as activities of their
+// own, on whichever workers are free. Then the ordinary activity joins what they stored, and computes what is missing. So
+// the results are those of one worker, bit for bit, and nothing depends on the number of workers or on their fate.
+import type {
+  GenerateChainsInput,
+  GenerateEvaluationInput,
+  TrainPolicyInput,
+} from '../activities/compositeActivities.js';
+import type { Activities } from '../activities/index.js';
+import type { GenerateTestsInput, RunRef, ShardResult, UpdatePolicyInput } from '../activities/types.js';
+import { countMinibatches } from '../core/rl/schedules.js';
+import type { RunConfig } from '../core/schema/config.js';
+import { type Shard, shardsOf } from '../core/shards.js';
+
+/** Runs the calls at the same time. */
+export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
+
+const runTogether: RunShards = (calls) => Promise.all(calls.map((call) => call()));
+
+/** The same activities. @param label of the step that the work belongs to, if there is one; passed on to every call */
+export function withShards(
+  activities: Activities,
+  { engine, ppo }: Pick<RunConfig, 'engine' | 'ppo'>,
+  run: RunShards = runTogether,
+  label?: string,
+): Activities {
+  const shards = shardsOf(engine.shards ?? 1);
+  if (shards.length === 1) return activities;
+  type Labelled = {
+    [K in keyof Activities]: (input: Parameters<Activities[K]>[0], label?: string) => ReturnType<Activities[K]>;
+  };
+  const proxies: Labelled = activities;
+  const each = <T>(call: (shard: Shard) => Promise<T>): Promise<T[]> => run(shards.map((shard) => () => call(shard)));
+
+  /** What the shards wrote for each stage. */
+  async function sampleChains(input: GenerateChainsInput): Promise<ShardResult[][]> {
+    const parts = await each((shard) => proxies.generateChains({ ...input, shard }, label));
+    return input.stages.map((_, i) => parts.map(({ turns }) => turns![i]!));
+  }
+
+  async function generateTests(input: GenerateTestsInput) {
+    const parts = await each((shard) => proxies.generateTests({ ...input, shard }, label));
+    const written = parts.map(({ tests, tokens, seconds }): ShardResult => ({ part: tests, tokens, seconds }));
+    return proxies.generateTests({ ...input, shards: written }, label);
+  }
+
+  async function generateChains({ tests, ...input }: GenerateChainsInput) {
+    const written = await sampleChains(input);
+    const joined = await proxies.generateChains({ ...input, shards: written }, label);
+    if (tests === undefined) return joined;
+    const position = input.batch.kind === 'train' ? input.batch.position : undefined;
+    const targets = { kind: 'all-stages', chains: joined.chains, ...(position && { position }) } as const;
+    await generateTests({ run: input.run, targets, ...tests });
+    return proxies.generateChains({ ...input, tests }, label);
+  }
+
+  async function generateEvaluation(input: GenerateEvaluationInput) {
+    await sampleEvaluation(input);
+    return proxies.generateEvaluation(input, label);
+  }
+
+  /** Chains, and the tests of chains that exist. */
+  async function sampleEvaluation(input: GenerateEvaluationInput): Promise<void> {
+    const { run, split, problems, stages, policies } = input;
+    const sample = (greedy: boolean) =>
+      generateChains({ run, batch: { kind: 'evaluation', split, problems, greedy }, stages, ...policies?.generator });
+    const { chains } = await sample(false);
+    if (input.greedy) await sample(true);
+    const isOwn = input.base === 'sampled' || (input.base === undefined && policies === undefined);
+    const base = isOwn ? chains : input.base;
+    if (base === undefined) return; // the base model has not written chains yet
+    await generateTests({ run, targets: { kind: 'evaluation', chains: base }, samples: 1, ...policies?.discriminator });
+  }
+
+  /** @returns the adapter, if anything was trained */
+  async function update(input: TrainPolicyInput): Promise<string | undefined> {
+    const { run, role, position, state, learningRate, verdicts, chains, tests, replayBuffer } = input;
+    const rewarded = await proxies.computeRewards(
+      { run, role, position, verdicts, chains, tests, replayBuffer },
+      label,
+    );
+    if (rewarded.rows === 0) return undefined;
+    const { adapter, valueHead } = state;
+    const old = { run, role, trajectories: rewarded.trajectories, adapter, ...(valueHead && { valueHead }) };
+    const scores = await each((shard) => proxies.scoreShard({ ...old, shard }, label));
+    const scored = scores.map((each): ShardResult => ({ part: each.scores, tokens: 0, seconds: each.seconds }));
+    const { trajectories } = await proxies.scoreOldPolicy({ ...old, shards: scored }, label);
+    await computeMinibatches(run, { role, position, state, learningRate, trajectories }, rewarded.rows);
+    const updated = await proxies.updatePolicy({ run, role, position, state, learningRate, trajectories }, label);
+    return updated.state.adapter;
+  }
+
+  async function computeMinibatches(run: RunRef, update: Omit<UpdatePolicyInput, 'run'>, rows: number): Promise<void> {
+    for (let minibatch = 0; minibatch < countMinibatches(rows, ppo); minibatch++) {
+      const input = { run, update, minibatch };
+      const times = await each((shard) => proxies.computeGradients({ ...input, shard }, label));
+      const seconds = Math.max(...times.map((each) => each.seconds));
+      await proxies.applyGradients({ ...input, of: shards.length, seconds }, label);
+    }
+  }
+
+  async function trainPolicy(input: TrainPolicyInput) {
+    const { run, evaluation } = input;
+    const adapter = await update(input);
+    if (evaluation && adapter !== undefined) {
+      const { generator, discriminator } = evaluation.policies;
+      const policies = { generator: { adapter, ...generator }, discriminator: { adapter, ...discriminator } };
+      await sampleEvaluation({ run, ...evaluation, policies });
+    }
+    return proxies.trainPolicy(input, label);
+  }
+
+  return { ...activities, generateChains, generateTests, generateEvaluation, trainPolicy };
+}

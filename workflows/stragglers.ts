@@ -1,0 +1,36 @@
+// Gives shards that take much longer than the others to another worker as well. The first result counts; both are equal.
+import { CancellationScope, sleep } from '@temporalio/workflow';
+import type { RunShards } from './shards.js';
+
+const PATIENCE = 2; // times what the first half of the shards took
+const LEAST_MS = 10_000; // a worker that dies is noticed after five seconds anyway
+
+export const reissueStragglers: RunShards = (calls) =>
+  CancellationScope.cancellable(async () => {
+    const started = Date.now();
+    const done = calls.map(() => false);
+    const firsts = calls.map(async (call, i) => {
+      const result = await call();
+      done[i] = true;
+      return result;
+    });
+    const patienceEnds = firstHalf(firsts).then(() => sleep(Math.max(LEAST_MS, PATIENCE * (Date.now() - started))));
+    const results = firsts.map((first, i) =>
+      Promise.race([first, patienceEnds.then(() => (done[i] ? first : calls[i]!()))]),
+    );
+    const all = await Promise.all(results);
+    CancellationScope.current().cancel(); // the timer, and calls whose result is no longer needed
+    return all;
+  });
+
+/** Resolves when half of the promises are fulfilled. */
+function firstHalf(promises: readonly Promise<unknown>[]): Promise<void> {
+  let left = Math.ceil(promises.length / 2);
+  return new Promise((resolve) => {
+    for (const promise of promises)
+      promise.then(
+        () => --left === 0 && resolve(),
+        () => undefined, // reported by its own caller
+      );
+  });
+}
