@@ -18,6 +18,7 @@ import { Runner } from './runner.js';
 import { benchSandbox } from './sandbox/main.js';
 import { provideShape, type ShapeName } from './shapes.js';
 import { provideSmolLM2 } from './smollm2.js';
+import { benchWorkers } from './workers/main.js';
 
 const root = packageRoot();
 const cache = join(root, '.cache', 'bench');
@@ -178,6 +179,7 @@ try {
   if (part === 'sandbox') await benchSandbox(rest);
   else if (part === 'orchestration') await benchOrchestration(rest);
   else if (part === 'overhead') await benchOverhead(rest);
+  else if (part === 'workers') await benchWorkers(rest);
   else if (part === 'original') await benchOriginal(rest);
   else {
     const isReal = part === 'real';

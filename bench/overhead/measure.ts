@@ -1,14 +1,11 @@
 // One run of the command line: plain, watched (with traces and metrics, and its page open in a browser), or with its store
 // in S3.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { packageRoot } from '../../data/paths.js';
 import { launchS3 } from '../../test/support/s3Server.js';
 import { openChromium } from '../chromium.js';
+import { firstAnswer, start, stop } from '../commands.js';
 import { BenchError } from '../options.js';
 
 const SCRAPE_MS = 2000; // Prometheus waits longer
@@ -108,33 +105,6 @@ async function openPage(folder: string, env: NodeJS.ProcessEnv, received: Receiv
     await close();
     throw error;
   }
-}
-
-const alive = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of alive) child.kill(); // they would continue
-});
-
-function start(command: string[], env: NodeJS.ProcessEnv): ChildProcess {
-  const args = [join(packageRoot(), 'bin/gauntlet.mjs'), ...command, '--json'];
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  alive.add(child.once('close', () => alive.delete(child)));
-  return child;
-}
-
-/** The first line of output as JSON. @throws {BenchError} if the command ends before */
-async function firstAnswer(child: ChildProcess, name: string): Promise<{ url: string }> {
-  const lines = createInterface({ input: child.stdout! }); // also reads what follows, so that the pipe never fills
-  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
-  if (line === undefined) throw new BenchError(`gauntlet ${name} ended without an answer`);
-  return JSON.parse(line);
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'close');
-  child.kill('SIGTERM');
-  await ended;
 }
 
 /** A receiver of OTLP over HTTP that counts requests. */

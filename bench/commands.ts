@@ -1,0 +1,35 @@
+// Commands of this checkout as processes: `gauntlet up`, workers, runs.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { packageRoot } from '../data/paths.js';
+import { BenchError } from './options.js';
+
+const alive = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of alive) child.kill(); // they would continue
+});
+
+/** Starts a command with --json. It ends with this process at the latest. */
+export function start(command: string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const args = [join(packageRoot(), 'bin/gauntlet.mjs'), ...command, '--json'];
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  alive.add(child.once('close', () => alive.delete(child)));
+  return child;
+}
+
+/** The first line of output as JSON. @throws {BenchError} if the command ends before */
+export async function firstAnswer(child: ChildProcess, name: string): Promise<{ url: string }> {
+  const lines = createInterface({ input: child.stdout! }); // also reads what follows, so that the pipe never fills
+  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
+  if (line === undefined) throw new BenchError(`gauntlet ${name} ended without an answer`);
+  return JSON.parse(line);
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'close');
+  child.kill('SIGTERM');
+  await ended;
+}
