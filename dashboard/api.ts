@@ -172,6 +172,7 @@ export interface WrittenTest {
 /** Absent for what a step does not train. */
 export interface Rewarded {
   reward?: number;
+  outcome?: string; // why, in one word: docs/method.md lists them
   terms?: { name: string; value: number }[]; // their sum is the reward, unless it was clamped
   advantage?: number;
 }

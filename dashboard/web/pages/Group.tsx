@@ -110,11 +110,12 @@ function Turn({ turn }: { turn: TestTurnView }) {
   );
 }
 
-function Reward({ of: { reward, terms = [], advantage } }: { of: Rewarded }) {
+function Reward({ of: { reward, outcome, terms = [], advantage } }: { of: Rewarded }) {
   if (reward === undefined) return null;
   return (
     <p class="reward">
       reward <strong>{signed(reward)}</strong>
+      {outcome !== undefined && ` (${outcome})`}
       {terms.length > 1 && ` = ${terms.map(({ name, value }) => `${name} ${signed(value)}`).join(', ')}`}
       {advantage !== undefined && (
         <>
