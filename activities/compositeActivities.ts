@@ -13,6 +13,7 @@ import type {
   GenerateReasoningInput,
   GenerateReasoningOutput,
   Position,
+  RepairProgramsInput,
   RunRef,
   SamplingPolicy,
   Timed,
@@ -26,6 +27,8 @@ export interface GenerateChainsInput
   stages: Stage[]; // of a chain, in order
   /** The discriminator also writes tests for all stages of one chain of each problem. */
   tests?: ({ samples: number } & SamplingPolicy) | undefined;
+  /** Chains that have all stages. Their programs that failed a test are written again. */
+  repair?: Pick<RepairProgramsInput, 'chains' | 'failures'>;
 }
 /** Tokens and seconds include chains and tests; `truncated` counts the last stage. */
 export interface GenerateChainsOutput extends GenerateReasoningOutput {
@@ -94,13 +97,12 @@ export interface TrainOnExamplesOutput {
 
 export function compositeActivities(leaf: LeafActivities) {
   /** Samples every stage of a batch's chains. Each stage appends one turn to each chain. */
-  async function generateChains({
+  async function sampleStages({
     stages,
-    tests,
     adapter,
     frozen,
     ...input
-  }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
+  }: Omit<GenerateChainsInput, 'tests' | 'repair'>): Promise<Timed<GenerateReasoningOutput>> {
     let done: Timed<GenerateReasoningOutput> | undefined;
     for (const stage of stages) {
       const own = frozen?.[stage] ?? adapter;
@@ -113,13 +115,26 @@ export function compositeActivities(leaf: LeafActivities) {
         seconds: turn.seconds + (done?.seconds ?? 0),
       };
     }
-    const { chains, tokens, seconds } = done!;
-    if (tests === undefined) return done!;
-    const { run, batch } = input;
+    return done!;
+  }
+
+  /** The chains of a batch, or their repair, and tests for them. */
+  async function generateChains({
+    tests,
+    repair,
+    ...input
+  }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
+    const { run, batch, adapter, frozen } = input;
+    const own = frozen?.[5] ?? adapter;
+    const done = repair
+      ? await leaf.repairPrograms({ run, batch, ...repair, ...(own && { adapter: own }) })
+      : await sampleStages(input);
+    if (tests === undefined) return done;
+    const { chains, tokens, seconds } = done;
     const position = batch.kind === 'train' ? batch.position : undefined;
     const targets = { kind: 'all-stages', chains, ...(position && { position }) } as const;
     const written = await leaf.generateTests({ run, targets, ...tests });
-    return { ...done!, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
+    return { ...done, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
   }
 
   /**

@@ -25,7 +25,14 @@ const NAMES: Record<'gpu' | 'sandbox' | 'cpu', (keyof Activities)[]> = {
     'trainOnExamples',
     'generateEvaluation',
   ],
-  sandbox: ['quarantineProblems', 'answerFreshInputs', 'executeSuite', 'judgeEvaluation', 'selectChains'],
+  sandbox: [
+    'quarantineProblems',
+    'answerFreshInputs',
+    'executeSuite',
+    'findFailures',
+    'judgeEvaluation',
+    'selectChains',
+  ],
   cpu: ['reviseRun', 'recordMetrics', 'measureEvaluation', 'collectSolutions', 'renderReport'],
 };
 
