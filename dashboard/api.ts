@@ -146,7 +146,12 @@ export interface GroupView {
 
 export interface ProgramView extends Rewarded {
   sample: number;
-  stages: { stage: number; text: string; truncated: boolean }[];
+  stages: {
+    stage: number;
+    repairs?: { call: string; expected: string; got: string };
+    text: string;
+    truncated: boolean;
+  }[];
   program: string;
   verdicts: Verdict[]; // one per test of the suite
   types?: string; // of the type check

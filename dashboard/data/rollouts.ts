@@ -159,7 +159,9 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
     const verdicts = one.verdicts[c] ?? [];
     return {
       sample: chain.sample,
-      stages: chain.turns.map(({ stage, text, truncated }) => ({ stage, text, truncated })),
+      stages: chain.turns.map(({ stage, repairs, text, truncated }) => ({
+        ...{ stage, ...(repairs && { repairs }), text, truncated },
+      })),
       program: codeOf(chain, problem, config),
       verdicts,
       ...(types && { types }),
