@@ -19,7 +19,7 @@ export async function generatorRollout(
   { run, config, policy, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
-  const batch = {
+  const input = {
     run,
     batch: { kind: 'train', role: 'generator', position },
     stages: config.stages,
@@ -29,7 +29,7 @@ export async function generatorRollout(
       ? { samples: config.testTurns ?? 1, ...samplingPolicy(policy.discriminator) } // older histories lack the field
       : undefined,
   } as const;
-  const { chains, tests } = await generateChains(activities, batch, config.selfRepair);
+  const { chains, tests } = await generateChains(activities, input, config.selfRepair);
   const { verdicts } = await activities.executeSuite({
     run,
     per: 'problem',
@@ -47,7 +47,7 @@ export async function discriminatorRollout(
   { run, config, policy, opponent, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
-  const batch = {
+  const input = {
     run,
     batch: { kind: 'train', role: 'discriminator', position },
     stages: config.stages,
@@ -55,7 +55,7 @@ export async function discriminatorRollout(
     ...(opponent && { adapter: opponent }),
     ...curriculum(config, replayBuffer),
   } as const;
-  const { chains } = await generateChains(activities, batch, config.selfRepair);
+  const { chains } = await generateChains(activities, input, config.selfRepair);
   const selected = await activities.selectChains({ run, chains, replayBuffer, position });
   const { tests } = await activities.generateTests({
     run,

@@ -25,8 +25,9 @@ export function describeCall(result: CallResult<string>): string {
   return NO_VALUE[result.kind];
 }
 
-/** One line. */
+/** One line, without half of a character at its end. */
 export function clipped(text: string): string {
   const line = text.slice(0, 10 * MAX_TEXT).replace(/\s+/g, ' ');
-  return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)} …` : line;
+  const start = line.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '');
+  return line.length > MAX_TEXT ? `${start} …` : start;
 }

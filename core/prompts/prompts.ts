@@ -1,5 +1,5 @@
-// The prompts of both roles. The generator sees a test only to repair a program. The discriminator sees the problem, the signature and the
-// text of one stage. A chain is append-only: one opening, then one continuation per later stage.
+// The prompts of both roles. The generator sees a test only to repair a program. The discriminator sees the problem, the
+// signature and the text of one stage. A chain is append-only: one opening, then one continuation per later stage.
 import { extractCode } from '../parse/code.js';
 import type { FailedTest, Stage } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';

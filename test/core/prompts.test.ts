@@ -146,6 +146,7 @@ describe('the request to repair a program', () => {
   it('is short and the same in every execution', () => {
     assert.equal(clipped('a\n  b'), 'a b');
     assert.equal(clipped('a'.repeat(201)), `${'a'.repeat(200)} …`);
+    assert.equal(clipped(`${'a'.repeat(199)}😀`), `${'a'.repeat(199)} …`);
     assert.equal(clipped(' '.repeat(5000).concat('b')), ' ');
     assert.equal(describeCall({ kind: 'error', message: 'TypeError: <f at 0x7fAb12>' }), 'TypeError: <f at 0x>');
     assert.equal(describeCall({ kind: 'memory', message: 'any' }), 'it exceeds the memory limit');
