@@ -6,9 +6,9 @@ import type { Problem } from '../core/schema/problem.js';
 import type { ChainList, TestTarget } from './artifacts.js';
 import type { Scope } from './scope.js';
 
-/** The program of a chain, or '' if it has none. */
+/** The program of a chain, or '' if it has none. A repaired one replaces the first. */
 export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: RunConfig): string {
-  const last = chain.turns.find((turn) => turn.stage === 5);
+  const last = chain.turns.findLast((turn) => turn.stage === 5);
   return last ? extractCode(last.text, config.prompts, problem.entry) : '';
 }
 

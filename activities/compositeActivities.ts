@@ -14,6 +14,7 @@ import type {
   GenerateReasoningInput,
   GenerateReasoningOutput,
   Position,
+  RepairProgramsInput,
   RunRef,
   SamplingPolicy,
   ShardResult,
@@ -28,6 +29,8 @@ export interface GenerateChainsInput
   stages: Stage[]; // of a chain, in order
   /** The discriminator also writes tests for all stages of one chain of each problem. */
   tests?: ({ samples: number } & SamplingPolicy) | undefined;
+  /** Chains that have all stages. Their programs that failed a test are written again. */
+  repair?: Pick<RepairProgramsInput, 'chains' | 'failures'>;
   shard?: Shard; // only the chains of some problems
   shards?: ShardResult[][]; // all shards of each stage: nothing is sampled
 }
@@ -99,14 +102,13 @@ export interface TrainOnExamplesOutput {
 
 export function compositeActivities(leaf: LeafActivities) {
   /** Samples every stage of a batch's chains. Each stage appends one turn to each chain. */
-  async function generateChains({
+  async function sampleStages({
     stages,
-    tests,
     adapter,
     frozen,
     shards,
     ...input
-  }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
+  }: Omit<GenerateChainsInput, 'tests' | 'repair'>): Promise<Timed<GenerateChainsOutput>> {
     let done: Timed<GenerateReasoningOutput> | undefined;
     const turns: ShardResult[] = [];
     for (const [i, stage] of stages.entries()) {
@@ -122,14 +124,26 @@ export function compositeActivities(leaf: LeafActivities) {
         seconds: turn.seconds + (done?.seconds ?? 0),
       };
     }
-    const { chains, tokens, seconds } = done!;
-    if (input.shard) return { ...done!, turns };
-    if (tests === undefined) return done!;
-    const { run, batch } = input;
+    return { ...done!, ...(input.shard && { turns }) };
+  }
+
+  /** The chains of a batch, or their repair, and tests for them. */
+  async function generateChains({
+    tests,
+    repair,
+    ...input
+  }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
+    const { run, batch, adapter, frozen } = input;
+    const own = frozen?.[5] ?? adapter;
+    const done = repair
+      ? await leaf.repairPrograms({ run, batch, ...repair, ...(own && { adapter: own }) })
+      : await sampleStages(input);
+    if (tests === undefined) return done;
+    const { chains, tokens, seconds } = done;
     const position = batch.kind === 'train' ? batch.position : undefined;
     const targets = { kind: 'all-stages', chains, ...(position && { position }) } as const;
     const written = await leaf.generateTests({ run, targets, ...tests });
-    return { ...done!, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
+    return { ...done, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
   }
 
   /**

@@ -8,33 +8,26 @@ import { type Shard, sliceOf } from '../core/shards.js';
 import type { ProblemSet } from '../data/problems.js';
 import { type ChainList, openRole, problemOf, type ReplayBuffer, readProblems } from './artifacts.js';
 import { rolloutSampler } from './remoteRollouts.js';
-import { sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
+import { type SamplingRow, sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import { readShards, tokensOf } from './shards.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput, ShardResult } from './types.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
   if (input.shards) return joinChains(scope, input.shards);
-  const role = await openRole(scope, input.run, 'generator');
-  const { config, engine, chat, adapter } = role;
+  const { role, batchKey, sample } = await openSampling(scope, input);
+  const { config, chat } = role;
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson<ChainList>(input.chains)
     : openChains(input.batch, config, set, await readSuccessRates(scope, input), input.shard);
-  const batchKey = deriveKey(...batchPath(input.batch, config));
   const isDrawn = ({ sample }: Chain): boolean => sample === 0 || !isShared(input, config);
   const rows = chains.filter(isDrawn).map((chain) => ({
     turns: chain.turns,
     prompt: stagePrompt(chat, config, problemOf(byId, chain.problemId), chain.turns, input.stage),
     key: extendKey(batchKey, chain.problemId, chain.sample, input.stage),
   }));
-  const sampler = input.batch.kind === 'train' ? rolloutSampler(scope, role, input.adapter) : engine;
-  const { turns, tokens } = await sampleTurns(scope, { engine, chat, sampler }, rows, {
-    ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
-    temperature: batchTemperature(input.batch, config),
-    maxNewTokens: config.sampling.maxNewTokens,
-    ...(input.batch.kind === 'train' ? {} : samplingFilters(config)),
-  });
+  const { turns, tokens } = await sample(rows);
   let latest = -1;
   const extended: ChainList = chains.map((chain) => {
     if (isDrawn(chain)) latest++;
@@ -46,6 +39,25 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
 async function joinChains(scope: Scope, shards: readonly ShardResult[]): Promise<GenerateReasoningOutput> {
   const parts = await readShards<ChainList>(scope, shards);
   return { chains: await scope.store.putJson(parts.flat()), tokens: tokensOf(shards) };
+}
+
+/** The generator, and how it samples the chains of a batch. */
+export async function openSampling(scope: Scope, input: Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'>) {
+  const role = await openRole(scope, input.run, 'generator');
+  const { config, engine, chat, adapter } = role;
+  const isTraining = input.batch.kind === 'train';
+  const sampler = isTraining ? rolloutSampler(scope, role, input.adapter) : engine;
+  const options = {
+    ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
+    temperature: batchTemperature(input.batch, config),
+    maxNewTokens: config.sampling.maxNewTokens,
+    ...(isTraining ? {} : samplingFilters(config)),
+  };
+  return {
+    role,
+    batchKey: deriveKey(...batchPath(input.batch, config)),
+    sample: (rows: SamplingRow[]) => sampleTurns(scope, { engine, chat, sampler }, rows, options),
+  };
 }
 
 /** Whether a group has one turn in common: a counterfactual group differs from the stage in training on. */

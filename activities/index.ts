@@ -15,6 +15,7 @@ export function createActivities(deps: ActivityDeps) {
     answerFreshInputs: leaf.answerFreshInputs,
     generateTests: leaf.generateTests,
     executeSuite: leaf.executeSuite,
+    findFailures: leaf.findFailures,
     selectChains: leaf.selectChains,
     computeRewards: leaf.computeRewards,
     scoreOldPolicy: leaf.scoreOldPolicy,

@@ -3,6 +3,7 @@ import { collectSolutions } from './collectSolutions.js';
 import { commitCheckpoint } from './commitCheckpoint.js';
 import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
+import { findFailures } from './findFailures.js';
 import { generateReasoning } from './generateReasoning.js';
 import { generateTests } from './generateTests.js';
 import { measureEvaluation } from './measureEvaluation.js';
@@ -12,6 +13,7 @@ import { prepareSolving } from './prepareSolving.js';
 import { quarantineProblems } from './quarantineProblems.js';
 import { recordMetrics } from './recordMetrics.js';
 import { renderReport } from './renderReport.js';
+import { repairPrograms } from './repairPrograms.js';
 import { reviseRun } from './reviseRun.js';
 import type { ActivityDeps } from './scope.js';
 import { scoreOldPolicy, scoreShard } from './scoreOldPolicy.js';
@@ -29,6 +31,8 @@ export function createLeafActivities(deps: ActivityDeps) {
     reviseRun: unmemoised(reviseRun),
     quarantineProblems: unmemoised(quarantineProblems, 'sandbox'),
     generateReasoning: memoised('generateReasoning', 5, generateReasoning, 'engine'),
+    findFailures: memoised('findFailures', 1, findFailures, 'sandbox'),
+    repairPrograms: memoised('repairPrograms', 1, repairPrograms, 'engine'),
     generateTests: memoised('generateTests', 2, generateTests, 'engine'),
     executeSuite: memoised('executeSuite', 4, executeSuite, 'sandbox'),
     selectChains: memoised('selectChains', 3, selectChains),

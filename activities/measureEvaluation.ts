@@ -83,6 +83,8 @@ function attackOn(judged: SuiteVerdicts | undefined): ProblemResult['attack'] {
 }
 
 function coherenceOf(chains: readonly Chain[]): Pick<ProblemResult, 'coherence' | 'transitions'> {
-  const pairs = chains.flatMap(({ turns }) => turns.slice(1).map((turn, i) => overlap(turns[i]!.text, turn.text)));
+  const pairs = chains.flatMap(({ turns }) =>
+    turns.flatMap(({ text, repairs }, i) => (i === 0 || repairs ? [] : [overlap(turns[i - 1]!.text, text)])),
+  );
   return { coherence: pairs.reduce((sum, one) => sum + one, 0), transitions: pairs.length };
 }

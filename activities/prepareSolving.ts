@@ -47,6 +47,7 @@ export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Pro
   return {
     run: { ...run, problems: await scope.store.putJson({ train: [], validation: [], test }) },
     stages: config.stages,
+    ...(config.selfRepair && { selfRepair: true as const }),
     problems: test.length,
     temperature: config.evaluation.temperature,
     generator,

@@ -3,17 +3,18 @@ import {
   discriminatorPrompt,
   generatorContinuation,
   generatorOpening,
+  generatorRepair,
   type PromptProblem,
   testRequest,
 } from '../core/prompts/prompts.js';
 import { promptOf, sampledRanges, type TokenTurn } from '../core/rl/trajectories.js';
-import type { SampledTurn, Stage, Turn } from '../core/schema/chain.js';
+import type { FailedTest, SampledTurn, Stage, Turn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../ml/engine/engine.js';
 import type { Sampler } from './remoteRollouts.js';
 import type { Scope } from './scope.js';
 
-interface SamplingRow {
+export interface SamplingRow {
   turns: readonly TokenTurn[]; // the sequence so far
   prompt: number[]; // appended to it before sampling
   key: readonly [number, number];
@@ -57,9 +58,21 @@ export function stagePrompt(
 ): number[] {
   const last = turns.at(-1);
   if (!last) return chat.openingTokens(generatorOpening(prompts, problem, stage));
-  const endToken = last.truncated ? undefined : last.answerTokens.at(-1);
-  return chat.continuationTokens(generatorContinuation(prompts, problem, stage), endToken);
+  return chat.continuationTokens(generatorContinuation(prompts, problem, stage), endTokenOf(last));
 }
+
+/** The tokens that ask for another program, after one that fails a test. */
+export function repairPrompt(
+  chat: Pick<Chat, 'continuationTokens'>,
+  { prompts }: RunConfig,
+  turns: readonly Turn[],
+  failure: FailedTest,
+): number[] {
+  return chat.continuationTokens(generatorRepair(prompts, failure), endTokenOf(turns.at(-1)!));
+}
+
+const endTokenOf = ({ truncated, answerTokens }: Turn): number | undefined =>
+  truncated ? undefined : answerTokens.at(-1);
 
 /** The tokens that ask for tests of one stage of a chain. */
 export function testPrompt(
@@ -69,7 +82,7 @@ export function testPrompt(
   turns: readonly Turn[],
   stage: Stage,
 ): number[] {
-  const work = turns.find((turn) => turn.stage === stage)?.text ?? '';
+  const work = turns.findLast((turn) => turn.stage === stage)?.text ?? '';
   const shown = config.discriminator.seesWork ? work : undefined;
   return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, shown, testRequest(config)));
 }

@@ -133,6 +133,20 @@ export interface GenerateReasoningOutput {
   tokens: number; // sampled
 }
 
+export interface FindFailuresInput {
+  run: RunRef;
+  chains: Digest;
+}
+export interface FindFailuresOutput {
+  failures: Digest; // of each chain: the first baseline test that its program fails, or null
+  executions: number; // of programs
+}
+
+export interface RepairProgramsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
+  chains: Digest; // with all stages
+  failures: Digest;
+}
+
 export interface GenerateTestsInput extends SamplingPolicy {
   run: RunRef;
   targets: TestTargets;
@@ -349,6 +363,7 @@ export interface MeasureEvaluationOutput {
 export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // of a chain
+  selfRepair?: true;
   problems: number;
   temperature: number; // of evaluations
   generator: SamplingPolicy;

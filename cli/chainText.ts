@@ -7,8 +7,11 @@ import { paint, visible } from './output.js';
 export function chainText(view: ChainView): string {
   const lines = [paint('bold', `problem ${view.problemId}`), visible(view.description), visible(view.signature), ''];
   const rewards = view.rewards.discriminator.map((reward, i) => rewardText(reward, view.outcomes.discriminator[i]!)); // of the stages that have tests, in order
-  for (const { stage, text, tests, lost } of view.stages) {
-    lines.push(paint('cyan', `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(visible(text)));
+  for (const { stage, repairs, text, tests, lost } of view.stages) {
+    const title = `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`;
+    lines.push(paint('cyan', repairs ? `${title}, again, after a failed test` : title));
+    if (repairs) lines.push(visible(`  ${repairs.call} == ${repairs.expected}, not ${repairs.got}`));
+    lines.push(indent(visible(text)));
     if (tests.length + lost > 0) {
       const reward = rewards.shift();
       lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward})`}:`);

@@ -146,7 +146,12 @@ export interface GroupView {
 
 export interface ProgramView extends Rewarded {
   sample: number;
-  stages: { stage: number; text: string; truncated: boolean }[];
+  stages: {
+    stage: number;
+    repairs?: { call: string; expected: string; got: string };
+    text: string;
+    truncated: boolean;
+  }[];
   program: string;
   verdicts: Verdict[]; // one per test of the suite
   types?: string; // of the type check
@@ -172,6 +177,7 @@ export interface WrittenTest {
 /** Absent for what a step does not train. */
 export interface Rewarded {
   reward?: number;
+  outcome?: string; // why, in one word: docs/method.md lists them
   terms?: { name: string; value: number }[]; // their sum is the reward, unless it was clamped
   advantage?: number;
 }

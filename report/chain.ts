@@ -9,7 +9,7 @@ export function chainSection({ chain }: ReportData): Html | undefined {
   if (!chain) return undefined;
   const { view, by } = chain;
   return html`<h2>One chain of reasoning</h2>
-<p class="muted">Problem ${view.problemId}, by ${by}. The generator never sees a test.</p>
+<p class="muted">Problem ${view.problemId}, by ${by}. The generator never sees a generated or a hidden test.</p>
 <pre>${view.description}
 
 ${view.signature}</pre>
@@ -20,10 +20,11 @@ ${testTable(view.baseline, 'Baseline tests of the problem, run with the final pr
 }
 
 function stagePart(view: ChainView, index: number): Html {
-  const { stage, text, tests, lost } = view.stages[index]!;
+  const { stage, repairs, text, tests, lost } = view.stages[index]!;
   const reward = view.rewards.discriminator[rewardIndex(view, index)];
   const written = tests.length + lost > 0;
   return html`<section class="stage" aria-label="stage ${stage}"><h3>Stage ${stage}: ${STAGE_SPECS[stage].title}</h3>
+${repairs && html`<p>Written again, after a failed test: <code>${repairs.call}</code> is <code>${repairs.expected}</code>, not <code>${repairs.got}</code>.</p>`}
 <pre>${text}</pre>
 ${written && testTable(tests, `Tests that the discriminator wrote for this stage${lost > 0 ? `; ${lost} more could not be read` : ''}.`)}
 ${written && reward !== undefined && html`<p>Reward of the discriminator: <strong>${decimal(reward, 2)}</strong></p>`}</section>

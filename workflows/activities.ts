@@ -30,7 +30,14 @@ const NAMES: Record<'gpu' | 'sandbox' | 'cpu', (keyof Activities)[]> = {
     'applyGradients',
     'updatePolicy',
   ],
-  sandbox: ['quarantineProblems', 'answerFreshInputs', 'executeSuite', 'judgeEvaluation', 'selectChains'],
+  sandbox: [
+    'quarantineProblems',
+    'answerFreshInputs',
+    'executeSuite',
+    'findFailures',
+    'judgeEvaluation',
+    'selectChains',
+  ],
   cpu: ['reviseRun', 'computeRewards', 'recordMetrics', 'measureEvaluation', 'collectSolutions', 'renderReport'],
 };
 

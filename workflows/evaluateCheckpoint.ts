@@ -3,6 +3,7 @@
 import type { Activities } from '../activities/index.js';
 import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../activities/types.js';
 import { createActivityProxies } from './activities.js';
+import { generateChains } from './chains.js';
 import { unwrapFailure } from './failures.js';
 
 const SAMPLES = 5; // of each problem
@@ -22,12 +23,11 @@ export async function measure(
 ): Promise<EvaluateCheckpointResult> {
   const { samples = SAMPLES, seed = 0 } = input;
   const prepared = await activities.prepareSolving({ ...input, seed });
-  const { run, stages, generator, discriminator, problems } = prepared;
+  const { run, stages, selfRepair, generator, discriminator, problems } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
-  const own = await activities.generateChains({
-    ...{ run, stages, ...generator, tests: { samples: 1, ...discriminator } },
-    batch: { kind: 'solve', samples, temperature },
-  });
+  const batch = { kind: 'solve', samples, temperature } as const;
+  const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
+  const own = await generateChains(activities, chosen, selfRepair);
   const frozen = await activities.generateChains({
     ...{ run, stages },
     batch: { kind: 'evaluation', split: 'test', problems, greedy: false },

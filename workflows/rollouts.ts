@@ -2,6 +2,7 @@
 import type { Activities } from '../activities/index.js';
 import type { Position } from '../activities/types.js';
 import type { RunConfig } from '../core/schema/config.js';
+import { generateChains } from './chains.js';
 import { type RunState, samplingPolicy } from './runState.js';
 
 /** Digests of what the models wrote, and of the verdicts on it. */
@@ -18,7 +19,7 @@ export async function generatorRollout(
   { run, config, policy, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
-  const { chains, tests } = await activities.generateChains({
+  const input = {
     run,
     batch: { kind: 'train', role: 'generator', position },
     stages: config.stages,
@@ -27,7 +28,8 @@ export async function generatorRollout(
     tests: config.discriminator.enabled
       ? { samples: config.testTurns ?? 1, ...samplingPolicy(policy.discriminator) } // older histories lack the field
       : undefined,
-  });
+  } as const;
+  const { chains, tests } = await generateChains(activities, input, config.selfRepair);
   const { verdicts } = await activities.executeSuite({
     run,
     per: 'problem',
@@ -45,14 +47,15 @@ export async function discriminatorRollout(
   { run, config, policy, opponent, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
-  const { chains } = await activities.generateChains({
+  const input = {
     run,
     batch: { kind: 'train', role: 'discriminator', position },
     stages: config.stages,
     ...samplingPolicy(policy.generator),
     ...(opponent && { adapter: opponent }),
     ...curriculum(config, replayBuffer),
-  });
+  } as const;
+  const { chains } = await generateChains(activities, input, config.selfRepair);
   const selected = await activities.selectChains({ run, chains, replayBuffer, position });
   const { tests } = await activities.generateTests({
     run,

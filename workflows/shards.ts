@@ -45,8 +45,8 @@ export function withShards(
   }
 
   async function generateChains({ tests, ...input }: GenerateChainsInput) {
-    const written = await sampleChains(input);
-    const joined = await proxies.generateChains({ ...input, shards: written }, label);
+    const shared = input.repair ? {} : { shards: await sampleChains(input) };
+    const joined = await proxies.generateChains({ ...input, ...shared }, label);
     if (tests === undefined) return joined;
     const position = input.batch.kind === 'train' ? input.batch.position : undefined;
     const targets = { kind: 'all-stages', chains: joined.chains, ...(position && { position }) } as const;

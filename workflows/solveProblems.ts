@@ -3,6 +3,7 @@ import type { Activities } from '../activities/index.js';
 import type { SolveProblemsInput, SolveProblemsResult } from '../activities/types.js';
 import { STAGES } from '../core/schema/chain.js';
 import { createActivityProxies } from './activities.js';
+import { generateChains } from './chains.js';
 import { unwrapFailure } from './failures.js';
 
 export async function solveProblems(input: SolveProblemsInput = {}): Promise<SolveProblemsResult> {
@@ -14,9 +15,10 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
 }
 
 export async function solve(activities: Activities, input: SolveProblemsInput): Promise<SolveProblemsResult> {
-  const { run, stages = [...STAGES], generator, discriminator } = await activities.prepareSolving(input);
+  const prepared = await activities.prepareSolving(input);
+  const { run, stages = [...STAGES], selfRepair, generator, discriminator } = prepared;
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
-  const { chains } = await activities.generateChains({ run, batch, stages, ...generator });
+  const { chains } = await generateChains(activities, { run, batch, stages, ...generator }, selfRepair);
   const targets = { kind: 'all-stages', chains } as const;
   const written = input.tests
     ? await activities.generateTests({ run, targets, samples: 1, ...discriminator })

@@ -98,6 +98,11 @@ export const ARMS: readonly Arm[] = [
     question: 'Is it better if both roles train against the state of the other before the pair of steps?',
     config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 10, simultaneous: true } },
   },
+  {
+    name: 'self-repair',
+    question: 'Does a second program help, after a failed baseline test?',
+    config: { selfRepair: true },
+  },
   { name: 'curriculum', question: 'Does a curriculum help?', config: { curriculum: true } },
   ...[0, 0.05, 0.2].map(
     (wrongReferences): Arm => ({

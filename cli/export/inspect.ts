@@ -3,8 +3,8 @@
 import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from '../../activities/artifacts.js';
 import { codeOf, groupByProblem } from '../../activities/chains.js';
 import { GauntletError } from '../../core/errors.js';
-import { generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
-import type { Chain } from '../../core/schema/chain.js';
+import { generatorContinuation, generatorOpening, generatorRepair, textOf } from '../../core/prompts/prompts.js';
+import type { Chain, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRecord } from '../../core/schema/evaluation.js';
 import type { Problem } from '../../core/schema/problem.js';
@@ -83,9 +83,12 @@ function sampleOf(
     role,
     content: textOf(content),
   }));
-  const answers = chain.turns.flatMap(({ stage, text }, turn) => [
-    ...(turn === 0 ? [] : [{ role: 'user', content: textOf(generatorContinuation(config.prompts, problem, stage)) }]),
-    { role: 'assistant', content: text, model },
+  const { prompts } = config;
+  const requestOf = ({ stage, repairs }: Turn) =>
+    repairs ? generatorRepair(prompts, repairs) : generatorContinuation(prompts, problem, stage);
+  const answers = chain.turns.flatMap((turn, i) => [
+    ...(i === 0 ? [] : [{ role: 'user', content: textOf(requestOf(turn)) }]),
+    { role: 'assistant', content: turn.text, model },
   ]);
   const hidden = verdicts[index]!.filter((_, i) => suite[i]!.origin === 'baseline');
   const passed = hidden.filter((verdict) => verdict === 'pass').length;

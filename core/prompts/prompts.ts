@@ -1,7 +1,7 @@
-// The prompts of both roles. The generator never sees a test. The discriminator sees the problem, the signature and the
-// text of one stage. A chain is append-only: one opening, then one continuation per later stage.
+// The prompts of both roles. The generator sees a test only to repair a program. The discriminator sees the problem, the
+// signature and the text of one stage. A chain is append-only: one opening, then one continuation per later stage.
 import { extractCode } from '../parse/code.js';
-import type { Stage } from '../schema/chain.js';
+import type { FailedTest, Stage } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
 import { STAGE_SPECS } from './stages.js';
@@ -38,6 +38,7 @@ export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestReq
 interface PromptRules {
   opening(problem: PromptProblem, first: Stage, isCodeOnly: boolean): Message[];
   continuation(problem: PromptProblem, stage: Stage): Content;
+  repair(failed: FailedTest): Content;
   discriminator(problem: PromptProblem, stage: Stage, work: string | undefined, request: TestRequest): Message[];
 }
 
@@ -96,6 +97,8 @@ const instruct: PromptRules = {
     ];
   },
   continuation: (_problem, stage) => ask(stage),
+  repair: ({ call, expected, got }) =>
+    `Your program fails a test.\nCall: ${call}\nExpected: ${expected}\nActual: ${got}\n\nFind the mistake and write the whole corrected program. Answer with one \`\`\`python code block that holds the whole program and nothing else.`,
   discriminator: (problem, stage, work, { testsPerTurn, expected }) => {
     const spec = STAGE_SPECS[stage];
     const shown = (text: string): string =>
@@ -131,6 +134,7 @@ const tiny: PromptRules = {
     { role: 'user', content: [marker('gen'), tinyStatement(problem), marker(`s${first}`)] },
   ],
   continuation: (_problem, stage) => [marker(`s${stage}`)],
+  repair: ({ call, expected, got }) => [`${call} == ${expected}, not ${got}`, marker('s5')],
   discriminator: (problem, stage, work = '') => [
     {
       role: 'user',
@@ -154,6 +158,11 @@ export function generatorOpening(
 /** The user turn that requests the next stage of a chain. */
 export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): Content {
   return RULES[style].continuation(problem, stage);
+}
+
+/** The user turn that asks for the program again. */
+export function generatorRepair(style: PromptStyle, failed: FailedTest): Content {
+  return RULES[style].repair(failed);
 }
 
 /** A separate conversation, independent of the discriminator's turns for other stages. `work` absent: tests are blind. */

@@ -13,6 +13,7 @@ import { codeOf, groupByProblem } from '../../activities/chains.js';
 import { discriminatorRewards, generatorReward, generatorRewards, judgeTurn } from '../../activities/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { formatArguments, formatValue } from '../../core/parse/format.js';
+import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { fractionsOf } from '../../core/rewards/rule.js';
 import { weightedTerms } from '../../core/rewards/schemes/shifted.js';
@@ -147,26 +148,35 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
   const one = groupOf(rollouts, index);
   const problem = problemOf(byId, one.problemId);
   const isGenerator = record.role === 'generator';
-  const rewardOf = (i: number, terms: Rewarded['terms']): Rewarded => {
+  const rewardOf = (i: number, outcome: Outcome, terms: Rewarded['terms']): Rewarded => {
     const advantage = rollouts.advantages_P_G?.[index]?.[i];
-    return { reward: rollouts.rewards_P_G[index]![i]!, terms, ...(advantage !== undefined && { advantage }) };
+    const reward = rollouts.rewards_P_G[index]![i]!;
+    return { reward, outcome, terms, ...(advantage !== undefined && { advantage }) };
   };
   const chains = await chainsOf(store, rollouts, one, index);
   const programs = chains.map((chain, c): ProgramView => {
     const types = one.types?.[c];
+    const verdicts = one.verdicts[c] ?? [];
     return {
       sample: chain.sample,
-      stages: chain.turns.map(({ stage, text, truncated }) => ({ stage, text, truncated })),
+      stages: chain.turns.map(({ stage, repairs, text, truncated }) => ({
+        ...{ stage, ...(repairs && { repairs }), text, truncated },
+      })),
       program: codeOf(chain, problem, config),
-      verdicts: one.verdicts[c] ?? [],
+      verdicts,
       ...(types && { types }),
-      ...(isGenerator && rewardOf(c, programTerms(one, c, config, rollouts.rewards_P_G[index]![c]!))),
+      ...(isGenerator &&
+        rewardOf(
+          c,
+          programOutcome(one.candidates[c]!, verdicts),
+          programTerms(one, c, config, rollouts.rewards_P_G[index]![c]!),
+        )),
     };
   });
   const fractions = isGenerator ? [] : discriminatorTerms(one, config, rollouts.rewards_P_G[index]!);
   const turns = one.turns.map((turn, i) => ({
     ...turnView(rollouts, one, turn, problem),
-    ...(isGenerator ? {} : { ...rewardOf(i, fractions[i]), sample: i }),
+    ...(isGenerator ? {} : { ...rewardOf(i, turnOutcome(judgeTurn(one, turn)), fractions[i]), sample: i }),
   }));
   const { id, description, functionSignature: signature, difficulty, referenceSolution: reference } = problem;
   return {

@@ -56,6 +56,7 @@ describe('a run in shards', () => {
     'several test turns': { ...SMALL_RUN, testTurns: 2 },
     'small minibatches': { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } },
     'adapters of each stage': { ...SMALL_RUN, adapters: 'per-stage' },
+    'repaired programs': { ...TINIEST_RUN, selfRepair: true },
     'a curriculum and shared turns': { ...SMALL_RUN, curriculum: true, credit: 'counterfactual' },
   };
   for (const [name, config] of Object.entries(features))

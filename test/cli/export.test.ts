@@ -7,6 +7,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { EXIT } from '../../cli/exitCodes.js';
+import { countOutcomes, type Outcome } from '../../core/rewards/outcomes.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { GroupView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
@@ -73,6 +74,8 @@ describe('gauntlet export', () => {
       );
       assert.ok(metrics.some(({ kind }) => kind === 'evaluation') && metrics.every(({ run }) => run === 'run'));
       const rollouts = readBack<Record<string, unknown>[]>('jsonl', join(out, 'rollouts.jsonl'));
+      const counts = (lines: Record<string, unknown>[]) =>
+        countOutcomes(lines.map(({ outcome }) => outcome as Outcome));
       for (const { step } of steps) {
         const { groups } = await read<StepView>(`runs/run/steps/${step}`);
         const expected = groups.flatMap(({ samples, problemId }) => samples.map(({ reward }) => [problemId, reward]));
@@ -81,6 +84,7 @@ describe('gauntlet export', () => {
           lines.map(({ problem, reward }) => [problem, reward]),
           expected,
         );
+        assert.deepEqual(counts(lines), recorded.find((record) => record.step === step)!.outcomes);
       }
       const { programs } = await read<GroupView>('runs/run/steps/2/groups/0');
       const first = rollouts.find(({ step }) => step === 2)! as { program: string; tests: { verdict: string }[] };

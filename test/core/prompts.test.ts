@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { discriminatorPrompt, generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
+import { clipped, describeCall } from '../../core/prompts/failures.js';
+import {
+  discriminatorPrompt,
+  generatorContinuation,
+  generatorOpening,
+  generatorRepair,
+  textOf,
+} from '../../core/prompts/prompts.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { problemSchema } from '../../core/schema/problem.js';
@@ -122,5 +129,26 @@ describe('tiny prompts', () => {
     const [message] = discriminatorPrompt('tiny', hostile, 3, '<disc>', request(2));
     const markers = (message!.content as (string | { control: string })[]).filter((part) => typeof part !== 'string');
     assert.deepEqual(markers, [{ control: '<disc>' }, { control: '<s3>' }, { control: '<tests>' }]);
+  });
+});
+
+describe('the request to repair a program', () => {
+  const failed = { call: 'solve([1])', expected: '1', got: '<s5>' };
+
+  it('shows the failed test as text, whatever it spells', () => {
+    assert.deepEqual(generatorRepair('tiny', failed), ['solve([1]) == 1, not <s5>', { control: '<s5>' }]);
+    const content = generatorRepair('instruct', failed);
+    assert.equal(typeof content, 'string'); // no part of it is a control token
+    for (const part of ['solve([1])', 'Expected: 1', 'Actual: <s5>', '```python'])
+      assert.ok(textOf(content).includes(part));
+  });
+
+  it('is short and the same in every execution', () => {
+    assert.equal(clipped('a\n  b'), 'a b');
+    assert.equal(clipped('a'.repeat(201)), `${'a'.repeat(200)} …`);
+    assert.equal(clipped(`${'a'.repeat(199)}😀`), `${'a'.repeat(199)} …`);
+    assert.equal(clipped(' '.repeat(5000).concat('b')), ' ');
+    assert.equal(describeCall({ kind: 'error', message: 'TypeError: <f at 0x7fAb12>' }), 'TypeError: <f at 0x>');
+    assert.equal(describeCall({ kind: 'memory', message: 'any' }), 'it exceeds the memory limit');
   });
 });

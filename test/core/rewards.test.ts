@@ -125,6 +125,13 @@ describe('composite', () => {
     close(discriminator([turn('vv'), turn('cc'), turn('ii'), turn('')], plain), [0.6, 1, 0, -0.5]);
     close(discriminator([turn('cvi', 1)], plain), [0.6 * (2 / 4) + 0.4 * (1 / 4)]);
   });
+
+  it('divides the credit of a valid test by the number of tests with its inputs, but not that of a bug', () => {
+    // 'a' is used twice, 'b' once
+    const group = [turn('vv', 0, ['a', 'b']), turn('c', 0, ['a'])];
+    close(discriminator(group, shared), [0.6 * 0.75, 0.6 * 0.5 + 0.4]);
+    close(discriminator(group, plain), [0.6, 1]);
+  });
 });
 
 describe('code-a1', () => {

@@ -71,8 +71,11 @@ function Program({ program, suite }: { program: ProgramView; suite: GroupView['s
       <h4>Program</h4>
       {program.program === '' ? <p class="muted">No program.</p> : <LongText label="Program" text={program.program} />}
       <h4>Stages</h4>
-      {program.stages.map(({ stage, text, truncated }) => (
-        <Details key={stage} summary={`${stageName(stage)}${truncated ? ' (cut at the length limit)' : ''}`}>
+      {program.stages.map(({ stage, repairs, text, truncated }, i) => (
+        <Details
+          key={i}
+          summary={`${stageName(stage)}${repairs ? ', again' : ''}${truncated ? ' (cut at the length limit)' : ''}`}
+        >
           {() => <LongText label={stageName(stage)} text={text} />}
         </Details>
       ))}
@@ -110,11 +113,12 @@ function Turn({ turn }: { turn: TestTurnView }) {
   );
 }
 
-function Reward({ of: { reward, terms = [], advantage } }: { of: Rewarded }) {
+function Reward({ of: { reward, outcome, terms = [], advantage } }: { of: Rewarded }) {
   if (reward === undefined) return null;
   return (
     <p class="reward">
       reward <strong>{signed(reward)}</strong>
+      {outcome !== undefined && ` (${outcome})`}
       {terms.length > 1 && ` = ${terms.map(({ name, value }) => `${name} ${signed(value)}`).join(', ')}`}
       {advantage !== undefined && (
         <>
