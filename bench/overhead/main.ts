@@ -34,6 +34,17 @@ export function ratioOf(pairs: readonly Pair[]): Ratio {
   return { value: Math.exp(value), low: Math.exp(value - half), high: Math.exp(value + half) };
 }
 
+/** CPU time of the watchers as shares of all cores, and that of watched runs relative to plain ones. */
+export function sharesOf(pairs: readonly Pair[], cores: number) {
+  const sum = (of: (pair: Pair) => number): number => pairs.reduce((total, pair) => total + of(pair), 0);
+  const capacity = cores * sum(({ other }) => other.seconds);
+  return {
+    dashboard: sum(({ other }) => other.cpu.dashboard) / capacity,
+    browser: sum(({ other }) => other.cpu.browser) / capacity,
+    run: sum(({ other }) => other.cpu.run) / sum(({ plain }) => plain.cpu.run),
+  };
+}
+
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 export async function benchOverhead(args: string[]): Promise<void> {
@@ -60,10 +71,17 @@ export async function benchOverhead(args: string[]): Promise<void> {
   const missing = pairs.find(({ other }) => Object.values(other.received ?? {}).includes(0));
   if (missing) throw new BenchError(`a watched run was not watched: ${JSON.stringify(missing.other.received)}`);
   const ratio = ratioOf(pairs);
+  const shares = sharesOf(pairs, machine.cores);
   const command = commandLine(['overhead', ...args]);
-  saveJson(flags.out ?? join(packageRoot(), '.cache', 'bench', 'overhead.json'), { command, machine, pairs, ratio });
+  saveJson(flags.out ?? join(packageRoot(), '.cache', 'bench', 'overhead.json'), {
+    ...{ command, machine, pairs, ratio, shares },
+  });
   const interval = count > 1 ? ` (95 % interval ${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)})` : '';
   console.log(`${kind} / plain: ${ratio.value.toFixed(3)}${interval}, ${count} pairs of runs`);
+  const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;
+  console.log(`CPU time of server and workers: ${shares.run.toFixed(3)} times that of plain runs`);
+  if (kind === 'watched')
+    console.log(`share of all cores: dashboard ${percent(shares.dashboard)}, browser ${percent(shares.browser)}`);
 }
 
 function kindIn(name: string): Kind {

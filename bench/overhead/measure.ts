@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { launchS3 } from '../../test/support/s3Server.js';
 import { openChromium } from '../chromium.js';
 import { firstAnswer, start, stop } from '../commands.js';
+import { childrenCpuSeconds, cpuSeconds } from '../cpuTime.js';
 import { BenchError } from '../options.js';
 
 const SCRAPE_MS = 2000; // Prometheus waits longer
@@ -27,8 +28,16 @@ export interface Received {
   live: number; // requests of the page
 }
 
+/** CPU seconds from the command that starts the run until its result. */
+export interface CpuFigures {
+  run: number; // server and workers
+  dashboard: number;
+  browser: number;
+}
+
 export interface RunFigures {
   seconds: number; // from the command that starts the run until its result
+  cpu: CpuFigures;
   received?: Received;
 }
 
@@ -63,6 +72,12 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
     await firstAnswer(up, 'up');
     const watchRun = isWatched ? await openPage(folder, env, received) : undefined; // before the clock starts
     if (watchRun) closing.push(watchRun.close);
+    const cpuNow = (): CpuFigures => ({
+      run: cpuSeconds(up.pid!),
+      dashboard: watchRun ? cpuSeconds(watchRun.dashboard) : 0,
+      browser: watchRun ? childrenCpuSeconds('chrom') : 0,
+    });
+    const before = cpuNow();
     const started = performance.now();
     const set = assignments.flatMap((assignment) => ['--set', assignment]);
     const train = start(['train', 'run', '--store', store, '--preset', 'tiny', '--watch', ...set], env);
@@ -72,15 +87,22 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
     await watchRun?.show();
     const [code] = await ended;
     const seconds = (performance.now() - started) / 1000;
+    const after = cpuNow();
+    const cpu: CpuFigures = {
+      run: after.run - before.run,
+      dashboard: after.dashboard - before.dashboard,
+      browser: after.browser - before.browser,
+    };
     if (code !== 0) throw new BenchError(`gauntlet train ended with exit code ${code}`);
     say(`${kind}: ${seconds.toFixed(1)} s`);
-    return { seconds, ...(isWatched && { received }) };
+    return { seconds, cpu, ...(isWatched && { received }) };
   } finally {
     for (const close of closing.reverse()) await close();
   }
 }
 
 interface OpenPage {
+  dashboard: number; // process id
   show(): Promise<unknown>; // the page of the run, which follows it
   close(): Promise<void>;
 }
@@ -100,7 +122,7 @@ async function openPage(folder: string, env: NodeJS.ProcessEnv, received: Receiv
       if (response.ok() && response.url().includes('/api/live/')) received.live++;
     });
     await page.goto(url);
-    return { show: () => page.goto(`${url}#/runs/run`), close };
+    return { dashboard: dashboard.pid!, show: () => page.goto(`${url}#/runs/run`), close };
   } catch (error) {
     await close();
     throw error;

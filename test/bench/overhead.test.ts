@@ -5,12 +5,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromiumPath, NO_CHROMIUM } from '../../bench/chromium.js';
-import { type Pair, ratioOf } from '../../bench/overhead/main.js';
+import { cpuSeconds } from '../../bench/cpuTime.js';
+import { type Pair, ratioOf, sharesOf } from '../../bench/overhead/main.js';
 import { packageRoot } from '../../data/paths.js';
 import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 import { needTemporal } from '../workflows/server.js';
 
-const pair = (plain: number, other: number): Pair => ({ plain: { seconds: plain }, other: { seconds: other } });
+const pair = (plain: number, other: number): Pair => ({
+  plain: { seconds: plain, cpu: { run: plain, dashboard: 0, browser: 0 } },
+  other: { seconds: other, cpu: { run: other, dashboard: other / 10, browser: other / 5 } },
+});
 
 describe('the overhead benchmark', () => {
   after(removeTemporaryFolders);
@@ -21,6 +25,20 @@ describe('the overhead benchmark', () => {
     const { value, low, high } = ratioOf([pair(1, 2), pair(2, 1), pair(1, 1)]);
     assert.ok(Math.abs(value - 1) < 1e-9 && low < 1 && high > 1, `${low} ${value} ${high}`);
     assert.ok(Number.isNaN(ratioOf([pair(1, 2)]).low));
+  });
+
+  it('reports the CPU time of watchers as shares of all cores', () => {
+    const { dashboard, browser, run } = sharesOf([pair(10, 12), pair(20, 18)], 2);
+    assert.deepEqual(
+      [dashboard, browser, run].map((share) => share.toFixed(3)),
+      ['0.050', '0.100', '1.000'],
+    );
+  });
+
+  it('counts the CPU time of a process and of its descendants', () => {
+    const times = (pid: number, parent: number, seconds: number) => ({ pid, parent, name: 'x', seconds });
+    assert.equal(cpuSeconds(1, [times(1, 0, 1), times(2, 1, 2), times(3, 2, 4), times(4, 0, 8)]), 7);
+    assert.ok(cpuSeconds(process.pid) > 0);
   });
 
   it(`watches one of two tiny runs${chromiumPath === undefined ? ` (skipped: ${NO_CHROMIUM})` : ''}`, async function () {
@@ -40,5 +58,8 @@ describe('the overhead benchmark', () => {
     const { traces, scrapes, live } = pairs[0]!.other.received!;
     assert.ok(traces > 0 && scrapes > 0 && live > 0, JSON.stringify(pairs));
     assert.equal(pairs[0]!.plain.received, undefined);
+    const { run, dashboard, browser } = pairs[0]!.other.cpu;
+    assert.ok(run > 0 && dashboard > 0 && browser > 0, JSON.stringify(pairs));
+    assert.deepEqual({ ...pairs[0]!.plain.cpu, run: 0 }, { run: 0, dashboard: 0, browser: 0 });
   });
 });
