@@ -19,7 +19,7 @@ export const USAGE = `npm run simulate -- [options]
   --fill SHARE      mean length of an answer, as a share of the longest (default 0.5; not for tiny prompts)
   --price AMOUNT    of a gpu worker per hour (default 1)
   --measured FILE   parts that you have measured, as JSON: {"trainOperations": {"value": 1e14, "source": "…"}, …}
-  --against RUN     compares with the records of a run, whose configuration it takes; --workers: how many it had
+  --against RUN     compares with the records of a run, whose configuration it takes; --workers: its workers and shards
   --store STORE     of that run (default .gauntlet)
   --json            print JSON`;
 

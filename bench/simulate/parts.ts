@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
 import { packageRoot } from '../../data/paths.js';
-import { type DecoderConfig, PROJECTIONS } from '../../ml/nn/config.js';
-import { elements, projectionShape } from '../../ml/nn/layout.js';
+import { parseModelConfig } from '../../ml/hf/config.js';
+import { PROJECTIONS } from '../../ml/nn/config.js';
+import { elements, layoutSize, loraLayout, projectionShape } from '../../ml/nn/layout.js';
+import { fitsOneRun } from '../../ml/train/activations.js';
 import type { CaseResult } from '../results.js';
-import { PUBLISHED, RANK, SHAPES, type Shape } from '../shapes.js';
+import { PUBLISHED, RANK, SHAPES, type Shape, shapeConfig } from '../shapes.js';
 
 const partSchema = z.strictObject({ value: z.number().positive(), source: z.string() });
 export type Part = z.infer<typeof partSchema>;
@@ -40,16 +42,22 @@ export interface ModelSize {
   layers: number; // parameters of all layers
   head: number; // of the output projection
   adapter: number; // of a LoRA adapter on all projections
+  /** Rows of a length whose gradients are computed together, and stored as one part. */
+  rowsOfPart: (length: number) => number;
 }
 
-export function sizeOf({ heads, hidden, ...shape }: Shape, rank = RANK): ModelSize {
-  const config = { ...shape, heads, hidden, headDim: hidden / heads } as unknown as DecoderConfig;
-  const projections = PROJECTIONS.map((projection) => projectionShape(config, projection));
-  const sum = (of: (shape: [number, number]) => number) => projections.reduce((total, each) => total + of(each), 0);
+const LARGE = 32e6; // parameters, as in docs/architecture.md
+
+export function sizeOf(shape: Shape, rank = RANK): ModelSize {
+  const config = parseModelConfig(shapeConfig(shape), 'shape');
+  const ofLayer = PROJECTIONS.reduce((sum, projection) => sum + elements(projectionShape(config, projection)), 0);
+  const [layers, head] = [shape.layers * ofLayer, shape.vocab * shape.hidden];
+  const fits = (sequences: number, length: number): boolean =>
+    layers + head <= LARGE || fitsOneRun(config, { sequences, length }, rank);
   return {
-    layers: shape.layers * sum(elements),
-    head: shape.vocab * hidden,
-    adapter: shape.layers * sum(([out, into]) => rank * (out + into)),
+    ...{ layers, head },
+    adapter: layoutSize(loraLayout(config, rank)),
+    rowsOfPart: (length) => [8, 4, 2].find((rows) => fits(rows, Math.ceil(length))) ?? 1,
   };
 }
 

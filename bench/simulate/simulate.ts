@@ -15,8 +15,6 @@ import {
 
 export const MAX_SHARDS = 64; // of `engine.shards`
 const HISTORY_EVENTS = 51_200; // Temporal's limit. A run continues as new between two steps, never within one.
-const PART_ROWS = { small: 8, large: 1 }; // rows whose gradients are computed together, and stored as one part
-const LARGE = 32e6; // parameters, as in docs/architecture.md
 
 /** Mean tokens of one sample. */
 export interface Lengths {
@@ -91,14 +89,10 @@ export function predict(setting: Setting): Prediction {
 }
 
 class Step {
-  readonly #groupRows: number;
-
   constructor(
     readonly setting: Setting,
     readonly shards: number,
-  ) {
-    this.#groupRows = setting.size.layers + setting.size.head > LARGE ? PART_ROWS.large : PART_ROWS.small;
-  }
+  ) {}
 
   /** Chains, tests of one chain of each problem, verdicts, and an update on the chains. Unsharded, one activity samples both. */
   generator(): Phase[] {
@@ -106,10 +100,10 @@ class Step {
     const { problems, samples } = config.batch.generator;
     const chains = problems * samples;
     const later = config.stages.length - 1;
-    const tests = config.discriminator.enabled ? problems * config.stages.length * (config.testTurns ?? 1) : 0;
+    const tests = config.stages.length * (config.testTurns ?? 1);
     return [
-      this.#chains('sample chains', chains),
-      ...(tests > 0 ? [this.#tests(tests, { activities: this.shards > 1 ? 1 : -1 })] : []),
+      this.#chains('sample chains', problems, samples),
+      ...(config.discriminator.enabled ? [this.#tests(problems, tests, this.shards > 1 ? 1 : -1)] : []),
       this.#judge(chains + problems), // the references judge the tests
       ...this.#update(chains, lengths.opening + later * lengths.continuation + (later + 1) * lengths.answer),
     ];
@@ -121,46 +115,48 @@ class Step {
     const { problems, samples } = config.batch.discriminator;
     const select = this.#one('select chains', this.#programs(problems * samples));
     return [
-      this.#chains('sample chains', problems * samples),
+      this.#chains('sample chains', problems, samples),
       select,
-      this.#tests(problems * samples),
+      this.#tests(problems, samples),
       this.#judge(2 * problems), // the selected program and the reference
       ...this.#update(problems * samples, lengths.testPrompt + lengths.test),
     ];
   }
 
-  /** What the models write for an evaluation; one worker writes the tests. The sandbox judges it beside the next step. */
+  /** What the models write for an evaluation. The sandbox judges it beside the next step. */
   evaluation(): Phase[] {
-    const { config, lengths } = this.setting;
+    const { config } = this.setting;
     const { problems } = config.evaluation;
-    const chains = this.#chains('evaluate', problems);
-    const tests = config.discriminator.enabled ? problems * config.stages.length : 0;
-    const work = this.#read(tests * lengths.testPrompt) + this.#write(tests, lengths.test);
-    const alone = { name: 'evaluate', seconds: work, work, activities: 1, inRow: 0 }; // judges beside the next step
-    return [this.shards > 1 ? chains : this.#merged(chains), alone];
+    const written = [
+      this.#chains('evaluate', problems, 1),
+      ...(config.discriminator.enabled ? [{ ...this.#tests(problems, config.stages.length), name: 'evaluate' }] : []),
+    ];
+    const judge = { name: 'evaluate', seconds: 0, work: 0, activities: 1, inRow: 0 };
+    return [...(this.shards > 1 ? written : written.map(this.#merged)), judge];
   }
 
-  #chains(name: string, chains: number): Phase {
+  #chains(name: string, problems: number, samples: number): Phase {
     const { config, lengths } = this.setting;
     const later = config.stages.length - 1;
-    return this.#sharded(name, chains, (rows) => {
+    return this.#sharded(name, problems, (count) => {
+      const rows = count * samples;
       const prompts = this.#read(rows * (lengths.opening + later * lengths.continuation));
       return prompts + (later + 1) * this.#write(rows, lengths.answer);
     });
   }
 
-  #tests(tests: number, { activities = 0 } = {}): Phase {
+  /** @param more activities than a batch of its own has */
+  #tests(problems: number, samples: number, more = 0): Phase {
     const { testPrompt, test } = this.setting.lengths;
-    const phase = this.#sharded(
-      'sample tests',
-      tests,
-      (rows) => this.#read(rows * testPrompt) + this.#write(rows, test),
-    );
+    const phase = this.#sharded('sample tests', problems, (count) => {
+      const rows = count * samples;
+      return this.#read(rows * testPrompt) + this.#write(rows, test);
+    });
     return {
       ...phase,
-      activities: phase.activities + activities,
-      inRow: phase.inRow + activities,
-      seconds: phase.seconds + activities * this.#activity,
+      activities: phase.activities + more,
+      inRow: phase.inRow + more,
+      seconds: phase.seconds + more * this.#activity,
     };
   }
 
@@ -202,15 +198,16 @@ class Step {
   #minibatch(rows: number, length: number): [Phase, Phase] {
     const { size, parts } = this.setting;
     const adapter = 4 * size.adapter;
-    const groups = Math.ceil(rows / this.#groupRows);
+    const together = size.rowsOfPart(length);
+    const partCount = Math.ceil(rows / together);
     const transfer = (adapters: number): number => (adapters * adapter) / parts.storeBytes.value;
     const compute = (count: number): number =>
-      (Math.min(count * this.#groupRows, rows) * length * trainOperations(size)) / parts.trainOperations.value;
-    const shards = Math.min(this.shards, groups);
-    const most = Math.ceil(groups / shards);
+      (Math.min(count * together, rows) * length * trainOperations(size)) / parts.trainOperations.value;
+    const shards = Math.min(this.shards, partCount);
+    const most = Math.ceil(partCount / shards);
     const seconds = transfer(STATE) + compute(most) + transfer(most) + this.#activity;
     const work = (rows * length * trainOperations(size)) / parts.trainOperations.value;
-    const reduce = transfer(groups) + transfer(2 * STATE) + this.#activity; // reads the old state, writes the new one
+    const reduce = transfer(partCount) + transfer(2 * STATE) + this.#activity; // reads the old state, writes the new one
     return [
       { name: 'gradients', seconds, work, activities: this.shards, inRow: 1 },
       { name: 'reduce', seconds: reduce, work: 0, activities: 1, inRow: 1 },
@@ -218,15 +215,15 @@ class Step {
   }
 
   /** The slowest shard decides. With several shards, one more activity joins what they stored. */
-  #sharded(name: string, rows: number, secondsOf: (rows: number) => number): Phase {
-    const shards = Math.min(this.shards, rows);
-    const whole = rows % shards;
-    const low = Math.floor(rows / shards);
-    const work = whole * secondsOf(low + 1) + (shards - whole) * secondsOf(low);
+  #sharded(name: string, items: number, secondsOf: (count: number) => number): Phase {
+    const shards = Math.min(this.shards, items);
+    const larger = items % shards;
+    const few = Math.floor(items / shards);
+    const work = (larger > 0 ? larger * secondsOf(few + 1) : 0) + (shards - larger) * secondsOf(few);
     const join = this.shards > 1 ? 1 : 0;
     return {
       name,
-      seconds: secondsOf(Math.ceil(rows / shards)) + (1 + join) * this.#activity,
+      seconds: secondsOf(Math.ceil(items / shards)) + (1 + join) * this.#activity,
       work,
       activities: this.shards + join,
       inRow: 1 + join,
@@ -250,7 +247,6 @@ class Step {
   }
 
   #write(rows: number, tokens: number): number {
-    if (rows === 0) return 0;
     const { size, parts, bytesPerWeight } = this.setting;
     const weights = weightBytes(size, bytesPerWeight) / parts.weightBytes.value;
     return tokens * (weights + (rows * forwardOperations(size)) / parts.writeOperations.value);

@@ -14,7 +14,7 @@ import { fakeDigest, sampleData } from '../report/sample.js';
 
 const part = (value: number) => ({ value, source: 'test' });
 /** Every token costs one second to read, to write, to score and to train, and as long again for the weights of a batch. */
-const SIZE = { layers: 20e6, head: 20e6, adapter: 1000 };
+const SIZE = { layers: 20e6, head: 20e6, adapter: 1000, rowsOfPart: () => 1 };
 const PARTS: Parts = {
   readOperations: part(2 * 20e6),
   writeOperations: part(2 * 40e6),
