@@ -18,9 +18,11 @@ export const reissueStragglers: RunShards = (calls) =>
     const results = firsts.map((first, i) =>
       Promise.race([first, patienceEnds.then(() => (done[i] ? first : calls[i]!()))]),
     );
-    const all = await Promise.all(results);
-    CancellationScope.current().cancel(); // the timer, and calls whose result is no longer needed
-    return all;
+    try {
+      return await Promise.all(results);
+    } finally {
+      CancellationScope.current().cancel(); // the timer, and calls whose result is no longer needed
+    }
   });
 
 /** Resolves when half of the promises are fulfilled. */
