@@ -212,6 +212,7 @@ export interface TokenDifference {
   role?: Role; // who sampled them
   what: string;
   problemId?: string;
+  problems?: [string, string]; // instead of `problemId` if the runs sampled different ones
   sample?: number;
   stage?: number;
   token?: number; // index in the prompt or the answer of the stage
@@ -225,6 +226,7 @@ export interface RewardDifference {
   what: string;
   group?: number;
   problemId?: string;
+  problems?: [string, string]; // instead of `problemId` if the runs sampled different ones
   sample?: number;
   values?: [number | undefined, number | undefined];
 }

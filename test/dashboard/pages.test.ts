@@ -86,6 +86,53 @@ describe(`the pages in a browser${skipped}`, () => {
     });
   }
 
+  it('open the rollouts of a step by a click on a chart; the histogram filters them; the title names the page', async () => {
+    await page.goto(`${dashboard.url}#/runs/run`);
+    const chart = page.locator('section.plot[aria-label^="Reward over"]');
+    await chart.scrollIntoViewIfNeeded();
+    const { width, height } = (await chart.locator('.u-over').boundingBox())!;
+    await chart.locator('.u-over').click({ position: { x: width - 2, y: height / 2 } }); // the last of six steps
+    await page.getByRole('heading', { name: /^Step 6: / }).waitFor();
+    assert.equal(await page.title(), 'run steps 6 · gauntlet');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'the keyboard goes on in the new page');
+    const bar = page.locator('.histogram button:enabled').first();
+    const count = Number(await bar.locator('.count').textContent());
+    const samples = await page.locator('.groups .sample').count();
+    await bar.click();
+    const kept = await page.locator('.groups .sample:not(.faint)').count();
+    assert.ok(kept === count && count < samples, `${kept} shown, ${count} in the bar, ${samples} in all`);
+    await bar.click();
+    assert.equal(await page.locator('.groups .sample:not(.faint)').count(), samples);
+    assert.deepEqual(faults, []);
+  });
+
+  it('show the numbers of a token under the pointer, and colour tokens by each of them', async () => {
+    await page.goto(`${dashboard.url}#/runs/run/steps/2/groups/0`);
+    await page.getByText('Trained sequences, token by token').click();
+    const token = page.locator('.tokens .trained').first();
+    await token.hover();
+    const numbers = page.getByText(/^token \d+, id \d+, log-prob .*entropy .*advantage .*ratio /);
+    await numbers.first().waitFor();
+    for (const colour of ['log-prob', 'entropy', 'advantage', 'ratio']) {
+      await page.getByLabel('Colour').selectOption(colour);
+      assert.match((await token.getAttribute('style')) ?? '', /color-mix/);
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  it('sort problems by a column, and back', async () => {
+    await page.goto(`${dashboard.url}#/runs/run/problems`);
+    const column = page.getByRole('columnheader', { name: 'Problem', exact: true });
+    const names = () => page.locator('tbody th').allTextContents();
+    await column.getByRole('button').click();
+    const ascending = await names();
+    assert.deepEqual(ascending, ascending.toSorted());
+    assert.equal(await column.getAttribute('aria-sort'), 'ascending');
+    await column.getByRole('button').click();
+    assert.deepEqual(await names(), ascending.toReversed());
+    assert.equal(await column.getAttribute('aria-sort'), 'descending');
+  });
+
   const PATHS = [
     'runs',
     'runs/run',

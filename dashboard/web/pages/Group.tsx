@@ -118,7 +118,8 @@ function Reward({ of: { reward, terms = [], advantage } }: { of: Rewarded }) {
       {terms.length > 1 && ` = ${terms.map(({ name, value }) => `${name} ${signed(value)}`).join(', ')}`}
       {advantage !== undefined && (
         <>
-          , advantage <strong>{signed(advantage)}</strong>
+          <br />
+          advantage <strong>{signed(advantage)}</strong>
         </>
       )}
     </p>
