@@ -146,7 +146,7 @@ export interface GroupView {
 
 export interface ProgramView extends Rewarded {
   sample: number;
-  stages: { stage: number; text: string; truncated: boolean }[];
+  stages: { stage: number; title: string; text: string; truncated: boolean }[];
   program: string;
   verdicts: Verdict[]; // one per test of the suite
   types?: string; // of the type check

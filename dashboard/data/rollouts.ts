@@ -13,6 +13,7 @@ import { codeOf, groupByProblem } from '../../activities/chains.js';
 import { discriminatorRewards, generatorReward, generatorRewards, judgeTurn } from '../../activities/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { formatArguments, formatValue } from '../../core/parse/format.js';
+import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { fractionsOf } from '../../core/rewards/rule.js';
 import { weightedTerms } from '../../core/rewards/schemes/shifted.js';
@@ -156,7 +157,12 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
     const types = one.types?.[c];
     return {
       sample: chain.sample,
-      stages: chain.turns.map(({ stage, text, truncated }) => ({ stage, text, truncated })),
+      stages: chain.turns.map(({ stage, text, truncated }) => ({
+        stage,
+        title: STAGE_SPECS[stage].title.toLowerCase(),
+        text,
+        truncated,
+      })),
       program: codeOf(chain, problem, config),
       verdicts: one.verdicts[c] ?? [],
       ...(types && { types }),

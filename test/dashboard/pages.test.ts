@@ -19,6 +19,8 @@ import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u0007';
 const MEGABYTES = 'x'.repeat(3_000_000);
 
+const TEXTS = ['program', 'text', 'call', 'expected', 'description', 'signature', 'reference', 'difficulty'];
+
 /** Problems whose texts attack the page. */
 function hostileProblems(): ReturnType<typeof problemSet> {
   const { train, ...rest } = problemSet();
@@ -131,6 +133,39 @@ describe(`the pages in a browser${skipped}`, () => {
     await column.getByRole('button').click();
     assert.deepEqual(await names(), ascending.toReversed());
     assert.equal(await column.getAttribute('aria-sort'), 'descending');
+  });
+
+  it('show what a model wrote as text: programs, stages, answers, tests and tokens', async () => {
+    const store = openResources(await openStore(world.folder));
+    /** Every text of a group is an attack; the keys that the page looks up stay. */
+    const attacked = (value: unknown, key = ''): unknown => {
+      if (Array.isArray(value)) return value.map((each) => attacked(each, key));
+      if (typeof value === 'string')
+        return TEXTS.includes(key) ? `${value}${HOSTILE}${'\u001b[2J'}${MEGABYTES}` : value;
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, attacked(each, name)]));
+    };
+    const read = async (path: string): Promise<unknown> => {
+      const found = await store.read(path);
+      return /groups\/\d+$/.test(path) ? attacked(found) : found;
+    };
+    const controls = openControls(await openStore(world.folder), world.folder);
+    const hostile = await startDashboard({ resources: { ...store, read }, controls, host: '127.0.0.1', port: 0 });
+    try {
+      for (const step of [2, 4]) {
+        await page.goto(`${hostile.url}#/runs/run/steps/${step}/groups/0`);
+        await page.getByRole('heading', { name: 'Stages' }).first().waitFor();
+        for (const details of await page.locator('article details summary').all()) await details.click();
+        const text = (await page.locator('main').textContent()) ?? '';
+        assert.ok(text.split('<script>window.hacked=1</script>\\u{202e}\\u{7}\\u{1b}[2J').length > 10);
+        assert.equal(await page.locator('main img, main script').count(), 0);
+        assert.equal(await page.evaluate('window.hacked'), undefined);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0);
+      }
+      assert.deepEqual(faults, []);
+    } finally {
+      await hostile.close();
+    }
   });
 
   const PATHS = [

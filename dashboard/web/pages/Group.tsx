@@ -71,8 +71,8 @@ function Program({ program, suite }: { program: ProgramView; suite: GroupView['s
       <h4>Program</h4>
       {program.program === '' ? <p class="muted">No program.</p> : <LongText label="Program" text={program.program} />}
       <h4>Stages</h4>
-      {program.stages.map(({ stage, text, truncated }) => (
-        <Details key={stage} summary={`${stageName(stage)}${truncated ? ' (cut at the length limit)' : ''}`}>
+      {program.stages.map(({ stage, title, text, truncated }) => (
+        <Details key={stage} summary={`${stageName(stage)}: ${title}${truncated ? ' (cut at the length limit)' : ''}`}>
           {() => <LongText label={stageName(stage)} text={text} />}
         </Details>
       ))}
