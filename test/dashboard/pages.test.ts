@@ -122,7 +122,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('sort problems by a column, and back', async () => {
+  it('sort problems by a column and back, and show one over time', async () => {
     await page.goto(`${dashboard.url}#/runs/run/problems`);
     const column = page.getByRole('columnheader', { name: 'Problem', exact: true });
     const names = () => page.locator('tbody th').allTextContents();
@@ -133,6 +133,11 @@ describe(`the pages in a browser${skipped}`, () => {
     await column.getByRole('button').click();
     assert.deepEqual(await names(), ascending.toReversed());
     assert.equal(await column.getAttribute('aria-sort'), 'descending');
+    await page.locator('tbody th a').first().click();
+    await page.getByRole('heading', { level: 1, name: /^add-\d+ <img/ }).waitFor();
+    await page.locator('.plot .u-over').waitFor();
+    assert.deepEqual(await violationsOf(page), []);
+    assert.deepEqual(faults, []);
   });
 
   it('show what a model wrote as text: programs, stages, answers, tests and tokens', async () => {
@@ -173,13 +178,17 @@ describe(`the pages in a browser${skipped}`, () => {
     'runs/run',
     'runs/run/steps/2',
     'runs/run/steps/2/groups/0',
+    'runs/run/steps/4',
+    'runs/run/steps/4/groups/0',
     'runs/run/problems',
     'runs/run/archive',
     'diff/run/run/1-3/4-6',
   ];
   async function open(path: string): Promise<void> {
     await page.goto(`${dashboard.url}#/${path}`);
-    await page.locator('main .scroll, main .charts').first().waitFor();
+    await page.locator('main .scroll, main .charts, main .plot').first().waitFor();
+    await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
+    if (path.endsWith('groups/0')) await page.locator('.tokens').first().waitFor();
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {
