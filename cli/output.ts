@@ -9,7 +9,7 @@ import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
 import { commandLine } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 
-const UNAVAILABLE = 14; // gRPC
+const UNANSWERED: readonly number[] = [4, 14]; // gRPC: deadline exceeded (an overloaded server says so), unavailable
 
 export interface Output {
   readonly json: boolean;
@@ -118,7 +118,7 @@ export function printError(error: unknown, json: boolean): number {
 /** True if no server answered any attempt of a call. */
 export function isUnanswered(error: unknown): boolean {
   const root = deepestCause(error);
-  return isGrpcServiceError(root) && root.code === UNAVAILABLE;
+  return isGrpcServiceError(root) && UNANSWERED.includes(root.code);
 }
 
 /** Temporal wraps an activity's failure several times; the innermost error names the cause. */

@@ -148,6 +148,7 @@ export interface ProgramView extends Rewarded {
   sample: number;
   stages: {
     stage: number;
+    title: string;
     repairs?: { call: string; expected: string; got: string };
     text: string;
     truncated: boolean;
@@ -218,6 +219,7 @@ export interface TokenDifference {
   role?: Role; // who sampled them
   what: string;
   problemId?: string;
+  problems?: [string, string]; // instead of `problemId` if the runs sampled different ones
   sample?: number;
   stage?: number;
   token?: number; // index in the prompt or the answer of the stage
@@ -231,6 +233,7 @@ export interface RewardDifference {
   what: string;
   group?: number;
   problemId?: string;
+  problems?: [string, string]; // instead of `problemId` if the runs sampled different ones
   sample?: number;
   values?: [number | undefined, number | undefined];
 }

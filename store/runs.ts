@@ -14,6 +14,7 @@ import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
 const METRICS = 'metrics';
+const READ_AT_ONCE = 32; // metrics files; a long run has thousands
 const EVALUATIONS = 'evaluations';
 /** The whole configuration, with the fields that change no result: enough to start a run that no server knows. */
 const INPUT = 'input.json';
@@ -111,12 +112,13 @@ export async function readControls(store: Store, runId: string): Promise<Control
 
 async function readMetricsFiles<T>(store: Store, runId: string, files: RegExp, schema: z.ZodType<T>): Promise<T[]> {
   const paths = (await listRecords(store, runId, METRICS)).filter((path) => files.test(path));
-  const found: T[] = [];
-  for (const path of paths.sort((a, b) => stepOf(a) - stepOf(b) || (a < b ? -1 : 1))) {
-    const metrics = await readParsed(store, runId, path, schema);
-    if (metrics !== undefined) found.push(metrics);
+  paths.sort((a, b) => stepOf(a) - stepOf(b) || (a < b ? -1 : 1));
+  const found: (T | undefined)[] = [];
+  for (let i = 0; i < paths.length; i += READ_AT_ONCE) {
+    const some = paths.slice(i, i + READ_AT_ONCE);
+    found.push(...(await Promise.all(some.map((path) => readParsed(store, runId, path, schema)))));
   }
-  return found;
+  return found.filter((metrics) => metrics !== undefined);
 }
 
 const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);

@@ -125,22 +125,21 @@ function firstDifference(a: readonly Sample[], b: readonly Sample[]): Difference
     if (one === undefined || other === undefined)
       return { what: `one run has ${a.length} samples, the other ${b.length}` };
     const { problemId, sample } = one;
-    if (problemId !== other.problemId) return { what: 'another problem', texts: [problemId, other.problemId] };
+    const isSameProblem = problemId === other.problemId;
     for (let t = 0; t < Math.max(one.turns.length, other.turns.length); t++) {
       const [turn, same] = [one.turns[t], other.turns[t]];
       if (turn === undefined || same === undefined) return { problemId, sample, what: 'only one run has this stage' };
       for (const part of ['promptTokens', 'answerTokens'] as const) {
         const token = firstUnequal(turn[part], same[part]);
         if (token === undefined) continue;
-        const what = part === 'promptTokens' ? 'another prompt' : 'another token';
-        const place = { problemId, sample, stage: turn.stage, token, ids: [turn[part][token], same[part][token]] };
-        return {
-          what,
-          ...place,
-          ...(part === 'answerTokens' && { texts: around(turn.text, same.text) }),
-        } as Difference;
+        const ids: Pair<number | undefined> = [turn[part][token], same[part][token]];
+        const place = { sample, stage: turn.stage, token, ids };
+        if (!isSameProblem) return { what: 'another problem', ...place, problems: [problemId, other.problemId] };
+        if (part === 'promptTokens') return { what: 'another prompt', ...place, problemId };
+        return { what: 'another token', ...place, problemId, texts: around(turn.text, same.text) };
       }
     }
+    if (!isSameProblem) return { what: 'another problem', sample, problems: [problemId, other.problemId] };
   }
   return undefined;
 }
@@ -168,12 +167,19 @@ async function firstReward(store: Store, steps: readonly Pair<StepMetrics>[]): P
     if (isSame(a, b, ['verdicts', 'config', 'tests'])) continue;
     const [one, other] = [await readRollouts(store, a), await readRollouts(store, b)];
     for (const [group, { problemId }] of one.judged.entries()) {
-      const place = { step, group, problemId };
-      if (other.judged[group]?.problemId !== problemId) return { ...place, what: 'another problem' };
+      const judged = other.judged[group];
+      if (judged === undefined) break;
       const [rewards, others] = [one.rewards_P_G[group]!, other.rewards_P_G[group]!];
       const sample = firstUnequal(rewards, others);
       if (sample === undefined) continue;
-      return { ...place, sample, what: 'another reward', values: [rewards[sample], others[sample]] };
+      const place = {
+        step,
+        group,
+        sample,
+        values: [rewards[sample], others[sample]] satisfies RewardDifference['values'],
+      };
+      if (judged.problemId === problemId) return { ...place, what: 'another reward', problemId };
+      return { ...place, what: 'another problem', problems: [problemId, judged.problemId] };
     }
     const [groups, more] = [one.judged.length, other.judged.length];
     if (groups !== more) return { step, what: `one run has ${groups} groups, the other ${more}` };

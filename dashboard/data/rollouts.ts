@@ -13,6 +13,7 @@ import { codeOf, groupByProblem } from '../../activities/chains.js';
 import { discriminatorRewards, generatorReward, generatorRewards, judgeTurn } from '../../activities/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { formatArguments, formatValue } from '../../core/parse/format.js';
+import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { fractionsOf } from '../../core/rewards/rule.js';
@@ -160,7 +161,7 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
     return {
       sample: chain.sample,
       stages: chain.turns.map(({ stage, repairs, text, truncated }) => ({
-        ...{ stage, ...(repairs && { repairs }), text, truncated },
+        ...{ stage, title: STAGE_SPECS[stage].title.toLowerCase(), ...(repairs && { repairs }), text, truncated },
       })),
       program: codeOf(chain, problem, config),
       verdicts,

@@ -2,8 +2,9 @@
 
 export function decimal(value: number | undefined, digits = 3): string {
   if (value === undefined) return '–';
-  const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : trimmed(value.toFixed(digits));
+  const size = Math.abs(value) < 1e-12 ? 0 : Math.abs(value); // what sums leave of zero
+  if (size === 0) return '0';
+  const text = size < 1e-3 || size >= 1e6 ? value.toExponential(2) : trimmed(value.toFixed(digits));
   return text.replace('-', '−');
 }
 

@@ -12,6 +12,7 @@ import './style.css';
 
 function App() {
   const { path, query } = useRoute();
+  document.title = [path.slice(1).join(' '), 'gauntlet'].filter(Boolean).join(' · ');
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>

@@ -15,6 +15,7 @@ export function useRoute(): Route {
     const update = (): void => {
       setHash(location.hash);
       window.scrollTo(0, 0);
+      document.getElementById('main')?.focus({ preventScroll: true }); // a keyboard goes on in the new page
     };
     window.addEventListener('hashchange', update);
     return () => window.removeEventListener('hashchange', update);

@@ -5,8 +5,8 @@ import { watchRun } from '../../cli/watch.js';
 import { refusal } from '../store/support.js';
 
 /** The error that the Temporal client throws if no server answers. */
-const unanswered = (): Error => {
-  const status = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: 'No connection', metadata: {} });
+const unanswered = (code = 14): Error => {
+  const status = Object.assign(new Error('no answer'), { code, details: 'No connection', metadata: {} });
   return new Error('Failed to get Workflow execution history', { cause: status });
 };
 
@@ -68,8 +68,9 @@ describe('throughOutages', () => {
     return { call, calls: () => calls };
   };
 
-  it('makes a call up to six times if the server does not answer', async () => {
+  it('makes a call up to six times if the server does not answer, or is too busy to answer in time', async () => {
     assert.equal(await throughOutages(failing(5, unanswered).call), 'call 6');
+    assert.equal(await throughOutages(failing(1, () => unanswered(4)).call), 'call 2');
     const { call, calls } = failing(6, unanswered);
     await assert.rejects(throughOutages(call), /Failed to get/);
     assert.equal(calls(), 6);

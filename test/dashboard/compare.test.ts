@@ -26,6 +26,7 @@ describe('the dashboard', () => {
     const activities = createActivities(world.deps);
     await runPipeline(activities, 'run', RUN);
     await runPipeline(activities, 'same', RUN);
+    await runPipeline(activities, 'seed', { ...RUN, seed: 1 });
     await runPipeline(activities, 'weights', { ...RUN, reward: { scheme: 'shifted', weights: { valid: 0.5 } } });
     const queue: Request[] = [];
     await runPipeline(activities, 'faster', RUN, {
@@ -49,6 +50,20 @@ describe('the dashboard', () => {
     assert.ok(tokens!.step > 2, 'the steps until the change have the same adapters');
     assert.notEqual(tokens!.ids?.[0], tokens!.ids?.[1]);
     assert.notEqual(tokens!.texts?.[0], tokens!.texts?.[1]);
+  });
+
+  it('finds the first token, problem and reward that differ between two seeds', async () => {
+    const { facts, tokens, reward } = await diff('run', 'seed');
+    assert.deepEqual(facts.find(({ name }) => name === 'seed')?.values, ['3', '1']);
+    assert.equal(tokens!.step, 1);
+    assert.equal(tokens!.what, 'another problem');
+    const problemsOf = async (run: string): Promise<string[]> =>
+      ((await resources.read(`runs/${run}/steps/1`)) as StepView).groups.map(({ problemId }) => problemId);
+    const [problems, others] = [await problemsOf('run'), await problemsOf('seed')];
+    const at = problems.findIndex((id, i) => id !== others[i]);
+    assert.deepEqual(tokens!.problems, [problems[at], others[at]]);
+    assert.notEqual(tokens!.ids![0], tokens!.ids![1]);
+    assert.notEqual(reward!.values![0], reward!.values![1]);
   });
 
   it('finds the first reward that differs although the tokens are the same', async () => {

@@ -19,6 +19,8 @@ import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u0007';
 const MEGABYTES = 'x'.repeat(3_000_000);
 
+const TEXTS = ['program', 'text', 'call', 'expected', 'description', 'signature', 'reference', 'difficulty'];
+
 /** Problems whose texts attack the page. */
 function hostileProblems(): ReturnType<typeof problemSet> {
   const { train, ...rest } = problemSet();
@@ -86,18 +88,107 @@ describe(`the pages in a browser${skipped}`, () => {
     });
   }
 
+  it('open the rollouts of a step by a click on a chart; the histogram filters them; the title names the page', async () => {
+    await page.goto(`${dashboard.url}#/runs/run`);
+    const chart = page.locator('section.plot[aria-label^="Reward over"]');
+    await chart.scrollIntoViewIfNeeded();
+    const { width, height } = (await chart.locator('.u-over').boundingBox())!;
+    await chart.locator('.u-over').click({ position: { x: width - 2, y: height / 2 } }); // the last of six steps
+    await page.getByRole('heading', { name: /^Step 6: / }).waitFor();
+    assert.equal(await page.title(), 'run steps 6 · gauntlet');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'the keyboard goes on in the new page');
+    const bar = page.locator('.histogram button:enabled').first();
+    const count = Number(await bar.locator('.count').textContent());
+    const samples = await page.locator('.groups .sample').count();
+    await bar.click();
+    const kept = await page.locator('.groups .sample:not(.faint)').count();
+    assert.ok(kept === count && count < samples, `${kept} shown, ${count} in the bar, ${samples} in all`);
+    await bar.click();
+    assert.equal(await page.locator('.groups .sample:not(.faint)').count(), samples);
+    assert.deepEqual(faults, []);
+  });
+
+  it('show the numbers of a token under the pointer, and colour tokens by each of them', async () => {
+    await page.goto(`${dashboard.url}#/runs/run/steps/2/groups/0`);
+    await page.getByText('Trained sequences, token by token').click();
+    const token = page.locator('.tokens .trained').first();
+    await token.hover();
+    const numbers = page.getByText(/^token \d+, id \d+, log-prob .*entropy .*advantage .*ratio /);
+    await numbers.first().waitFor();
+    for (const colour of ['log-prob', 'entropy', 'advantage', 'ratio']) {
+      await page.getByLabel('Colour').selectOption(colour);
+      assert.match((await token.getAttribute('style')) ?? '', /color-mix/);
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  it('sort problems by a column and back, and show one over time', async () => {
+    await page.goto(`${dashboard.url}#/runs/run/problems`);
+    const column = page.getByRole('columnheader', { name: 'Problem', exact: true });
+    const names = () => page.locator('tbody th').allTextContents();
+    await column.getByRole('button').click();
+    const ascending = await names();
+    assert.deepEqual(ascending, ascending.toSorted());
+    assert.equal(await column.getAttribute('aria-sort'), 'ascending');
+    await column.getByRole('button').click();
+    assert.deepEqual(await names(), ascending.toReversed());
+    assert.equal(await column.getAttribute('aria-sort'), 'descending');
+    await page.locator('tbody th a').first().click();
+    await page.getByRole('heading', { level: 1, name: /^add-\d+ <img/ }).waitFor();
+    await page.locator('.plot .u-over').waitFor();
+    assert.deepEqual(await violationsOf(page), []);
+    assert.deepEqual(faults, []);
+  });
+
+  it('show what a model wrote as text: programs, stages, answers, tests and tokens', async () => {
+    const store = openResources(await openStore(world.folder));
+    /** Every text of a group is an attack; the keys that the page looks up stay. */
+    const attacked = (value: unknown, key = ''): unknown => {
+      if (Array.isArray(value)) return value.map((each) => attacked(each, key));
+      if (typeof value === 'string')
+        return TEXTS.includes(key) ? `${value}${HOSTILE}${'\u001b[2J'}${MEGABYTES}` : value;
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, attacked(each, name)]));
+    };
+    const read = async (path: string): Promise<unknown> => {
+      const found = await store.read(path);
+      return /groups\/\d+$/.test(path) ? attacked(found) : found;
+    };
+    const controls = openControls(await openStore(world.folder), world.folder);
+    const hostile = await startDashboard({ resources: { ...store, read }, controls, host: '127.0.0.1', port: 0 });
+    try {
+      for (const step of [2, 4]) {
+        await page.goto(`${hostile.url}#/runs/run/steps/${step}/groups/0`);
+        await page.getByRole('heading', { name: 'Stages' }).first().waitFor();
+        for (const details of await page.locator('article details summary').all()) await details.click();
+        const text = (await page.locator('main').textContent()) ?? '';
+        assert.ok(text.split('<script>window.hacked=1</script>\\u{202e}\\u{7}\\u{1b}[2J').length > 10);
+        assert.equal(await page.locator('main img, main script').count(), 0);
+        assert.equal(await page.evaluate('window.hacked'), undefined);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0);
+      }
+      assert.deepEqual(faults, []);
+    } finally {
+      await hostile.close();
+    }
+  });
+
   const PATHS = [
     'runs',
     'runs/run',
     'runs/run/steps/2',
     'runs/run/steps/2/groups/0',
+    'runs/run/steps/4',
+    'runs/run/steps/4/groups/0',
     'runs/run/problems',
     'runs/run/archive',
     'diff/run/run/1-3/4-6',
   ];
   async function open(path: string): Promise<void> {
     await page.goto(`${dashboard.url}#/${path}`);
-    await page.locator('main .scroll, main .charts').first().waitFor();
+    await page.locator('main .scroll, main .charts, main .plot').first().waitFor();
+    await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
+    if (path.endsWith('groups/0')) await page.locator('.tokens').first().waitFor();
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {

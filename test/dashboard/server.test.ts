@@ -98,8 +98,22 @@ describe('the server of the dashboard', () => {
   it('refuses foreign hosts, foreign origins and other methods', async () => {
     const { host, port } = new URL(dashboard.url);
     assert.equal((await get('/api/runs', { host: `evil.example:${port}` })).status, 403);
+    for (const near of [
+      `127.0.0.1.evil.example:${port}`,
+      `localhost.evil.example:${port}`,
+      `evil@${host}`,
+      `0.0.0.0:${port}`,
+    ])
+      assert.equal((await get('/api/runs', { host: near })).status, 403, near);
     assert.equal((await get('/api/runs', { host: `localhost:${port}` })).status, 200);
     assert.equal((await get('/api/runs', { origin: 'https://evil.example' })).status, 403);
+    for (const path of ['/', '/main.js', '/api/events', '/api/live', '/api/live/run'])
+      for (const [name, value] of [
+        ['origin', 'https://evil.example'],
+        ['origin', 'null'],
+        ['host', 'evil.example'],
+      ] as const)
+        assert.equal((await get(path, { [name]: value })).status, 403, `${path} ${name}`);
     assert.equal((await get('/api/runs', { origin: `http://${host}` })).status, 200);
     assert.equal((await get('/api/runs', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })).status, 403);
     assert.equal((await get('/', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).status, 200);

@@ -49,7 +49,11 @@ function Programs({ run, programs }: { run: string; programs: ArchivedProgram[] 
         <tbody>
           {programs.map(({ problemId, program, found, groups, caught }, i) => (
             <tr key={i}>
-              <th scope="row">{visible(problemId)}</th>
+              <th scope="row">
+                <a href={`${link('runs', run, 'problems')}?id=${encodeURIComponent(problemId)}`}>
+                  {visible(problemId)}
+                </a>
+              </th>
               <td>
                 {found && <a href={link('runs', run, 'steps', found.step, 'groups', found.group)}>step {found.step}</a>}
               </td>

@@ -29,7 +29,7 @@ function Diff({ view }: { view: DiffView }) {
       {commonSteps !== undefined && (
         <>
           <h2>First differences</h2>
-          <p class="muted">The runs have {commonSteps} steps in common.</p>
+          <p class="muted">Compared are the {commonSteps} steps that both runs have.</p>
           <Tokens view={view} />
           <Reward view={view} />
         </>
@@ -81,9 +81,14 @@ function Diff({ view }: { view: DiffView }) {
   );
 }
 
+function Problems({ one, two }: { one: string | undefined; two: [string, string] | undefined }) {
+  if (two) return <> (problems {two.map(visible).join(' and ')})</>;
+  return one === undefined ? null : <> for {visible(one)}</>;
+}
+
 function Tokens({ view: { runs, tokens, commonSteps } }: { view: DiffView }) {
   if (tokens === undefined) return commonSteps === 0 ? null : <p>All sampled tokens of these steps are equal.</p>;
-  const { step, role, what, problemId, sample, stage, token, ids, texts } = tokens;
+  const { step, role, what, problemId, problems, sample, stage, token, ids, texts } = tokens;
   return (
     <>
       <h3>
@@ -92,9 +97,10 @@ function Tokens({ view: { runs, tokens, commonSteps } }: { view: DiffView }) {
       </h3>
       <p>
         {what}
-        {token !== undefined && ` (number ${token}: ${ids?.map((id) => id ?? 'none').join(' and ')})`}
+        {token !== undefined && ` (from token ${token} on: ids ${ids?.map((id) => id ?? 'none').join(' and ')})`}
         {stage !== undefined && ` in ${stageName(stage)}`}
-        {problemId !== undefined && ` of sample ${sample} for ${visible(problemId)}`}
+        {sample !== undefined && ` of sample ${sample}`}
+        <Problems one={problemId} two={problems} />
       </p>
       <p class="bar">
         {runs.map((run) => (
@@ -121,14 +127,14 @@ function Tokens({ view: { runs, tokens, commonSteps } }: { view: DiffView }) {
 
 function Reward({ view: { runs, reward, commonSteps } }: { view: DiffView }) {
   if (reward === undefined) return commonSteps === 0 ? null : <p>All rewards of these steps are equal.</p>;
-  const { step, what, group, problemId, sample, values } = reward;
+  const { step, what, group, problemId, problems, sample, values } = reward;
   return (
     <>
       <h3>Rewards: step {step}</h3>
       <p>
         {what}
         {sample !== undefined && ` of sample ${sample}`}
-        {problemId !== undefined && ` for ${visible(problemId)}`}
+        <Problems one={problemId} two={problems} />
         {values && `: ${values.map((value) => decimal(value)).join(' and ')}`}
       </p>
       {group !== undefined && (

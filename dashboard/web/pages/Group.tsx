@@ -71,10 +71,10 @@ function Program({ program, suite }: { program: ProgramView; suite: GroupView['s
       <h4>Program</h4>
       {program.program === '' ? <p class="muted">No program.</p> : <LongText label="Program" text={program.program} />}
       <h4>Stages</h4>
-      {program.stages.map(({ stage, repairs, text, truncated }, i) => (
+      {program.stages.map(({ stage, title, repairs, text, truncated }, i) => (
         <Details
           key={i}
-          summary={`${stageName(stage)}${repairs ? ', again' : ''}${truncated ? ' (cut at the length limit)' : ''}`}
+          summary={`${stageName(stage)}: ${title}${repairs ? ', again' : ''}${truncated ? ' (cut at the length limit)' : ''}`}
         >
           {() => <LongText label={stageName(stage)} text={text} />}
         </Details>
@@ -122,7 +122,8 @@ function Reward({ of: { reward, outcome, terms = [], advantage } }: { of: Reward
       {terms.length > 1 && ` = ${terms.map(({ name, value }) => `${name} ${signed(value)}`).join(', ')}`}
       {advantage !== undefined && (
         <>
-          , advantage <strong>{signed(advantage)}</strong>
+          <br />
+          advantage <strong>{signed(advantage)}</strong>
         </>
       )}
     </p>

@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks';
 import type { Chart, ProblemHistory, RunView } from '../../api.js';
 import { resource, useResource } from '../data.js';
 import { decimal, visible } from '../format.js';
-import { Crumbs, Scroll, Show } from '../parts/common.js';
+import { Crumbs, Show } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
+import { type Column, SortedTable } from '../parts/SortedTable.js';
 import { link } from '../route.js';
 
 type Problem = ProblemHistory['problems'][number];
@@ -60,6 +61,36 @@ function chartOf({ points }: Problem): Chart {
   return { id: 'problem', group: '', title, percent: false, lines: lines.filter((line) => line.points.length > 0) };
 }
 
+const SHOWN = 500; // problems
+
+/** Rewards of programs and of tests mean different things, so only those of programs are compared. */
+function columnsOf(run: string): Column<Problem>[] {
+  const ofPrograms = ({ points }: Problem) => points.filter(({ role }) => role === 'generator');
+  const first = (problem: Problem) => ofPrograms(problem)[0]?.reward;
+  const last = (problem: Problem) => ofPrograms(problem).at(-1)?.reward;
+  return [
+    {
+      title: 'Problem',
+      value: ({ id }) => id,
+      text: ({ id }) => <a href={`${link('runs', run, 'problems')}?id=${encodeURIComponent(id)}`}>{visible(id)}</a>,
+    },
+    {
+      title: 'Groups',
+      value: (row) => ofPrograms(row).length,
+      text: (row) => ofPrograms(row).length,
+      numeric: true,
+    },
+    {
+      title: 'Groups of tests',
+      value: (row) => row.points.length - ofPrograms(row).length,
+      text: (row) => row.points.length - ofPrograms(row).length,
+      numeric: true,
+    },
+    { title: 'First reward', value: first, text: (row) => decimal(first(row)), numeric: true },
+    { title: 'Last reward', value: last, text: (row) => decimal(last(row)), numeric: true },
+  ];
+}
+
 function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
   const [text, setText] = useState('');
   const shown = problems.filter(({ id }) => id.toLowerCase().includes(text.trim().toLowerCase()));
@@ -70,40 +101,18 @@ function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
           Filter <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <span class="muted" aria-live="polite">
-          {shown.length} of {problems.length} problems
+          {shown.length} of {problems.length} problems; the rewards are those of programs
         </span>
       </div>
-      <Scroll label="Problems">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Problem</th>
-              <th scope="col" class="number">
-                Groups
-              </th>
-              <th scope="col" class="number">
-                First reward
-              </th>
-              <th scope="col" class="number">
-                Last reward
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.slice(0, 500).map(({ id, points }) => (
-              <tr key={id}>
-                <th scope="row">
-                  <a href={`${link('runs', run, 'problems')}?id=${encodeURIComponent(id)}`}>{visible(id)}</a>
-                </th>
-                <td class="number">{points.length}</td>
-                <td class="number">{decimal(points[0]?.reward)}</td>
-                <td class="number">{decimal(points.at(-1)?.reward)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-      {shown.length > 500 && <p class="muted">The first 500. Use the filter to see others.</p>}
+      <SortedTable
+        label="Problems"
+        columns={columnsOf(run)}
+        rows={shown}
+        id={({ id }) => id}
+        sortedBy={1}
+        limit={SHOWN}
+      />
+      {shown.length > SHOWN && <p class="muted">The first {SHOWN}. Use the filter to see others.</p>}
     </>
   );
 }

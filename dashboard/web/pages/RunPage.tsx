@@ -24,6 +24,7 @@ export function RunPage({ run }: { run: string }) {
 
 function Run({ view }: { view: RunView }) {
   const { live, refresh } = useLive(view.id);
+  const latest = view.steps.at(-1);
   const groups = [...new Set(view.charts.map(({ group }) => group))];
   const state = live?.state ?? view.state;
   const events = live?.failure === undefined ? view.events : [...view.events, live.failure];
@@ -48,6 +49,19 @@ function Run({ view }: { view: RunView }) {
       {!isStatic && view.steps.length > 1 && <Compare view={view} />}
       <Events events={events} />
       {view.before && view.after && <BeforeAfter before={view.before} after={view.after} />}
+      <h2>Steps</h2>
+      <p class="bar">
+        {latest && <a href={link('runs', view.id, 'steps', latest.step)}>latest step ({latest.step})</a>}
+        <a href={link('runs', view.id, 'problems')}>problems over time</a>
+        <a href={link('runs', view.id, 'archive')}>archive of faulty programs</a>
+      </p>
+      <Details summary={`${view.steps.length} steps with rollouts`}>
+        {() => <StepTable run={view.id} steps={view.steps} />}
+      </Details>
+      <p class="muted hint">
+        {view.steps.length > 0 && 'Click a point to see the rollouts of its step. '}
+        Drag to zoom in, double-click to see everything. The shade around the reward is its standard deviation.
+      </p>
       {groups.map((group) => (
         <section key={group}>
           <h2>{group}</h2>
@@ -60,14 +74,6 @@ function Run({ view }: { view: RunView }) {
           </div>
         </section>
       ))}
-      <h2>Steps</h2>
-      <p>
-        <a href={link('runs', view.id, 'problems')}>Problems over time</a>,{' '}
-        <a href={link('runs', view.id, 'archive')}>archive of faulty programs</a>
-      </p>
-      <Details summary={`${view.steps.length} steps with rollouts`}>
-        {() => <StepTable run={view.id} steps={view.steps} />}
-      </Details>
       <h2>Details</h2>
       <Details summary={`${view.checkpoints.length} checkpoints`}>{() => <Checkpoints view={view} />}</Details>
       <Details summary="Provenance">
@@ -240,6 +246,18 @@ function StepTable({ run, steps }: { run: string; steps: StepRow[] }) {
 }
 
 function Checkpoints({ view }: { view: RunView }) {
+  return (
+    <>
+      <p class="muted">
+        The score is measured on validation problems: 0.7 × (mean share of passed tests − 0.5) + 0.3 × share of valid
+        tests.
+      </p>
+      <CheckpointTable view={view} />
+    </>
+  );
+}
+
+function CheckpointTable({ view }: { view: RunView }) {
   return (
     <Scroll label="Checkpoints">
       <table>

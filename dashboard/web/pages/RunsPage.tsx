@@ -4,22 +4,20 @@ import type { LiveStates, RunList, RunSummary } from '../../api.js';
 import { useResource } from '../data.js';
 import { decimal, duration, grouped, stageName, time, visible } from '../format.js';
 import { useStates, useVersion } from '../live.js';
-import { Scroll, Show } from '../parts/common.js';
+import { Show } from '../parts/common.js';
+import { type Column, SortedTable } from '../parts/SortedTable.js';
 import { link } from '../route.js';
 
 /** A run with its state as shown: of the server, or else of the store. */
 type Run = Omit<RunSummary, 'state'> & { state: string };
 
-interface Column {
-  title: string;
-  value: (run: Run) => string | number | undefined; // to sort by
-  text: (run: Run) => string;
-  numeric?: true;
-}
-
-const COLUMNS: readonly Column[] = [
-  { title: 'Run', value: ({ id }) => id, text: ({ id }) => id },
-  { title: 'State', value: ({ state }) => state, text: ({ state }) => state },
+const COLUMNS: readonly Column<Run>[] = [
+  { title: 'Run', value: ({ id }) => id, text: (run) => <Name run={run} /> },
+  {
+    title: 'State',
+    value: ({ state }) => state,
+    text: ({ state }) => <span class={`state ${state}`}>{state}</span>,
+  },
   { title: 'Stage', value: ({ stage }) => stage, text: ({ stage }) => stageName(stage) },
   { title: 'Phase', value: ({ phase }) => phase, text: ({ phase }) => phase ?? '–' },
   {
@@ -60,15 +58,14 @@ function RunTable({ runs, problem }: { runs: Run[]; problem: string | undefined 
   const [text, setText] = useState('');
   const [state, setState] = useState('');
   const [chosen, setChosen] = useState<string[]>([]); // the last two
-  const [order, setOrder] = useState({ column: COLUMNS.length - 1, descending: true });
-  if (runs.length === 0) return <p>This store has no run yet.</p>;
+  if (runs.length === 0)
+    return (
+      <p>
+        This store has no run yet. <code>npx gauntlet demo</code> trains one in minutes; it appears here by itself.
+      </p>
+    );
   const states = [...new Set(runs.map((run) => run.state))].sort();
-  const shown = sorted(
-    runs.filter((run) => state === '' || run.state === state).filter((run) => matches(run, text)),
-    order,
-  );
-  const sortBy = (column: number): void =>
-    setOrder({ column, descending: order.column === column ? !order.descending : COLUMNS[column]!.numeric === true });
+  const shown = runs.filter((run) => (state === '' || run.state === state) && matches(run, text));
   const choose = (id: string): void =>
     setChosen((now) => (now.includes(id) ? now.filter((each) => each !== id) : [...now, id].slice(-2)));
   return (
@@ -96,74 +93,34 @@ function RunTable({ runs, problem }: { runs: Run[]; problem: string | undefined 
         )}
       </div>
       {problem !== undefined && states.includes('unknown') && <p class="muted">Unknown states: {visible(problem)}</p>}
-      <Scroll label="Runs">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="unseen">Compare</span>
-              </th>
-              {COLUMNS.map(({ title, numeric }, i) => (
-                <th
-                  key={title}
-                  scope="col"
-                  class={numeric && 'number'}
-                  aria-sort={order.column !== i ? 'none' : order.descending ? 'descending' : 'ascending'}
-                >
-                  <button type="button" class="plain" onClick={() => sortBy(i)}>
-                    {title}
-                    <span aria-hidden="true">{order.column !== i ? '' : order.descending ? ' ▾' : ' ▴'}</span>
-                  </button>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((run) => (
-              <RunRow key={run.id} run={run} isChosen={chosen.includes(run.id)} onChoose={choose} />
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <SortedTable
+        label="Runs"
+        columns={COLUMNS}
+        rows={shown}
+        id={({ id }) => id}
+        sortedBy={COLUMNS.length - 1}
+        before={{
+          title: 'Compare',
+          cell: ({ id }) => (
+            <input
+              type="checkbox"
+              checked={chosen.includes(id)}
+              aria-label={`compare ${id}`}
+              onChange={() => choose(id)}
+            />
+          ),
+        }}
+      />
     </>
   );
 }
 
-interface RowProps {
-  run: Run;
-  isChosen: boolean;
-  onChoose: (id: string) => void;
-}
-
-function RunRow({ run, isChosen, onChoose }: RowProps) {
-  return (
-    <tr>
-      <td>
-        <input type="checkbox" checked={isChosen} aria-label={`compare ${run.id}`} onChange={() => onChoose(run.id)} />
-      </td>
-      <th scope="row">
-        <a href={link('runs', run.id)}>{run.id}</a>
-        {run.problem !== undefined && <div class="problem">{visible(run.problem)}</div>}
-      </th>
-      {COLUMNS.slice(1).map(({ title, text, numeric }) => (
-        <td key={title} class={numeric && 'number'}>
-          {title === 'State' ? <span class={`state ${run.state}`}>{run.state}</span> : text(run)}
-        </td>
-      ))}
-    </tr>
-  );
-}
+const Name = ({ run: { id, problem } }: { run: Run }) => (
+  <>
+    <a href={link('runs', id)}>{id}</a>
+    {problem !== undefined && <div class="problem">{visible(problem)}</div>}
+  </>
+);
 
 const matches = ({ id, model, phase = '' }: Run, text: string): boolean =>
   `${id} ${model} ${phase}`.toLowerCase().includes(text.trim().toLowerCase());
-
-/** Runs without a value come last. */
-function sorted(runs: Run[], { column, descending }: { column: number; descending: boolean }): Run[] {
-  const { value } = COLUMNS[column]!;
-  const sign = descending ? -1 : 1;
-  return runs.toSorted((one, other) => {
-    const [a, b] = [value(one), value(other)];
-    if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-    return a < b ? -sign : a > b ? sign : 0;
-  });
-}

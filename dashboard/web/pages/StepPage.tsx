@@ -50,6 +50,9 @@ function OneGroup({ view, index }: { view: StepView; index: number }) {
   return (
     <>
       <p class="bar">
+        <span class="muted">
+          group {index + 1} of {view.groups.length}
+        </span>
         {to(index - 1, '← previous group')}
         {to(index + 1, 'next group →')}
       </p>

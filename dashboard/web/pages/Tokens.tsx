@@ -83,6 +83,11 @@ interface RowProps {
 
 function Row({ row, colouring, range }: RowProps) {
   const { ids } = row;
+  const [pointed, setPointed] = useState<number>();
+  const point = ({ target }: Event): void => {
+    const { t } = (target as HTMLElement).dataset;
+    if (t !== undefined) setPointed(Number(t));
+  };
   return (
     <>
       <p>
@@ -90,13 +95,14 @@ function Row({ row, colouring, range }: RowProps) {
           ? 'Not trained, because it has no advantage.'
           : row.advantages === undefined && `Advantage of all trained tokens: ${signed(row.advantage)}`}
       </p>
-      <div class="tokens">
+      <p class="muted">{pointed === undefined ? 'Point at a token to see its numbers.' : numbersOf(row, pointed)}</p>
+      <div class="tokens" onPointerOver={point}>
         {ids.slice(0, SHOWN).map((_, t) => (
           <span
             key={t}
             class={row.mask[t] !== 1 ? 'muted' : row.clipped?.[t] === 1 ? 'trained clipped' : 'trained'}
             style={heat(row, t, colouring, range)}
-            title={numbersOf(row, t)}
+            data-t={t}
           >
             {textOf(row, t)}
           </span>

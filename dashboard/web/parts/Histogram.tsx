@@ -40,7 +40,7 @@ export function Histogram({ bins: shown, chosen, onChoose }: Props) {
   const most = Math.max(1, ...shown.map(({ count }) => count));
   return (
     <fieldset class="histogram">
-      <legend class="unseen">Histogram of rewards; a bar filters the samples</legend>
+      <legend class="muted">Click a bar to see only the samples with such a reward.</legend>
       {shown.map((bin) => {
         const isChosen = chosen?.from === bin.from;
         const text = `${bin.count} samples with a reward from ${decimal(bin.from)} to ${decimal(bin.to)}`;

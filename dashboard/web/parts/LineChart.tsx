@@ -215,7 +215,8 @@ function drawBands(plot: uPlot, bands: readonly Band[], colour: (name: string) =
     ctx.fillStyle = colour('muted');
     ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
     const name = stageName(stage);
-    if (ctx.measureText(name).width < right - left) ctx.fillText(name, left + 4, bbox.top + 12 * devicePixelRatio);
+    const seen = Math.max(left, bbox.left);
+    if (ctx.measureText(name).width < right - seen) ctx.fillText(name, seen + 4, bbox.top + 12 * devicePixelRatio);
   }
   ctx.restore();
 }

@@ -5,15 +5,17 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeFolder } from '../../../cli/folder.js';
 import { RandomStream } from '../../../core/random.js';
 import { packageRoot } from '../../../data/paths.js';
+import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { dequantize } from '../../../ml/gguf/blocks.js';
 import { type EncodedType, encode } from '../../../ml/gguf/encode.js';
 import { EXPORT_TYPES, type ExportType, exportGguf } from '../../../ml/gguf/export.js';
 import { importGguf } from '../../../ml/gguf/import.js';
 import { loadChatFormat } from '../../../ml/hf/chat.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
-import { MergedModel } from '../../../ml/hf/mergedModel.js';
+import { MergedModel, mergedFolder } from '../../../ml/hf/mergedModel.js';
 import { describeModel, loadModel } from '../../../ml/hf/model.js';
 import { writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
@@ -121,6 +123,33 @@ describe('exporting a GGUF file', () => {
       -1,
       'ties to even',
     );
+  });
+
+  it('and as a folder, transformers computes the log-probs of base and adapter', async function () {
+    this.timeout(120_000);
+    if (spawnSync(NATIVE_PYTHON, ['-c', 'import torch, transformers, gguf, accelerate']).status !== 0) {
+      const packages = 'torch, transformers, gguf and accelerate';
+      console.log(`      skipped: ${NATIVE_PYTHON} lacks one of ${packages}; GAUNTLET_PYTHON names another`);
+      return this.skip();
+    }
+    const { adapter } = randomModel(MODELS.Qwen2!);
+    write(adapter, 'F32');
+    const merged = join(place, 'merged');
+    await writeFolder(merged, mergedFolder(new MergedModel(describeModel(folder), adapter)));
+    const rows = [{ tokens: Array.from({ length: 40 }, (_, i) => (7 * i) % 250) }];
+    const engine = await openEngine(folder, { workers: 1 });
+    const [base] = await engine.logprobs(rows, { temperature: 1 });
+    const [ours] = await engine.logprobs(rows, { adapter, temperature: 1 });
+    await engine.close();
+    const distance = (other: ArrayLike<number>): number =>
+      Math.max(...[...ours!].slice(1).map((value, i) => Math.abs(value - other[i]!)));
+    assert.ok(distance(base!.slice(1)) > 0.01, 'the adapter changes the model');
+    for (const path of [merged, file]) {
+      const script = ['test/support/loadMerged.py', path, JSON.stringify(rows.map(({ tokens }) => tokens))];
+      const [theirs] = JSON.parse(execFileSync(NATIVE_PYTHON, script, { encoding: 'utf8' })) as [number[]];
+      assert.equal(theirs.length, 39);
+      assert.ok(distance(theirs) < 1e-4, `${path}: ${distance(theirs)}`);
+    }
   });
 
   it('has the bytes and fields that the gguf package writes', function () {
