@@ -39,11 +39,13 @@ export async function commitCheckpoint(
     [CHECKPOINT_FILES.split, split],
     [CHECKPOINT_FILES.training, json(training)],
   ]);
-  const { stage, epoch, step, score, seconds } = input;
+  const { stage, epoch, step, score, seconds, standardErrors } = input;
   const checkpoint = checkpointName(stage, epoch);
   const rates = input.validation;
-  const metrics = { kind: 'evaluation', step, split: 'validation', checkpoint, rates, score, seconds } as const;
-  await recordMetrics(scope, { run, metrics });
+  await recordMetrics(scope, {
+    run,
+    metrics: { kind: 'evaluation', step, split: 'validation', checkpoint, rates, standardErrors, score, seconds },
+  });
   const { name, digest } = await commit(
     store,
     run.runId,

@@ -63,7 +63,10 @@ export interface JudgeEvaluationInput {
   samples: EvaluationSamples;
   /** Validation commits a checkpoint with the results. The test split only records them. */
   target:
-    | { split: 'validation'; checkpoint: Omit<CommitCheckpointInput, 'run' | 'score' | 'validation' | 'seconds'> }
+    | {
+        split: 'validation';
+        checkpoint: Omit<CommitCheckpointInput, 'run' | 'score' | 'validation' | 'standardErrors' | 'seconds'>;
+      }
     | { split: 'test'; step: number; checkpoint: string };
 }
 export interface JudgeEvaluationOutput {
@@ -185,15 +188,15 @@ export function compositeActivities(leaf: LeafActivities) {
     const greedy = samples.greedy && (await judge({ chains: samples.greedy }));
     const tests = await judge({ tests: samples.tests });
     const summary = await leaf.summariseEvaluation({ run, sampled, ...(greedy && { greedy }), tests });
-    const { reward, seconds: summarySeconds, ...rates } = summary;
+    const { reward, standardErrors, seconds: summarySeconds, ...rates } = summary;
     seconds += summarySeconds;
     const score = checkpointScore(reward ?? 0, rates.testValidity);
     if (target.split === 'validation') {
-      await leaf.commitCheckpoint({ run, ...target.checkpoint, score, validation: rates, seconds });
+      await leaf.commitCheckpoint({ run, ...target.checkpoint, score, validation: rates, standardErrors, seconds });
     } else {
       await leaf.recordMetrics({
         run,
-        metrics: { kind: 'evaluation', ...target, rates: rates as EvaluationRates, seconds },
+        metrics: { kind: 'evaluation', ...target, rates: rates as EvaluationRates, standardErrors, seconds },
       });
     }
     return { rates, score, seconds };

@@ -1,7 +1,7 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
 import type { BookRule } from '../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
-import { mean, passRates, testRates, typeCheckRate } from '../core/rewards/rates.js';
+import { mean, passRates, standardErrors, testRates, typeCheckRate } from '../core/rewards/rates.js';
 import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardRule } from '../core/rewards/rule.js';
 import { addToPool, inputKey } from '../core/rewards/suite.js';
@@ -45,7 +45,11 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     trajectories: await scope.store.putJson(trajectories),
     replayBuffer,
     rows: trajectories.length,
-    metrics: { ...rewardMetrics(groups, judged, input.role), outcomes },
+    metrics: {
+      ...rewardMetrics(groups, judged, input.role),
+      outcomes,
+      standardErrors: errorsOf(groups, judged, input.role),
+    },
   };
 }
 
@@ -170,6 +174,13 @@ export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, ca
     killed: one.mutants.kills.flatMap((kills, i) => (one.suite[i]!.origin === 'baseline' ? kills : [])),
   };
   return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate, mutants } };
+}
+
+function errorsOf(groups: RewardedSample[][], judged: SuiteVerdicts[], role: ComputeRewardsInput['role']) {
+  const { rewardStd: _, ...errors } = standardErrors(
+    groups.map((group, i) => rewardMetrics([group], [judged[i]!], role)),
+  );
+  return errors;
 }
 
 function rewardMetrics(

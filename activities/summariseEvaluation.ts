@@ -1,6 +1,6 @@
 // Rates of a policy from verdicts. A problem passes if its program passes every hidden test. A bug is caught if a valid
 // test of the turn fails a program that also fails a hidden test.
-import { mean, testRates, typeCheckRate } from '../core/rewards/rates.js';
+import { mean, standardErrors, testRates, typeCheckRate } from '../core/rewards/rates.js';
 import { passShare } from '../core/rewards/rule.js';
 import type { Verdict } from '../core/schema/execution.js';
 import type { SuiteVerdicts } from './artifacts.js';
@@ -10,27 +10,37 @@ import type { EvaluationSummary, SummariseEvaluationInput } from './types.js';
 
 export async function summariseEvaluation(scope: Scope, input: SummariseEvaluationInput): Promise<EvaluationSummary> {
   const read = (digest: string): Promise<SuiteVerdicts[]> => scope.store.getJson<SuiteVerdicts[]>(digest);
-  const summary: EvaluationSummary = {};
-  if (input.sampled) {
-    const judged = await read(input.sampled);
-    const programs = judged.flatMap(({ verdicts }) => verdicts);
-    const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
-    if (typed !== undefined) summary.typeCheckRate = typed;
-    summary.passRate = mean(programs.map(passesAll));
-    summary.reward = mean(programs.map((verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts)))) - 0.5;
-  }
-  if (input.greedy) {
-    const programs = (await read(input.greedy)).flatMap(({ verdicts }) => verdicts);
-    summary.greedyPassRate = mean(programs.map(passesAll));
-  }
+  const parts: { rates: Rates; errors: Record<string, number> }[] = [];
+  const add = (judged: SuiteVerdicts[], ratesOf: (judged: SuiteVerdicts[]) => Rates): void => {
+    parts.push({ rates: ratesOf(judged), errors: standardErrors(judged.map((one) => ratesOf([one]))) });
+  };
+  if (input.sampled) add(await read(input.sampled), sampledRates);
+  if (input.greedy) add(await read(input.greedy), (judged) => ({ greedyPassRate: passRate(judged) }));
   if (input.tests) {
     const judged = await read(input.tests);
-    const turnsOf = (some: SuiteVerdicts[]) => some.flatMap((one) => one.turns.map((turn) => judgeTurn(one, turn)));
-    summary.testValidity = testRates(turnsOf(judged)).validity ?? 0;
-    summary.bugCatchRate = testRates(turnsOf(judged.filter(failsGiven))).bugCatchRate ?? 0;
+    const given = (some: SuiteVerdicts[]) => testRates(turnsOf(some));
+    add(judged, (some) => ({ testValidity: given(some).validity ?? 0 }));
+    add(judged.filter(failsGiven), (some) => ({ bugCatchRate: given(some).bugCatchRate ?? 0 }));
   }
-  return summary;
+  const { reward: _, ...errors } = Object.assign({}, ...parts.map((part) => part.errors)) as Record<string, number>;
+  return { ...Object.assign({}, ...parts.map(({ rates }) => rates)), standardErrors: errors };
 }
+
+type Rates = Omit<EvaluationSummary, 'standardErrors'>;
+
+function sampledRates(judged: SuiteVerdicts[]): Rates {
+  const programs = judged.flatMap(({ verdicts }) => verdicts);
+  const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
+  return {
+    ...(typed !== undefined && { typeCheckRate: typed }),
+    passRate: passRate(judged),
+    reward: mean(programs.map((verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts)))) - 0.5,
+  };
+}
+
+const turnsOf = (judged: SuiteVerdicts[]) => judged.flatMap((one) => one.turns.map((turn) => judgeTurn(one, turn)));
+
+const passRate = (judged: SuiteVerdicts[]): number => mean(judged.flatMap(({ verdicts }) => verdicts).map(passesAll));
 
 const passesAll = (verdicts: Verdict[]): number =>
   Number(verdicts.length > 0 && verdicts.every((verdict) => verdict === 'pass'));

@@ -29,6 +29,9 @@ export interface RunRef {
   problems: Digest;
 }
 
+/** Of rates, by name (core/rewards/rates.ts). */
+export type StandardErrors = Record<string, number>;
+
 /** What one shard of a batch computed. */
 export interface ShardResult {
   part: Digest;
@@ -285,7 +288,7 @@ export interface SummariseEvaluationInput {
   tests?: Digest; // verdicts of the frozen chains with the tests of the policy
 }
 /** Rates of the given verdicts. `reward` is the mean pass rate on hidden tests − 0.5. */
-export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number };
+export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number; standardErrors: StandardErrors };
 
 export interface RecordMetricsInput {
   run: RunRef;
@@ -299,6 +302,7 @@ export interface CommitCheckpointInput {
   step: number;
   score: number;
   validation: Partial<EvaluationRates>;
+  standardErrors: StandardErrors; // of these rates
   seconds: number; // of the evaluation
   state: PolicyState;
   replayBuffer: Digest;

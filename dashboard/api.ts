@@ -68,7 +68,7 @@ export interface Chart {
 export interface Point {
   step: number;
   value: number;
-  spread?: number; // standard deviation over the samples, where it is recorded
+  interval?: number; // half of the 95 % interval of a mean over problems
 }
 
 export interface StepRow {

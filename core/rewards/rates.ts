@@ -58,6 +58,24 @@ export function testRates(turns: readonly JudgedTurn[]): TestRates {
   };
 }
 
+/**
+ * Standard errors of means over groups, as groups are independent and their samples are not: the standard deviation of the
+ * groups' own rates over the square root of their number. Absent for rates that fewer than two groups have.
+ */
+export function standardErrors(groups: readonly object[]): Record<string, number> {
+  const values = new Map<string, number[]>();
+  for (const group of groups)
+    for (const [name, value] of Object.entries(group))
+      if (Number.isFinite(value)) values.set(name, [...(values.get(name) ?? []), value]);
+  const errors = [...values].flatMap(([name, own]) => {
+    if (own.length < 2) return [];
+    const center = mean(own);
+    const variance = own.reduce((sum, value) => sum + (value - center) ** 2, 0) / (own.length - 1);
+    return [[name, Math.sqrt(variance / own.length)] as const];
+  });
+  return Object.fromEntries(errors);
+}
+
 /** 0 without values. */
 export const mean = (values: readonly number[]): number =>
   ratio(

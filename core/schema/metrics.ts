@@ -8,6 +8,9 @@ import { policyStatsSchema } from './trajectory.js';
 
 const rate = z.number().min(0).max(1);
 
+/** Of means over the problems or targets of a batch, by name. Absent: of fewer than two, or recorded by older code. */
+const standardErrorsSchema = z.record(z.string(), z.number().nonnegative()).optional();
+
 /** Statistics of the rewards of one step, before the update. */
 export const rewardMetricsSchema = z.strictObject({
   reward: z.number(), // mean over all samples
@@ -21,6 +24,7 @@ export const rewardMetricsSchema = z.strictObject({
   outcomes: z.partialRecord(z.enum(OUTCOME_NAMES), z.int()), // samples with each outcome
   suiteSize: z.number(), // mean number of tests
   typeCheckRate: rate.optional(), // programs without a type error; absent without the type check
+  standardErrors: standardErrorsSchema,
 });
 export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;
 
@@ -73,6 +77,7 @@ export const evaluationMetricsSchema = z.strictObject({
   split: z.enum(['validation', 'test']),
   checkpoint: z.string(), // its name, or 'base'
   rates: evaluationRatesSchema.partial(),
+  standardErrors: standardErrorsSchema, // of the rates
   score: z.number().optional(), // validation only: 0.7 · (mean pass rate − 0.5) + 0.3 · test validity
   seconds: z.number(),
 });

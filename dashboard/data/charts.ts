@@ -81,19 +81,20 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
   for (const record of [...metrics].sort((a, b) => a.step - b.step)) {
     const { step } = record;
     if (record.kind === 'evaluation') {
-      const { rates, score, split } = record;
-      for (const [name, value] of numbersOf({ ...rates, score })) add('evaluation', name, split, { step, value });
+      const { rates, score, split, standardErrors } = record;
+      for (const [name, value] of numbersOf({ ...rates, score }))
+        add('evaluation', name, split, { step, value, ...intervalOf(standardErrors?.[name]) });
     } else if (record.kind === 'supervised') {
       const { role, loss, validationLoss } = record;
       for (const [name, value] of numbersOf({ loss, validationLoss })) add('warmStart', name, role, { step, value });
     } else if (record.kind === 'step') {
-      const { update, role, rewardStd, outcomes } = record;
+      const { update, role, standardErrors, outcomes } = record;
       for (const name of outcomesOf[role]) add('outcome', name, role, { step, value: outcomes[name] ?? 0 });
       for (const [name, value] of numbersOf(update)) add('update', name, role, { step, value });
       for (const [name, value] of numbersOf(record)) {
         if (POSITION.includes(name)) continue;
         const group = COST.includes(name) ? 'cost' : UPDATE.includes(name) ? 'update' : 'step';
-        add(group, name, role, { step, value, ...(name === 'reward' && { spread: rewardStd }) });
+        add(group, name, role, { step, value, ...intervalOf(standardErrors?.[name]) });
       }
     }
   }
@@ -101,6 +102,10 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
   const place = ({ id }: Chart): number => (order.includes(id) ? order.indexOf(id) : order.length);
   return [...found.values()].sort((a, b) => place(a) - place(b));
 }
+
+/** Half of the 95 % interval of a mean, by the normal distribution. */
+const intervalOf = (standardError: number | undefined): Pick<Point, 'interval'> =>
+  standardError === undefined ? {} : { interval: 1.96 * standardError };
 
 /** The outcomes that a role has in at least one step; a step records only those that it has. */
 function outcomeNames(metrics: readonly RunMetrics[], role: Role): Outcome[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { RandomStream } from '../../core/random.js';
 import { addToArchive, type BugArchive, chooseTargetChain } from '../../core/rewards/archive.js';
-import { mean, passRates, testRates } from '../../core/rewards/rates.js';
+import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
 import { addToPool, assembleSuite, inputKey, type TestPool } from '../../core/rewards/suite.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
@@ -163,5 +163,20 @@ describe('bug archive', () => {
         assert.ok(archive.entries.length <= size);
       }),
     );
+  });
+});
+
+describe('standard errors', () => {
+  it('are those of means over groups, without the groups that lack a rate', () => {
+    // deviations −0.5, 0, 0.5: variance 0.25, and √(0.25 / 3) = 0.2887
+    const errors = standardErrors([
+      { passRate: 0, validity: 0.2 },
+      { passRate: 0.5, validity: undefined },
+      { passRate: 1, validity: 0.6, bugCatchRate: 1 },
+    ]);
+    assert.deepEqual(Object.keys(errors), ['passRate', 'validity']); // one group is too few
+    assert.ok(Math.abs(errors.passRate! - Math.sqrt(0.25 / 3)) < 1e-12);
+    assert.ok(Math.abs(errors.validity! - Math.sqrt(0.08 / 2)) < 1e-12);
+    assert.deepEqual(standardErrors([]), {});
   });
 });

@@ -64,7 +64,19 @@ describe('the resources of the dashboard', () => {
     );
     const reward = charts.find(({ id }) => id === 'step.reward')!;
     assert.deepEqual(reward.lines.map(({ name }) => name).sort(), ['discriminator', 'generator']);
-    assert.ok(reward.lines.every(({ points }) => points.every(({ spread }) => spread !== undefined)));
+    for (const id of [
+      'step.reward',
+      'step.passRate',
+      'step.validity',
+      'evaluation.passRate',
+      'evaluation.testValidity',
+    ]) {
+      const { lines } = charts.find((chart) => chart.id === id)!;
+      assert.ok(
+        lines.length > 0 && lines.every(({ points }) => points.every(({ interval }) => interval !== undefined)),
+        id,
+      );
+    }
     const names = charts.map(({ id }) => id);
     for (const id of ['outcome.passed', 'evaluation.passRate', 'update.approxKl', 'cost.sampledTokens'])
       assert.ok(names.includes(id), id);

@@ -60,7 +60,8 @@ function Run({ view }: { view: RunView }) {
       </Details>
       <p class="muted hint">
         {view.steps.length > 0 && 'Click a point to see the rollouts of its step. '}
-        Drag to zoom in, double-click to see everything. The shade around the reward is its standard deviation.
+        Drag to zoom in, double-click to see everything. A shade is the 95 % interval of a mean over the problems of the
+        step.
       </p>
       {groups.map((group) => (
         <section key={group}>

@@ -119,9 +119,10 @@ const spokenValues = (chart: Chart, step: number): string =>
     })
     .join(', ')}`;
 
-const hasSpread = (line: Chart['lines'][number]): boolean => line.points.some(({ spread }) => spread !== undefined);
+const hasInterval = (line: Chart['lines'][number]): boolean =>
+  line.points.some(({ interval }) => interval !== undefined);
 
-/** Steps, then for each line its values and, if it has a spread, its upper and lower bound. */
+/** Steps, then for each line its values and, if it has intervals, its upper and lower bound. */
 function alignedData({ lines }: Chart): uPlot.AlignedData {
   const steps = [...new Set(lines.flatMap(({ points }) => points.map(({ step }) => step)))].sort((a, b) => a - b);
   const series = lines.flatMap((line) => {
@@ -132,8 +133,8 @@ function alignedData({ lines }: Chart): uPlot.AlignedData {
         return point === undefined ? undefined : of(point);
       });
     const value = values((point) => point.value);
-    if (!hasSpread(line)) return [value];
-    return [value, values((p) => p.value + (p.spread ?? 0)), values((p) => p.value - (p.spread ?? 0))];
+    if (!hasInterval(line)) return [value];
+    return [value, values((p) => p.value + (p.interval ?? 0)), values((p) => p.value - (p.interval ?? 0))];
   });
   return [steps, ...series] as uPlot.AlignedData;
 }
@@ -145,13 +146,13 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
   const axis = { stroke: colour('muted'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false } };
   const font = `12px ${css.fontFamily}`;
   const series: uPlot.Series[] = [{ label: 'step' }];
-  const spreads: uPlot.Band[] = [];
+  const intervals: uPlot.Band[] = [];
   for (const line of chart.lines) {
     const stroke = colour(line.colour ?? line.name);
     const spanGaps = true;
     const dash = line.dashed ? { dash: [6, 4] } : {};
     series.push({ label: line.name, stroke, width: 2, spanGaps, ...dash, value: (_, value) => format(chart, value) });
-    if (!hasSpread(line)) continue;
+    if (!hasInterval(line)) continue;
     const bound = (label: string): uPlot.Series => ({
       label,
       stroke: 'transparent',
@@ -160,7 +161,7 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
       points: { show: false },
     });
     series.push(bound(`${line.name} + std`), bound(`${line.name} − std`));
-    spreads.push({ series: [series.length - 2, series.length - 1], fill: `${stroke}22` });
+    intervals.push({ series: [series.length - 2, series.length - 1], fill: `${stroke}22` });
   }
   return {
     width: element.clientWidth,
@@ -169,7 +170,7 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
       ...each,
       value: each.value ?? ((_, value) => (value === null ? '–' : decimal(value))),
     })),
-    bands: spreads,
+    bands: intervals,
     scales: {
       x: { time: false, range: stepRange(props.current.bands) },
       ...(chart.percent && { y: { range: rateRange } }),
