@@ -1,13 +1,12 @@
-// npm run chaos -- --kills 50 --seed 1 [--sandbox docker] [--disk] [--store-faults 0.005] [--keep] [--json]
-// Kills workers, the server, sandbox guests and more at seeded random moments of a real run, and compares its results with
+// `npm run chaos`: kills workers, the server, sandbox guests and more at seeded random moments of a real run, and compares its results with
 // an undisturbed run, byte for byte (docs/chaos.md). Exits with 1 on any difference, orphan or missing kill.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { FLAG, readFlags, TEXT } from '../options.js';
 import { type ChaosOptions, chaos } from './chaos.js';
 import { type ChaosFigures, complaints, described } from './figures.js';
 
@@ -26,26 +25,29 @@ export interface Means {
   signal?: AbortSignal;
 }
 
+const USAGE = `npm run chaos -- [options]
+  --kills N          default 50
+  --seed N           of the run and of the kills (default 1)
+  --sandbox KIND     wasm (default) or docker, with a daemon of its own that is killed, too
+  --store-faults P   share of writes that fail (default 0.005)
+  --disk             put the store on a small disk and fill it; needs root
+  --json             print JSON
+  --keep             keep the folder`;
+
 /** The exit code. @throws GauntletError BAD_CONFIG */
 export async function main(args: string[], { run, print, note, signal }: Means): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      kills: { type: 'string', default: '50' },
-      seed: { type: 'string', default: '1' },
-      sandbox: { type: 'string', default: 'wasm' },
-      'store-faults': { type: 'string', default: '0.005' },
-      disk: { type: 'boolean', default: false }, // puts the store on a small tmpfs and fills it; needs root
-      json: { type: 'boolean', default: false },
-      keep: { type: 'boolean', default: false },
-    },
-  });
-  const { sandbox } = values;
+  const flags = { kills: TEXT, seed: TEXT, sandbox: TEXT, 'store-faults': TEXT };
+  const values = readFlags(args, { ...flags, disk: FLAG, json: FLAG, keep: FLAG, help: FLAG });
+  if (values.help) {
+    print(USAGE);
+    return 0;
+  }
+  const { sandbox = 'wasm', disk: isSmall = false } = values;
   if (sandbox !== 'wasm' && sandbox !== 'docker')
     throw new GauntletError('BAD_CONFIG', `--sandbox ${sandbox}: wasm or docker`);
-  const seed = number('seed', values.seed, Number.isSafeInteger);
-  const kills = number('kills', values.kills, (value) => Number.isInteger(value) && value > 0);
-  const storeFaults = number('store-faults', values['store-faults'], (value) => value >= 0 && value < 0.5);
+  const seed = number('seed', values.seed ?? '1', Number.isSafeInteger);
+  const kills = number('kills', values.kills ?? '50', (value) => Number.isInteger(value) && value > 0);
+  const storeFaults = number('store-faults', values['store-faults'] ?? '0.005', (value) => value >= 0 && value < 0.5);
 
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-chaos-'));
   const disk = join(folder, 'disk');
@@ -55,7 +57,7 @@ export async function main(args: string[], { run, print, note, signal }: Means):
   try {
     const config = { ...SHORTENED, seed };
     const figures = await run({
-      ...{ folder, store, disk: values.disk, kills, seed, sandbox, storeFaults, config, log: note },
+      ...{ folder, store, disk: isSmall, kills, seed, sandbox, storeFaults, config, log: note },
       ...(signal && { signal }),
     });
     for (const line of described(figures)) (values.json ? note : print)(line);

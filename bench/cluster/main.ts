@@ -1,5 +1,4 @@
-// npm run cluster -- [--faults 20] [--seed 1] [--store-faults 0.01] [--quick] [--machine FOLDER] [--keep] [--json]
-// Trains the tiny preset on four hosts that are cut off, killed and turned off at seeded moments, and compares its results
+// `npm run cluster`: trains the tiny preset on four hosts that are cut off, killed and turned off at seeded moments, and compares its results
 // with a run on one machine, byte for byte (docs/chaos.md). Needs Linux, root and Postgres. Exits with 1 on any difference.
 //
 // The work is done by a second process in namespaces of its own. The kernel removes its network and ends all that it
@@ -10,9 +9,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { provideTemporalServer } from '../../infra/temporal-server.mjs';
+import { provideMoto } from '../../test/support/s3Server.js';
+import { BenchError, FLAG, readFlags, TEXT } from '../options.js';
 import { cluster } from './cluster.js';
 import { complaints, described } from './figures.js';
 
@@ -26,26 +27,29 @@ const QUICK: RunConfigInput = {
 };
 const INSIDE = 'GAUNTLET_CLUSTER_FOLDER'; // set for the second process
 
+const USAGE = `npm run cluster -- [options]
+  --faults N         default 20; with --quick 4
+  --seed N           of the faults; the run has seed 0 (default 1)
+  --store-faults P   share of requests to S3 that fail; as many are late (default 0.01)
+  --quick            a run of four steps
+  --machine FOLDER   store of the run on one machine, to keep it
+  --json             print JSON
+  --keep             keep the folders and logs of all hosts`;
+
 async function main(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      faults: { type: 'string' }, // default: 20, quick 4
-      seed: { type: 'string', default: '1' }, // of the faults; the run has seed 0
-      'store-faults': { type: 'string', default: '0.01' }, // share of requests to S3 that fail; as many are late
-      quick: { type: 'boolean', default: false }, // a short run
-      machine: { type: 'string' }, // store of the run on one machine, to keep it
-      json: { type: 'boolean', default: false },
-      keep: { type: 'boolean', default: false }, // keeps the folders and logs of all hosts
-    },
-  });
+  const flags = { faults: TEXT, seed: TEXT, 'store-faults': TEXT, machine: TEXT };
+  const values = readFlags(args, { ...flags, quick: FLAG, json: FLAG, keep: FLAG, help: FLAG });
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
   const faults = count('faults', values.faults ?? (values.quick ? '4' : '20'));
-  const seed = count('seed', values.seed);
-  const storeFaults = Number(values['store-faults']);
+  const seed = count('seed', values.seed ?? '1');
+  const storeFaults = Number(values['store-faults'] ?? '0.01');
   if (!(storeFaults >= 0 && storeFaults <= 0.2))
     throw new GauntletError('BAD_CONFIG', `--store-faults ${values['store-faults']}: give a share of at most 0.2`);
   const folder = process.env[INSIDE];
-  if (folder === undefined) return inNamespaces(args, values.keep);
+  if (folder === undefined) return inNamespaces(args, values.keep ?? false);
   const figures = await cluster({
     ...{ folder, machine: values.machine ?? join(folder, 'machine'), seed, faults, storeFaults },
     config: values.quick ? QUICK : TINY,
@@ -58,6 +62,8 @@ async function main(args: string[]): Promise<number> {
 
 async function inNamespaces(args: string[], keep: boolean): Promise<number> {
   if (process.getuid?.() !== 0) throw new GauntletError('BAD_CONFIG', 'npm run cluster needs root, for namespaces');
+  await provideTemporalServer({ log: (line) => console.error(line) }); // the namespaces reach no network
+  await provideMoto();
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-cluster-'));
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
   const self = [process.execPath, fileURLToPath(import.meta.url), ...args];
@@ -85,7 +91,7 @@ function count(name: string, text: string): number {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof GauntletError ? error.message : error);
+  console.error(error instanceof GauntletError || error instanceof BenchError ? error.message : error);
   process.exitCode = 1;
 }
 if (process.env[INSIDE] !== undefined) process.exit(); // ends the servers and hosts

@@ -36,13 +36,17 @@ async function startS3(): Promise<S3Server> {
   return launchS3('127.0.0.1');
 }
 
-/** Starts moto on a free port of an address. `faults`: share of requests that fail; as many are late. */
-export async function launchS3(host: string, faults = 0): Promise<S3Server> {
-  const python = await providePython({
+/** Installs moto, once. @returns the Python that has it */
+export const provideMoto = (): Promise<string> =>
+  providePython({
     requirements: [REQUIREMENTS],
     folder: join(cacheFolder(), 's3-server'),
-    say: (line) => console.log(`      ${line}`),
+    say: (line) => console.error(`      ${line}`),
   });
+
+/** Starts moto on a free port of an address. `faults`: share of requests that fail; as many are late. */
+export async function launchS3(host: string, faults = 0): Promise<S3Server> {
+  const python = await provideMoto();
   const script = join(packageRoot(), 'test', 'support', 's3Server.py');
   const server = spawn(python, [script, host, String(faults)], { stdio: ['pipe', 'pipe', 'pipe'] });
   let errors = '';
