@@ -10,11 +10,16 @@ export interface Arm {
   atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
 }
 
-/** The families that are measured. The method is the preset of a family, and every arm starts from it. */
+/** The families that are measured. The method is the preset of a family in this form, and every arm starts from it. */
 export const FAMILIES = ['nested', 'tiny'] as const;
 export type Family = (typeof FAMILIES)[number];
 
-const UPDATES = 25; // of the generator, in the method
+/** `tiny` has the method only. `nested` has a schedule short enough to train every arm with five seeds. */
+export const FORMS: Record<Family, RunConfigInput> = {
+  nested: { schedule: { stages: [1, 5], discriminatorSteps: 2, generatorSteps: 2, alternatingSteps: 4 } },
+  tiny: {},
+};
+const UPDATES = 8; // of the generator, in this form of `nested`
 
 /** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
 export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 30 + i)[0] % 100_000);
@@ -75,7 +80,7 @@ export const ARMS: readonly Arm[] = [
   {
     name: 'code-only',
     question: 'Do five stages help?',
-    config: { stages: [5], schedule: { discriminatorSteps: 15, generatorSteps: 15, alternatingSteps: 20 } },
+    config: { stages: [5], schedule: { stages: [5], discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 8 } },
   },
   { name: 'credit-stage', question: 'Is it better to train one stage at a time?', config: { credit: 'stage' } },
   {
@@ -91,12 +96,12 @@ export const ARMS: readonly Arm[] = [
   {
     name: 'alternating',
     question: 'Do the blocks of N steps help?',
-    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 10 } },
+    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 8 } },
   },
   {
     name: 'simultaneous',
     question: 'Is it better if both roles train against the state of the other before the pair of steps?',
-    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 10, simultaneous: true } },
+    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 8, simultaneous: true } },
   },
   {
     name: 'self-repair',

@@ -42,6 +42,8 @@ async function main(args: string[]): Promise<void> {
   const commit = commitNow();
   const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : ARMS.map(({ name }) => name));
   const family = familyIn(values.family ?? 'nested');
+  if (family === 'tiny' && arms.some((name) => name !== 'method'))
+    throw new BenchError('the family tiny has the arm method only: --arms method', 2);
   const keys = seeds.flatMap((seed) => keysOf(family, arms, seed));
   for (const [i, key] of keys.entries()) {
     const records = readRecords(path);

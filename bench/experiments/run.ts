@@ -14,7 +14,7 @@ import { packageRoot } from '../../data/paths.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
-import { ARMS } from './arms.js';
+import { ARMS, FORMS } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
 import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
 
@@ -33,7 +33,8 @@ export function configOf(
   factor = 1,
 ): RunConfigInput {
   const { config } = ARMS.find(({ name }) => name === arm)!;
-  const base = merged(merged({ preset: family }, config), over) as RunConfigInput;
+  const form = merged({ preset: family }, FORMS[family]);
+  const base = merged(merged(form, config), over) as RunConfigInput;
   const { discriminatorSteps, generatorSteps, alternatingSteps } = resolveConfig(base).schedule;
   const steps = { discriminatorSteps, generatorSteps, alternatingSteps };
   const longer = Object.entries(steps).map(([name, count]) => [name, Math.round(factor * count)]);
