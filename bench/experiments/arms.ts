@@ -16,7 +16,10 @@ export type Family = (typeof FAMILIES)[number];
 
 /** `tiny` has the method only. `nested` has a schedule short enough to train every arm with five seeds. */
 export const FORMS: Record<Family, RunConfigInput> = {
-  nested: { schedule: { stages: [1, 5], discriminatorSteps: 2, generatorSteps: 2, alternatingSteps: 4 } },
+  nested: {
+    schedule: { stages: [1, 5], discriminatorSteps: 2, generatorSteps: 2, alternatingSteps: 4 },
+    testTurns: 2, // most tokens of a generator step are those of tests
+  },
   tiny: {},
 };
 const UPDATES = 8; // of the generator, in this form of `nested`
