@@ -107,7 +107,7 @@ function secureServer(tls: TlsProxyOptions['tls'], handshakeTimeout: number) {
 
 /** An answer without a body: its status is in the headers. */
 function refuse(stream: ServerHttp2Stream, status: number, message: string): void {
-  if (stream.destroyed || stream.headersSent) return;
+  if (isOver(stream) || stream.headersSent) return;
   const headers = { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(status) };
   stream.respond({ ...headers, 'grpc-message': message }, { endStream: true });
   stream.close(constants.NGHTTP2_NO_ERROR); // reads no request
@@ -129,7 +129,7 @@ function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onward
     trailers = given;
   });
   request.on('response', (answer, flags) => {
-    if (stream.destroyed) return;
+    if (isOver(stream)) return;
     if (flags & constants.NGHTTP2_FLAG_END_STREAM) return stream.respond(answer, { endStream: true });
     stream.respond(answer, { waitForTrailers: true });
     request.pipe(stream);
@@ -142,5 +142,8 @@ function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onward
     else unavailable();
   });
 }
+
+/** Answering such a stream throws. */
+const isOver = (stream: ServerHttp2Stream): boolean => stream.destroyed || stream.closed;
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();

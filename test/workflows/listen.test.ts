@@ -225,6 +225,14 @@ ${client === undefined ? '' : `client_cert_path = "${file(`${client}.pem`)}"\ncl
     const guess = keyless.request({ ':method': 'POST', ':path': '/', authorization: `Bearer ${OTHER_KEY}` });
     const [answer] = (await once(guess, 'response')) as [Record<string, string>];
     assert.equal(answer['grpc-status'], '16');
+    for (const key of [KEY, OTHER_KEY])
+      for (let i = 0; i < 50; i++) {
+        const headers = { ':method': 'POST', ':path': '/none', authorization: `Bearer ${key}` };
+        const client = connectHttp2(`https://${named(proxy)}`, { ca: read('cert.pem') }).on('error', () => {});
+        client.request(headers).on('error', () => {});
+        setTimeout(() => client.destroy(), i); // in the middle of whatever happens
+      }
     await Promise.all([silent, plain, keyless].map((each) => each.closed === true || once(each, 'close')));
+    assert.equal((await reach(withKey(proxy))).owned, false); // it still serves
   });
 });
