@@ -25,6 +25,9 @@ const TYPES = {
   Double: IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
 } as const;
 
+/** A hosted server may offer no such request: PERMISSION_DENIED and UNIMPLEMENTED of gRPC. */
+const HIDDEN: readonly (number | undefined)[] = [7, 12];
+
 /** @throws if no server answers in time */
 export async function connect(settings: ConnectionSettings, timeoutMs: number): Promise<Connection> {
   const { address } = settings;
@@ -45,7 +48,14 @@ export async function prepareNamespace(
       config: { workflowExecutionRetentionTtl: msToTs(RETENTION_MS) },
     });
   }
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  const listed = await connection.operatorService
+    .listSearchAttributes({ namespace })
+    .catch((error: { code?: number }) => {
+      if (!HIDDEN.includes(error.code)) throw error;
+      return undefined; // workers find the same and write none
+    });
+  if (listed === undefined) return options.log('this server does not show its search attributes: runs have none');
+  const { customAttributes } = listed;
   const missing = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => customAttributes?.[name] === undefined);
   if (missing.length === 0) return;
   try {

@@ -46,6 +46,7 @@ interface ServerState {
 
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
+const REFUSED = [7, 16]; // PERMISSION_DENIED and UNAUTHENTICATED of gRPC
 
 /** Returns a server that is ready for workflows. @throws GauntletError SERVER_UNAVAILABLE | PORT_TAKEN */
 export async function ensureServer(options: ServerOptions): Promise<TemporalServer> {
@@ -107,8 +108,9 @@ async function external(
 
 /** The server's reason for rejecting the connection, such as an unknown API key. */
 function reasonOf(error: unknown): string {
-  const { details } = error as { details?: string };
-  return details ? `, ${details}` : '';
+  type Refusal = { code?: number; details?: string };
+  const { code = 0, details = '' } = ((error as { cause?: unknown }).cause ?? error) as Refusal;
+  return REFUSED.includes(code) ? `, ${details.split('\n')[0]}` : '';
 }
 
 /** The server that an earlier command started on this store, if it still runs. */

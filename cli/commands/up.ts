@@ -1,10 +1,22 @@
-// `gauntlet up`: runs a server and all workers on this machine until Ctrl-C.
-
+// `gauntlet up`: runs a server and all workers on this machine until Ctrl-C. With --listen, other machines may use the
+// server.
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { GauntletError } from '../../core/errors.js';
+import { temporalTarget } from '../../infra/temporalTarget.js';
+import { parseApiKeys, startTlsProxy, type TlsProxy, type TlsProxyOptions } from '../../infra/tlsProxy.js';
+import { isS3 } from '../../store/s3Place.js';
 import { commandLine } from '../commandLine.js';
-import { deviceOption, integer, jsonOption, metricsOption, sandboxOption } from '../options.js';
+import { deviceOption, integer, jsonOption, listenOption, metricsOption, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
+
+interface ListenFlags {
+  listen?: string;
+  tlsCert?: string;
+  tlsKey?: string;
+  apiKeys?: string;
+}
 
 export function addUp(program: Command): void {
   const command = program
@@ -12,24 +24,71 @@ export function addUp(program: Command): void {
     .description('run a Temporal server (if none is reachable) and all workers; Ctrl-C stops both')
     .option('--port <n>', 'port of the embedded server (default: 7233, or the next free one)', integer())
     .option('--ui-port <n>', 'port of the Web UI (default: port of the server + 1000)', integer())
+    .addOption(listenOption())
+    .option('--tls-cert <file>', 'certificate for --listen, PEM')
+    .option('--tls-key <file>', 'private key of the certificate, PEM')
+    .option('--api-keys <file>', 'API keys for --listen, one per line')
     .addOption(sandboxOption())
     .addOption(deviceOption())
     .addOption(metricsOption())
     .addOption(jsonOption());
-  withStore(command).action(async (flags: ConnectionOptions & { json?: boolean }) => {
+  withStore(command).action(async (flags: ConnectionOptions & ListenFlags & { json?: boolean }) => {
     const output = createOutput(flags.json);
+    const offer = await readOffer(flags);
     const session = await openSession(flags, output, 'here');
     const { address, uiUrl, owned } = session.server;
-    await serve(session, () =>
-      output.result({ address, ui: uiUrl, store: flags.store, owned }, () =>
-        [
-          `server   ${address}`,
-          `web UI   ${uiUrl ?? 'see your server'}`,
-          `store    ${flags.store}`,
-          `ready (Ctrl-C stops it); in another terminal: ${commandLine('train --watch')}, or`,
-          '         temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
-        ].join('\n'),
-      ),
-    );
+    let proxy: TlsProxy | undefined;
+    try {
+      proxy = offer && (await startTlsProxy({ server: address, ...offer }));
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    if (proxy && !isS3(flags.store))
+      output.note('other machines cannot use a store in a folder: give all machines a bucket with --store s3://…');
+    try {
+      await serve(session, () =>
+        output.result(
+          { address, ui: uiUrl, store: flags.store, owned, ...(proxy && { listening: proxy.address }) },
+          () =>
+            [
+              `server   ${address}`,
+              ...(proxy ? [`others   ${proxy.address}, with TLS and an API key`] : []),
+              `web UI   ${uiUrl ?? 'see your server'}`,
+              `store    ${flags.store}`,
+              `ready (Ctrl-C stops it); in another terminal: ${commandLine('train --watch')}, or`,
+              '         temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
+            ].join('\n'),
+        ),
+      );
+    } finally {
+      await proxy?.close();
+    }
   });
+}
+
+/** What --listen needs, read before anything starts. @throws GauntletError BAD_INPUT */
+async function readOffer(flags: ListenFlags): Promise<Omit<TlsProxyOptions, 'server'> | undefined> {
+  const { listen: address, tlsCert, tlsKey, apiKeys } = flags;
+  if (address === undefined && [tlsCert, tlsKey, apiKeys].every((file) => file === undefined)) return undefined;
+  if (address === undefined || tlsCert === undefined || tlsKey === undefined || apiKeys === undefined)
+    throw new GauntletError(
+      'BAD_INPUT',
+      '--listen, --tls-cert, --tls-key and --api-keys belong together: whoever reaches the server can run work on this machine',
+    );
+  if (temporalTarget(process.env) !== undefined)
+    throw new GauntletError('BAD_INPUT', '--listen is for the embedded server, but the environment names another one');
+  return {
+    address,
+    tls: { cert: await readText(tlsCert), key: await readText(tlsKey) },
+    apiKeys: parseApiKeys(await readText(apiKeys)),
+  };
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new GauntletError('BAD_INPUT', `${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
 }

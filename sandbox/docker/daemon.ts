@@ -119,12 +119,18 @@ export function requireDaemon({ limits, cgroup, rootless, runtimes }: Daemon, ru
   }
 }
 
+/** What depends on the daemon, in words: the boundary that it adds, and what it lacks. */
+export function describeBoundary({ security, rootless, remapped, limits }: Daemon): string[] {
+  return [
+    ...(rootless ? ['rootless'] : remapped ? ['userns-remap'] : []),
+    ...(security.includes('seccomp') ? [] : ['no seccomp']),
+    ...(limits.swap ? [] : ['swap is not limited']),
+  ];
+}
+
 /** A description in one line. */
-export function describeDaemon({ version, cgroup, runtimes, security, rootless, remapped, limits }: Daemon): string {
+export function describeDaemon(daemon: Daemon): string {
+  const { version, cgroup, runtimes, security } = daemon;
   const parts = [`docker ${version}`, `cgroup ${cgroup}`, `runtimes ${runtimes.join(', ')}`];
-  if (rootless) parts.push('rootless');
-  else if (remapped) parts.push('userns-remap');
-  parts.push(`security ${security.join(', ') || 'none'}`);
-  if (!limits.swap) parts.push('swap is not limited');
-  return parts.join(' · ');
+  return [...parts, `security ${security.join(', ') || 'none'}`, ...describeBoundary(daemon)].join(' · ');
 }

@@ -7,7 +7,7 @@ import type { Sandbox } from '../sandbox.js';
 import { TestPool } from '../testSource/testPool.js';
 import { TypePool } from '../typeCheck/typePool.js';
 import { ContainerGuest } from './container.js';
-import { connectDocker, requireDaemon } from './daemon.js';
+import { connectDocker, describeBoundary, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
 import { ensureImage, ensureNodeImage, ensureOwnImage } from './image.js';
 import type { ContainerSpec } from './options.js';
@@ -127,7 +127,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     what,
     ...(packages === 'none' ? [] : [packages]),
     ...(runtime ? [runtime] : []),
-    ...(seccomp ? [] : ['no seccomp']),
+    ...describeBoundary(daemon),
     `${size} ${size === 1 ? 'container' : 'containers'}`,
   ];
   return {

@@ -4,12 +4,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connection } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { PLACE } from '../../infra/place.mjs';
 import { choosePorts, isFree } from '../../infra/ports.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
-import { connect, SEARCH_ATTRIBUTES } from '../../infra/temporalNamespace.js';
+import { connect, prepareNamespace, SEARCH_ATTRIBUTES } from '../../infra/temporalNamespace.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
 
@@ -123,6 +124,19 @@ describe('ensureServer', () => {
       ensureServer({ storeDir, env: elsewhere }),
       coded('SERVER_UNAVAILABLE', /no namespace nowhere/),
     );
+  });
+
+  it('accepts a server that does not show its search attributes, and passes on other failures', async () => {
+    const serverThatFails = (code: number) => {
+      const listSearchAttributes = () => Promise.reject(Object.assign(new Error('no'), { code }));
+      const workflowService = { describeNamespace: async () => ({}) };
+      return { workflowService, operatorService: { listSearchAttributes } } as unknown as Connection;
+    };
+    const lines: string[] = [];
+    const options = { retention: false, log: (line: string) => lines.push(line) };
+    for (const code of [7, 12]) await prepareNamespace(serverThatFails(code), 'default', options);
+    assert.deepEqual(lines, Array(2).fill('this server does not show its search attributes: runs have none'));
+    await assert.rejects(prepareNamespace(serverThatFails(14), 'default', options), { code: 14 });
   });
 
   it('fails with one line if no server answers at TEMPORAL_ADDRESS', async () => {

@@ -9,6 +9,7 @@ import type { Packages } from '../../core/schema/execution.js';
 import { containersSchema } from '../../core/schema/execution.js';
 import {
   type Daemon,
+  describeBoundary,
   describeDaemon,
   listContainers,
   readInfo,
@@ -42,8 +43,13 @@ describe('the features of a Docker daemon', () => {
   it('are described in one line: cgroup version, runtimes, rootless, swap', () => {
     assert.equal(
       describeDaemon(daemon({ ...INFO, SwapLimit: false })),
-      'docker 28 · cgroup 2 · runtimes io.containerd.runc.v2, runc · rootless · security cgroupns, rootless, seccomp · swap is not limited',
+      'docker 28 · cgroup 2 · runtimes io.containerd.runc.v2, runc · security cgroupns, rootless, seccomp · rootless · swap is not limited',
     );
+    assert.deepEqual(describeBoundary(daemon({ SecurityOptions: ['name=userns'], SwapLimit: true })), [
+      'userns-remap',
+      'no seccomp',
+    ]);
+    assert.deepEqual(describeBoundary(daemon({ ...INFO, SecurityOptions: ['name=seccomp'] })), []);
     const old = daemon({
       ...INFO,
       CgroupVersion: undefined,
