@@ -1,11 +1,9 @@
 // A run keeps its model work on one worker while that worker is alive, and then continues on another one with the same
 // bytes. The workers are real processes, two of each role, on one store.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import proto from '@temporalio/proto';
 import { createActivities } from '../../activities/index.js';
 import { historiesOf } from '../../bench/orchestration/histories.js';
@@ -16,9 +14,9 @@ import type { Store } from '../../store/store.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, SMALL_RUN } from '../support/doubles.js';
 import { needTemporal, startRun, startServer, type TestServer } from './server.js';
+import { WorkerProcesses } from './workerProcesses.js';
 
 const SCHEDULE_TO_START = proto.temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;
-const PROCESS = fileURLToPath(new URL('./modelWorkerProcess.js', import.meta.url));
 /** The generation at which the model worker hangs, within the first stage. The base model takes 15 generations. */
 const HANG_AT = 25;
 
@@ -32,28 +30,18 @@ const RUN = {
 describe('the model work of a run', function () {
   this.timeout(180_000);
   let host: TestServer;
-  const children: ChildProcess[] = [];
+  let workers: WorkerProcesses;
 
   before(async function () {
     needTemporal(this);
     host = await startServer();
+    workers = new WorkerProcesses(host);
   });
   after(async () => {
-    for (const child of children) child.kill('SIGKILL');
+    workers?.kill();
     await host?.close();
   });
 
-  /** Resolves when the worker is ready. */
-  async function worker(roles: string, ...hangAt: string[]): Promise<ChildProcess> {
-    const args = [PROCESS, host.server.address, host.folder, roles, ...hangAt];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    children.push(child);
-    await new Promise<void>((serves, ends) => {
-      child.stdout!.once('data', () => serves());
-      child.once('exit', (code) => ends(new Error(`the worker ended (${code})`)));
-    });
-    return child;
-  }
   const calls = (): [pid: number, what: string][] => {
     const file = join(host.folder, 'calls');
     const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
@@ -63,8 +51,8 @@ describe('the model work of a run', function () {
     (await listCheckpoints(store, runId)).map(({ name, files }) => [name, files]);
 
   it('stays on one of two workers until that worker is killed, and completes with the same bytes', async () => {
-    const models = await Promise.all([worker('gpu', String(HANG_AT)), worker('gpu', String(HANG_AT))]);
-    await Promise.all([worker('orchestrator,sandbox,cpu'), worker('orchestrator,sandbox,cpu')]);
+    const models = await Promise.all([workers.start('gpu', HANG_AT), workers.start('gpu', HANG_AT)]);
+    await Promise.all([workers.start('orchestrator,sandbox,cpu'), workers.start('orchestrator,sandbox,cpu')]);
     const handle = await startRun(host.client, 'kept', RUN);
     /** The process that hangs. */
     const stuck = (): number | undefined => {

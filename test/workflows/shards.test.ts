@@ -1,10 +1,9 @@
 // A run whose batches are shared by two model workers: real processes on one store. One of them stops answering.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createActivities } from '../../activities/index.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
@@ -12,45 +11,34 @@ import { openStore } from '../../store/openStore.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
 import { needTemporal, startRun, startServer, type TestServer } from './server.js';
+import { WorkerProcesses } from './workerProcesses.js';
 
-const PROCESS = fileURLToPath(new URL('./modelWorkerProcess.js', import.meta.url));
 const HANG_AT = 6; // generations of one worker, after which it never answers again
 const RUN = { ...TINIEST_RUN, ppo: { ...TINIEST_RUN.ppo, minibatch: 8 } };
 
 describe('a batch that several workers share', function () {
   this.timeout(180_000);
   let host: TestServer;
-  const children: ChildProcess[] = [];
+  let workers: WorkerProcesses;
 
   before(async function () {
     needTemporal(this);
     host = await startServer();
+    workers = new WorkerProcesses(host);
   });
   after(async () => {
-    for (const child of children) child.kill('SIGKILL');
+    workers?.kill();
     await host?.close();
   });
 
-  /** Resolves with the process id when the worker is ready. */
-  async function worker(roles: string, ...hangAt: string[]): Promise<number> {
-    const args = [PROCESS, host.server.address, host.folder, roles, ...hangAt];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    children.push(child);
-    await new Promise<void>((serves, ends) => {
-      child.stdout!.once('data', () => serves());
-      child.once('exit', (code) => ends(new Error(`the worker ended (${code})`)));
-    });
-    return child.pid!;
-  }
-
   it('ends with the bytes of one worker, also if a worker joins late and another one never finishes its shard', async () => {
-    const first = await worker('orchestrator,sandbox,cpu,gpu');
+    const first = await workers.start('orchestrator,sandbox,cpu,gpu');
     const handle = await startRun(host.client, 'shared', { ...RUN, engine: { shards: 2 } });
-    const late = await worker('gpu', String(HANG_AT));
+    const late = await workers.start('gpu', HANG_AT);
     const { trainingSeconds: _, ...result } = (await handle.result()) as RunResult;
 
     const calls = readFileSync(join(host.folder, 'calls'), 'utf8').trim().split('\n');
-    const generationsOf = (pid: number): number => calls.filter((line) => line === `${pid} generate`).length;
+    const generationsOf = ({ pid }: ChildProcess): number => calls.filter((line) => line === `${pid} generate`).length;
     assert.equal(generationsOf(late), HANG_AT, 'the late worker took shards until it hung');
     assert.ok(generationsOf(first) > 0);
 
