@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Resources } from './data/resources.js';
 
-const POLL_MS = 5000; // a reader of the page needs no more, and the run keeps the machine
+const POLL_MS = 10_000; // a reader of the page needs no more, and the run keeps the machine
 
 export async function streamChanges(response: ServerResponse, resources: Pick<Resources, 'versions'>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });

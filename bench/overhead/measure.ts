@@ -9,7 +9,7 @@ import { firstAnswer, start, stop } from '../commands.js';
 import { childrenCpuSeconds, cpuSeconds } from '../cpuTime.js';
 import { BenchError } from '../options.js';
 
-const SCRAPE_MS = 2000; // Prometheus waits longer
+const SCRAPE_MS = 10_000; // the default of Prometheus is a minute, that of its sample configuration 15 s
 
 export const KINDS = ['watched', 's3'] as const;
 export type Kind = (typeof KINDS)[number];

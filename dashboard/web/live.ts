@@ -36,14 +36,16 @@ export function useVersion(run?: string): number {
   return version;
 }
 
+const POLL_MS = 10_000;
+
 /** The state of a run on the Temporal server; `refresh` asks for it at once. Undefined in a static report. */
 export function useLive(run: string): { live: LiveView | undefined; refresh: () => void } {
-  const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), 5000, { notes: [], actions: [] });
+  const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), POLL_MS, { notes: [], actions: [] });
   return { live, refresh };
 }
 
 /** The states of all runs on the Temporal server. Undefined in a static report. */
-export const useStates = (): LiveStates | undefined => usePoll<LiveStates>('live', 5000, { states: {} }).answer;
+export const useStates = (): LiveStates | undefined => usePoll<LiveStates>('live', POLL_MS, { states: {} }).answer;
 
 /**
  * What the server answers, asked again after `ms`.
