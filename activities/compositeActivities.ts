@@ -22,6 +22,7 @@ import type {
   UpdatePolicyInput,
   UpdatePolicyOutput,
 } from './types.js';
+import { isSharded } from './updateShards.js';
 
 export interface GenerateChainsInput
   extends SamplingPolicy,
@@ -243,7 +244,7 @@ export function compositeActivities(leaf: LeafActivities) {
         },
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
-    if ((run.engine.shards ?? 1) > 1) await leaf.removeShards({ run });
+    if (isSharded(run)) await leaf.removeShards({ run });
     const { state: next, stats } = updated;
     const result = { state: next, stats, seconds, replayBuffer: rewarded.replayBuffer, metrics };
     return { ...result, ...(evaluation && { evaluation }) };

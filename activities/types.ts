@@ -29,7 +29,7 @@ export interface RunRef {
   problems: Digest;
 }
 
-/** Of rates, by name (core/rewards/rates.ts). */
+/** Standard errors of rates, by the name of the rate. */
 export type StandardErrors = Record<string, number>;
 
 /** What one shard of a batch computed. */

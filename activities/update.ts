@@ -38,6 +38,7 @@ export interface Update {
   minibatches: number[][]; // indices of rows
   anEpoch: number; // minibatches
   minibatch(at: number): { sequences: TrajectoryList; loss: LossConfig };
+  adapter(): Promise<Adapter>; // before the update
   start(): Promise<Progress>;
 }
 
@@ -53,6 +54,7 @@ export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promis
   const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
   const minibatches = planMinibatches([...rows.keys()], epochs, minibatch, path('minibatches'));
   const anEpoch = minibatches.length / epochs;
+  const adapter = () => opened.adapter(input.state.adapter, input.state.valueHead);
   return {
     ...{ input, opened, isSupervised, rows, minibatches, anEpoch },
     minibatch(at) {
@@ -60,10 +62,11 @@ export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promis
       const loss = isSupervised ? supervisedLoss(config, dropoutKey) : lossOf(config, dropoutKey);
       return { sequences: minibatches[at]!.map((i) => rows[i]!), loss };
     },
+    adapter,
     async start() {
       return {
         done: 0,
-        adapter: await opened.adapter(input.state.adapter, input.state.valueHead),
+        adapter: await adapter(),
         optimizer: decodeOptimizerState(await scope.store.getBlob(input.state.optimizer)),
         stats: [],
         ratios: rows.map(() => []),

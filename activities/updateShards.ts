@@ -60,7 +60,7 @@ export async function applyGradients(scope: Scope, input: ApplyGradientsInput): 
 
 /** The state after the last minibatch whose gradients shards computed. */
 export async function latestState({ store }: Scope, update: Update): Promise<Progress | undefined> {
-  if ((update.input.run.engine.shards ?? 1) === 1) return undefined;
+  if (!isSharded(update.input.run)) return undefined;
   const files = filesOf(store, update.input);
   for (let done = update.minibatches.length; done > 0; done--) {
     const state = await readState(files, update, done);
@@ -68,6 +68,9 @@ export async function latestState({ store }: Scope, update: Update): Promise<Pro
   }
   return undefined;
 }
+
+/** A run that began with older code lacks the field. */
+export const isSharded = ({ engine }: Pick<RunRef, 'engine'>): boolean => (engine.shards ?? 1) > 1;
 
 /** Removes what is left of finished updates. */
 export async function removeShards({ store }: Scope, { run }: { run: RunRef }): Promise<object> {
@@ -140,10 +143,9 @@ async function readState(files: ShardFiles, update: Update, done: number): Promi
     ratios: TokenNumbers;
     seconds: number;
   };
-  const { adapter } = await update.start();
   return {
     ...{ done, stats, ratios, seconds },
-    adapter: { ...adapter, values: tensors.values! },
+    adapter: { ...(await update.adapter()), values: tensors.values! },
     optimizer: { step, m: tensors.m!, v: tensors.v! },
   };
 }

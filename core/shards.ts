@@ -14,5 +14,5 @@ export function sliceOf<T>(items: readonly T[], { index, of }: Shard): T[] {
   return items.slice(start(index), start(index + 1));
 }
 
-/** Whether item `i` belongs to the shard. Used for items in order of size, so that every shard gets some of each size. */
+/** Whether item `i` belongs to the shard. Items are dealt out in turn, so shards of a list sorted by size are about equal. */
 export const isIn = (i: number, { index, of }: Shard): boolean => i % of === index;

@@ -16,7 +16,7 @@ import {
 export const MAX_SHARDS = 64; // of `engine.shards`
 const HISTORY_EVENTS = 51_200; // Temporal's limit. A run continues as new between two steps, never within one.
 
-/** Mean tokens of one sample. */
+/** Means of one sample. Lengths are in tokens. */
 export interface Lengths {
   trained: number; // share of the samples that have an advantage; the others are left out of the update
   opening: number; // prompt of a chain
@@ -94,7 +94,10 @@ class Step {
     readonly shards: number,
   ) {}
 
-  /** Chains, tests of one chain of each problem, verdicts, and an update on the chains. Unsharded, one activity samples both. */
+  /**
+   * A generator step samples chains, writes tests for one chain of each problem, judges, and trains on the chains. With one
+   * shard, one activity samples the chains and writes the tests.
+   */
   generator(): Phase[] {
     const { config, lengths } = this.setting;
     const { problems, samples } = config.batch.generator;

@@ -1,4 +1,4 @@
-// What a program is told about a test that it fails, before it is repaired. Programs choose these texts, so they are short.
+// What the generator reads about a test that its program fails. The program decides what it returns, so texts are cut.
 import { formatArguments, formatValue } from '../parse/format.js';
 import type { FailedTest } from '../schema/chain.js';
 import type { CallResult } from '../schema/execution.js';
