@@ -11,7 +11,7 @@ import { isAlive, withLock } from './lock.mjs';
 import { PLACE } from './place.mjs';
 import { choosePorts } from './ports.js';
 import { claimFolder, refuseNetworkFolder } from './sharedFolder.js';
-import { provideTemporalCli } from './temporal-cli.mjs';
+import { cacheDir, provideTemporalCli } from './temporal-cli.mjs';
 import { connect, prepareNamespace } from './temporalNamespace.js';
 import { launch, serverArguments } from './temporalProcess.js';
 import { type ConnectionSettings, type TemporalTarget, temporalTarget } from './temporalTarget.js';
@@ -144,6 +144,19 @@ async function startEmbedded(
     throw new GauntletError('SERVER_UNAVAILABLE', error.message, { cause: error });
   });
   await refuseNetworkFolder(storeDir);
+  // Of two servers that start at once for two stores, the second must not choose the port that the first is about to take.
+  return withLock(join(cacheDir(options.env), 'ports.lock'), () =>
+    launchEmbedded(cli.path, storeDir, namespace, options, log),
+  );
+}
+
+async function launchEmbedded(
+  program: string,
+  storeDir: string,
+  namespace: string,
+  options: ServerOptions & { env: Record<string, string | undefined> },
+  log: (line: string) => void,
+): Promise<TemporalServer> {
   const ports = await choosePorts(options.port, options.uiPort);
   const { port, uiPort } = ports;
   if (options.port === undefined && port !== 7233) {
@@ -155,7 +168,7 @@ async function startEmbedded(
   const logFile = join(storeDir, 'temporal.log');
   const claim = await claimFolder(storeDir, { server: true });
   const { child, pid } = await launch(
-    cli.path,
+    program,
     serverArguments(ports, database, namespace, options.dynamicConfig),
     logFile,
     options.env,

@@ -101,24 +101,35 @@ export async function writeMetrics(
 
 /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readMetrics<T = Record<string, unknown>>(store: Store, runId: string): Promise<T[]> {
-  return readMetricsFiles(store, runId, /\.json$/, z.unknown()) as Promise<T[]>;
+  return readAll(await listMetrics(store, runId), (path) => readMetricsFile(store, runId, path)) as Promise<T[]>;
 }
 
 /** The control requests of a run in order. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readControls(store: Store, runId: string): Promise<ControlMetrics[]> {
-  const controls = await readMetricsFiles(store, runId, /\/\d+-control-\d+\.json$/, controlMetricsSchema);
+  const paths = (await listMetrics(store, runId)).filter((path) => /\/\d+-control-\d+\.json$/.test(path));
+  const controls = await readAll(paths, (path) => readParsed(store, runId, path, controlMetricsSchema));
   return controls.sort((a, b) => a.index - b.index);
 }
 
-async function readMetricsFiles<T>(store: Store, runId: string, files: RegExp, schema: z.ZodType<T>): Promise<T[]> {
-  const paths = (await listRecords(store, runId, METRICS)).filter((path) => files.test(path));
-  paths.sort((a, b) => stepOf(a) - stepOf(b) || (a < b ? -1 : 1));
+/** The metrics files of a run, by step. */
+export async function listMetrics(store: Store, runId: string): Promise<string[]> {
+  const paths = (await listRecords(store, runId, METRICS)).filter((path) => path.endsWith('.json'));
+  return paths.sort((a, b) => stepOf(a) - stepOf(b) || (a < b ? -1 : 1));
+}
+
+/** Undefined if it was removed. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+export const readMetricsFile = (store: Store, runId: string, path: string): Promise<unknown> =>
+  readParsed(store, runId, path, z.unknown());
+
+/** What `read` finds at the paths, a few at once. */
+export async function readAll<T>(
+  paths: readonly string[],
+  read: (path: string) => Promise<T | undefined>,
+): Promise<NonNullable<T>[]> {
   const found: (T | undefined)[] = [];
-  for (let i = 0; i < paths.length; i += READ_AT_ONCE) {
-    const some = paths.slice(i, i + READ_AT_ONCE);
-    found.push(...(await Promise.all(some.map((path) => readParsed(store, runId, path, schema)))));
-  }
-  return found.filter((metrics) => metrics !== undefined);
+  for (let i = 0; i < paths.length; i += READ_AT_ONCE)
+    found.push(...(await Promise.all(paths.slice(i, i + READ_AT_ONCE).map(read))));
+  return found.filter((each) => each !== undefined && each !== null);
 }
 
 const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);

@@ -1,4 +1,5 @@
 // `gauntlet dashboard`: serves the runs of a store as web pages until Ctrl-C.
+import { constants, setPriority } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { openResources } from '../../dashboard/data/resources.js';
 import { startDashboard } from '../../dashboard/server.js';
@@ -30,6 +31,7 @@ export function addDashboard(program: Command): void {
     const store = await openStore(place);
     const resources = openResources(store);
     const controls = openControls(store, place, temporalUi);
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL); // runs on this machine go first
     await interruptible(async ({ signal }) => {
       const dashboard = await startDashboard({ resources, controls, host, port });
       if (!isLoopback(host))

@@ -10,8 +10,8 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import type { Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
 import { charts } from './charts.js';
-import { readRecords } from './records.js';
-import { readRollouts, recordedSteps } from './rollouts.js';
+import { readRecords, stepsOf } from './records.js';
+import { readRollouts } from './rollouts.js';
 import { factsOf, fieldsOf } from './run.js';
 
 type Pair<T> = [T, T];
@@ -22,7 +22,7 @@ export async function readDiff(store: ObjectStore, runs: Pair<string>, ranges?: 
   const names: Pair<string> = [sides[0].name, sides[1].name];
   const view = { runs, names, facts: differentFacts(sides), charts: bothCharts(sides) };
   if (ranges !== undefined) return view;
-  const steps = commonSteps(await recordedSteps(store, runs[0]), await recordedSteps(store, runs[1]));
+  const steps = commonSteps(sides[0].steps, sides[1].steps);
   const tokens = await firstTokens(store, steps);
   const reward = await firstReward(store, steps);
   return { ...view, commonSteps: steps.length, ...(tokens && { tokens }), ...(reward && { reward }) };
@@ -30,13 +30,15 @@ export async function readDiff(store: ObjectStore, runs: Pair<string>, ranges?: 
 
 interface Side extends Pick<RunView, 'fields' | 'facts' | 'charts'> {
   name: string;
+  steps: StepMetrics[];
 }
 
 async function readSide(store: ObjectStore, run: string, range?: string): Promise<Side> {
   const records = await readRecords(store, run);
   const { manifest, metrics } = records;
+  const steps = stepsOf(records);
   if (range === undefined)
-    return { name: run, fields: fieldsOf(records.config), facts: factsOf(records), charts: charts(metrics) };
+    return { name: run, fields: fieldsOf(records.config), facts: factsOf(records), charts: charts(metrics), steps };
   const [from, to] = (/^(\d+)-(\d+)$/.exec(range) ?? []).slice(1).map(Number);
   if (from === undefined || to === undefined || from > to)
     throw new GauntletError('BAD_INPUT', `'${range}' is no range of steps: write FROM-TO, e.g. 1-10`);
@@ -48,6 +50,7 @@ async function readSide(store: ObjectStore, run: string, range?: string): Promis
     fields: fieldsOf(config),
     facts: factsOf({ ...records, config }),
     charts: charts(inRange.map((record) => ({ ...record, step: record.step - from + 1 }))),
+    steps,
   };
 }
 

@@ -1,25 +1,15 @@
 // The records of one run, parsed, and its summary in the list of runs.
-import { GauntletError } from '../../core/errors.js';
 import { withRecordedChanges } from '../../core/liveConfig.js';
 import { countSteps, planWarmStart } from '../../core/schedule.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { RunMetrics, StepMetrics, SupervisedMetrics } from '../../core/schema/metrics.js';
-import { runMetricsSchema } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { readPointer } from '../../store/checkpoints.js';
 import { listFolder } from '../../store/inventory.js';
 import type { ObjectStore } from '../../store/objectStore.js';
-import {
-  MANIFEST,
-  RESULT,
-  type RunManifest,
-  readControls,
-  readMetrics,
-  readResult,
-  readRun,
-} from '../../store/runs.js';
-import type { Store } from '../../store/store.js';
+import { MANIFEST, RESULT, type RunManifest, readResult, readRun } from '../../store/runs.js';
 import type { RunSummary } from '../api.js';
+import { MetricsReader } from './metricsReader.js';
 
 export interface RunRecords {
   manifest: RunManifest;
@@ -29,16 +19,15 @@ export interface RunRecords {
 }
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
-export async function readRecords(store: Store, runId: string): Promise<RunRecords> {
+export async function readRecords(
+  store: ObjectStore,
+  runId: string,
+  reader = new MetricsReader(store),
+): Promise<RunRecords> {
   const manifest = await readRun(store, runId);
-  const metrics = (await readMetrics(store, runId)).map((record): RunMetrics => {
-    const parsed = runMetricsSchema.safeParse(record);
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    const where = `step ${String((record as { step?: unknown }).step)}, ${issue?.path.join('.')}`;
-    throw new GauntletError('CORRUPT_ARTIFACT', `metrics of run ${runId} (${where}) are damaged: ${issue?.message}`);
-  });
-  const config = withRecordedChanges(manifest.config, await readControls(store, runId));
+  const metrics = await reader.read(runId);
+  const controls = metrics.filter((record) => record.kind === 'control').sort((a, b) => a.index - b.index);
+  const config = withRecordedChanges(manifest.config, controls);
   const { result } = await readResult(store, runId);
   return { manifest, config, metrics, ...(result && { result }) };
 }

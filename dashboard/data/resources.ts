@@ -1,14 +1,14 @@
 // The read-only API: a path → the JSON of a resource (api.ts). The server answers requests with it, and the static report
 // writes the same resources to files.
 import { GauntletError } from '../../core/errors.js';
-import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readRun } from '../../store/runs.js';
 import { archiveView } from './archive.js';
 import { CachedStore } from './cachedStore.js';
 import { readDiff } from './diff.js';
-import { lastRecord } from './records.js';
-import { problemHistory, readGroup, readRollouts, recordedSteps, stepView } from './rollouts.js';
+import { MetricsReader } from './metricsReader.js';
+import { stepsOf } from './records.js';
+import { problemHistory, readGroup, readRollouts, stepView } from './rollouts.js';
 import { readRunView } from './run.js';
 import { RunLister } from './runs.js';
 import { readTokens, ScoredRows } from './tokens.js';
@@ -22,21 +22,9 @@ export interface Resources {
 
 export function openResources(files: ObjectStore): Resources {
   const store = new CachedStore(files);
-  const lister = new RunLister(store);
+  const metrics = new MetricsReader(store);
+  const lister = new RunLister(store, metrics);
   const scored = new ScoredRows(store);
-
-  const known = new Map<string, { version: string; steps: StepMetrics[] }>();
-
-  /** The steps of a run; read again when it has recorded something. */
-  async function stepsOf(run: string): Promise<StepMetrics[]> {
-    const { version } = await lastRecord(store, run);
-    const latest = known.get(run);
-    if (latest?.version === version) return latest.steps;
-    await readRun(store, run); // reports an unknown run
-    const steps = await recordedSteps(store, run);
-    known.set(run, { version, steps });
-    return steps;
-  }
 
   async function read(path: string): Promise<unknown> {
     const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
@@ -44,8 +32,9 @@ export function openResources(files: ObjectStore): Resources {
       return readDiff(store, [run, part], step === undefined ? undefined : [step, of ?? '']);
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
     if (run === undefined) return lister.list();
-    if (part === undefined) return readRunView(store, run);
-    const steps = await stepsOf(run);
+    if (part === undefined) return readRunView(store, run, metrics);
+    await readRun(store, run); // reports an unknown run
+    const steps = stepsOf({ metrics: await metrics.read(run) });
     if (part === 'problems' && step === undefined) return problemHistory(store, steps);
     if (part === 'archive' && step === undefined) return archiveView(store, steps);
     if (part !== 'steps' || step === undefined) throw unknown(path);

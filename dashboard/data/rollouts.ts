@@ -22,9 +22,8 @@ import type { SuiteTest } from '../../core/rewards/suite.js';
 import { sequenceAdvantages } from '../../core/rl/advantages.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import { type StepMetrics, stepMetricsSchema } from '../../core/schema/metrics.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';
-import { readMetrics } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type {
   GroupSummary,
@@ -53,12 +52,6 @@ export interface Rollouts {
   batch?: TestBatch;
   rewards_P_G: number[][];
   advantages_P_G?: number[][]; // absent with GAE
-}
-
-/** The recorded steps of a run, in order. */
-export async function recordedSteps(store: Store, runId: string): Promise<StepMetrics[]> {
-  const parsed = (await readMetrics(store, runId)).map((record) => stepMetricsSchema.safeParse(record));
-  return parsed.flatMap(({ data }) => (data === undefined ? [] : [data])).sort((a, b) => a.step - b.step);
 }
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT if an artifact was removed or is damaged */

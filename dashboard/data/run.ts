@@ -7,11 +7,12 @@ import { listCheckpoints } from '../../store/checkpoints.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import type { Band, RunEvent, RunView, StepRow } from '../api.js';
 import { charts } from './charts.js';
+import type { MetricsReader } from './metricsReader.js';
 import { type RunRecords, readRecords, stepsOf, summarise, supervisedOf } from './records.js';
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
-export async function readRunView(store: ObjectStore, id: string): Promise<RunView> {
-  const records = await readRecords(store, id);
+export async function readRunView(store: ObjectStore, id: string, reader: MetricsReader): Promise<RunView> {
+  const records = await readRecords(store, id, reader);
   const { config, metrics, result } = records;
   const checkpoints = await listCheckpoints(store, id);
   return {

@@ -1,12 +1,16 @@
 // The list of runs. The summary of a run is kept until its folders change, so that a store with many runs opens fast.
 import type { ObjectStore } from '../../store/objectStore.js';
 import type { RunList, RunSummary } from '../api.js';
+import type { MetricsReader } from './metricsReader.js';
 import { lastRecord, readRecords, summarise } from './records.js';
 
 export class RunLister {
   private readonly known = new Map<string, { version: string; summary: RunSummary }>();
 
-  constructor(private readonly store: ObjectStore) {}
+  constructor(
+    private readonly store: ObjectStore,
+    private readonly reader: MetricsReader,
+  ) {}
 
   async list(): Promise<RunList> {
     const runs: RunSummary[] = [];
@@ -29,7 +33,7 @@ export class RunLister {
   /** A damaged run is listed with its problem: it must not hide the others. */
   private async summaryOf(id: string): Promise<RunSummary> {
     try {
-      return await summarise(this.store, id, await readRecords(this.store, id));
+      return await summarise(this.store, id, await readRecords(this.store, id, this.reader));
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       const none = { step: 0, totalSteps: 0, sampledTokens: 0, seconds: 0 };

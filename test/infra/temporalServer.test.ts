@@ -53,6 +53,13 @@ describe('ensureServer', () => {
   });
   after(removeTemporaryFolders);
 
+  it('gives servers of several stores that start at once a port each', async () => {
+    const stores = [1, 2, 3].map(() => join(temporaryFolder(), 'store'));
+    const servers = await Promise.all(stores.map((storeDir) => start({ storeDir })));
+    assert.equal(new Set(servers.map(({ address }) => address)).size, 3);
+    assert.equal(new Set(servers.map(({ uiUrl }) => uiUrl)).size, 3);
+  });
+
   it('starts a server with search attributes, 90 days of history and a Web UI, and shares it with a second command', async () => {
     const storeDir = join(temporaryFolder(), 'store');
     const lines: string[] = [];

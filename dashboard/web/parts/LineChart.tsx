@@ -20,33 +20,38 @@ const HEIGHT = 200;
 export function LineChart({ chart, bands, events = [], onPick }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
+  const picked = useRef<number | undefined>(undefined); // index of a step, by the arrow keys; new data removes the cursor
   const props = useRef<Props>({ chart, bands });
   props.current = { chart, bands, events, onPick };
   const scheme = useColourScheme();
   const [spoken, setSpoken] = useState('');
+  const isVisible = useVisibility(place);
+  // a page has dozens of charts: only those on the screen are drawn and follow a run
+  const draw = (): uPlot => {
+    const element = place.current!;
+    plot.current ??= new uPlot(optionsOf(props, element), alignedData(props.current.chart), element);
+    return plot.current;
+  };
+  // names everything that needs a new plot; other changes are drawn into it
   const shape = `${scheme} ${chart.id} ${chart.lines.map(({ name }) => name).join()}`;
-  // `shape` names everything that needs a new plot; other changes are drawn into it
   useEffect(() => {
     const element = place.current!;
-    const created = new uPlot(optionsOf(props, element), alignedData(props.current.chart), element);
-    plot.current = created;
-    const observer = new ResizeObserver(() => created.setSize({ width: element.clientWidth, height: HEIGHT }));
+    const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
     return () => {
       observer.disconnect();
-      created.destroy();
+      plot.current?.destroy();
+      plot.current = undefined;
     };
   }, [shape]);
-  const isVisible = useVisibility(place);
-  // a live page has dozens of charts: only those on the screen follow the run
   useEffect(() => {
-    if (isVisible) plot.current?.setData(alignedData(chart));
-  }, [chart, isVisible]);
+    if (isVisible) draw().setData(alignedData(chart));
+  }, [chart, isVisible, shape]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
-    const created = plot.current!;
+    const created = draw();
     const [steps] = created.data;
-    const at = created.cursor.idx ?? undefined;
+    const at = picked.current ?? created.cursor.idx ?? undefined;
     if (event.key === 'Enter' && at !== undefined) onPick?.(steps[at]!);
     const next = { ArrowLeft: (at ?? steps.length) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: steps.length - 1 }[
       event.key
@@ -54,6 +59,7 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
     if (next === undefined) return;
     event.preventDefault();
     const index = Math.min(steps.length - 1, Math.max(0, next));
+    picked.current = index;
     created.setCursor({ left: created.valToPos(steps[index]!, 'x'), top: HEIGHT / 4 });
     setSpoken(spokenValues(chart, steps[index]!));
   };
@@ -67,6 +73,9 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
         tabIndex={0}
         aria-label={`${chart.title} over policy updates. Arrow keys move${onPick ? ', Enter opens the step' : ''}.`}
         onKeyDown={onKeyDown}
+        onMouseMove={() => {
+          picked.current = undefined;
+        }}
       />
       <div class="unseen" aria-live="polite">
         {spoken}

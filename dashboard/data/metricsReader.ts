@@ -1,0 +1,50 @@
+// Reads the metrics of runs for pages that ask for them again and again. What it parsed of the latest runs is kept, and a file
+// is read again only when it has changed: a run has hundreds of files, and a step adds one or two.
+import { GauntletError } from '../../core/errors.js';
+import { type RunMetrics, runMetricsSchema } from '../../core/schema/metrics.js';
+import { listFolder } from '../../store/inventory.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { listMetrics, readAll, readMetricsFile } from '../../store/runs.js';
+
+const KEPT = 8; // runs
+
+interface Known {
+  usedAt: number;
+  record: RunMetrics;
+}
+
+export class MetricsReader {
+  private readonly runs = new Map<string, Map<string, Known>>();
+
+  constructor(private readonly store: ObjectStore) {}
+
+  /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT */
+  async read(runId: string): Promise<RunMetrics[]> {
+    const files = await listFolder(this.store, `runs/${runId}/metrics`);
+    const usedAt = new Map(files.map((file) => [`metrics/${file.name}`, file.usedAt]));
+    const before = this.runs.get(runId);
+    const known = new Map<string, Known>();
+    const records = await readAll(await listMetrics(this.store, runId), async (path) => {
+      const present = before?.get(path);
+      const at = usedAt.get(path); // none if it was written or removed meanwhile
+      const record = present !== undefined && present.usedAt === at ? present.record : await this.parse(runId, path);
+      if (record !== undefined && at !== undefined) known.set(path, { usedAt: at, record });
+      return record;
+    });
+    this.runs.delete(runId);
+    this.runs.set(runId, known); // the latest is the last
+    const [oldest] = this.runs.keys();
+    if (this.runs.size > KEPT && oldest !== undefined) this.runs.delete(oldest);
+    return records;
+  }
+
+  private async parse(runId: string, path: string): Promise<RunMetrics | undefined> {
+    const json = await readMetricsFile(this.store, runId, path);
+    if (json === undefined) return undefined;
+    const parsed = runMetricsSchema.safeParse(json);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const where = `step ${String((json as { step?: unknown }).step)}, ${issue?.path.join('.')}`;
+    throw new GauntletError('CORRUPT_ARTIFACT', `metrics of run ${runId} (${where}) are damaged: ${issue?.message}`);
+  }
+}
