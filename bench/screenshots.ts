@@ -63,7 +63,7 @@ async function main([place, folder = join(packageRoot(), 'docs/images')]: string
   const controls = {
     states: async () => ({ states: {} }),
     live: async () => ({ notes: [], actions: [] }), // as of a run that has ended
-    request: async () => '',
+    request: async () => ({ said: '' }),
   };
   const dashboard = await startDashboard({ resources, controls, host: '127.0.0.1', port: 0 });
   const browser = await openChromium();

@@ -4,7 +4,7 @@
 import type { Client } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
 import type { RunProgress } from '../core/schema/run.js';
-import type { ControlRequest, LiveState, LiveStates, LiveView } from '../dashboard/api.js';
+import type { ControlAnswer, ControlRequest, LiveState, LiveStates, LiveView } from '../dashboard/api.js';
 import type { Controls } from '../dashboard/controls.js';
 import type { ObjectStore } from '../store/objectStore.js';
 import { commandLine } from './commandLine.js';
@@ -82,19 +82,19 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
     }
   }
 
-  const request = (run: string, request: ControlRequest): Promise<string> =>
+  const request = (run: string, request: ControlRequest): Promise<ControlAnswer> =>
     withServer(async (session) => {
       switch (request.action) {
         case 'pause':
         case 'stop':
-          return updateRun(session, run, { name: request.action });
+          return { said: await updateRun(session, run, { name: request.action }) };
         case 'change':
-          return updateRun(session, run, changeOf(request.assignments));
+          return { said: await updateRun(session, run, changeOf(request.assignments)) };
         case 'fork':
           return fork(session, run, request);
         default: {
           const decision = request.action === 'resume' ? 'retry' : request.action;
-          return (await resumeRun({ ...session, store }, run, decision)).said;
+          return { said: (await resumeRun({ ...session, store }, run, decision)).said };
         }
       }
     });
@@ -103,12 +103,12 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
     { client }: Session,
     run: string,
     { checkpoint, name: named, assignments }: Extract<ControlRequest, { action: 'fork' }>,
-  ): Promise<string> {
+  ): Promise<ControlAnswer> {
     const from = await chooseCheckpoint(store, `${run}/${checkpoint}`);
     const { id, input, name } = await prepareFork(store, from, parseAssignments(assignments, ''), named);
     const { how } = await startOrJoin(client, id, input);
     const waits = (await hasPollers(client)) ? '' : `; no worker serves runs, so it waits: ${commandLine('up')}`;
-    return `${how} run '${id}' from ${name}${waits}`;
+    return { said: `${how} run '${id}' from ${name}${waits}`, forked: id };
   }
 
   return { states, live, request, close };

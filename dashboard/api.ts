@@ -287,7 +287,7 @@ export type ControlRequest =
   | { action: 'change'; assignments: string[] } // 'field=value'
   | { action: 'fork'; checkpoint: string; name?: string; assignments: string[] };
 
-/** Its answer: what will happen, in one line. */
 export interface ControlAnswer {
-  said: string;
+  said: string; // what will happen, in one line
+  forked?: string; // id of the new run
 }

@@ -4,13 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
-import type { ControlRequest, LiveStates, LiveView } from './api.js';
+import type { ControlAnswer, ControlRequest, LiveStates, LiveView } from './api.js';
 
 export interface Controls {
   states(): Promise<LiveStates>;
   live(run: string): Promise<LiveView>;
-  /** @returns what will happen, in one line. @throws GauntletError if the run refuses it or no server answers */
-  request(run: string, request: ControlRequest): Promise<string>;
+  /** @throws GauntletError if the run refuses it or no server answers */
+  request(run: string, request: ControlRequest): Promise<ControlAnswer>;
 }
 
 const MAX_BYTES = 65_536;

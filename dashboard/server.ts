@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { packageRoot } from '../data/paths.js';
 import { cookieName, createAccess, listen, urlOf } from '../infra/httpServer.js';
-import type { ControlAnswer } from './api.js';
 import { streamChanges } from './changes.js';
 import { type Controls, readControlRequest } from './controls.js';
 import { decoded, type Resources } from './data/resources.js';
@@ -78,8 +77,7 @@ export function dashboardServer(
     const [, about, run] = /^api\/(live|control)\/([^/]+)$/.exec(path) ?? [];
     if (isPost) {
       if (about !== 'control') return refuse(response, 405, 'only GET is supported here');
-      const said = await controls.request(decoded(run!), await readControlRequest(request));
-      return sendJson(response, 200, { said } satisfies ControlAnswer);
+      return sendJson(response, 200, await controls.request(decoded(run!), await readControlRequest(request)));
     }
     if (path === 'api/live') return sendJson(response, 200, await controls.states());
     if (about === 'live') return sendJson(response, 200, await controls.live(decoded(run!)));

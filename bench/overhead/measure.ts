@@ -94,7 +94,9 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
       browser: after.browser - before.browser,
     };
     if (code !== 0) throw new BenchError(`gauntlet train ended with exit code ${code}`);
-    say(`${kind}: ${seconds.toFixed(1)} s`);
+    const { traces, scrapes, live } = received;
+    const seen = isWatched ? `, ${traces} requests with traces, ${scrapes} of metrics, ${live} of the page` : '';
+    say(`${kind}: ${seconds.toFixed(1)} s${seen}`);
     return { seconds, cpu, ...(isWatched && { received }) };
   } finally {
     for (const close of closing.reverse()) await close();

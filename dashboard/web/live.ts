@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { LiveStates, LiveView } from '../api.js';
 import { isStatic, loadJson, resource } from './data.js';
 
-type Listener = (changed: string[]) => void;
+type Listener = (changed: 'any' | string[]) => void;
 
 const listeners = new Set<Listener>();
 let source: EventSource | undefined;
@@ -12,9 +12,12 @@ let source: EventSource | undefined;
 function listen(listener: Listener): () => void {
   listeners.add(listener);
   source ??= new EventSource('api/events');
-  source.onmessage = ({ data }) => {
-    const { changed } = JSON.parse(data) as { changed: string[] };
+  const tell = (changed: 'any' | string[]): void => {
     for (const each of listeners) each(changed);
+  };
+  source.onmessage = ({ data }) => tell((JSON.parse(data) as { changed: string[] }).changed);
+  source.onerror = () => {
+    source!.onopen = () => tell('any'); // what was recorded before the page was connected again
   };
   return () => {
     listeners.delete(listener);
@@ -30,7 +33,7 @@ export function useVersion(run?: string): number {
   useEffect(() => {
     if (isStatic) return;
     return listen((changed) => {
-      if (run === undefined || changed.includes(run)) setVersion((now) => now + 1);
+      if (run === undefined || changed === 'any' || changed.includes(run)) setVersion((now) => now + 1);
     });
   }, [run]);
   return version;

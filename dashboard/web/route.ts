@@ -18,6 +18,7 @@ export function useRoute(): Route {
       document.getElementById('main')?.focus({ preventScroll: true }); // a keyboard goes on in the new page
     };
     window.addEventListener('hashchange', update);
+    setHash(location.hash); // it may have changed before this line
     return () => window.removeEventListener('hashchange', update);
   }, []);
   const [path = '', query] = hash.replace(/^#\/?/, '').split('?');

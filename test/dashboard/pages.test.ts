@@ -11,7 +11,7 @@ import { openResources } from '../../dashboard/data/resources.js';
 import { reportFiles } from '../../dashboard/export.js';
 import { type Dashboard, startDashboard } from '../../dashboard/server.js';
 import { openStore } from '../../store/openStore.js';
-import { createRun, readRun } from '../../store/runs.js';
+import { createRun, readMetrics, readRun, writeMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
@@ -106,6 +106,32 @@ describe(`the pages in a browser${skipped}`, () => {
     await bar.click();
     assert.equal(await page.locator('.groups .sample:not(.faint)').count(), samples);
     assert.deepEqual(faults, []);
+  });
+
+  it('show what was recorded while they had no connection', async () => {
+    const { store } = world.deps;
+    const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
+    await createRun(store, 'later', facts);
+    const first = (await readMetrics(store, 'run')).find(({ kind }) => kind === 'step')!;
+    const open = async (port: number): Promise<Dashboard> => {
+      const files = await openStore(world.folder);
+      return startDashboard({
+        ...{ resources: openResources(files), controls: openControls(files, world.folder) },
+        ...{ host: '127.0.0.1', port },
+      });
+    };
+    const before = await open(0);
+    await page.goto(`${before.url}#/runs/later`);
+    await page.getByText('0 steps with rollouts').waitFor();
+    await before.close();
+    await writeMetrics(store, 'later', 1, first);
+    const again = await open(Number(new URL(before.url).port));
+    try {
+      await page.getByText('1 step with rollouts').waitFor();
+    } finally {
+      await again.close();
+      await rm(join(world.folder, 'runs/later'), { recursive: true });
+    }
   });
 
   it('show the numbers of a token under the pointer, and colour tokens by each of them', async () => {

@@ -48,7 +48,7 @@ const controls: Controls = {
   request: async (...given) => {
     asked.push(given);
     if (given[1].action === 'resume') throw new GauntletError('BAD_INPUT', 'the run is not paused');
-    return 'pauses after the current step';
+    return { said: 'pauses after the current step' };
   },
 };
 

@@ -6,6 +6,7 @@ import type { ConfigField, ControlAnswer, ControlRequest, LiveView, RunView } fr
 import { loadJson, resource } from '../data.js';
 import { visible } from '../format.js';
 import { Details } from '../parts/common.js';
+import { link } from '../route.js';
 
 interface Props {
   view: RunView;
@@ -171,27 +172,32 @@ function Assignments({ fields, text, onText }: AssignmentsProps) {
 }
 
 const SHOWN_MS = 15_000; // later it would seem to describe another state of the run
-const NOTHING = { state: 'done', text: '' };
+
+interface Answer extends ControlAnswer {
+  state: 'pending' | 'done' | 'refused';
+}
+const NOTHING: Answer = { state: 'done', said: '' };
 
 /** Sends requests, and shows the answer to the last one. */
 function useControl(
   run: string,
   refresh: () => void,
 ): { send: (request: ControlRequest) => Promise<void>; isPending: boolean; answer: ComponentChildren } {
-  const [answer, setAnswer] = useState(NOTHING);
+  const [answer, setAnswer] = useState<Answer>(NOTHING);
   const send = async (request: ControlRequest): Promise<void> => {
-    setAnswer({ state: 'pending', text: 'waiting for the answer …' });
+    setAnswer({ state: 'pending', said: 'waiting for the answer …' });
     const options = {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(request),
     };
     const next = await loadJson(resource('control', run), options).then(
-      (body) => ({ state: 'done', text: (body as ControlAnswer).said }),
-      ({ message }: Error) => ({ state: 'refused', text: message }),
+      (body): Answer => ({ state: 'done', ...(body as ControlAnswer) }),
+      ({ message }: Error): Answer => ({ state: 'refused', said: message }),
     );
     setAnswer(next);
-    if (next.state === 'done') setTimeout(() => setAnswer((now) => (now === next ? NOTHING : now)), SHOWN_MS);
+    if (next.state === 'done' && next.forked === undefined)
+      setTimeout(() => setAnswer((now) => (now === next ? NOTHING : now)), SHOWN_MS);
     refresh();
   };
   return {
@@ -199,7 +205,7 @@ function useControl(
     isPending: answer.state === 'pending',
     answer: (
       <span class={answer.state === 'refused' ? 'problem' : 'muted'} role="status">
-        {visible(answer.text)}
+        {visible(answer.said)} {answer.forked !== undefined && <a href={link('runs', answer.forked)}>open it</a>}
       </span>
     ),
   };

@@ -55,7 +55,7 @@ function Run({ view }: { view: RunView }) {
         <a href={link('runs', view.id, 'problems')}>problems over time</a>
         <a href={link('runs', view.id, 'archive')}>archive of faulty programs</a>
       </p>
-      <Details summary={`${view.steps.length} steps with rollouts`}>
+      <Details summary={`${view.steps.length} ${view.steps.length === 1 ? 'step' : 'steps'} with rollouts`}>
         {() => <StepTable run={view.id} steps={view.steps} />}
       </Details>
       <p class="muted hint">
