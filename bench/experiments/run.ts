@@ -41,6 +41,10 @@ export function configOf(
   return factor === 1 ? base : (merged(base, { schedule: Object.fromEntries(longer) }) as RunConfigInput);
 }
 
+/** Of all settings of a run. */
+export const digestOf = (key: Key, { over }: Pick<Place, 'over'>, factor: number): string =>
+  digestJson(resolveConfig({ ...configOf(key, over, factor), seed: key.seed }));
+
 const evaluationSchema = z.object({
   results: z.string(),
   metrics: z.partialRecord(z.enum(METRIC_NAMES), z.object({ value: z.number() })),
@@ -71,7 +75,7 @@ export async function runArm(
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
   const tokensOf = (step: RunMetrics): number => (step.kind === 'step' ? step.sampledTokens : 0);
   return {
-    ...{ family, arm, equal, seed, commit, config: digestJson(resolveConfig({ ...config, seed })) },
+    ...{ family, arm, equal, seed, commit, config: digestOf(key, { over }, factor) },
     ...{ adapters: digests, results, before, after },
     updates: steps.length,
     tokens: steps.reduce((sum, step) => sum + tokensOf(step), 0),

@@ -7,7 +7,7 @@ import { ARMS, FRESH_SEEDS, QUICK } from '../../bench/experiments/arms.js';
 import { withRecords } from '../../bench/experiments/page.js';
 import { plotOf } from '../../bench/experiments/plot.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../bench/experiments/records.js';
-import { configOf } from '../../bench/experiments/run.js';
+import { configOf, digestOf } from '../../bench/experiments/run.js';
 import { meanOf, pairedDifference } from '../../bench/experiments/statistics.js';
 import { asFile, problemsWithWrongReferences } from '../../bench/experiments/wrongReferences.js';
 import { resolveConfig } from '../../core/presets.js';
@@ -85,6 +85,17 @@ describe('experiments', () => {
     const { schedule } = resolveConfig(configOf({ family: 'nested', arm: 'frozen' }, {}, 1.6));
     const { discriminatorSteps, generatorSteps, alternatingSteps, stages } = schedule;
     assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [3, 3, 6, 2]); // 2 and 4 × 1.6
+  });
+
+  it('know that an arm at equal tokens is the same run if its schedule does not change', () => {
+    const key = { family: 'nested', arm: 'blind', seed: 3 } as const;
+    const [updates, same, longer] = [
+      digestOf({ ...key, equal: 'updates' }, { over: {} }, 1),
+      digestOf({ ...key, equal: 'tokens' }, { over: {} }, 0.98),
+      digestOf({ ...key, equal: 'tokens' }, { over: {} }, 1.5),
+    ];
+    assert.equal(same, updates);
+    assert.notEqual(longer, updates);
   });
 
   it('compute intervals and paired p-values with Student’s t', () => {
