@@ -134,6 +134,16 @@ describe(`the pages in a browser${skipped}`, () => {
     }
   });
 
+  it('draw every chart when they are printed', async () => {
+    await page.goto(`${dashboard.url}#/runs/run`);
+    const [all, drawn] = [page.locator('section.plot'), page.locator('section.plot canvas')];
+    await all.first().waitFor();
+    assert.ok((await drawn.count()) < (await all.count()));
+    await page.pdf();
+    assert.equal(await drawn.count(), await all.count());
+    assert.deepEqual(faults, []);
+  });
+
   it('show the numbers of a token under the pointer, and colour tokens by each of them', async () => {
     await page.goto(`${dashboard.url}#/runs/run/steps/2/groups/0`);
     await page.getByText('Trained sequences, token by token').click();

@@ -26,7 +26,7 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
   const scheme = useColourScheme();
   const [spoken, setSpoken] = useState('');
   const isVisible = useVisibility(place);
-  // a page has dozens of charts: only those on the screen are drawn and follow a run
+  // a page has dozens of charts: only those on the screen, or on paper, are drawn and follow a run
   const draw = (): uPlot => {
     const element = place.current!;
     plot.current ??= new uPlot(optionsOf(props, element), alignedData(props.current.chart), element);
@@ -38,7 +38,9 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
     const element = place.current!;
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
+    window.addEventListener('beforeprint', draw);
     return () => {
+      window.removeEventListener('beforeprint', draw);
       observer.disconnect();
       plot.current?.destroy();
       plot.current = undefined;
