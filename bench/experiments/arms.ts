@@ -23,6 +23,7 @@ export const FORMS: Record<Family, RunConfigInput> = {
   tiny: {},
 };
 const UPDATES = 8; // of the generator, in this form of `nested`
+const LARGER_GROUPS = { problems: 16, samples: 8 }; // as many programs for half of the tests
 
 /** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
 export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 30 + i)[0] % 100_000);
@@ -70,6 +71,19 @@ export const ARMS: readonly Arm[] = [
     name: 'inputs-only',
     question: 'Is it better if the reference says what a test expects?',
     config: { discriminator: { expected: 'reference' } },
+    atEqualTokens: true,
+  },
+  {
+    name: 'larger-groups',
+    question: 'Is it better if more programs share the tests of a problem?',
+    config: { batch: { generator: LARGER_GROUPS } },
+    atEqualTokens: true,
+  },
+  {
+    name: 'inputs-larger-groups',
+    question: 'Do both help together?',
+    config: { batch: { generator: LARGER_GROUPS }, discriminator: { expected: 'reference' } },
+    atEqualTokens: true,
   },
   { name: 'no-archive', question: 'Does the archive help?', config: { reward: { archive: { enabled: false } } } },
   { name: 'no-diversity', question: 'Does the diversity credit help?', config: { reward: { diversityCredit: false } } },
