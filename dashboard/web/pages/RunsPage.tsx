@@ -18,8 +18,8 @@ const COLUMNS: readonly Column<Run>[] = [
     value: ({ state }) => state,
     text: ({ state }) => <span class={`state ${state}`}>{state}</span>,
   },
-  { title: 'Stage', value: ({ stage }) => stage, text: ({ stage }) => stageName(stage) },
-  { title: 'Phase', value: ({ phase }) => phase, text: ({ phase }) => phase ?? '–' },
+  { title: 'Stage', value: ({ stage }) => stage, text: ({ stage }) => stageName(stage), detail: true },
+  { title: 'Phase', value: ({ phase }) => phase, text: ({ phase }) => phase ?? '–', detail: true },
   {
     title: 'Step',
     value: ({ step }) => step,
@@ -27,10 +27,28 @@ const COLUMNS: readonly Column<Run>[] = [
     numeric: true,
   },
   { title: 'Best score', value: (run) => run.bestScore, text: (run) => decimal(run.bestScore), numeric: true },
-  { title: 'Tokens', value: (run) => run.sampledTokens, text: (run) => grouped(run.sampledTokens), numeric: true },
-  { title: 'Time', value: (run) => run.seconds, text: (run) => duration(run.seconds), numeric: true },
-  { title: 'Time left', value: (run) => run.secondsLeft, text: (run) => duration(run.secondsLeft), numeric: true },
-  { title: 'Last record', value: (run) => run.recordedAt, text: (run) => time(run.recordedAt), numeric: true },
+  {
+    title: 'Tokens',
+    value: (run) => run.sampledTokens,
+    text: (run) => grouped(run.sampledTokens),
+    numeric: true,
+    detail: true,
+  },
+  { title: 'Time', value: (run) => run.seconds, text: (run) => duration(run.seconds), numeric: true, detail: true },
+  {
+    title: 'Time left',
+    value: (run) => run.secondsLeft,
+    text: (run) => duration(run.secondsLeft),
+    numeric: true,
+    detail: true,
+  },
+  {
+    title: 'Last record',
+    value: (run) => run.recordedAt,
+    text: (run) => time(run.recordedAt),
+    numeric: true,
+    detail: true,
+  },
 ];
 
 export function RunsPage() {

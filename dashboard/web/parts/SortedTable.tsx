@@ -8,6 +8,7 @@ export interface Column<T> {
   value: (row: T) => string | number | undefined; // to sort by; rows without one come last
   text: (row: T) => ComponentChildren;
   numeric?: true; // starts with the greatest
+  detail?: true; // not shown on phones
 }
 
 interface Props<T> {
@@ -25,13 +26,13 @@ export function SortedTable<T>({ label, columns, rows, id, sortedBy, limit, befo
   const sortBy = (column: number): void =>
     setOrder({ column, descending: order.column === column ? !order.descending : columns[column]!.numeric === true });
   const cellsOf = (row: T) =>
-    columns.map(({ title, text, numeric }, i) =>
+    columns.map(({ title, text, ...kind }, i) =>
       i === 0 ? (
         <th key={title} scope="row">
           {text(row)}
         </th>
       ) : (
-        <td key={title} class={numeric && 'number'}>
+        <td key={title} class={classOf(kind)}>
           {text(row)}
         </td>
       ),
@@ -46,11 +47,11 @@ export function SortedTable<T>({ label, columns, rows, id, sortedBy, limit, befo
                 <span class="unseen">{before.title}</span>
               </th>
             )}
-            {columns.map(({ title, numeric }, i) => (
+            {columns.map(({ title, ...kind }, i) => (
               <th
                 key={title}
                 scope="col"
-                class={numeric && 'number'}
+                class={classOf(kind)}
                 aria-sort={order.column !== i ? 'none' : order.descending ? 'descending' : 'ascending'}
               >
                 <button type="button" class="plain" onClick={() => sortBy(i)}>
@@ -75,6 +76,9 @@ export function SortedTable<T>({ label, columns, rows, id, sortedBy, limit, befo
     </Scroll>
   );
 }
+
+const classOf = ({ numeric, detail }: { numeric?: true; detail?: true }): string =>
+  [numeric && 'number', detail && 'detail'].filter(Boolean).join(' ');
 
 function sorted<T>(rows: readonly T[], { value }: Column<T>, descending: boolean): T[] {
   const sign = descending ? -1 : 1;
