@@ -41,8 +41,11 @@ export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }
       clearTimeout(timer);
     }
     signal?.throwIfAborted();
-    const last = lost ? undefined : await Promise.race([queryProgress(handle).catch(noop), aborted]);
-    if (last) display.update(last);
+    // a busy worker may miss the first question after the end
+    for (let asked = 0, last: RunProgress | undefined; asked < 2 && last === undefined && !lost; asked++) {
+      last = await Promise.race([queryProgress(handle).catch(noop), aborted.then(noop)]);
+      if (last) display.update(last);
+    }
   } finally {
     display.stop();
   }

@@ -168,5 +168,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
       (await f.steps(`${f.id}-again`)).map(({ learningRate }) => learningRate),
       [0.25],
     );
+    await page.getByRole('link', { name: 'open it' }).click();
+    await page.getByRole('heading', { level: 1, name: `${f.id}-again` }).waitFor();
   });
 });
