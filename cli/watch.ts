@@ -41,7 +41,7 @@ export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }
       clearTimeout(timer);
     }
     signal?.throwIfAborted();
-    // a busy worker may miss the first question after the end
+    // a question may stay without an answer
     for (let asked = 0, last: RunProgress | undefined; asked < 2 && last === undefined && !lost; asked++) {
       last = await Promise.race([queryProgress(handle).catch(noop), aborted.then(noop)]);
       if (last) display.update(last);

@@ -125,11 +125,11 @@ export const readMetricsFile = (store: Store, runId: string, path: string): Prom
 export async function readAll<T>(
   paths: readonly string[],
   read: (path: string) => Promise<T | undefined>,
-): Promise<NonNullable<T>[]> {
+): Promise<Exclude<T, undefined>[]> {
   const found: (T | undefined)[] = [];
   for (let i = 0; i < paths.length; i += READ_AT_ONCE)
     found.push(...(await Promise.all(paths.slice(i, i + READ_AT_ONCE).map(read))));
-  return found.filter((each) => each !== undefined && each !== null);
+  return found.filter((each): each is Exclude<T, undefined> => each !== undefined);
 }
 
 const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);
