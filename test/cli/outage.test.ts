@@ -82,7 +82,7 @@ describe('throughOutages', () => {
     assert.equal(calls(), 1);
   });
 
-  it('repeats the request for the result of a run and queries its final progress only if the server answered', async () => {
+  it('repeats the request for the result of a run, and asks for its last progress up to twice if the server answered', async () => {
     const watched = async (times: number) => {
       let queries = 0;
       const query = async (): Promise<undefined> => {
@@ -96,6 +96,6 @@ describe('throughOutages', () => {
     const away = await watched(6);
     assert.equal(back.result, 'call 3');
     assert.match(String(away.result), /Failed to get/);
-    assert.deepEqual([back.queries, away.queries], [2, 1]);
+    assert.deepEqual([back.queries, away.queries], [1 + 2, 1]); // one when watching begins
   });
 });

@@ -1,11 +1,14 @@
 // The server of the dashboard: what it answers, and whom it refuses.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { request } from 'node:http';
+import { request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import type { ControlRequest } from '../../dashboard/api.js';
+import { streamChanges } from '../../dashboard/changes.js';
 import type { Controls } from '../../dashboard/controls.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard/server.js';
@@ -177,6 +180,21 @@ describe('the server of the dashboard', () => {
       sent.on('error', reject).end();
     });
     assert.deepEqual(JSON.parse(changed), { changed: ['run'] });
+  });
+
+  it('stops looking for changes if the page goes away, even before the first look has ended', async () => {
+    let looks = 0;
+    const page = new PassThrough() as unknown as ServerResponse;
+    page.writeHead = () => page;
+    const versions = async () => {
+      if (++looks === 1) {
+        page.destroy();
+        await once(page, 'close');
+      }
+      return {};
+    };
+    await assert.rejects(streamChanges(page, { versions }, 0), { name: 'AbortError' });
+    assert.equal(looks, 1);
   });
 
   it('reports an address that it cannot use', async () => {
