@@ -46,7 +46,10 @@ export function addEvaluate(program: Command): void {
     .option('--against <checkpoint>', "compare with this checkpoint, or with 'base', the same model untrained")
     .option('--problems <file>', "problem file or built-in problems (default: the run's)")
     .addOption(
-      new Option('--split <split>', 'split of the problems (default: test; all of --problems)').choices(SPLITS),
+      new Option(
+        '--split <split>',
+        "split of the problems (default: test; all of a file that is not the run's)",
+      ).choices(SPLITS),
     )
     .option('--limit <n>', 'number of problems (default: all)', integer(1))
     .option('-n, --samples <n>', 'programs per problem', integer(1), 5)
@@ -103,16 +106,21 @@ async function inputOf(
   { runId }: CheckpointId,
   { problems, split, limit, samples, temperature, model }: Flags,
 ): Promise<EvaluateCheckpointInput & { source: string }> {
-  const source = problems ?? (await readRun(store, runId)).config.problems;
-  const known = split ?? (problems === undefined || isBuiltIn(source) ? 'test' : undefined);
+  const trainedOn = (await readRun(store, runId)).config.problems;
   return {
-    source: isBuiltIn(source) ? source : resolve(source),
+    ...heldOut(trainedOn, problems, split),
     samples,
-    ...(known && { split: known }),
     ...(limit !== undefined && { limit }),
     ...(temperature !== undefined && { temperature }),
     ...(model !== undefined && { model: portableName(model) }),
   };
+}
+
+/** By default the test split, because a run trains on other splits of its problems; all problems of a file that is new to it. */
+export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
+  const source = isBuiltIn(named) ? named : resolve(named);
+  const chosen = split ?? (isBuiltIn(source) || source === trainedOn ? 'test' : undefined);
+  return { source, ...(chosen && { split: chosen }) };
 }
 
 /**

@@ -1,0 +1,27 @@
+// Which problems `gauntlet evaluate` measures by default.
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { heldOut } from '../../cli/commands/evaluate.js';
+
+describe('problems of an evaluation', () => {
+  const trainedOn = resolve('own.jsonl');
+
+  it('are those of the test split if the run trained on the others, however the file is named', () => {
+    const expected = { source: trainedOn, split: 'test' as const };
+    for (const named of [undefined, 'own.jsonl', './own.jsonl', trainedOn]) {
+      assert.deepEqual(heldOut(trainedOn, named), expected);
+    }
+    assert.deepEqual(heldOut('steps:1-2'), { source: 'steps:1-2', split: 'test' });
+    assert.deepEqual(heldOut('tiny', 'nested'), { source: 'nested', split: 'test' });
+  });
+
+  it('are all problems of another file', () => {
+    assert.deepEqual(heldOut(trainedOn, 'new.jsonl'), { source: resolve('new.jsonl') });
+    assert.deepEqual(heldOut('tiny', 'new.jsonl'), { source: resolve('new.jsonl') });
+  });
+
+  it('are those of a named split', () => {
+    assert.deepEqual(heldOut(trainedOn, undefined, 'train'), { source: trainedOn, split: 'train' });
+    assert.deepEqual(heldOut('tiny', 'tiny', 'validation'), { source: 'tiny', split: 'validation' });
+  });
+});
