@@ -43,54 +43,32 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
 
   const fleet = new Fleet(docker);
   await fleet.open();
-  const pools = new Map<Packages, GuestPool>();
+  const start = (spec: Omit<ContainerSpec, 'isolation'>): Promise<ContainerGuest> =>
+    ContainerGuest.start(fleet, { isolation, runtime, seccomp, remapped, ...spec });
+  const preload = packages === 'numpy' ? ['numpy'] : [];
+  const ensurePytest = (): Promise<string> => ensureImage(docker, 'numpy', log);
   let image = '';
-  const programImage = (packages: Packages): Promise<string> =>
-    ownImage === null ? ensureImage(docker, packages, log) : ensureOwnImage(docker, ownImage, log);
-  const makePool = async (packages: Packages): Promise<GuestPool> => {
-    image = language === 'javascript' ? await ensureNodeImage(docker, log) : await programImage(packages);
-    const preload = packages === 'numpy' ? ['numpy'] : [];
-    const known = pools.get(packages); // another caller may have made it meanwhile
-    if (known) return known;
-    const pool = new GuestPool({
-      size,
-      depth: isolation === 'strict' ? 1 : DEPTH,
-      takeTurns: true,
-      spares: isolation === 'strict' ? size : 0,
-      patienceMs: PATIENCE_MS,
-      open: (job) => {
-        const memoryMb = Math.max(256, job.limits.memoryMb);
-        return ContainerGuest.start(fleet, {
-          image,
-          language,
-          isolation,
-          runtime,
-          seccomp,
-          remapped,
-          memoryMb,
-          preload,
-          valuesOnly: true,
-        });
-      },
-    });
-    pools.set(packages, pool);
-    return pool;
-  };
-  let closed = false;
-  /** The pool of an image, opened when first needed. */
-  const poolOf = async (packages: Packages): Promise<GuestPool> => {
-    if (closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox is closed');
-    return pools.get(packages) ?? (await makePool(packages));
-  };
-  type Spec = Pick<ContainerSpec, 'memoryMb' | 'preload' | 'guest'>;
-  const start = async (image: Promise<string>, spec: Spec): Promise<ContainerGuest> =>
-    ContainerGuest.start(fleet, { image: await image, isolation, runtime, seccomp, remapped, ...spec });
+  const pool = new GuestPool({
+    size,
+    depth: isolation === 'strict' ? 1 : DEPTH,
+    takeTurns: true,
+    spares: isolation === 'strict' ? size : 0,
+    patienceMs: PATIENCE_MS,
+    open: ({ limits }) =>
+      start({ image, language, memoryMb: Math.max(256, limits.memoryMb), preload, valuesOnly: true }),
+  });
   try {
-    const pool = await poolOf(packages);
-    if (ownImage !== null) await tryImage(ownImage, () => start(programImage(packages), { memoryMb: 256 }));
-    if (language === 'python') await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
+    if (ownImage !== null) {
+      image = await ensureOwnImage(docker, ownImage, log);
+      await tryImage(ownImage, () => start({ image, memoryMb: 256 }));
+    }
+    if (language === 'javascript') image = await ensureNodeImage(docker, log);
+    else {
+      if (ownImage === null) image = await ensureImage(docker, packages, log);
+      await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
+    }
   } catch (error) {
-    await Promise.all([...pools.values()].map((pool) => pool.close()));
+    await pool.close();
     await fleet.close();
     throw error;
   }
@@ -99,13 +77,10 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     size,
     patienceMs: PATIENCE_MS,
     guests: {
-      program: ({ memoryMb }) =>
-        start(programImage(packages), {
-          memoryMb: Math.max(256, memoryMb),
-          preload: packages === 'numpy' ? ['numpy'] : [],
-        }),
-      tests: ({ memoryMb }) =>
-        start(ensureImage(docker, 'numpy', log), {
+      program: ({ memoryMb }) => start({ image, memoryMb: Math.max(256, memoryMb), preload }),
+      tests: async ({ memoryMb }) =>
+        start({
+          image: await ensurePytest(),
           memoryMb,
           preload: ['pytest', ...PYTEST_PARTS, 'numpy'],
           guest: 'tester',
@@ -117,7 +92,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     size,
     spares: isolation === 'strict' ? size : 0,
     patienceMs: PATIENCE_MS,
-    open: ({ memoryMb }) => start(ensureImage(docker, 'numpy', log), { memoryMb, guest: 'checker' }),
+    open: async ({ memoryMb }) => start({ image: await ensurePytest(), memoryMb, guest: 'checker' }),
   });
 
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
@@ -132,7 +107,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   ];
   return {
     info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
-    run: async (jobs, options) => (await poolOf(packages)).run(jobs, options),
+    run: (jobs, options) => pool.run(jobs, options),
     runTests: async (jobs, options) => {
       if (language !== 'python')
         throw new GauntletError('SANDBOX_UNAVAILABLE', `test source needs Python programs, not ${language}`);
@@ -141,12 +116,11 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     checkTypes: async (jobs, options) => {
       if (language !== 'python')
         throw new GauntletError('SANDBOX_UNAVAILABLE', `type checks need Python programs, not ${language}`);
-      await ensureImage(docker, 'numpy', log);
+      await ensurePytest();
       return types.run(jobs, options);
     },
     close: async () => {
-      closed = true;
-      await Promise.all([...pools.values(), tests, types].map((pool) => pool.close()));
+      await Promise.all([pool, tests, types].map((each) => each.close()));
       await fleet.close();
     },
   };
