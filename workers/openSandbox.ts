@@ -73,7 +73,7 @@ async function withRetry<T>(ms: number, open: () => Promise<T>, log: (line: stri
       return await open();
     } catch (error) {
       if (!isUnanswered(error) || performance.now() >= until) throw error;
-      if (attempt === 1) log(`sandbox: ${error.message}; waiting up to ${ms / 1000} s`);
+      if (attempt === 1) log(`sandbox: ${error.message}; start Docker, waiting up to ${ms / 1000} s`);
       await sleep(RETRY_MS);
     }
   }

@@ -91,7 +91,7 @@ describe('openSandbox', function () {
       const lacks = refused('SANDBOX_UNAVAILABLE', /cannot limit memory/);
       await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 30_000, log }), lacks);
       assert.equal(lines.length, 1);
-      assert.match(lines[0]!, /^sandbox: Docker does not answer at .*; waiting up to 30 s$/);
+      assert.match(lines[0]!, /^sandbox: Docker does not answer at .*; start Docker, waiting up to 30 s$/);
     } finally {
       daemon.close();
     }
