@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { EvaluationRates } from '../core/schema/run.js';
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../data/families.js';
 import { shippedModelPath } from '../data/paths.js';
 import { tinyConfig, tinyModelFiles } from '../data/tiny/modelFiles.js';
@@ -11,12 +12,12 @@ import { vocabularyOf } from '../data/tiny/vocabulary.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { writeSafetensors } from '../ml/hf/safetensors.js';
+import { openStore } from '../store/openStore.js';
 import { openSandbox } from '../workers/openSandbox.js';
 import { checkTarget, writeFolder } from './folder.js';
 import { integer, jsonOption, sandboxOption } from './options.js';
 import { createOutput, duration, type Output, percent } from './output.js';
-import { type CardFacts, modelCard } from './tiny/card.js';
-import { type BaseRates, evaluateBase } from './tiny/evaluateBase.js';
+import { type BaseRates, type CardFacts, modelCard } from './tiny/card.js';
 import { initialWeights } from './tiny/initialWeights.js';
 import { recipeOf, totalTokens } from './tiny/recipe.js';
 import { type TrainingProgress, trainTiny } from './tiny/train.js';
@@ -72,46 +73,47 @@ export async function makeTiny(options: MakeTinyOptions, output: Output): Promis
   return { folder: out, seed, tokens, seconds, loss, digest, rates: rates ?? null };
 }
 
-/** Measures the trained weights in a temporary folder. */
-async function measure(
+/** Measures the weights on the held-out splits of the family, as a run measures its base, in a temporary folder. */
+export async function measure(
   files: ReadonlyMap<string, string | Uint8Array>,
   family: FamilyName,
   kind: MakeTinyOptions['sandbox'],
   output: Output,
 ): Promise<Record<'validation' | 'test', BaseRates>> {
   const parent = await mkdtemp(join(tmpdir(), 'gauntlet-tiny-'));
+  const opened: { close(): Promise<void> }[] = [];
   try {
-    const folder = join(parent, 'model');
-    await writeFolder(folder, files);
-    return await measureFolder(folder, family, kind, output);
-  } finally {
-    await rm(parent, { recursive: true, force: true });
-  }
-}
-
-/** Rates of a model folder on the held-out splits of the family. */
-export async function measureFolder(
-  folder: string,
-  family: FamilyName,
-  kind: MakeTinyOptions['sandbox'],
-  output: Output,
-): Promise<Record<'validation' | 'test', BaseRates>> {
-  const engine = await openEngine(folder);
-  try {
+    const model = join(parent, 'model');
+    await writeFolder(model, files);
+    const engine = await openEngine(model);
+    opened.push(engine);
     const sandbox = await openSandbox(kind, { log: (line) => output.note(line) });
-    try {
-      const { validation, test } = FAMILIES[family].load();
-      const rates = async (name: string, set: typeof test): Promise<BaseRates> => {
-        const found = await evaluateBase(engine, sandbox, set, TEMPERATURE);
-        output.note(`${name}: ${percent(found.passRate)} pass, ${percent(found.greedyPassRate)} greedy`);
-        return found;
-      };
-      return { validation: await rates('validation', validation), test: await rates('test', test) };
-    } finally {
-      await sandbox.close();
-    }
+    opened.push(sandbox);
+    const { createActivities } = await import('../activities/index.js'); // loading it takes a moment
+    const activities = createActivities({
+      store: await openStore(join(parent, 'store')),
+      engine: async () => engine,
+      sandbox: async () => sandbox,
+      loadProblems: async () => FAMILIES[family].load(),
+      codeVersion: '',
+    });
+    const rates = async (split: 'validation' | 'test'): Promise<BaseRates> => {
+      const { run, stages, problems } = await activities.prepareSolving({
+        source: family,
+        split,
+        preset: family,
+        model,
+      });
+      const samples = await activities.generateEvaluation({ run, split: 'test', problems, stages, greedy: true });
+      const target = { split: 'test', step: 0, checkpoint: 'base' } as const;
+      const found = (await activities.judgeEvaluation({ run, samples, target })).rates as EvaluationRates;
+      output.note(`${split}: ${percent(found.passRate)} pass, ${percent(found.greedyPassRate)} greedy`);
+      return { ...found, problems };
+    };
+    return { validation: await rates('validation'), test: await rates('test') };
   } finally {
-    await engine.close();
+    for (const each of opened) await each.close();
+    await rm(parent, { recursive: true, force: true });
   }
 }
 

@@ -1,8 +1,10 @@
 // The model card of a shipped model: what it is, how it was trained, how it performs.
+import type { EvaluationRates } from '../../core/schema/run.js';
 import type { FamilyName } from '../../data/families.js';
-import type { BaseRates } from './evaluateBase.js';
 import type { Recipe } from './recipe.js';
 import type { TrainingResult } from './train.js';
+
+export type BaseRates = EvaluationRates & { problems: number };
 
 export interface CardFacts {
   family: FamilyName;

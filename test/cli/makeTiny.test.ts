@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { checkTarget, writeFolder } from '../../cli/folder.js';
-import { addMakeTiny, makeTiny } from '../../cli/makeTiny.js';
+import { addMakeTiny, makeTiny, measure } from '../../cli/makeTiny.js';
 import { corpusBatches, emptyCount, type TrainingRow } from '../../cli/tiny/batches.js';
 import { modelCard } from '../../cli/tiny/card.js';
 import { initialWeights } from '../../cli/tiny/initialWeights.js';
 import { learningRateAt, recipeOf, totalTokens } from '../../cli/tiny/recipe.js';
 import { trainTiny } from '../../cli/tiny/train.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { tinyCorpus } from '../../data/tiny/corpusProblems.js';
 import { tinyConfig } from '../../data/tiny/modelFiles.js';
 import { vocabularyOf } from '../../data/tiny/vocabulary.js';
@@ -124,6 +125,29 @@ describe('make-tiny', () => {
     for (const fact of [result.digest, 'flawed chains in the corpus', 'seed 1', 'Not measured']) {
       assert.ok(card.includes(fact), fact);
     }
+  });
+
+  it('measures the rates that the card of the shipped model states', async function () {
+    this.timeout(300_000);
+    const shipped = shippedModelPath('tiny');
+    const files = new Map<string, Uint8Array>();
+    for (const name of await readdir(shipped)) files.set(name, await readFile(join(shipped, name)));
+    const { validation, test } = await measure(files, 'tiny', 'auto', silent);
+    assert.deepEqual([validation.problems, test.problems], [157, 267]);
+    const card = Buffer.from(files.get('README.md')!).toString();
+    const stated = (row: string): number[] =>
+      card
+        .split('\n')
+        .find((line) => line.startsWith(`| ${row} |`))!
+        .match(/[\d.]+(?= %)/g)!
+        .map((share) => Number(share) / 100);
+    const [greedyValidation, greedyTest] = stated('the same, greedy');
+    assert.ok(Math.abs(validation.greedyPassRate - greedyValidation!) < 0.0005, `${validation.greedyPassRate}`);
+    assert.ok(Math.abs(test.greedyPassRate - greedyTest!) < 0.0005, `${test.greedyPassRate}`);
+    const [, sampled] = stated('programs that pass all hidden tests');
+    assert.ok(Math.abs(test.passRate - sampled!) < 0.1, `${test.passRate}`); // 0.1: three standard errors
+    const [, valid] = stated('valid tests, of the two asked for in a turn');
+    assert.ok(Math.abs(test.testValidity - valid!) < 0.1, `${test.testValidity}`);
   });
 
   it('refuses a bad number, sandbox or folder in one line before it starts to train', async () => {
