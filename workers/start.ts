@@ -35,7 +35,6 @@ export interface StartOptions {
   store: string;
   roles?: readonly WorkerRole[]; // default: all
   sandbox?: RunConfig['sandbox']; // overrides the configuration of runs
-  threads?: number; // of the engine
   device?: Device; // of the engine; overrides the configuration of runs
   log?: Logger;
   /** Build of this worker's code. With a build id, the worker takes work of its own deployment version only. */

@@ -1,8 +1,10 @@
 // A worker process for one role of a chaos run: the usual worker over instrumented dependencies. Reports to its parent
-// and dies on command. GAUNTLET_CHAOS_FAULTS: share of failing writes, GAUNTLET_CHAOS_SEED.
+// and dies on command. Arguments: role, sandbox. GAUNTLET_CHAOS_FAULTS: share of failing writes, GAUNTLET_CHAOS_SEED.
+import type { WorkerRole } from '../../core/queues.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import { temporalTarget } from '../../infra/temporalTarget.js';
 import { openDeps } from '../../workers/deps.js';
 import { createLogger } from '../../workers/logger.js';
-import { optionsFrom } from '../../workers/main.js';
 import { startWorkers } from '../../workers/start.js';
 import { instrumented, type Notice } from './instrument.js';
 import type { DeathAtWrite } from './plan.js';
@@ -15,7 +17,9 @@ process.on('message', (sentence: DeathAtWrite) => {
 const orphaned = (): void => process.exit(1);
 process.once('disconnect', orphaned); // the harness is gone
 
-const options = optionsFrom(env);
+const [role, sandbox] = process.argv.slice(2) as [WorkerRole, RunConfig['sandbox']];
+const { connection, namespace } = temporalTarget(env)!;
+const options = { connection, namespace, store: env.GAUNTLET_STORE!, roles: [role], sandbox };
 const log = createLogger(env.GAUNTLET_LOG ?? 'error');
 const workers = await startWorkers({
   ...options,

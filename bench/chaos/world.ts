@@ -85,14 +85,12 @@ export class World {
       ...(docker && { DOCKER_HOST: docker.host }),
       TEMPORAL_ADDRESS: this.server.address,
       GAUNTLET_STORE: store,
-      GAUNTLET_ROLES: role,
-      GAUNTLET_SANDBOX: sandbox,
       GAUNTLET_LOG: 'fatal',
       GAUNTLET_CHAOS_SEED: String(seed),
       GAUNTLET_CHAOS_FAULTS: String(storeFaults),
     };
     // A session per worker identifies its children, also after its death.
-    const child = spawn(process.execPath, [WORKER], {
+    const child = spawn(process.execPath, [WORKER, role, sandbox], {
       env,
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -266,7 +264,7 @@ function descendants(pid: number | undefined): number[] {
   });
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   const file = `/proc/${pid}/task/${pid}/children`;
   if (!existsSync(file)) return [];
   return readFileSync(file, 'latin1').trim().split(' ').filter(Boolean).map(Number);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +8,6 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityExecuteInput } from '@temporalio/worker';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
-import { packageRoot } from '../../data/paths.js';
 import { loadBuiltIn } from '../../data/problems.js';
 import { codeVersion } from '../../infra/build-stamp.mjs';
 import { ROOT } from '../../infra/root.mjs';
@@ -18,7 +16,6 @@ import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
 import { TimedHeartbeat } from '../../workers/heartbeat.js';
 import { createLogger } from '../../workers/logger.js';
-import { optionsFrom } from '../../workers/main.js';
 import { claiming, ModelTurns, ownQueue } from '../../workers/modelTurns.js';
 import { startWorkers } from '../../workers/start.js';
 import { writeRandomModel } from '../support/randomModel.js';
@@ -121,53 +118,6 @@ describe('an error in the log', () => {
 });
 
 describe('a worker process', () => {
-  it('reads its options from the environment', () => {
-    const options = optionsFrom({
-      TEMPORAL_ADDRESS: 'h:1',
-      TEMPORAL_NAMESPACE: 'n',
-      GAUNTLET_STORE: '/s',
-      GAUNTLET_ROLES: 'gpu, cpu',
-      GAUNTLET_SANDBOX: 'wasm',
-      GAUNTLET_DEVICE: 'auto',
-      GAUNTLET_THREADS: '3',
-      GAUNTLET_BUILD_ID: '2026-05-01',
-    });
-    assert.deepEqual(options, {
-      connection: { address: 'h:1' },
-      namespace: 'n',
-      store: '/s',
-      roles: ['gpu', 'cpu'],
-      sandbox: 'wasm',
-      device: 'auto',
-      threads: 3,
-      buildId: '2026-05-01',
-    });
-    assert.deepEqual(optionsFrom({}).roles, ['orchestrator', 'gpu', 'sandbox', 'cpu']);
-  });
-
-  for (const [name, value] of [
-    ['GAUNTLET_ROLES', 'gpu,cook'],
-    ['GAUNTLET_SANDBOX', 'none'],
-    ['GAUNTLET_DEVICE', 'tpu'],
-    ['GAUNTLET_THREADS', '0'],
-  ] as const) {
-    it(`refuses ${name}=${value} with one line that names it`, () => {
-      assert.throws(() => optionsFrom({ [name]: value }), {
-        code: 'BAD_CONFIG',
-        message: new RegExp(`^${name}=${value}: [^\\n]*$`),
-      });
-    });
-  }
-
-  it('exits non-zero with one line if no server answers', function () {
-    this.timeout(30_000);
-    const main = join(packageRoot(), 'dist', 'workers', 'main.js');
-    const env = { ...process.env, TEMPORAL_ADDRESS: '127.0.0.1:1' };
-    const { status, stderr } = spawnSync(process.execPath, [main], { env, encoding: 'utf8' });
-    assert.equal(status, 1);
-    assert.match(stderr.trim(), /^no Temporal server answers at 127\.0\.0\.1:1$/);
-  });
-
   it('reports a missing device at its start, if it serves models', async function () {
     if (listProviders().includes('cuda')) this.skip(); // this machine has one
     const start = (role: 'gpu' | 'cpu') =>
