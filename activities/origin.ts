@@ -2,6 +2,7 @@
 // checkpoint so far. The manifest fixes the checkpoint when the run is first prepared.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
+import { parseAs } from '../core/issues.js';
 import { isTooDeep } from '../core/nesting.js';
 import type { MistakeBook } from '../core/rewards/mistakeBook.js';
 import { PHASES, planStage, replan } from '../core/schedule.js';
@@ -183,8 +184,9 @@ async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfi
 
 /** Digests prove that a file is unchanged, not that it is valid: a checkpoint may come from another program. */
 function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodType<T>): T {
+  const place = `${metadata.name} of run ${metadata.runId}: ${path}`;
   const fail = (what: string): never => {
-    throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId}: ${path} ${what}`);
+    throw new GauntletError('BAD_CHECKPOINT', `${place} ${what}`);
   };
   const bytes = files.get(path) ?? fail('is missing');
   let json: unknown;
@@ -194,10 +196,7 @@ function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodT
     fail('is not JSON');
   }
   if (isTooDeep(json)) fail('is nested too deep');
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  return fail(`is invalid: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
+  return parseAs(schema, json, 'BAD_CHECKPOINT', `${place} is invalid: `);
 }
 
 const poolSchema: z.ZodType<ReplayBuffer['pool']> = z.record(z.string(), z.array(testCaseSchema));

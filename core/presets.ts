@@ -1,6 +1,6 @@
 // Presets, and the validation of untrusted input: a RunConfig is a preset with overridden fields.
-import { z } from 'zod';
 import { GauntletError } from './errors.js';
+import { parseAs } from './issues.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
 
 /** Trains the embedded model in minutes on a CPU. docs/notebook.md has the measurements behind every value. */
@@ -92,9 +92,7 @@ export function resolveConfig(input?: unknown): RunConfig {
     throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
   }
   const fields = merged(presetFields(preset), given);
-  const parsed = runConfigSchema.safeParse({ ...fields, schedule: trainedStages(fields), preset });
-  if (parsed.success) return parsed.data;
-  throw new GauntletError('BAD_CONFIG', describeIssues(parsed.error.issues));
+  return parseAs(runConfigSchema, { ...fields, schedule: trainedStages(fields), preset }, 'BAD_CONFIG');
 }
 
 function presetFields(preset: string): Record<string, unknown> {
@@ -123,38 +121,4 @@ export function merged(base: object, over: object): Record<string, unknown> {
     out[key] = isPlainObject(current) && isPlainObject(value) ? merged(current, value) : value;
   }
   return out;
-}
-
-/** One line with at most three issues, each with the path of its field. */
-function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
-  const lines = issues.slice(0, 3).map((issue) => {
-    const path = issue.path.join('.');
-    if (issue.code === 'unrecognized_keys') {
-      const known = knownFields(issue.path);
-      const names = issue.keys.map((key) => `${path ? `${path}.` : ''}${key}`).join(', ');
-      return `${names}: no such field${known.length > 0 ? `; known: ${known.join(', ')}` : ''}`;
-    }
-    return `${path || 'configuration'}: ${messageOf(issue)}`;
-  });
-  const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
-  return lines.join('; ') + more;
-}
-
-function messageOf(issue: z.core.$ZodIssue): string {
-  const options =
-    issue.code === 'invalid_union'
-      ? issue.errors.flat().flatMap((e) => (e.code === 'invalid_value' ? e.values : []))
-      : [];
-  if (issue.code === 'invalid_key') return `the name ${issue.issues[0]!.message}`;
-  const text = options.length > 0 ? `must be one of ${options.join(', ')}` : issue.message;
-  return text.replace(/\s+/g, ' ');
-}
-
-/** Field names of the object at `path` of the schema. */
-function knownFields(path: readonly PropertyKey[]): string[] {
-  let node: unknown = z.toJSONSchema(runConfigSchema, { io: 'input' });
-  for (const part of path) {
-    node = isPlainObject(node) && isPlainObject(node.properties) ? node.properties[String(part)] : undefined;
-  }
-  return isPlainObject(node) && isPlainObject(node.properties) ? Object.keys(node.properties) : [];
 }

@@ -1,6 +1,6 @@
 // `gauntlet fork`: a new run that starts at a checkpoint of another run, with other settings from there on.
 import type { Command } from 'commander';
-import { GauntletError } from '../../core/errors.js';
+import { parseAs } from '../../core/issues.js';
 import { merged, resolveConfig } from '../../core/presets.js';
 import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { type RunConfig, type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
@@ -48,13 +48,8 @@ export async function prepareFork(
   return { id, input, name };
 }
 
-function configOf(json: unknown, { name, configDigest }: CheckpointMetadata): RunConfig {
-  const parsed = runConfigSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const what = [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
-  throw new GauntletError('BAD_CHECKPOINT', `${name}: ${configDigest} is no configuration: ${what}`);
-}
+const configOf = (json: unknown, { name, configDigest }: CheckpointMetadata): RunConfig =>
+  parseAs(runConfigSchema, json, 'BAD_CHECKPOINT', `${name}: ${configDigest} is no configuration: `);
 
 export function addFork(program: Command): void {
   const command = program

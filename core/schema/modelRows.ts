@@ -1,7 +1,6 @@
 // Inputs of `gauntlet model`: rows of JSON lines and the configuration of one update. Arrays are aligned with tokens.
 // Nothing predicts the first token, so entry 0 of prediction arrays is ignored.
 import { z } from 'zod';
-import { type ErrorCode, GauntletError } from '../errors.js';
 
 const tokens = z.array(z.int('must be a token id, a whole number')).min(1, 'there are no tokens');
 
@@ -67,20 +66,3 @@ export const updateConfigSchema = z.strictObject({
   seed: z.int().nonnegative().default(0), // of the dropout mask, combined with the step number
 });
 export type UpdateConfig = z.infer<typeof updateConfigSchema>;
-
-/** @throws GauntletError with at most three issues on one line, each with its path, e.g. advantages[5] */
-export function parseAs<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode = 'BAD_INPUT'): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const { issues } = parsed.error;
-  const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
-  throw new GauntletError(code, issues.slice(0, 3).map(issueText).join('; ') + more);
-}
-
-function issueText(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') {
-    return `${issue.keys.join(', ')}: no such field; known: ${Object.keys(updateConfigSchema.shape).join(', ')}`;
-  }
-  const place = issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
-  return `${place === '' ? '' : `${place.slice(1)}: `}${issue.message.replace(/\s+/g, ' ')}`;
-}

@@ -211,9 +211,9 @@ describe('untrusted input', function () {
       for (const [path, text, line] of [
         ['training.json', '{"next":-1}', /training\.json is invalid: next: /],
         ['training.json', '{"next":1e300}', /training\.json is invalid: next: /],
-        ['training.json', '{"next":0,"plan":[{"epoch":1}]}', /training\.json is invalid: plan\.0\.phase: /],
+        ['training.json', '{"next":0,"plan":[{"epoch":1}]}', /training\.json is invalid: plan\[0\]\.phase: /],
         ['training.json', 'hello', /training\.json is not JSON/],
-        ['pool.json', '{"a":[{"args":1}]}', /pool\.json is invalid: a\.0\./],
+        ['pool.json', '{"a":[{"args":1}]}', /pool\.json is invalid: a\[0\]\./],
         ['pool.json', `{"a":${BOTTOMLESS}}`, /pool\.json is nested too deep/],
         ['archive.json', '{"entries":[{"problemId":"x","chain":{"chains":"../x","index":0}}]}', /chains: not a digest/],
         ['archive.json', '[]', /archive\.json is invalid: /],

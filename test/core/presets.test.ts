@@ -186,7 +186,7 @@ describe('presets', () => {
       [{ seed: '1' }, /^seed: .*number/],
       [{ ppo: 3 }, /^ppo: .*object/],
       [{ schedule: { stages: [] } }, /^schedule\.stages: /],
-      [{ schedule: { stages: [7] } }, /^schedule\.stages\.0: must be one of 1, 2, 3, 4, 5$/],
+      [{ schedule: { stages: [7] } }, /^schedule\.stages\[0\]: must be one of 1, 2, 3, 4, 5$/],
       [{ schedule: { stages: [2, 1] } }, /^schedule\.stages: must be in ascending order/],
       [{ reward: { scheme: 'x' } }, /^reward\.scheme: .*shifted.*zero-sum/],
       [{ stages: [1, 2] }, /^stages: must end with 5, the code$/],

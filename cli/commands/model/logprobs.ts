@@ -1,7 +1,8 @@
 // `gauntlet model logprobs`: log-probabilities of the tokens of each row.
 import type { Command } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
-import { parseAs, type ScoreRow, scoreRowSchema } from '../../../core/schema/modelRows.js';
+import { parseAs } from '../../../core/issues.js';
+import { type ScoreRow, scoreRowSchema } from '../../../core/schema/modelRows.js';
 import { type RowLimits, tokensFault } from '../../../ml/engine/validation.js';
 import { type EngineFlags, withEngine, withRows } from '../../model/flags.js';
 import { mapRows, type RowFlags } from '../../model/mapRows.js';

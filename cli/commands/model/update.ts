@@ -1,9 +1,9 @@
 // `gauntlet model update`: one AdamW step on the clipped surrogate or the cross entropy, over a batch of rows.
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
+import { parseAs } from '../../../core/issues.js';
 import { deriveKey } from '../../../core/random.js';
 import {
-  parseAs,
   supervisedRowSchema,
   type UpdateConfig,
   updateConfigSchema,
