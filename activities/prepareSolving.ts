@@ -1,43 +1,21 @@
 // Problems, model and adapters for solving: from a checkpoint, or the base model with the settings of a preset.
-import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { knowsMarkers } from '../core/prompts/prompts.js';
 import type { Role } from '../core/schema/chain.js';
-import {
-  adapterRole,
-  modelOf,
-  type RunConfig,
-  runIdentity,
-  templateArgumentsSchema,
-  typeCheckSchema,
-} from '../core/schema/config.js';
-import { isBuiltIn, SPLITS } from '../core/schema/problem.js';
+import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
+import { isBuiltIn } from '../core/schema/problem.js';
+import { type SolveProblemsInput, solveProblemsInputSchema } from '../core/schema/solving.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
 import { adapterShape, writeAdapter } from './artifacts.js';
 import { frozenAdapters } from './origin.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { BaseRef, PrepareSolvingOutput, RunRef, SamplingPolicy, SolveProblemsInput } from './types.js';
-
-const solveInputSchema = z.strictObject({
-  source: z.string().optional(),
-  split: z.enum(SPLITS).optional(),
-  limit: z.int().positive().optional(),
-  preset: z.string().optional(),
-  model: z.string().optional(),
-  templateArguments: templateArgumentsSchema.optional(),
-  checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),
-  untrained: z.boolean().optional(),
-  samples: z.int().positive().optional(),
-  temperature: z.number().nonnegative().optional(),
-  tests: z.boolean().optional(),
-  seed: z.int().nonnegative().optional(),
-}) satisfies z.ZodType<SolveProblemsInput>;
+import type { BaseRef, PrepareSolvingOutput, RunRef, SamplingPolicy } from './types.js';
 
 export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Promise<PrepareSolvingOutput> {
-  const input = solveInputSchema.parse(raw);
+  const input = solveProblemsInputSchema.parse(raw);
   const { config, run, generator, discriminator } = await choosePolicies(scope, input);
   const set = await scope.deps.loadProblems(config.problems);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);

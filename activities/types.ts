@@ -3,9 +3,10 @@ import type { MetricName } from '../core/evaluation/metrics.js';
 import type { Mismatch } from '../core/rl/importance.js';
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
-import type { EngineConfig, RunConfig, TemplateArguments } from '../core/schema/config.js';
+import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics, RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
+import type { SolveProblemsInput } from '../core/schema/solving.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Shard } from '../core/shards.js';
 import type { Digest } from '../store/store.js';
@@ -317,22 +318,6 @@ export interface RenderReportInput {
   example?: Digest; // ChainView[]; the first is shown
 }
 
-/** Also the input of the workflow solveProblems. */
-export interface SolveProblemsInput {
-  source?: string; // built-in problems ('tiny' by default) or a problem file
-  split?: 'train' | 'validation' | 'test'; // default: test for the shipped set, all problems for a file
-  limit?: number;
-  preset?: string; // ignored with a checkpoint
-  model?: string;
-  templateArguments?: TemplateArguments; // default: the preset's or the run's
-  /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
-  checkpoint?: { runId: string; name: string };
-  untrained?: boolean; // the settings of the checkpoint's run, without its adapters
-  samples?: number; // per problem, default 1
-  temperature?: number; // default 0 = greedy
-  tests?: boolean; // the discriminator writes tests for every stage
-  seed?: number;
-}
 /** Result of the workflow solveProblems. */
 export interface SolveProblemsResult {
   solved: number; // problems with a sample that passes all its tests

@@ -3,11 +3,11 @@
 import { basename } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import type { SolveProblemsInput } from '../activities/types.js';
 import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import { passAtK } from '../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
+import type { SolveProblemsInput } from '../core/schema/solving.js';
 import { portableName } from '../data/modelFolder.js';
 import { checkProblems } from '../data/problems.js';
 import type { Solver } from '../inference/policies.js';

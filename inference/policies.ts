@@ -2,9 +2,9 @@
 import { openRole } from '../activities/artifacts.js';
 import { choosePolicies } from '../activities/prepareSolving.js';
 import { type ActivityDeps, openScope } from '../activities/scope.js';
-import type { SolveProblemsInput } from '../activities/types.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
+import type { SolveProblemsInput } from '../core/schema/solving.js';
 import type { Adapter, Chat, Engine } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 
