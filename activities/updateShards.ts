@@ -69,8 +69,7 @@ export async function latestState({ store }: Scope, update: Update): Promise<Pro
   return undefined;
 }
 
-/** A run that began with older code lacks the field. */
-export const isSharded = ({ engine }: Pick<RunRef, 'engine'>): boolean => (engine.shards ?? 1) > 1;
+export const isSharded = ({ engine }: Pick<RunRef, 'engine'>): boolean => engine.shards > 1;
 
 /** Removes what is left of finished updates. */
 export async function removeShards({ store }: Scope, { run }: { run: RunRef }): Promise<object> {

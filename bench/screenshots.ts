@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import type { RunList, RunView, StepView, TokensView } from '../dashboard/api.js';
 import { openResources, type Resources } from '../dashboard/data/resources.js';
 import { startDashboard } from '../dashboard/server.js';
-import { packageRoot } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import { openStore, storeExists } from '../store/openStore.js';
 import { openChromium } from './chromium.js';
 
@@ -51,11 +51,11 @@ async function showRatios(page: Page, sample: number): Promise<void> {
     .locator('select')
     .selectOption(`${sample}`);
   const colours = await page.getByLabel('Colour').locator('option').allTextContents();
-  await page.getByLabel('Colour').selectOption(colours.at(-1)!); // of an old run: not the ratio
+  await page.getByLabel('Colour').selectOption(colours.at(-1)!); // the last one: the ratio, if it was recorded
   await page.evaluate("[...document.querySelectorAll('h2')].at(-1).scrollIntoView()");
 }
 
-async function main([place, folder = join(packageRoot(), 'docs/images')]: string[]): Promise<void> {
+async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Promise<void> {
   if (place === undefined) throw new Error('usage: npm run screenshots -- STORE [FOLDER]');
   if (!(await storeExists(place))) throw new Error(`no store at ${place}`);
   const resources = openResources(await openStore(place));

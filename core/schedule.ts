@@ -26,7 +26,7 @@ export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
   ].map((role, i) => ({ epoch: 1, phase: 'warm-start', step: i + 1, role }));
 }
 
-/** The most steps of an epoch. The history of a run from before `epochSteps` existed lacks it. */
+/** The most steps of an epoch. */
 function stepsPerEpoch({ simultaneous, epochSteps }: RunConfig['schedule'], phase: Phase): number {
   if (phase === 'alternating') return simultaneous ? 2 : 1;
   return epochSteps ?? Number.POSITIVE_INFINITY;

@@ -33,7 +33,7 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
   };
   hooks.onConfig?.(state);
   // Built-in problems are generated together with their references; the health gate would find nothing.
-  if (!isBuiltIn(config.problems) && config.healthGate !== false) {
+  if (!isBuiltIn(config.problems) && config.healthGate) {
     const { problems } = await activities.quarantineProblems({ run: state.run });
     state = { ...state, run: { ...state.run, problems } };
   }

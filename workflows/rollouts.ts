@@ -26,7 +26,7 @@ export async function generatorRollout(
     ...samplingPolicy(policy.generator),
     ...curriculum(config, replayBuffer),
     tests: config.discriminator.enabled
-      ? { samples: config.testTurns ?? 1, ...samplingPolicy(policy.discriminator) } // older histories lack the field
+      ? { samples: config.testTurns, ...samplingPolicy(policy.discriminator) }
       : undefined,
   } as const;
   const { chains, tests } = await generateChains(activities, input, config.selfRepair);

@@ -17,46 +17,41 @@ export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
 
 const runTogether: RunShards = (calls) => Promise.all(calls.map((call) => call()));
 
-/** The same activities. @param label of the step that the work belongs to, if there is one; passed on to every call */
+/** The same activities. */
 export function withShards(
   activities: Activities,
   { engine, ppo }: Pick<RunConfig, 'engine' | 'ppo'>,
   run: RunShards = runTogether,
-  label?: string,
 ): Activities {
-  const shards = shardsOf(engine.shards ?? 1);
+  const shards = shardsOf(engine.shards);
   if (shards.length === 1) return activities;
-  type Labelled = {
-    [K in keyof Activities]: (input: Parameters<Activities[K]>[0], label?: string) => ReturnType<Activities[K]>;
-  };
-  const proxies: Labelled = activities;
   const each = <T>(call: (shard: Shard) => Promise<T>): Promise<T[]> => run(shards.map((shard) => () => call(shard)));
 
   /** What the shards wrote for each stage. */
   async function sampleChains(input: GenerateChainsInput): Promise<ShardResult[][]> {
-    const parts = await each((shard) => proxies.generateChains({ ...input, shard }, label));
+    const parts = await each((shard) => activities.generateChains({ ...input, shard }));
     return input.stages.map((_, i) => parts.map(({ turns }) => turns![i]!));
   }
 
   async function generateTests(input: GenerateTestsInput) {
-    const parts = await each((shard) => proxies.generateTests({ ...input, shard }, label));
+    const parts = await each((shard) => activities.generateTests({ ...input, shard }));
     const written = parts.map(({ tests, tokens, seconds }): ShardResult => ({ part: tests, tokens, seconds }));
-    return proxies.generateTests({ ...input, shards: written }, label);
+    return activities.generateTests({ ...input, shards: written });
   }
 
   async function generateChains({ tests, ...input }: GenerateChainsInput) {
     const shared = input.repair ? {} : { shards: await sampleChains(input) };
-    const joined = await proxies.generateChains({ ...input, ...shared }, label);
+    const joined = await activities.generateChains({ ...input, ...shared });
     if (tests === undefined) return joined;
     const position = input.batch.kind === 'train' ? input.batch.position : undefined;
     const targets = { kind: 'all-stages', chains: joined.chains, ...(position && { position }) } as const;
     await generateTests({ run: input.run, targets, ...tests });
-    return proxies.generateChains({ ...input, tests }, label);
+    return activities.generateChains({ ...input, tests });
   }
 
   async function generateEvaluation(input: GenerateEvaluationInput) {
     await sampleEvaluation(input);
-    return proxies.generateEvaluation(input, label);
+    return activities.generateEvaluation(input);
   }
 
   /** Chains, and the tests of chains that exist. */
@@ -75,27 +70,24 @@ export function withShards(
   /** @returns the adapter, if anything was trained */
   async function update(input: TrainPolicyInput): Promise<string | undefined> {
     const { run, role, position, state, learningRate, verdicts, chains, tests, replayBuffer } = input;
-    const rewarded = await proxies.computeRewards(
-      { run, role, position, verdicts, chains, tests, replayBuffer },
-      label,
-    );
+    const rewarded = await activities.computeRewards({ run, role, position, verdicts, chains, tests, replayBuffer });
     if (rewarded.rows === 0) return undefined;
     const { adapter, valueHead } = state;
     const old = { run, role, trajectories: rewarded.trajectories, adapter, ...(valueHead && { valueHead }) };
-    const scores = await each((shard) => proxies.scoreShard({ ...old, shard }, label));
+    const scores = await each((shard) => activities.scoreShard({ ...old, shard }));
     const scored = scores.map((each): ShardResult => ({ part: each.scores, tokens: 0, seconds: each.seconds }));
-    const { trajectories } = await proxies.scoreOldPolicy({ ...old, shards: scored }, label);
+    const { trajectories } = await activities.scoreOldPolicy({ ...old, shards: scored });
     await computeMinibatches(run, { role, position, state, learningRate, trajectories }, rewarded.rows);
-    const updated = await proxies.updatePolicy({ run, role, position, state, learningRate, trajectories }, label);
+    const updated = await activities.updatePolicy({ run, role, position, state, learningRate, trajectories });
     return updated.state.adapter;
   }
 
   async function computeMinibatches(run: RunRef, update: Omit<UpdatePolicyInput, 'run'>, rows: number): Promise<void> {
     for (let minibatch = 0; minibatch < countMinibatches(rows, ppo); minibatch++) {
       const input = { run, update, minibatch };
-      const times = await each((shard) => proxies.computeGradients({ ...input, shard }, label));
+      const times = await each((shard) => activities.computeGradients({ ...input, shard }));
       const seconds = Math.max(...times.map((each) => each.seconds));
-      await proxies.applyGradients({ ...input, of: shards.length, seconds }, label);
+      await activities.applyGradients({ ...input, of: shards.length, seconds });
     }
   }
 
@@ -107,7 +99,7 @@ export function withShards(
       const policies = { generator: { adapter, ...generator }, discriminator: { adapter, ...discriminator } };
       await sampleEvaluation({ run, ...evaluation, policies });
     }
-    return proxies.trainPolicy(input, label);
+    return activities.trainPolicy(input);
   }
 
   return { ...activities, generateChains, generateTests, generateEvaluation, trainPolicy };

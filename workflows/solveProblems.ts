@@ -1,7 +1,7 @@
 // Solves problems with the base model or a checkpoint: the stage chain, optionally tests for each stage, and verdicts.
 import type { Activities } from '../activities/index.js';
-import type { SolveProblemsInput, SolveProblemsResult } from '../activities/types.js';
-import { STAGES } from '../core/schema/chain.js';
+import type { SolveProblemsResult } from '../activities/types.js';
+import type { SolveProblemsInput } from '../core/schema/solving.js';
 import { createActivityProxies } from './activities.js';
 import { generateChains } from './chains.js';
 import { unwrapFailure } from './failures.js';
@@ -16,7 +16,7 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
 
 export async function solve(activities: Activities, input: SolveProblemsInput): Promise<SolveProblemsResult> {
   const prepared = await activities.prepareSolving(input);
-  const { run, stages = [...STAGES], selfRepair, generator, discriminator } = prepared;
+  const { run, stages, selfRepair, generator, discriminator } = prepared;
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
   const { chains } = await generateChains(activities, { run, batch, stages, ...generator }, selfRepair);
   const targets = { kind: 'all-stages', chains } as const;

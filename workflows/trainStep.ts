@@ -22,8 +22,8 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
   const { phase, epoch, role, step } = planned;
   const place = state.stage === 0 ? '' : `stage ${state.stage} · `;
   const label = `${place}step ${step} · ${phase === role ? role : `${phase} · ${role}`}`;
-  const shared = withShards(context.activities, state.config, context.hooks.runShards, label);
-  const activities = stepActivities(shared, label, meter);
+  const labelled = mapActivities(context.activities, (call) => (input) => call(input, label));
+  const activities = metered(withShards(labelled, state.config, context.hooks.runShards), meter);
   context.hooks.onProgress?.({ stage: state.stage, phase, epoch });
   try {
     const { changes, used, evaluation, progress } =
@@ -70,7 +70,7 @@ async function policyStep(
 
 /** Whether it is the first of two simultaneous steps. */
 const opensPair = ({ config }: RunState, { phase, role }: PlannedStep): boolean =>
-  config.schedule.simultaneous === true && phase === 'alternating' && role === 'generator';
+  config.schedule.simultaneous && phase === 'alternating' && role === 'generator';
 
 /** The last step of an epoch also writes the samples of its evaluation, with the adapter that it trains. */
 function trainingInput(state: RunState, position: Position) {
@@ -95,18 +95,19 @@ interface Meter {
   generationSeconds: number; // of activities that sample tokens
 }
 
-/** The same activities for one step. Their usage is added up, and a person may skip the step if one of them fails. */
-function stepActivities(activities: Activities, step: string, meter: Meter): Activities {
-  const metered = Object.entries(activities).map(([name, activity]) => [
-    name,
-    async (input: object): Promise<unknown> => {
-      const call = activity as (input: object, step: string) => Promise<Partial<Usage>>;
-      const result = await call(input, step);
-      const { tokens = 0, seconds = 0, executions = 0 } = result;
-      meter.used = addUsage(meter.used, { tokens, seconds, executions });
-      if (tokens > 0) meter.generationSeconds += seconds;
-      return result;
-    },
-  ]);
-  return Object.fromEntries(metered) as Activities;
-}
+type Call = (input: object, label?: string) => Promise<Partial<Usage>>;
+
+const mapActivities = (activities: Activities, change: (call: Call) => Call): Activities =>
+  Object.fromEntries(
+    Object.entries(activities).map(([name, activity]) => [name, change(activity as Call)]),
+  ) as unknown as Activities;
+
+/** The same activities. Their usage is added up. */
+const metered = (activities: Activities, meter: Meter): Activities =>
+  mapActivities(activities, (call) => async (input) => {
+    const result = await call(input);
+    const { tokens = 0, seconds = 0, executions = 0 } = result;
+    meter.used = addUsage(meter.used, { tokens, seconds, executions });
+    if (tokens > 0) meter.generationSeconds += seconds;
+    return result;
+  });

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
+import { isLarge } from '../../ml/engine/base.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { PROJECTIONS } from '../../ml/nn/config.js';
 import { elements, layoutSize, loraLayout, projectionShape } from '../../ml/nn/layout.js';
@@ -46,14 +47,12 @@ export interface ModelSize {
   rowsOfPart: (length: number) => number;
 }
 
-const LARGE = 32e6; // parameters, as in docs/architecture.md
-
 export function sizeOf(shape: Shape, rank = RANK): ModelSize {
   const config = parseModelConfig(shapeConfig(shape), 'shape');
   const ofLayer = PROJECTIONS.reduce((sum, projection) => sum + elements(projectionShape(config, projection)), 0);
   const [layers, head] = [shape.layers * ofLayer, shape.vocab * shape.hidden];
   const fits = (sequences: number, length: number): boolean =>
-    layers + head <= LARGE || fitsOneRun(config, { sequences, length }, rank);
+    !isLarge({ parameters: layers + head }) || fitsOneRun(config, { sequences, length }, rank);
   return {
     ...{ layers, head },
     adapter: layoutSize(loraLayout(config, rank)),
@@ -92,8 +91,8 @@ export function recordedParts(model: string, recorded: Recorded = readResults())
       value: (run!.overhead * run!.wallSeconds + store) / run!.activities,
       source: 'measured: bench/results.json, orchestration (overhead and store, of a folder, per activity)',
     },
-    eventsPerActivity: { value: 6.8, source: 'measured: the longest three histories of test/workflows/histories' },
-    bytesPerEvent: { value: 334, source: 'measured: the longest three histories of test/workflows/histories' },
+    eventsPerActivity: { value: 6.7, source: 'measured: the longest three histories of test/workflows/histories' },
+    bytesPerEvent: { value: 353, source: 'measured: the longest three histories of test/workflows/histories' },
     programs: { value: docker.perSecond, source: 'measured: bench/results.json, sandbox, docker, 2 in flight' },
     storeBytes: { value: 50e6, source: 'assumed' },
   };
@@ -166,8 +165,7 @@ function writingParts(
   };
 }
 
-const readResults = (): Recorded =>
-  JSON.parse(readFileSync(join(packageRoot(), 'bench', 'results.json'), 'utf8')) as Recorded;
+const readResults = (): Recorded => JSON.parse(readFileSync(join(ROOT, 'bench', 'results.json'), 'utf8')) as Recorded;
 
 /** Parts that a user has measured replace recorded ones. @throws GauntletError BAD_CONFIG naming the part */
 export function withMeasured(parts: Parts, file: string): Parts {

@@ -270,9 +270,9 @@ export function runIdentity(config: RunConfig): RunConfig {
   };
 }
 
-/** Whether the discriminator is a model that learns. The history of a run from before a field existed lacks it. */
+/** Whether the discriminator is a model that learns. */
 export const trainsDiscriminator = ({ discriminator }: Pick<RunConfig, 'discriminator'>): boolean =>
-  discriminator.enabled && discriminator.trained !== false && discriminator.writer !== 'random';
+  discriminator.enabled && discriminator.trained && discriminator.writer !== 'random';
 
 /** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {

@@ -146,7 +146,7 @@ export class ScoredRows {
 
   constructor(private readonly store: Store) {}
 
-  /** Undefined if the row was removed from the store. Older code recorded no entropies. */
+  /** Undefined if the row was removed from the store. No entropies: nothing was trained. */
   async find(trajectories: Digest): Promise<Pick<ScoreOldPolicyOutput, 'trajectories' | 'entropies'> | undefined> {
     if (!this.keys.has(trajectories)) await this.readNewRows();
     const key = this.keys.get(trajectories);

@@ -201,12 +201,12 @@ describe('the resources of the dashboard', () => {
     assert.equal(seen.size, 6, [...seen].join(', '));
   });
 
-  it('show a run without recorded ratios, as older code left it', async () => {
+  it('show a run whose ratios were not recorded', async () => {
     const { store } = world.deps;
     for (const { key, output } of await updates()) {
-      const { ratios: _, ...older } = output;
+      const { ratios: _, ...rest } = output;
       await rm(join(world.folder, layout.memo(key)));
-      await store.putMemo(key, await store.putJson(older), 'recorded');
+      await store.putMemo(key, await store.putJson(rest), 'recorded');
     }
     const { views, rows } = await tokensOf(openResources(await openStore(world.folder)), 2);
     assert.ok(views.every(({ clip, hasLogprobs }) => clip === undefined && hasLogprobs));
