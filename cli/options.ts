@@ -91,7 +91,7 @@ export interface ConfigFlags {
 
 export function withConfig(command: Command): Command {
   return command
-    .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}`)
+    .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}, custom (default: tiny)`)
     .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
     .option('--seed <n>', 'random seed', integer())
     .option('--model <folder>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
 import { REJECTION_REASONS } from '../../core/parse/salvage.js';
-import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
+import { PRESET_NAMES, type PresetName, resolveConfig } from '../../core/presets.js';
 import { OUTCOMES } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { rolloutsSchema, runConfigSchema } from '../../core/schema/config.js';
@@ -74,9 +74,12 @@ describe('docs', () => {
   });
 
   it('configuration.md lists what each preset changes', () => {
-    const defaults = new Map(leaves(runConfigSchema.parse({})));
+    const others: Partial<Record<PresetName, PresetName>> = {
+      ...{ 'tiny-no-discriminator': 'tiny', nested: 'tiny' },
+      ...{ 'qwen3-0.6b': 'qwen-0.5b', 'llama-1b': 'qwen-0.5b', 'qwen-1.5b': 'qwen-0.5b' },
+    };
     for (const preset of PRESET_NAMES) {
-      const ground = preset === 'tiny-no-discriminator' ? new Map(leaves(resolveConfig({ preset: 'tiny' }))) : defaults;
+      const ground = new Map(leaves(resolveConfig({ preset: others[preset] ?? 'custom' })));
       const changed = leaves(resolveConfig({ preset })).filter(
         ([field, value]) => field !== 'preset' && ground.get(field) !== value,
       );
