@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { packageRoot } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import { BenchError } from './options.js';
 
 const alive = new Set<ChildProcess>();
@@ -13,7 +13,7 @@ process.on('exit', () => {
 
 /** Starts a command with --json. It ends with this process at the latest. */
 export function start(command: string[], env: NodeJS.ProcessEnv): ChildProcess {
-  const args = [join(packageRoot(), 'bin/gauntlet.mjs'), ...command, '--json'];
+  const args = [join(ROOT, 'bin/gauntlet.mjs'), ...command, '--json'];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   alive.add(child.once('close', () => alive.delete(child)));
   return child;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packageRoot } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
 import { BUSY, describeMachine } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
@@ -20,9 +20,8 @@ import { provideShape, type ShapeName } from './shapes.js';
 import { provideSmolLM2 } from './smollm2.js';
 import { benchWorkers } from './workers/main.js';
 
-const root = packageRoot();
-const cache = join(root, '.cache', 'bench');
-const page = join(root, 'bench', 'BENCHMARKS.md');
+const cache = join(ROOT, '.cache', 'bench');
+const page = join(ROOT, 'bench', 'BENCHMARKS.md');
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 /** In the order of the table of cases. */
@@ -88,7 +87,7 @@ async function bench(all: readonly Case[], options: BenchOptions, save: (results
 
 type Recorded = Partial<BenchResults> & { real?: BenchResults };
 
-const recordFile = join(root, 'bench', 'results.json');
+const recordFile = join(ROOT, 'bench', 'results.json');
 const recorded = (): Recorded =>
   existsSync(recordFile) ? (JSON.parse(readFileSync(recordFile, 'utf8')) as Recorded) : {};
 
@@ -131,13 +130,13 @@ function startPeer(name: Contender, python: string, { threads }: BenchOptions): 
   const count = `${threads ?? availableParallelism()}`;
   const env = { OMP_NUM_THREADS: count, CUDA_VISIBLE_DEVICES: '', HF_HUB_OFFLINE: '1' };
   const [file, ...variant] = name.split('-');
-  const script = join(root, 'bench', 'peers', `${file}_peer.py`);
+  const script = join(ROOT, 'bench', 'peers', `${file}_peer.py`);
   return Peer.start(name, python, ['-W', 'ignore', script, count, ...variant], env);
 }
 
 function currentCommit(): string {
   const git = (...args: string[]): string =>
-    spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? '';
+    spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() ?? '';
   const commit = git('rev-parse', '--short', 'HEAD');
   return commit === '' ? 'unknown' : commit + (git('status', '--porcelain') === '' ? '' : '-dirty');
 }
@@ -150,7 +149,7 @@ async function provideModel(shape: ShapeName, python: string | undefined): Promi
   provideShape(shape, join(cache, 'models'));
   const gguf = join(folder, 'model.gguf');
   if (python !== undefined && !existsSync(gguf)) {
-    const code = await exitCode(python, [join(root, 'bench', 'peers', 'write_gguf.py'), folder, gguf]);
+    const code = await exitCode(python, [join(ROOT, 'bench', 'peers', 'write_gguf.py'), folder, gguf]);
     if (code !== 0) say(`no GGUF file of ${shape} (exit ${code}): see the lines above`);
   }
   return folder;

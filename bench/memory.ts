@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RandomStream } from '../core/random.js';
-import { packageRoot } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import type { Adapter, Engine } from '../ml/engine/engine.js';
 import { estimateMemory } from '../ml/engine/memory.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
@@ -91,7 +91,7 @@ async function update(
 if (options.child) await measure(options.child);
 else {
   const name = [options.shape, options.layers ?? 'all', options.vocab ?? 'all', options.dtype].join('-');
-  const cache = process.env.GAUNTLET_CACHE ?? join(packageRoot(), '.cache', 'memory');
+  const cache = process.env.GAUNTLET_CACHE ?? join(ROOT, '.cache', 'memory');
   const folder = join(cache, name);
   if (!existsSync(join(folder, 'done'))) {
     mkdirSync(folder, { recursive: true });

@@ -5,17 +5,17 @@
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot, shippedModelPath } from '../data/paths.js';
+import { shippedModelPath } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import { modelFolder } from '../infra/smollm2.mjs';
 import { cacheFolder } from '../ml/hf/files.js';
 import { providePython, TORCH_REQUIREMENTS } from './python.js';
 
-const root = packageRoot();
-const scripts = join(root, 'test', 'ml', 'parity');
-const cache = join(root, '.cache', 'parity');
+const scripts = join(ROOT, 'test', 'ml', 'parity');
+const cache = join(ROOT, '.cache', 'parity');
 
 function run(command: string, args: string[], env: SpawnSyncOptions['env'] = {}): void {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  const { status, error } = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...env } });
   if (error || status !== 0) fail(error ?? new Error(`${command} ${args[0] ?? ''} failed`));
 }
 

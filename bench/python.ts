@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { packageRoot } from '../data/paths.js';
 import { withLock } from '../infra/lock.mjs';
+import { ROOT } from '../infra/root.mjs';
 import { BenchError } from './options.js';
 
 /** torch, transformers and peft, for parity tests and benchmarks. */
@@ -22,7 +22,7 @@ export interface PythonRequest {
 
 /** @returns the interpreter. @throws {BenchError} with one line that says what to do */
 export async function providePython(request: PythonRequest): Promise<string> {
-  const { requirements, venv, say, root = packageRoot(), folder = join(root, '.cache', 'python') } = request;
+  const { requirements, venv, say, root = ROOT, folder = join(root, '.cache', 'python') } = request;
   if (venv !== undefined) {
     const python = join(venv, 'bin', 'python');
     if (!existsSync(python)) throw new BenchError(`${venv} is no Python environment: it has no bin/python`);

@@ -1,7 +1,7 @@
 // The results of a run and their tables. Ratios are medians of theirs / ours: above 1, ours is faster or smaller.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { packageRoot } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import { type Case, CONTENDERS, type Contender, tokensOf } from './cases.js';
 import type { Machine } from './machine.js';
 
@@ -210,9 +210,9 @@ export function saveJson(file: string, value: object): void {
 
 /** Replaces one part of bench/results.json and bench/BENCHMARKS.md. */
 export function recordPart(part: Exclude<keyof typeof MARKS, 'models'>, results: object, text: string): void {
-  const file = join(packageRoot(), 'bench', 'results.json');
+  const file = join(ROOT, 'bench', 'results.json');
   const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object) : {};
   saveJson(file, { ...earlier, [part]: results });
-  const page = join(packageRoot(), 'bench', 'BENCHMARKS.md');
+  const page = join(ROOT, 'bench', 'BENCHMARKS.md');
   writeFileSync(page, withResults(readFileSync(page, 'utf8'), text, part));
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { packageRoot } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { useStore } from './commandLine.js';
 import { addCheckpoints } from './commands/checkpoints.js';
@@ -51,7 +51,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
 const SERVERS = ['up', 'worker', 'dashboard', 'serve'];
 
 export function createProgram(): Command {
-  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const program = new Command('gauntlet')
     .description('Chained adversarial reasoning for code models, as durable workflows.')
     .version(version)

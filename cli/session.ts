@@ -7,7 +7,6 @@ import {
   Connection,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
-  WorkflowNotFoundError,
 } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
@@ -24,6 +23,7 @@ import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import { openTracing } from '../workers/telemetry.js';
 import { useStore } from './commandLine.js';
+import { describeExecution } from './executions.js';
 import { EXIT } from './exitCodes.js';
 import { note, type Output } from './output.js';
 
@@ -219,14 +219,8 @@ export function mayLive(identity: string): boolean {
 }
 
 /** The status name of a workflow, or undefined if the server does not know the id. */
-export async function statusOf(client: Client, id: string): Promise<string | undefined> {
-  try {
-    return (await client.workflow.getHandle(id).describe()).status.name;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
-}
+export const statusOf = async (client: Client, id: string): Promise<string | undefined> =>
+  (await describeExecution(client, id))?.status.name;
 
 /** Calls `stop` on the first Ctrl-C or SIGTERM; the second ends the process at once. */
 export function onInterrupt(stop: () => void): () => void {

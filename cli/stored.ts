@@ -1,16 +1,13 @@
 // A run as recorded in the store, which outlives the retention of the server.
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunResult } from '../core/schema/run.js';
-import { bestCheckpoint, listCheckpoints } from '../store/checkpoints.js';
 import { readInput, readMetrics, readResult } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 
 export interface StoredRun {
-  id: string;
   steps: number; // policy updates on record
-  best?: string; // checkpoint
   result?: RunResult; // of a finished run
-  input?: RunConfig; // runs of earlier versions did not record it
+  input?: RunConfig;
 }
 
 /** Undefined if the store has no such run. @throws GauntletError CORRUPT_ARTIFACT */
@@ -18,9 +15,8 @@ export async function storedRun(store: Store, id: string): Promise<StoredRun | u
   if (!(await store.listRuns()).includes(id)) return undefined;
   const { result } = await readResult(store, id);
   const input = await readInput(store, id);
-  const best = bestCheckpoint(await listCheckpoints(store, id))?.name;
   const steps = await stepsDone(store, id);
-  return { id, steps, ...(best && { best }), ...(result && { result }), ...(input && { input }) };
+  return { steps, ...(result && { result }), ...(input && { input }) };
 }
 
 /** Policy updates on record. */

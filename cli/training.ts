@@ -7,7 +7,7 @@ import {
   type WorkflowHandle,
   WorkflowIdReusePolicy,
 } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import { CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
@@ -19,7 +19,7 @@ import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
 import { commandLine } from './commandLine.js';
 import { EXIT } from './exitCodes.js';
 import { asker, watchServer } from './outage.js';
-import { isErrorCode, type Output } from './output.js';
+import { failureOf, isErrorCode, type Output } from './output.js';
 import { resultTable } from './results.js';
 import { hasPollers, onInterrupt, type Session, statusOf } from './session.js';
 import { type WatchOptions, watchRun } from './watch.js';
@@ -129,14 +129,10 @@ export function endedFrom(error: unknown, id: string): GauntletError | undefined
   if (cause instanceof TerminatedFailure) return ended(`was terminated (${cause.message})`);
   if (cause instanceof CancelledFailure) return ended('was cancelled');
   if (cause instanceof TimeoutFailure) return ended('timed out');
-  const root = rootOf(cause);
-  const code = root instanceof ApplicationFailure ? root.type : undefined;
+  const { code, message } = failureOf(cause);
   if (!isErrorCode(code) || code === 'BAD_CONFIG') return undefined; // resuming would fail again
-  return new GauntletError(code, `${root!.message.split('\n')[0]}; ${way}`, { cause: error });
+  return new GauntletError(code, `${message}; ${way}`, { cause: error });
 }
-
-const rootOf = (error: Error | undefined): Error | undefined =>
-  error?.cause instanceof Error ? rootOf(error.cause) : error;
 
 /** Prints the result of a finished run, follows the run with `watch`, or names the command that serves or follows it. */
 export async function conclude(

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import { packageRoot } from '../data/paths.js';
 import { cookieName, createAccess, listen, urlOf } from '../infra/httpServer.js';
+import { ROOT } from '../infra/root.mjs';
 import { streamChanges } from './changes.js';
 import { type Controls, readControlRequest } from './controls.js';
 import { decoded, type Resources } from './data/resources.js';
@@ -93,7 +93,7 @@ export function dashboardServer(
 
 /** The files of the pages, as the build wrote them. @throws GauntletError NOT_FOUND */
 export async function pageFiles(): Promise<Map<string, Buffer>> {
-  const folder = join(packageRoot(), 'dist/dashboard/web');
+  const folder = join(ROOT, 'dist/dashboard/web');
   const names = Object.keys(FILES);
   try {
     const contents = await Promise.all(names.map((name) => readFile(join(folder, name))));

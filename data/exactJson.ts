@@ -4,7 +4,7 @@ import { isTooDeep } from '../core/nesting.js';
 import { floatValue, intValue } from '../core/parse/numbers.js';
 import type { Value } from '../core/schema/value.js';
 
-const MARK = '\u2209'; // the only key of an object that stands for a number
+export const MARK = '\u2209'; // the only key of an object that stands for a number
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b|-?\d[\d.eE+-]*/g;
 const PLAIN = /^-?\d{1,15}$/;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

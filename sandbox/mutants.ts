@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionJob } from '../core/schema/execution.js';
-import { packageRoot } from './guest/source.js';
+import { ROOT } from '../infra/root.mjs';
 import type { RunOptions, Sandbox } from './sandbox.js';
 
-const source = (): string => readFileSync(join(packageRoot(), 'sandbox/mutate.py'), 'utf8');
+const source = (): string => readFileSync(join(ROOT, 'sandbox/mutate.py'), 'utf8');
 
 /** Up to `limit` mutants of each program. Programs are parsed inside the sandbox, and have none if that fails. */
 export async function mutantsOf(

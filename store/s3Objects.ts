@@ -10,6 +10,7 @@ import {
   ListObjectsV2Command,
   type ListObjectsV2CommandOutput,
   PutObjectCommand,
+  paginateListObjectsV2,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
@@ -172,22 +173,13 @@ export class S3Objects implements Objects {
     return found;
   }
 
-  private async *pages(start: string, delimiter?: string): AsyncGenerator<ListObjectsV2CommandOutput> {
-    let next: string | undefined;
-    do {
-      const page = await this.guard('listing', start, () =>
-        this.client.send(
-          new ListObjectsV2Command({
-            Bucket: this.bucket,
-            Prefix: this.prefix + start,
-            ...(delimiter === undefined ? {} : { Delimiter: delimiter }),
-            ...(next === undefined ? {} : { ContinuationToken: next }),
-          }),
-        ),
-      );
-      yield page;
-      next = page.NextContinuationToken;
-    } while (next !== undefined);
+  private async *pages(start: string, Delimiter?: string): AsyncGenerator<ListObjectsV2CommandOutput> {
+    const input = { Bucket: this.bucket, Prefix: this.prefix + start, Delimiter };
+    try {
+      yield* paginateListObjectsV2({ client: this.client }, input);
+    } catch (error) {
+      throw s3Fault(error, 'listing', this.locate(start));
+    }
   }
 
   /** False if the object exists already and only a new one is wanted. */

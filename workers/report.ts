@@ -5,7 +5,7 @@ import { GauntletError } from '../core/errors.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { EvaluationMetrics } from '../core/schema/metrics.js';
 import { runMetricsSchema } from '../core/schema/metrics.js';
-import { packageRoot } from '../data/paths.js';
+import { ROOT } from '../infra/root.mjs';
 import { inThread } from '../ml/pool/inThread.js';
 import { type Control, controlSchema, type ReportData } from '../report/data.js';
 import { canonicalJson } from '../store/canonicalJson.js';
@@ -14,7 +14,7 @@ import { readMetrics, readResult, readRun } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 
 /** The recorded run without a discriminator that reports compare runs of the same configuration with. */
-export const controlPath = (): string => join(packageRoot(), 'data', 'tiny-control.json');
+export const controlPath = (): string => join(ROOT, 'data', 'tiny-control.json');
 
 /** One self-contained HTML page, rendered in a thread. @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function renderRunReport(store: Store, runId: string): Promise<string> {

@@ -41,32 +41,42 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: rank(0.5), p90: rank(0.9), max: rank(1) };
 }
 
+const some = (list: string[], what: string): string[] =>
+  list.length === 0 ? [] : [`${list.length} ${what}: ${list.slice(0, 10).join(', ')}`];
+
+/** What is wrong with the results of a disturbed run. */
+export const wrongResults = (found: Pick<ChaosFigures, 'compared' | 'differences' | 'damaged'>): string[] => [
+  ...(found.compared === 0 ? ['there was nothing to compare'] : []),
+  ...some(found.differences, `of ${found.compared} digests and figures differ`),
+  ...some(found.damaged, 'artifacts are damaged or missing'),
+];
+
 /** The failed conditions of a chaos run. */
-export function complaints({ asked, killed, compared, differences, damaged, orphans }: ChaosFigures): string[] {
-  const some = (list: string[], what: string): string[] =>
-    list.length === 0 ? [] : [`${list.length} ${what}: ${list.slice(0, 10).join(', ')}`];
+export function complaints({ asked, killed, orphans, ...results }: ChaosFigures): string[] {
   return [
     ...(killed < asked ? [`only ${killed} of ${asked} kills took place before the run ended`] : []),
-    ...(compared === 0 ? ['there was nothing to compare'] : []),
-    ...some(differences, `of ${compared} digests and figures differ`),
-    ...some(damaged, 'artifacts are damaged or missing'),
+    ...wrongResults(results),
     ...some(orphans.processes, 'processes are left'),
     ...some(orphans.containers, 'containers are left'),
   ];
 }
 
+export const list = (counts: object): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+
+export const recoveryLine = ({ median, p90, max }: Spread): string =>
+  `recovery: median ${median.toFixed(1)} s, 90 % ${p90.toFixed(1)} s, longest ${max.toFixed(1)} s`;
+
 /** Lines of text for people. */
 export function described(figures: ChaosFigures): string[] {
   const { killed, compared, recovery, repeated, undisturbedSeconds, disturbedSeconds } = figures;
-  const list = (counts: object): string =>
-    Object.entries(counts)
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', ');
   const { tokens } = repeated;
   return [
     `${killed} kills (${figures.atWrite} within a write): ${list(figures.kills)}; ${figures.storeFaults} writes failed`,
     `${compared} digests and figures compared`,
-    `recovery: median ${recovery.median.toFixed(1)} s, 90 % ${recovery.p90.toFixed(1)} s, longest ${recovery.max.toFixed(1)} s`,
+    recoveryLine(recovery),
     `retries: ${repeated.attempts} attempts for ${repeated.activities} activities (${list(repeated.byActivity)}), ${repeated.seconds.toFixed(0)} s`,
     `tokens sampled: ${tokens.undisturbed} undisturbed, ${tokens.disturbed} with kills`,
     `${undisturbedSeconds.toFixed(0)} s undisturbed, ${disturbedSeconds.toFixed(0)} s with kills, ${figures.workersStarted} worker processes`,

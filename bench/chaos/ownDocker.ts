@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
+import { ROOT } from '../../infra/root.mjs';
 import { IMAGES } from '../../sandbox/docker/image.js';
-import { packageRoot } from '../../sandbox/guest/source.js';
 
 const exec = promisify(execFile);
 
@@ -45,7 +45,7 @@ export class OwnDocker {
 
   async start(): Promise<void> {
     const env = { ...process.env, DOCKER_HOST: this.host };
-    const script = join(packageRoot(), 'infra/ci/docker-engine.sh');
+    const script = join(ROOT, 'infra/ci/docker-engine.sh');
     const { stdout, stderr } = await exec('bash', [script], { env });
     this.forgotten += stderr.split('\n').filter((line) => line.includes('forgot')).length;
     this.pid = Number(stdout.trim());

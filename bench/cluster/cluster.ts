@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TASK_QUEUES } from '../../core/queues.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { kindOfRow } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
@@ -88,7 +88,7 @@ export async function cluster(options: ClusterOptions): Promise<ClusterFigures> 
 }
 
 async function startHosts(folder: string, { temporal, store }: Services): Promise<Map<string, Host>> {
-  const gauntlet = [process.execPath, join(packageRoot(), 'bin', 'gauntlet.mjs')];
+  const gauntlet = [process.execPath, join(ROOT, 'bin', 'gauntlet.mjs')];
   const { AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = process.env;
   const env = { TEMPORAL_ADDRESS: temporal, GAUNTLET_STORE: store, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY };
   const hosts = new Map<string, Host>();

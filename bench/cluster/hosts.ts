@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { childrenOf } from '../chaos/world.js';
 import { run } from './programs.js';
 
 const BRIDGE = 'bridge0';
@@ -88,8 +89,5 @@ export class Host {
     await run('ip', ['link', 'delete', this.link]).catch(() => undefined); // the kernel may have removed it already
   }
 }
-
-const childrenOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number);
 
 const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'latin1').trim();

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { BenchError, FLAG, readFlags, TEXT } from '../options.js';
 import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
 import { withRecords } from './page.js';
@@ -19,8 +19,8 @@ const USAGE = `npm run experiments -- [options]
   --store DIR   store of the runs (default: .gauntlet/experiments)
 A run that was cut off goes on. A record that exists is kept.`;
 
-const page = join(packageRoot(), 'docs', 'evidence.md');
-const picture = (family: Family): string => join(packageRoot(), 'docs', 'images', `evidence-${family}.svg`);
+const page = join(ROOT, 'docs', 'evidence.md');
+const picture = (family: Family): string => join(ROOT, 'docs', 'images', `evidence-${family}.svg`);
 const say = (line: string): void => console.error(`experiments: ${line}`);
 
 async function main(args: string[]): Promise<void> {
@@ -131,7 +131,7 @@ function check(): void {
 }
 
 const commitNow = (): string =>
-  spawnSync('git', ['rev-parse', 'HEAD'], { cwd: packageRoot(), encoding: 'utf8' }).stdout?.trim() || 'unknown';
+  spawnSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() || 'unknown';
 
 try {
   await main(process.argv.slice(2));

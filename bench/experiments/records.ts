@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
 import { evaluationRatesSchema } from '../../core/schema/run.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { ARMS, FAMILIES } from './arms.js';
 
 export const recordSchema = z.strictObject({
@@ -26,7 +26,7 @@ export const recordSchema = z.strictObject({
 export type ExperimentRecord = z.infer<typeof recordSchema>;
 export type Key = Pick<ExperimentRecord, 'family' | 'arm' | 'equal' | 'seed'>;
 
-export const recordsPath = (): string => join(packageRoot(), 'bench', 'experiments', 'records.jsonl');
+export const recordsPath = (): string => join(ROOT, 'bench', 'experiments', 'records.jsonl');
 
 export const sameKey = (a: Key, b: Key): boolean =>
   a.family === b.family && a.arm === b.arm && a.equal === b.equal && a.seed === b.seed;

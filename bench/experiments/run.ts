@@ -10,7 +10,7 @@ import { merged, resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runResultSchema } from '../../core/schema/run.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { digestJson } from '../../store/canonicalJson.js';
 import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
@@ -95,7 +95,7 @@ function problemFlags({ family, arm }: Key, folder: string): string[] {
 
 /** The last line of the command's output. Its notes go to the terminal. */
 async function gauntlet(args: string[]): Promise<unknown> {
-  const program = join(packageRoot(), 'bin', 'gauntlet.mjs');
+  const program = join(ROOT, 'bin', 'gauntlet.mjs');
   const running = promisify(execFile)(process.execPath, [program, ...args], { maxBuffer: 2 ** 26 });
   running.child.stderr?.pipe(process.stderr);
   const { stdout } = await running;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { BUSY, busySeconds, describeMachine } from '../machine.js';
 import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from '../options.js';
 import { recordPart, saveJson } from '../results.js';
@@ -45,7 +45,6 @@ export function parseOrchestrationOptions(args: string[]): OrchestrationOptions 
   };
 }
 
-const root = packageRoot();
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 export async function benchOrchestration(args: string[]): Promise<void> {
@@ -81,7 +80,7 @@ export async function benchOrchestration(args: string[]): Promise<void> {
     seconds: (Date.now() - started.getTime()) / 1000,
     ...{ machine, foreignCores, sandbox, runs },
   };
-  saveJson(options.out ?? join(root, '.cache', 'bench', 'orchestration.json'), results);
+  saveJson(options.out ?? join(ROOT, '.cache', 'bench', 'orchestration.json'), results);
   const text = orchestrationMarkdown(results);
   if (options.record) recordPart('orchestration', results, text);
   console.log(text);

@@ -8,8 +8,8 @@ import { formatArguments, formatValue } from '../../core/parse/format.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { Problem } from '../../core/schema/problem.js';
-import { packageRoot } from '../../data/paths.js';
 import { loadBuiltIn } from '../../data/problems.js';
+import { ROOT } from '../../infra/root.mjs';
 import { describeMachine } from '../machine.js';
 import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from '../options.js';
 import { Peer } from '../peers/peer.js';
@@ -32,7 +32,7 @@ const MAX_NEW_TOKENS = 112;
 const ROLES = ['discriminator', 'generator'] as const satisfies Role[]; // in the order of our schedule
 const LIMIT_SECONDS = 3600;
 
-const cache = join(packageRoot(), '.cache', 'bench');
+const cache = join(ROOT, '.cache', 'bench');
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 export async function benchOriginal(args: string[]): Promise<void> {
@@ -107,7 +107,7 @@ function startOurs(folder: string, model: string, rounds: number): Peer {
 function startOriginal(folder: string, python: string, checkout: string, model: string): Peer {
   const file = join(folder, 'problems.json');
   writeFileSync(file, JSON.stringify(loadBuiltIn(SOURCE).train.map(inItsFormat)));
-  const script = join(packageRoot(), 'bench', 'original', 'original_peer.py');
+  const script = join(ROOT, 'bench', 'original', 'original_peer.py');
   const args = ['-W', 'ignore', script, checkout, model, file, `${MAX_NEW_TOKENS}`, `${STAGE}`];
   return Peer.start('original', python, args, { CUDA_VISIBLE_DEVICES: '', HF_HUB_OFFLINE: '1' });
 }

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { meanOf } from '../experiments/statistics.js';
 import { BUSY, describeMachine } from '../machine.js';
 import { BenchError, commandLine, FLAG, LIST, positive, readFlags, TEXT } from '../options.js';
@@ -73,7 +73,7 @@ export async function benchOverhead(args: string[]): Promise<void> {
   const ratio = ratioOf(pairs);
   const shares = sharesOf(pairs, machine.cores);
   const command = commandLine(['overhead', ...args]);
-  saveJson(flags.out ?? join(packageRoot(), '.cache', 'bench', 'overhead.json'), {
+  saveJson(flags.out ?? join(ROOT, '.cache', 'bench', 'overhead.json'), {
     ...{ command, machine, pairs, ratio, shares },
   });
   const interval = count > 1 ? ` (95 % interval ${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)})` : '';

@@ -1,8 +1,7 @@
 // This sandbox as a contender: executions in, verdicts judged here as everywhere, with as many in flight as is asked.
 import { readdirSync, readFileSync } from 'node:fs';
-import { judgeProgram } from '../../core/compare.js';
-import type { TestJob, Verdict } from '../../core/schema/execution.js';
-import { judgePrograms } from '../../sandbox/judgePrograms.js';
+import type { Verdict } from '../../core/schema/execution.js';
+import { judgePrograms, judgeSources } from '../../sandbox/judgePrograms.js';
 import type { Mode } from '../../sandbox/programRows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { type OpenSandboxOptions, openSandbox } from '../../workers/openSandbox.js';
@@ -53,14 +52,11 @@ const handlers: Record<string, (request: Request) => unknown> = {
   },
 };
 
-/** Test source runs as it stands here: as it is literal, `judgeSources` would run it as values. */
 async function execute(execution: Execution): Promise<Verdict> {
-  const { id, code } = execution;
   if (mode === 'values') return (await judgePrograms([rowOf(execution)], sandbox!))[0]!.outcome;
-  const files: TestJob['files'] =
-    mode === 'assert' ? { 'asserts.py': execution.asserts } : { 'test_solution.py': execution.pytest };
-  const [run] = await sandbox!.runTests([{ id, code, style: mode, files }]);
-  return judgeProgram(run!.tests.map(({ outcome }) => outcome));
+  const { id, code, asserts, pytest } = execution;
+  const row = { id, code, test_source: mode === 'assert' ? asserts : pytest };
+  return (await judgeSources([row], mode, sandbox!))[0]!.outcome;
 }
 
 const peakOf = (pid: string): number =>

@@ -1,7 +1,7 @@
 // The contenders: this sandbox with its backends and modes, and simple schemes for comparison.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { Mode } from '../../sandbox/programRows.js';
 import type { OpenSandboxOptions } from '../../workers/openSandbox.js';
 import { Peer } from '../peers/peer.js';
@@ -32,7 +32,7 @@ export const GOALS: Partial<Record<Contender, number>> = {
 export function startContender(name: Contender, python: string): Peer {
   const contender: Ours | Theirs = CONTENDERS[name];
   if ('scheme' in contender)
-    return Peer.start(name, python, [join(packageRoot(), 'bench', 'peers', 'execution_peer.py'), contender.scheme]);
+    return Peer.start(name, python, [join(ROOT, 'bench', 'peers', 'execution_peer.py'), contender.scheme]);
   const { backend, mode, options } = contender;
   const script = fileURLToPath(new URL('../peers/sandboxPeer.js', import.meta.url));
   return Peer.start(name, process.execPath, [script, backend, mode, JSON.stringify(options)]);

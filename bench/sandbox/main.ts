@@ -1,6 +1,6 @@
 // `npm run bench -- sandbox`: executions per second of this sandbox and of simple schemes.
 import { join } from 'node:path';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { BUSY, describeMachine } from '../machine.js';
 import { BenchError, commandLine } from '../options.js';
 import { providePython } from '../python.js';
@@ -10,7 +10,6 @@ import { measure } from './measure.js';
 import { parseSandboxOptions, SANDBOX_USAGE } from './options.js';
 import { type SandboxResults, sandboxMarkdown } from './table.js';
 
-const root = packageRoot();
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 export async function benchSandbox(args: string[]): Promise<void> {
@@ -20,7 +19,7 @@ export async function benchSandbox(args: string[]): Promise<void> {
     ? await providePython({
         requirements: [join('bench', 'requirements-sandbox.txt')],
         venv: options.venv,
-        folder: join(root, '.cache', 'python-sandbox'),
+        folder: join(ROOT, '.cache', 'python-sandbox'),
         say,
       })
     : '';
@@ -39,7 +38,7 @@ export async function benchSandbox(args: string[]): Promise<void> {
     versions,
     ...figures,
   };
-  saveJson(options.out ?? join(root, '.cache', 'bench', 'sandbox.json'), results);
+  saveJson(options.out ?? join(ROOT, '.cache', 'bench', 'sandbox.json'), results);
   const text = sandboxMarkdown(results);
   if (options.record) recordPart('sandbox', results, text);
   console.log(text);

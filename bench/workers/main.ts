@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stepMetricsSchema } from '../../core/schema/metrics.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { readRecord } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
@@ -46,7 +46,7 @@ export async function benchWorkers(args: string[]): Promise<void> {
     all.push(figures);
   }
   const command = commandLine(['workers', ...args]);
-  saveJson(flags.out ?? join(packageRoot(), '.cache', 'bench', 'workers.json'), { command, machine, shards, all });
+  saveJson(flags.out ?? join(ROOT, '.cache', 'bench', 'workers.json'), { command, machine, shards, all });
   console.log(speedUps(all));
 }
 

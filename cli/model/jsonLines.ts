@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { GauntletError } from '../../core/errors.js';
-import { isTooDeep } from '../../core/nesting.js';
+import { MARK, parseJson } from '../../data/exactJson.js';
 
 export interface Rows<T> {
   count: number;
@@ -44,7 +44,7 @@ async function* rowsOf<T>(input: ReadStream, name: string, parse: (row: unknown)
     if (line.trim() === '') continue;
     let row: T;
     try {
-      row = parse(parseJson(line));
+      row = parse(parseLine(line));
     } catch (error) {
       if (!(error instanceof GauntletError)) throw error;
       throw new GauntletError(error.code, `${name}: line ${number}: ${error.message}`);
@@ -86,35 +86,25 @@ export async function rereadable(path: string): Promise<{ name: string; file: st
   }
 }
 
-function parseJson(line: string): unknown {
+function parseLine(line: string): unknown {
   try {
-    const json: unknown = JSON.parse(line.replace(/^\uFEFF/, ''));
-    if (isTooDeep(json)) throw new SyntaxError('nested too deep');
-    return json;
+    const json = parseJson(line.replace(/^\uFEFF/, ''));
+    const word = /NaN|Infinity/.test(line) && bareWord(json, '');
+    if (!word) return json;
+    throw new GauntletError('BAD_INPUT', word);
   } catch (error) {
-    const what = bareWord(line) ?? `not JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`;
-    throw new GauntletError('BAD_INPUT', what);
+    if (error instanceof GauntletError) throw error;
+    throw new GauntletError('BAD_INPUT', `not JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`);
   }
 }
 
-const MARK = '\u2209'; // key of an object that replaces a bare word
-const STRING_OR_WORD = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
-
-/** Python writes NaN and Infinity as bare words, which JSON does not have. @returns undefined if the line has none */
-function bareWord(line: string): string | undefined {
-  const find = (value: unknown, path: string): string | undefined => {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (MARK in value) return `${path || 'the row'} is ${value[MARK]}, a finite number is needed`;
-    for (const [key, inner] of Object.entries(value)) {
-      const found = find(inner, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-  try {
-    const marked = line.replace(STRING_OR_WORD, (part) => (part[0] === '"' ? part : JSON.stringify({ [MARK]: part })));
-    return find(JSON.parse(marked), '');
-  } catch {
-    return undefined;
+/** Python writes NaN and Infinity as bare words, which JSON does not have. @returns undefined if there are none */
+function bareWord(value: unknown, path: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (MARK in value) return `${path || 'the row'} is ${value[MARK]}, a finite number is needed`;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = bareWord(inner, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`);
+    if (found !== undefined) return found;
   }
+  return undefined;
 }

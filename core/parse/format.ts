@@ -21,8 +21,7 @@ export function formatValue(value: Value): string {
     return value.t.length === 1 ? `(${formatValue(value.t[0]!)},)` : `(${value.t.map(formatValue).join(', ')})`;
   if ('s' in value) return value.s.length === 0 ? 'set()' : `{${value.s.map(formatValue).join(', ')}}`;
   if ('d' in value) return `{${value.d.map(([k, v]) => `${formatValue(k)}: ${formatValue(v)}`).join(', ')}}`;
-  if ('b' in value)
-    return `b${quote(Array.from(fromBase64(value.b), (byte) => String.fromCharCode(byte)).join(''), true)}`;
+  if ('b' in value) return `b${quote(fromBase64(value.b), true)}`;
   const [re, im] = value.c;
   return Number(re) === 0 && !re.startsWith('-') ? `${im}j` : `(${re}${im.startsWith('-') ? '' : '+'}${im}j)`;
 }

@@ -1,6 +1,7 @@
 // The family as problems of the pipeline: description, signature, reference code, happy-path and hidden tests.
-import { type Problem, SPLITS, type Split } from '../../core/schema/problem.js';
+import type { Problem, Split } from '../../core/schema/problem.js';
 import { isGuarded } from '../tiny/family.js';
+import { bySplit } from '../tiny/problems.js';
 import { compositionOf, drawProblems, type NestedProblem } from './family.js';
 import { renderCode, renderDescription, renderSignature } from './render.js';
 import { baselineTests, hiddenTests, isGoodSpec } from './tests.js';
@@ -34,11 +35,4 @@ export function toProblem(problem: NestedProblem): Problem {
   };
 }
 
-/** Every problem by split, in the order of the family. */
-export function loadNestedProblems(): Record<Split, Problem[]> {
-  const load = (split: Split): Problem[] =>
-    allNestedProblems()
-      .filter((problem) => problem.split === split)
-      .map(toProblem);
-  return Object.fromEntries(SPLITS.map((split) => [split, load(split)])) as Record<Split, Problem[]>;
-}
+export const loadNestedProblems = (): Record<Split, Problem[]> => bySplit(allNestedProblems(), toProblem);

@@ -27,8 +27,9 @@ export function toProblem(problem: TinyProblem): Problem {
 }
 
 /** Every problem by split, in the order of the family. */
-export function loadTinyProblems(): Record<Split, Problem[]> {
-  const family = allProblems();
+export function bySplit<P extends { split: Split }>(family: P[], toProblem: (problem: P) => Problem) {
   const load = (split: Split): Problem[] => family.filter((problem) => problem.split === split).map(toProblem);
   return Object.fromEntries(SPLITS.map((split) => [split, load(split)])) as Record<Split, Problem[]>;
 }
+
+export const loadTinyProblems = (): Record<Split, Problem[]> => bySplit(allProblems(), toProblem);

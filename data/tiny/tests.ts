@@ -77,8 +77,8 @@ export function isHappyPath(spec: Spec, args: Args): boolean {
 const toCase = (spec: Spec, args: Args): TestCase => ({ args: [...args], expected: resultOf(spec, args) });
 
 /** Up to `wanted` distinct inputs that `accept` takes. */
-function distinctArgs(wanted: number, draw: () => Args, accept: (args: Args) => boolean = () => true): Args[] {
-  const found = new Map<string, Args>();
+export function distinctArgs<A>(wanted: number, draw: () => A, accept: (args: A) => boolean = () => true): A[] {
+  const found = new Map<string, A>();
   for (let tries = 0; tries < TRIES && found.size < wanted; tries++) {
     const args = draw();
     if (accept(args)) found.set(JSON.stringify(args), args);

@@ -1,7 +1,7 @@
 // A tensor program in single-assignment form, and its builder. Every call infers the shape of its result, so the shapes of
 // a graph always fit.
 import type { ConstantData, Dim, DType, InlineData, Node, NodeOf, Op, OpAttributes, Shape, Value } from './op.js';
-import { sizeOf } from './op.js';
+import { bytesOf, sizeOf } from './op.js';
 import { inferTypes } from './shapes.js';
 
 export class Graph {
@@ -36,16 +36,10 @@ export class Graph {
     this.constants.set(value, { kind: 'inline', data });
     return value;
   }
-  /** A constant that stays in its file: `length` bytes at `offset` of `location`. */
-  external(
-    name: string,
-    dtype: DType,
-    shape: readonly number[],
-    location: string,
-    offset: number,
-    length: number,
-  ): Value {
+  /** A constant that stays in its file: the bytes of `shape` at `offset` of `location`. */
+  external(name: string, dtype: DType, shape: readonly number[], location: string, offset: number): Value {
     const value = this.value(name, dtype, shape);
+    const length = bytesOf(dtype, sizeOf(shape));
     this.constants.set(value, { kind: 'external', location, offset, length });
     return value;
   }

@@ -4,7 +4,7 @@ import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import type { DecoderConfig, Projection } from './config.js';
 import { GATE_UP, type ModelWeights, QKV } from './layers.js';
-import { elements, hasBias, type LayoutEntry, layoutSize, parameterLayout, projectionShape } from './layout.js';
+import { hasBias, type LayoutEntry, layoutSize, parameterLayout, projectionShape } from './layout.js';
 import { biasOf, EMBEDDING, HEAD, weightOf } from './tensorNames.js';
 
 /** Stands for a file name: the session gets the bytes of `fuseWeights` under it. */
@@ -78,8 +78,7 @@ export class FusedWeights implements ModelWeights {
   private constant(name: string, shape: readonly number[]): Value {
     const known = this.constants.get(name);
     if (known) return known;
-    const [offset, length] = [4 * this.offsets.get(name)!, 4 * elements(shape)];
-    const value = this.g.external(name, 'float32', shape, FUSED_WEIGHTS, offset, length);
+    const value = this.g.external(name, 'float32', shape, FUSED_WEIGHTS, 4 * this.offsets.get(name)!);
     this.constants.set(name, value);
     return value;
   }

@@ -3,11 +3,10 @@
 // LoRA tensors are always inputs.
 import type { Graph } from '../ir/graph.js';
 import type { DType, Value } from '../ir/op.js';
-import { bytesOf } from '../ir/op.js';
 import type { DecoderConfig, Projection } from './config.js';
 import { LoraDropout } from './dropout.js';
 import type { ModelWeights } from './layers.js';
-import { elements, type LoraShape, projectionShape } from './layout.js';
+import { type LoraShape, projectionShape } from './layout.js';
 import { biasOf, EMBEDDING, HEAD, loraName, weightOf } from './tensorNames.js';
 
 /** Bytes of a file: little endian, row major. */
@@ -145,7 +144,7 @@ export class SeparateWeights implements ModelWeights {
   private external(name: string, dtype: DType, shape: readonly number[], { location, offset }: FileRange): Value {
     const known = this.stored.get(name);
     if (known) return known;
-    const value = this.g.external(name, dtype, shape, location, offset, bytesOf(dtype, elements(shape)));
+    const value = this.g.external(name, dtype, shape, location, offset);
     this.stored.set(name, value);
     return value;
   }

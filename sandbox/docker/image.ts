@@ -5,7 +5,7 @@ import path from 'node:path';
 import type Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
-import { packageRoot } from '../guest/source.js';
+import { ROOT } from '../../infra/root.mjs';
 
 /** none: the standard library only; numpy: also pytest and mypy, for evaluation sets, test source and type checks. */
 export const IMAGES: Record<Packages, string> = { none: 'gauntlet-python:1', numpy: 'gauntlet-python-numpy:1' };
@@ -132,7 +132,7 @@ async function pull(docker: Docker, image: string): Promise<string | undefined> 
 /** Builds on the stock image. Returns why that failed, in one line, or undefined. */
 async function buildStock(docker: Docker, packages: Packages, image: string): Promise<string | undefined> {
   const dockerfile = 'python.Dockerfile';
-  const context = { context: path.join(packageRoot(), FOLDER), src: [dockerfile] };
+  const context = { context: path.join(ROOT, FOLDER), src: [dockerfile] };
   try {
     const stream = await docker.buildImage(context, {
       t: image,
@@ -161,7 +161,7 @@ const buildDebian = (docker: Docker, packages: Packages, image: string, why: str
 /** Pipes the tar of a build script into Docker's import, and tags the image once it is complete. */
 async function importTar(docker: Docker, command: [string, string], image: string, why: string): Promise<void> {
   const [script, argument] = command;
-  const child = spawn('bash', [path.join(packageRoot(), FOLDER, script), argument], {
+  const child = spawn('bash', [path.join(ROOT, FOLDER, script), argument], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let errors = '';

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import type Docker from 'dockerode';
+import { isAlive } from '../../infra/lock.mjs';
 import { PLACE } from '../../infra/place.mjs';
 import { listContainers, within } from './daemon.js';
 
@@ -29,15 +30,6 @@ export const ownLabels = (): Record<string, string> => ({
   'gauntlet.sandbox.session': session,
 });
 
-function isAlive(pid: number, start: string): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  return startTime(pid) === start;
-}
-
 /** The owner in a label; nobody for an unknown label, so that the container's age decides. */
 function ownerIn(label = ''): [host: string, pid: number, start: string] {
   const nobody: ReturnType<typeof ownerIn> = ['', 0, ''];
@@ -55,7 +47,7 @@ export async function reapContainers(docker: Docker): Promise<number> {
   for (const { Id, Labels, Created } of await listContainers(docker, OWNER)) {
     const [host, pid, start] = ownerIn(Labels[OWNER]);
     const old = Date.now() / 1000 - Created > STRANGER_HOURS * 3600;
-    if (host === PLACE ? isAlive(pid, start) : !old) continue;
+    if (host === PLACE ? isAlive(pid) && startTime(pid) === start : !old) continue;
     await removeContainer(docker.getContainer(Id));
     removed++;
   }

@@ -1,7 +1,7 @@
 // The source of the guests, read from the package, also when this module runs from dist/.
 import fs from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from '../../infra/root.mjs';
 
 const SERVER = ['cgroup.py', 'sweep.py', 'value_jobs.py', 'forkserver.py'] as const;
 const RUNNER = ['runner.py', 'stdio.py', 'calling.py'] as const;
@@ -17,24 +17,15 @@ const GUESTS = {
   wasm: [...RUNNER, EXCHANGE, '../testSource/program.py', ...TESTS, 'wasmguest.py'],
 } as const;
 
-/** The folder of the package: the nearest one above this module with package.json and the guest's sources. */
-export function packageRoot(): string {
-  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
-    if (fs.existsSync(path.join(folder, 'package.json')) && fs.existsSync(path.join(folder, 'sandbox/guest/runner.py')))
-      return folder;
-    if (folder === path.dirname(folder)) throw new Error('the sources of the sandbox guest are not in this package');
-  }
-}
-
 /** The JavaScript guest, in a scope of its own: a program shares the process but not the names. */
 export const jsGuestSource = (): string =>
-  `(() => {\n${fs.readFileSync(path.join(packageRoot(), 'sandbox/javascript/guest.js'), 'utf8')}\n})();`;
+  `(() => {\n${fs.readFileSync(path.join(ROOT, 'sandbox/javascript/guest.js'), 'utf8')}\n})();`;
 
 /**
  * A guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name.
  */
 export function guestSource(guest: keyof typeof GUESTS): string {
-  const folder = path.join(packageRoot(), 'sandbox/guest');
+  const folder = path.join(ROOT, 'sandbox/guest');
   const body = GUESTS[guest].map((file) => fs.readFileSync(path.join(folder, file), 'utf8')).join('\n');
   // A JSON string of ASCII text is a Python string literal of the same text.
   return `import builtins\nguest = {'__builtins__': dict(vars(builtins)), '__name__': 'guest'}\nexec(compile(${JSON.stringify(body)}, 'guest', 'exec'), guest)\n`;

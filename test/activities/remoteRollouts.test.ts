@@ -15,7 +15,7 @@ import { trainedRows } from '../../core/rl/trajectories.js';
 import { runIdentity } from '../../core/schema/config.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { Adapter, Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';
@@ -131,7 +131,7 @@ describe('remote rollouts', function () {
     let lookUp: (body: CompletionBody) => GenerateRequest;
 
     before(async () => {
-      const opened = await openEngine(join(packageRoot(), 'data', 'tiny-model'), { workers: 1 });
+      const opened = await openEngine(join(ROOT, 'data', 'tiny-model'), { workers: 1 });
       ({ engine, request: lookUp } = recorded(opened));
     });
     after(() => engine?.close());

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 
 const run = promisify(execFile);
 
@@ -21,7 +21,7 @@ describe('docs/how-to/use-as-a-library.md', function () {
   before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'gauntlet-library-')));
     mkdirSync(join(folder, 'node_modules'));
-    symlinkSync(packageRoot(), join(folder, 'node_modules', 'gauntlet'));
+    symlinkSync(ROOT, join(folder, 'node_modules', 'gauntlet'));
     for (const [name, code] of examples) writeFileSync(join(folder, name), code);
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,13 +42,13 @@ describe('docs/how-to/use-as-a-library.md', function () {
   it('has examples whose types are right', async () => {
     const options = {
       ...{ allowJs: true, checkJs: true, noEmit: true, strict: true, target: 'ES2022', lib: ['ES2023'] },
-      ...{ module: 'NodeNext', types: ['node'], typeRoots: [join(packageRoot(), 'node_modules', '@types')] },
+      ...{ module: 'NodeNext', types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] },
     };
     writeFileSync(
       join(folder, 'tsconfig.json'),
       JSON.stringify({ compilerOptions: options, files: [...examples.keys()] }),
     );
-    const tsc = join(packageRoot(), 'node_modules', 'typescript', 'bin', 'tsc');
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
     await run(process.execPath, [tsc, '-p', folder]).catch(({ stdout }) => assert.fail(stdout as string));
   });
 

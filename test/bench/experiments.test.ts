@@ -13,8 +13,8 @@ import { asFile, problemsWithWrongReferences } from '../../bench/experiments/wro
 import { resolveConfig } from '../../core/presets.js';
 import { countSteps, planWarmStart } from '../../core/schedule.js';
 import type { Problem } from '../../core/schema/problem.js';
-import { packageRoot } from '../../data/paths.js';
 import { loadProblems } from '../../data/problems.js';
+import { ROOT } from '../../infra/root.mjs';
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-3, `${actual} is not ${expected}`);
@@ -166,7 +166,7 @@ describe('experiments', () => {
   });
 
   it('are what docs/evidence.md shows', () => {
-    const page = readFileSync(join(packageRoot(), 'docs', 'evidence.md'), 'utf8');
+    const page = readFileSync(join(ROOT, 'docs', 'evidence.md'), 'utf8');
     assert.equal(withRecords(page, readRecords(recordsPath())), page);
   });
 });

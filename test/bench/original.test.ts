@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { figuresOf, originalMarkdown } from '../../bench/original/table.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 
 const updates = [
   { peer: 'original', role: 'generator', seconds: 60, tokens: 600, updated: true },
@@ -33,7 +33,7 @@ describe('bench original', () => {
   });
 
   it('names the checkout that it needs', () => {
-    const args = [join(packageRoot(), 'dist', 'bench', 'main.js'), 'original', '--checkout', '/nowhere'];
+    const args = [join(ROOT, 'dist', 'bench', 'main.js'), 'original', '--checkout', '/nowhere'];
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
     assert.equal(status, 2);
     assert.match(stderr, /^bench: --checkout must name a checkout of the original project; see --help\n$/);

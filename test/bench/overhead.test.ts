@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { chromiumPath, NO_CHROMIUM } from '../../bench/chromium.js';
 import { cpuSeconds } from '../../bench/cpuTime.js';
 import { type Pair, ratioOf, sharesOf } from '../../bench/overhead/main.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 import { needTemporal } from '../workflows/server.js';
 
@@ -52,7 +52,7 @@ describe('the overhead benchmark', () => {
       ...['evaluation.problems=2', 'evaluation.testProblems=2'],
     ].flatMap((assignment) => ['--set', assignment]);
     const command = ['dist/bench/main.js', 'overhead', '--pairs', '1', '--sandbox', 'wasm', '--out', out, ...small];
-    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: packageRoot() });
+    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
     assert.match(stdout, /^watched \/ plain: \d+\.\d{3}, 1 pairs of runs$/m);
     const { pairs } = JSON.parse(readFileSync(out, 'utf8')) as { pairs: Required<Pair>[] };
     const { traces, scrapes, live } = pairs[0]!.other.received!;

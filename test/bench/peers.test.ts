@@ -9,15 +9,14 @@ import { Peer } from '../../bench/peers/peer.js';
 import type { CaseResult } from '../../bench/results.js';
 import { compare, type Outcome } from '../../bench/runner.js';
 import { provideShape, SHAPES } from '../../bench/shapes.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
 
-const root = packageRoot();
-const scripts = join(root, 'bench', 'peers');
+const scripts = join(ROOT, 'bench', 'peers');
 const python3 = spawnSync('python3', ['--version']).status === 0 ? 'python3' : undefined;
 const venv = process.env.GAUNTLET_BENCH_VENV;
 const ours = (): Peer =>
-  Peer.start('ours', process.execPath, [join(root, 'dist', 'bench', 'peers', 'ours.js')], { GAUNTLET_THREADS: '1' });
+  Peer.start('ours', process.execPath, [join(ROOT, 'dist', 'bench', 'peers', 'ours.js')], { GAUNTLET_THREADS: '1' });
 
 describe('a Python peer', () => {
   let peer: Peer;
@@ -79,7 +78,7 @@ serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
   });
 
   it('makes requests fail if it cannot start', async () => {
-    const none = Peer.start('none', join(root, 'no-such-program'), []);
+    const none = Peer.start('none', join(ROOT, 'no-such-program'), []);
     await assert.rejects(none.request('hello'), /none ended \(.*ENOENT/);
     await none.close();
   });

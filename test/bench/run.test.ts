@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchResults } from '../../bench/results.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
 
-const main = join(packageRoot(), 'dist', 'bench', 'main.js');
+const main = join(ROOT, 'dist', 'bench', 'main.js');
 
 describe('npm run bench', function () {
   this.timeout(60_000);

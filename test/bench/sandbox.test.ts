@@ -9,7 +9,7 @@ import { EXECUTIONS, executionsFrom, rowOf } from '../../bench/sandbox/execution
 import { figureOf, measure } from '../../bench/sandbox/measure.js';
 import { parseSandboxOptions } from '../../bench/sandbox/options.js';
 import { goal, ratio, sandboxMarkdown } from '../../bench/sandbox/table.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { judgePrograms } from '../../sandbox/judgePrograms.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
@@ -60,7 +60,7 @@ describe('benchmark executions', function () {
       const requests = [1, 2].map((inFlight) =>
         JSON.stringify({ id: inFlight, op: 'run', inFlight, executions: EXECUTIONS }),
       );
-      const script = join(packageRoot(), 'bench', 'peers', 'execution_peer.py');
+      const script = join(ROOT, 'bench', 'peers', 'execution_peer.py');
       const out = execFileSync('python3', [script, scheme], { input: `${requests.join('\n')}\n`, encoding: 'utf8' });
       for (const line of out.trim().split('\n')) {
         const { result } = JSON.parse(line) as { result: { good: boolean[]; latencies: number[] } };

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { speedUps, type WorkerFigures } from '../../bench/workers/main.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 import { needTemporal } from '../workflows/server.js';
 
@@ -30,7 +30,7 @@ describe('the benchmark of several workers', () => {
       ...['batch.generator.problems=2', 'evaluation.problems=2', 'evaluation.testProblems=2'],
     ].flatMap((assignment) => ['--set', assignment]);
     const command = ['dist/bench/main.js', 'workers', '--workers', '1,2', '--preset', 'tiny', '--out', out, ...small];
-    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: packageRoot() });
+    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
     assert.match(stdout, /^\| 2 \| \d+\.\d s \(\d+\.\d\d×\)/m);
     const { all } = JSON.parse(readFileSync(out, 'utf8')) as { all: WorkerFigures[] };
     for (const { sampling, training, seconds } of all) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolveConfig } from '../../core/presets.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { importGguf } from '../../ml/gguf/import.js';
 import { digestModel } from '../../ml/hf/digest.js';
 import { loadModel } from '../../ml/hf/model.js';
@@ -27,7 +27,7 @@ describe('exporting a checkpoint', () => {
   before(async () => {
     [store, place] = [await temporaryFolder(), await temporaryFolder()];
     base = join(await temporaryFolder(), 'base');
-    importGguf(join(packageRoot(), 'test', 'ml', 'gguf', 'small.gguf'), base, { dtype: 'F32' });
+    importGguf(join(ROOT, 'test', 'ml', 'gguf', 'small.gguf'), base, { dtype: 'F32' });
     const { config } = loadModel(base);
     const values = Float32Array.from({ length: layoutSize(loraLayout(config, 2)) }, (_, i) => Math.sin(i) / 8);
     adapter = { rank: 2, alpha: 4, values };

@@ -6,7 +6,7 @@ import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { updateConfigSchema } from '../../core/schema/modelRows.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { removeFolders, temporaryFolder } from './support.js';
 
 const run = promisify(execFile);
@@ -22,10 +22,10 @@ describe('docs/how-to/use-the-engine-alone.md', function () {
   before(async () => {
     page = await readFile('docs/how-to/use-the-engine-alone.md', 'utf8');
     folder = await temporaryFolder({
-      'bin/npx': `#!/bin/sh\nshift\nexec '${process.execPath}' '${packageRoot()}/bin/gauntlet.mjs' "$@"\n`,
+      'bin/npx': `#!/bin/sh\nshift\nexec '${process.execPath}' '${ROOT}/bin/gauntlet.mjs' "$@"\n`,
     });
     await chmod(join(folder, 'bin', 'npx'), 0o755);
-    await symlink(join(packageRoot(), 'data'), join(folder, 'data'));
+    await symlink(join(ROOT, 'data'), join(folder, 'data'));
     env = { ...process.env, PATH: `${join(folder, 'bin')}:${process.env.PATH}`, NO_COLOR: '1' };
   });
   after(removeFolders);

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { examplesOf, leafCommands } from '../../cli/help.js';
 import { createProgram } from '../../cli/main.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 
 const HEAD = `# The command line
 
@@ -57,6 +57,5 @@ function section(name: string, command: Command): string {
 }
 
 /** Makes paths inside the checkout relative. */
-const cell = (text: string): string =>
-  text.replaceAll(`${packageRoot()}/`, '').replaceAll('|', '\\|').replaceAll('<', '&lt;');
+const cell = (text: string): string => text.replaceAll(`${ROOT}/`, '').replaceAll('|', '\\|').replaceAll('<', '&lt;');
 const sentence = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`;

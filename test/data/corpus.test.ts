@@ -6,7 +6,7 @@ import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { RandomStream } from '../../core/random.js';
 import { STAGES } from '../../core/schema/chain.js';
-import { packageRoot, shippedModelPath } from '../../data/paths.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { type CorpusExample, type CorpusPhase, corpusExample, encodeExample } from '../../data/tiny/corpus.js';
 import { tinyCorpus } from '../../data/tiny/corpusProblems.js';
 import { allProblems } from '../../data/tiny/family.js';
@@ -16,6 +16,7 @@ import { loadTinyProblems } from '../../data/tiny/problems.js';
 import { renderDescription, renderSignature } from '../../data/tiny/render.js';
 import { EOS, SPECIAL_TOKENS, tokenizerConfig, tokenizerJson } from '../../data/tiny/tokenizer.js';
 import { vocabularyOf } from '../../data/tiny/vocabulary.js';
+import { ROOT } from '../../infra/root.mjs';
 
 const phase: CorpusPhase = { name: 'test', discriminatorShare: 0.6 };
 const problems = allProblems();
@@ -169,7 +170,7 @@ describe('shipped files', () => {
 
   it('match the counts and digests in data/manifest.json, as do the problems', () => {
     const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-    const manifest = JSON.parse(readFileSync(join(packageRoot(), 'data', 'manifest.json'), 'utf8')) as {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'data', 'manifest.json'), 'utf8')) as {
       problems: { counts: object; sha256: object };
       model: { vocabulary: number; sha256: object };
     };

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { commitOf, modelFolder } from '../../data/modelFolder.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { COMMIT, digestOf, type Entry, type FakeHub, openHub, TOKEN } from '../support/hub.js';
 
 const WEIGHTS = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 8)) % 256));
@@ -283,7 +283,7 @@ function stall(response: ServerResponse, bytes: number): true {
 }
 
 function download(home: string, endpoint: string) {
-  const module = pathToFileURL(join(packageRoot(), 'dist', 'data', 'modelFolder.js')).href;
+  const module = pathToFileURL(join(ROOT, 'dist', 'data', 'modelFolder.js')).href;
   const program = `import { modelFolder } from ${JSON.stringify(module)}; await modelFolder('some/model');`;
   return spawn(process.execPath, ['--input-type=module', '-e', program], {
     env: { ...process.env, HF_HOME: home, HF_ENDPOINT: endpoint },

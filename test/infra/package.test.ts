@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
 const MEGABYTE = 2 ** 20;
@@ -19,9 +19,9 @@ interface Packed {
 
 /** Files below a folder of the checkout, as paths from its root. */
 const filesIn = (folder: string): string[] =>
-  readdirSync(join(packageRoot(), folder), { recursive: true })
+  readdirSync(join(ROOT, folder), { recursive: true })
     .map((name) => `${folder}/${name}`)
-    .filter((path) => statSync(join(packageRoot(), path)).isFile());
+    .filter((path) => statSync(join(ROOT, path)).isFile());
 
 describe('the package', function () {
   this.timeout(240_000);
@@ -34,7 +34,7 @@ describe('the package', function () {
     // without scripts: `prepack` would build again
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
     const output = execFileSync('npm', args, {
-      cwd: packageRoot(),
+      cwd: ROOT,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -80,7 +80,7 @@ describe('the package', function () {
   it('runs outside of a checkout', async () => {
     execFileSync('tar', ['xf', join(folder, packed.filename), '-C', folder]);
     const root = join(folder, 'package');
-    symlinkSync(join(packageRoot(), 'node_modules'), join(root, 'node_modules'));
+    symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
     const env = { TEMPORAL_ADDRESS: undefined, HOME: folder, XDG_CACHE_HOME: undefined, GAUNTLET_STORE: undefined };
     const gauntlet = (...args: string[]) => runNode([join(root, 'bin/gauntlet.mjs'), ...args], { cwd: folder, env });
     const version = await gauntlet('--version');

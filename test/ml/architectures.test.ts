@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { DecodeSession } from '../../ml/decode/decodeSession.js';
 import { locateWeights } from '../../ml/device/weightLocations.js';
 import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';
@@ -12,7 +12,7 @@ import { describeModel } from '../../ml/hf/model.js';
 import { ropeTables } from '../../ml/nn/rope.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 
-const FOLDER = process.env.GAUNTLET_ARCHITECTURES ?? join(packageRoot(), 'test', 'ml', 'parity', 'architectures');
+const FOLDER = process.env.GAUNTLET_ARCHITECTURES ?? join(ROOT, 'test', 'ml', 'parity', 'architectures');
 const TOLERANCE = 1e-4; // of a log-prob
 const GREEDY = { maxNewTokens: 40, temperature: 0, stopTokens: [] };
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { Adapter, Engine } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { describeModel } from '../../ml/hf/model.js';
@@ -38,7 +38,7 @@ const near = (actual: number, expected: number, tolerance: number, what: string)
 
 describe('the real weights of SmolLM2', function () {
   this.timeout(600_000); // includes a download
-  const path = join(packageRoot(), 'test', 'ml', 'parity', 'smollm2.json');
+  const path = join(ROOT, 'test', 'ml', 'parity', 'smollm2.json');
   const recorded = JSON.parse(readFileSync(process.env.GAUNTLET_SMOLLM2 ?? path, 'utf8')) as Recorded;
   const { rank, alpha, rows } = recorded;
   let engine: Engine;

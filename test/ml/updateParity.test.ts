@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { AdamWConfig, Adapter } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
@@ -12,7 +12,7 @@ import { SafetensorsFile, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { filled, uniform } from '../support/streams.js';
 
-const FOLDER = process.env.GAUNTLET_UPDATES ?? join(packageRoot(), 'test', 'ml', 'parity');
+const FOLDER = process.env.GAUNTLET_UPDATES ?? join(ROOT, 'test', 'ml', 'parity');
 
 interface Case {
   seed: number;

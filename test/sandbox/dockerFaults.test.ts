@@ -8,11 +8,11 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type Docker from 'dockerode';
+import { ROOT } from '../../infra/root.mjs';
 import { connectDocker, listContainers } from '../../sandbox/docker/daemon.js';
 import { IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels } from '../../sandbox/docker/reaper.js';
-import { packageRoot } from '../../sandbox/guest/source.js';
 import { requireDocker } from './docker.js';
 
 const exec = promisify(execFile);
@@ -40,7 +40,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
   let pid = 0;
   const engine = async () => {
     const env = { ...process.env, DOCKER_HOST: `unix://${folder}/d.sock` };
-    const { stdout } = await exec('bash', [path.join(packageRoot(), 'infra/ci/docker-engine.sh')], { env });
+    const { stdout } = await exec('bash', [path.join(ROOT, 'infra/ci/docker-engine.sh')], { env });
     return Number(stdout.trim());
   };
   const stop = async (signal: NodeJS.Signals) => {

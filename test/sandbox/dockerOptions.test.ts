@@ -7,6 +7,7 @@ import type Docker from 'dockerode';
 import { GauntletError } from '../../core/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { containersSchema } from '../../core/schema/execution.js';
+import { ROOT } from '../../infra/root.mjs';
 import {
   type Daemon,
   describeBoundary,
@@ -20,7 +21,6 @@ import { ensureImage, hasImage, IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { containerOptions, uidRange } from '../../sandbox/docker/options.js';
 import { DaemonWatch } from '../../sandbox/docker/watch.js';
-import { packageRoot } from '../../sandbox/guest/source.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { requireDocker } from './docker.js';
 
@@ -197,7 +197,7 @@ describe('counters of the guest', function () {
   });
 
   it('CPU time and OOM kills are read from cgroup v2, v1 or /proc', async () => {
-    const source = fs.readFileSync(path.join(packageRoot(), 'sandbox/guest/cgroup.py'), 'utf8');
+    const source = fs.readFileSync(path.join(ROOT, 'sandbox/guest/cgroup.py'), 'utf8');
     const check = `
 import json, subprocess, sys
 def tree(name, files):

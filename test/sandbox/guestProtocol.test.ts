@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { ROOT } from '../../infra/root.mjs';
 import {
   encodeFrame,
   type JobFrame,
@@ -10,9 +11,9 @@ import {
   resultFrameSchema,
   retireFrameSchema,
 } from '../../sandbox/guest/frames.js';
-import { guestSource, jsGuestSource, packageRoot } from '../../sandbox/guest/source.js';
+import { guestSource, jsGuestSource } from '../../sandbox/guest/source.js';
 
-const page = fs.readFileSync(path.join(packageRoot(), 'docs/guest-protocol.md'), 'utf8');
+const page = fs.readFileSync(path.join(ROOT, 'docs/guest-protocol.md'), 'utf8');
 
 describe('docs/guest-protocol.md', () => {
   it('names every field, the greeting, the kinds of calls and the tags of values', () => {

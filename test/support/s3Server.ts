@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { providePython } from '../../bench/python.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { cacheFolder } from '../../ml/hf/files.js';
 
 const REQUIREMENTS = join('test', 'support', 'requirements-s3.txt');
@@ -47,7 +47,7 @@ export const provideMoto = (): Promise<string> =>
 /** Starts moto on a free port of an address. `faults`: share of requests that fail; as many are late. */
 export async function launchS3(host: string, faults = 0): Promise<S3Server> {
   const python = await provideMoto();
-  const script = join(packageRoot(), 'test', 'support', 's3Server.py');
+  const script = join(ROOT, 'test', 'support', 's3Server.py');
   const server = spawn(python, [script, host, String(faults)], { stdio: ['pipe', 'pipe', 'pipe'] });
   let errors = '';
   server.stderr.on('data', (part) => {

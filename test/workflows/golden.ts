@@ -2,9 +2,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 
-const FOLDER = `${packageRoot()}/test/workflows/histories`;
+const FOLDER = `${ROOT}/test/workflows/histories`;
 
 interface Payload {
   data?: string; // base64
@@ -17,7 +17,7 @@ export interface RecordedHistory {
 
 export async function record(name: string, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
   if (!process.env.GAUNTLET_RECORD_HISTORIES) return;
-  const root = `${packageRoot()}/`; // stack traces name it
+  const root = `${ROOT}/`; // stack traces name it
   const text = historyToJSON(await handle.fetchHistory())
     .replaceAll(`file://${root}`, '')
     .replaceAll(root, '');

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { packageRoot } from '../../data/paths.js';
+import { ROOT } from '../../infra/root.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { readRun } from '../../store/runs.js';
 import type { RunningWorkers } from '../../workers/start.js';
@@ -25,7 +25,7 @@ const RUN: RunConfigInput = {
 
 /** The commands of the block that begins with `temporal schedule create`, a line each as a shell sees them. */
 async function documented(): Promise<Map<string, string>> {
-  const page = await readFile(join(packageRoot(), 'docs', 'how-to', 'schedule.md'), 'utf8');
+  const page = await readFile(join(ROOT, 'docs', 'how-to', 'schedule.md'), 'utf8');
   const blocks = [...page.matchAll(/```bash\n([\s\S]*?)```/g)].map(([, block]) => block!);
   const block = blocks.find((text) => text.startsWith('temporal schedule create'));
   assert.ok(block, 'docs/how-to/schedule.md creates a schedule by hand');

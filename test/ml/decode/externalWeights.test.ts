@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { DecodeSession, type UsedAdapter } from '../../../ml/decode/decodeSession.js';
 import { locateWeights } from '../../../ml/device/weightLocations.js';
 import type { Generated, GenerateRequest } from '../../../ml/engine/engine.js';
@@ -11,7 +11,7 @@ import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { describeModel, loadModel } from '../../../ml/hf/model.js';
 import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 
-const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const { generate: expected } = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {
   generate: { prompt: number[]; tokens: number[] }[];
 };

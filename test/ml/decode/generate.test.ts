@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { KvCaches } from '../../../ml/decode/kvCaches.js';
 import { GraphSession, tensor } from '../../../ml/device/runtime.js';
@@ -17,7 +17,7 @@ import { buildDecodeGraph } from '../../../ml/nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fusedLayout, fuseWeights } from '../../../ml/nn/fusedWeights.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 
-const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {
   generate: { prompt: number[]; tokens: number[]; logits: number[] }[];
 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import type { CachedPrefix } from '../../../ml/decode/decodeBatch.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { KvStore } from '../../../ml/decode/kvStore.js';
@@ -11,7 +11,7 @@ import type { Adapter, Engine, EngineOptions, GenerateRequest } from '../../../m
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { loadModel } from '../../../ml/hf/model.js';
 
-const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const STAGES = 5;
 const sample = { maxNewTokens: 12, temperature: 1, stopTokens: [2] };
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { listProviders } from '../../../ml/device/providers.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { GRADIENT_SEQUENCES, openEngine } from '../../../ml/engine/ortEngine.js';
@@ -16,7 +16,7 @@ import { GradientTotal } from '../../../ml/train/statistics.js';
 import { openTrainer } from '../../../ml/train/trainer.js';
 import type { TrainSession } from '../../../ml/train/trainSession.js';
 
-const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const update = { learningRate: 1e-2, betas: [0.9, 0.99] as const, eps: 1e-8, weightDecay: 0, maxGradNorm: 1 };
 const loss = { clip: 0.2, temperature: 0.8 };
 const stream = new RandomStream('engine');

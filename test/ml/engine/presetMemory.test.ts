@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PUBLISHED as SHAPES, shapeConfig } from '../../../bench/shapes.js';
 import { PRESET_NAMES, resolveConfig } from '../../../core/presets.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { estimateMemory } from '../../../ml/engine/memory.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import type { ModelFiles } from '../../../ml/hf/model.js';
@@ -45,7 +45,7 @@ function gigabytes(model: ModelFiles, bits?: 8 | 4): string {
 
 describe('the presets of public models', () => {
   it('are documented with their memory', () => {
-    const text = readFileSync(join(packageRoot(), 'docs', 'how-to', 'use-another-model.md'), 'utf8');
+    const text = readFileSync(join(ROOT, 'docs', 'how-to', 'use-another-model.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `([a-z\d.-]+)` \| (.*) \|$/gm)].map(([, name, cells]) => [
       name,
       ...cells!.split(' | ').slice(0, 5),

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import { generalizedAdvantages } from '../../../core/rl/gae.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 
-const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const update = { learningRate: 1e-2, betas: [0.9, 0.99] as const, eps: 1e-8, weightDecay: 0, maxGradNorm: 1 };
 const TEMPERATURE = 0.8;
 const stream = new RandomStream('value head');

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeFolder } from '../../../cli/folder.js';
 import { RandomStream } from '../../../core/random.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { dequantize } from '../../../ml/gguf/blocks.js';
 import { type EncodedType, encode } from '../../../ml/gguf/encode.js';
@@ -23,7 +23,7 @@ import { elements, layoutSize, loraLayout, parameterLayout } from '../../../ml/n
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { NATIVE_PYTHON } from '../../sandbox/native.js';
 
-const SMALL = join(packageRoot(), 'test', 'ml', 'gguf', 'small.gguf');
+const SMALL = join(ROOT, 'test', 'ml', 'gguf', 'small.gguf');
 const SIZES = {
   ...{ hidden_size: 64, intermediate_size: 96, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2 },
   ...{
@@ -162,7 +162,7 @@ describe('exporting a GGUF file', () => {
       file = join(place, `${type}.gguf`);
       write(adapter, type);
     }
-    const output = execFileSync(NATIVE_PYTHON, [join(packageRoot(), 'test/ml/gguf/check_export.py'), place]);
+    const output = execFileSync(NATIVE_PYTHON, [join(ROOT, 'test/ml/gguf/check_export.py'), place]);
     const { fields, same, different } = JSON.parse(output.toString()) as {
       fields: Record<string, unknown>;
       same: number;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { RandomStream } from '../../../core/random.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { type BlockType, dequantize } from '../../../ml/gguf/blocks.js';
 import { GgufFile } from '../../../ml/gguf/file.js';
 import { importGguf } from '../../../ml/gguf/import.js';
@@ -14,7 +14,7 @@ import { loadChatFormat } from '../../../ml/hf/chat.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
 
-const HERE = join(packageRoot(), 'test', 'ml', 'gguf');
+const HERE = join(ROOT, 'test', 'ml', 'gguf');
 const SMALL = join(HERE, 'small.gguf');
 
 describe('blocks of GGUF tensors', () => {
@@ -95,7 +95,7 @@ describe('importing a GGUF file', () => {
   });
 
   it('takes the tokenizer of another folder', () => {
-    const tokenizer = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+    const tokenizer = join(ROOT, 'test', 'ml', 'parity', 'generate');
     importGguf(SMALL, folder, { dtype: 'F32', tokenizer });
     assert.equal(
       readFileSync(join(folder, 'tokenizer.json'), 'utf8'),

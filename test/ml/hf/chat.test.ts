@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { textOf } from '../../../core/prompts/prompts.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { ChatFormat, type ChatMessage, loadChatFormat } from '../../../ml/hf/chat.js';
 import { dateText, ModelTemplate } from '../../../ml/hf/template.js';
 import { loadTokenizer, makeTokenizer } from '../../../ml/hf/tokenizer.js';
 
-const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 // recorded from the tokenizers and transformers libraries by test/ml/parity/record_generate.py
 const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {
   text: { text: string; ids: number[]; decoded: string }[];

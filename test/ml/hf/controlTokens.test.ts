@@ -5,12 +5,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../../../core/prompts/prompts.js';
 import { STAGES } from '../../../core/schema/chain.js';
-import { packageRoot, shippedModelPath } from '../../../data/paths.js';
+import { shippedModelPath } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { type ChatMessage, loadChatFormat } from '../../../ml/hf/chat.js';
 import { ControlTokens } from '../../../ml/hf/controlTokens.js';
 import { loadTokenizer, makeTokenizer } from '../../../ml/hf/tokenizer.js';
 
-const CHATML = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const CHATML = join(ROOT, 'test', 'ml', 'parity', 'generate');
 
 /** Every way to spell a token that tokenizers, templates or the marks themselves could fall for. */
 const spellings = (token: string): string[] => [

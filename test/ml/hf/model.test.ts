@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { readGeneration } from '../../../ml/hf/config.js';
 import { loadModel } from '../../../ml/hf/model.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { parameterLayout } from '../../../ml/nn/layout.js';
 
-const fixture = join(packageRoot(), 'test', 'ml', 'parity', 'generate');
+const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 
 describe('model folders', () => {
   it('reads a folder that transformers wrote', () => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { RandomStream } from '../../../core/random.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { loadModel } from '../../../ml/hf/model.js';
 import { readPeft, writePeft } from '../../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 
-const { config } = loadModel(join(packageRoot(), 'test', 'ml', 'parity', 'generate'));
+const { config } = loadModel(join(ROOT, 'test', 'ml', 'parity', 'generate'));
 const stream = new RandomStream('peft');
 const values = Float32Array.from({ length: layoutSize(loraLayout(config, 4)) }, () => stream.uniform());
 const adapter = { rank: 4, alpha: 6, values };

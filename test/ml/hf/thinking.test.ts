@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promptOf, sampledRanges, sequenceOf, trainedRows } from '../../../core/rl/trajectories.js';
 import type { Stage } from '../../../core/schema/chain.js';
 import type { TemplateArguments } from '../../../core/schema/config.js';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { ChatFormat } from '../../../ml/hf/chat.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
 
-const folder = join(packageRoot(), 'test', 'ml', 'parity', 'templates');
+const folder = join(ROOT, 'test', 'ml', 'parity', 'templates');
 // recorded from transformers by test/ml/parity/record_templates.py
 const { cases } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as {
   cases: {

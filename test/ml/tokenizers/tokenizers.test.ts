@@ -6,13 +6,13 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../../data/paths.js';
+import { ROOT } from '../../../infra/root.mjs';
 import { makeTokenizer, readJson } from '../../../ml/hf/tokenizer.js';
 import { provideSmolLM2, smolLM2Folder } from '../../support/smollm2.js';
 import { COUNT, strings } from './strings.js';
 
-const HERE = join(packageRoot(), 'test', 'ml', 'tokenizers');
-const PLACE = join(packageRoot(), '.cache', 'tokenizers');
+const HERE = join(ROOT, 'test', 'ml', 'tokenizers');
+const PLACE = join(ROOT, '.cache', 'tokenizers');
 const BLOCK = 100;
 const recorded = JSON.parse(readFileSync(join(HERE, 'recorded.json'), 'utf8')) as Record<string, string[]>;
 const packaged = (name: string): string =>
