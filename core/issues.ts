@@ -38,7 +38,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return text.replace(/\s+/g, ' ');
 }
 
-/** Field names of the object at `path` of the schema. */
+/** The fields that the schema has at `path`. */
 function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   type Node = { properties?: Record<string, Node> } | undefined;
   let node = z.toJSONSchema(schema, { io: 'input' }) as Node;

@@ -17,7 +17,7 @@ export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
 
 const runTogether: RunShards = (calls) => Promise.all(calls.map((call) => call()));
 
-/** The same activities. */
+/** The same activities, which spread the work of models over shards. */
 export function withShards(
   activities: Activities,
   { engine, ppo }: Pick<RunConfig, 'engine' | 'ppo'>,

@@ -95,6 +95,7 @@ interface Meter {
   generationSeconds: number; // of activities that sample tokens
 }
 
+/** With the label of a step, a call is shown under it, and a person may skip the step if the call fails. */
 type Call = (input: object, label?: string) => Promise<Partial<Usage>>;
 
 const mapActivities = (activities: Activities, change: (call: Call) => Call): Activities =>
@@ -102,7 +103,7 @@ const mapActivities = (activities: Activities, change: (call: Call) => Call): Ac
     Object.entries(activities).map(([name, activity]) => [name, change(activity as Call)]),
   ) as unknown as Activities;
 
-/** The same activities. Their usage is added up. */
+/** The same activities, which add what they use to the meter. */
 const metered = (activities: Activities, meter: Meter): Activities =>
   mapActivities(activities, (call) => async (input) => {
     const result = await call(input);

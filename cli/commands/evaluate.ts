@@ -116,10 +116,10 @@ async function inputOf(
   };
 }
 
-/** By default the test split, because a run trains on other splits of its problems; all problems of a file that is new to it. */
+/** By default the test split of the run's own problems, since it trained on the others. The worker knows other defaults. */
 export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
   const source = isBuiltIn(named) ? named : resolve(named);
-  const chosen = split ?? (isBuiltIn(source) || source === trainedOn ? 'test' : undefined);
+  const chosen = split ?? (source === trainedOn ? 'test' : undefined);
   return { source, ...(chosen && { split: chosen }) };
 }
 

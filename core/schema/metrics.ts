@@ -8,7 +8,7 @@ import { policyStatsSchema } from './trajectory.js';
 
 const rate = z.number().min(0).max(1);
 
-/** Of means over the problems or targets of a batch, by name. Absent: of fewer than two. */
+/** Standard errors of means over the problems or targets of a batch, by name. Absent if there are fewer than two. */
 const standardErrorsSchema = z.record(z.string(), z.number().nonnegative()).optional();
 
 /** Statistics of the rewards of one step, before the update. */
