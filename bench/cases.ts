@@ -47,6 +47,8 @@ export interface Case {
   contenders: readonly Contender[];
   goals?: Partial<Record<Contender, Goal>>;
   series?: { name: string; at: number }; // for growth
+  /** Large work: no other contender is in memory, and this smaller work warms up each new process. */
+  alone?: Work;
   quick?: true; // part of --quick
 }
 
@@ -157,6 +159,7 @@ export const REAL_CASES: readonly Case[] = [
     group: 'training',
     shape: 'smollm2',
     work: { kind: 'ragged', problems: 16, samples: 4 },
+    alone: { kind: 'ragged', problems: 2, samples: 4 },
     contenders: ALL_TORCH,
     goals: { 'torch-trained': { least: 1.4 } },
   },
@@ -165,6 +168,7 @@ export const REAL_CASES: readonly Case[] = [
     group: 'step',
     shape: 'smollm2',
     work: { kind: 'step', problems: 16, samples: 4, newTokens: 48, testTokens: 48 },
+    alone: { kind: 'step', problems: 2, samples: 4, newTokens: 48, testTokens: 48 },
     contenders: ['ours', 'torch-trained'],
     goals: { 'torch-trained': { least: 2.5 } },
   },

@@ -1,8 +1,8 @@
 // Runs the rounds: ours, torch, llama.cpp, ours, … on the same new tokens. The order rotates each round, so that other load
 // on the machine affects all contenders equally.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Case, Contender, Quantized } from './cases.js';
-import { makeJob } from './inputs.js';
+import type { Case, Contender, Quantized, Work } from './cases.js';
+import { type Job, makeJob } from './inputs.js';
 import { busySeconds, foreignCores } from './machine.js';
 import type { Peer } from './peers/peer.js';
 import { type CaseResult, type Measured, ratiosOf, summarise } from './results.js';
@@ -74,22 +74,29 @@ export class Runner {
       result.failures[name] = why;
       this.config.say(`  ${why}`);
     };
-    for (const name of names)
-      await this.open(name, model, c.quantization).catch((error: Error) => fail(name, error.message));
+    const jobOf = (work: Work, round: number): Job => makeJob(work, SHAPES[c.shape].vocab, c.id, round, model);
+    if (!c.alone)
+      for (const name of names)
+        await this.open(name, model, c.quantization).catch((error: Error) => fail(name, error.message));
     const most = Math.min(MOST_ROUNDS[c.group] ?? Infinity, this.config.rounds);
     const began = performance.now();
     const warm = (): boolean => performance.now() - began > this.config.warmMs * names.length;
     let turn = 0;
-    for (let round = -WARM_ROUNDS; round < most; round++) {
+    for (let round = c.alone ? 0 : -WARM_ROUNDS; round < most; round++) {
       if (round >= MIN_ROUNDS && performance.now() - began > this.config.seconds * 1000) break;
       if (round > -WARM_ROUNDS && round < 0 && warm()) continue;
-      const job = makeJob(c.work, SHAPES[c.shape].vocab, c.id, round, model);
+      const job = jobOf(c.work, round);
       const outcomes = new Map<Contender, Outcome>();
       for (const name of rotated([...alive], turn++)) {
-        await sleep(this.config.settleMs);
-        const busy = busySeconds();
-        const started = performance.now();
         try {
+          if (c.alone) {
+            await this.close();
+            await this.open(name, model, c.quantization);
+            await this.peer(name).request('run', { job: jobOf(c.alone, -1) });
+          }
+          await sleep(this.config.settleMs);
+          const busy = busySeconds();
+          const started = performance.now();
           const { result: outcome, cpuSeconds } = await this.peer(name).request<Outcome>('run', { job });
           outcomes.set(name, outcome);
           if (round < 0) continue;
@@ -102,7 +109,7 @@ export class Runner {
           fail(name, (error as Error).message);
         }
       }
-      if (c.work.kind === 'decode' || c.work.kind === 'step' || round < 0) compare(outcomes, result);
+      if (c.work.kind === 'decode' || c.alone || round < 0) compare(outcomes, result);
     }
     for (const name of alive) result.figures[name] = summarise(spent.get(name)!.seconds, spent.get(name)!.cpu);
     result.foreignCores = foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length);

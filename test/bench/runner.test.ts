@@ -70,6 +70,15 @@ describe('the rounds of a case', () => {
     assert.deepEqual(result.agreement, { torch: 1, llama: 1 });
   });
 
+  it('of large work run in a fresh process each, after its own warm-up', async () => {
+    const { runner, order } = make({ ours: { seconds: 1, diesAt: 3 }, torch: { seconds: 4, diesAt: 3 } });
+    const result = await runner.run({ ...c, alone: c.work }, 'model');
+    await runner.close();
+    assert.deepEqual(order(), 'ours ours torch torch torch torch ours ours'.split(' '));
+    assert.deepEqual(result.figures.torch?.seconds, [4, 4]);
+    assert.deepEqual(result.failures, {});
+  });
+
   it('continue without a contender that exits and report how it exited', async () => {
     const { runner } = make({ ours: { seconds: 1 }, torch: { seconds: 4, diesAt: 2 } });
     const result = await runner.run(c, 'model');
