@@ -5,20 +5,20 @@ import type { Value } from '../ir/op.js';
 /** Added to the score of a position that must not be seen: its probability is exactly 0. */
 export const MASKED = -1e9;
 
-const QUERY_BLOCK = 32; // smaller blocks skip more of the future, larger ones make larger products; 32 to 96 cost the same
+/** Queries that are computed together. Smaller blocks skip more of the future; larger ones make fewer nodes to compile. */
+export const QUERY_BLOCK = { small: 32, large: 128 };
 
 /**
  * softmax(q·kᵀ/√hd)·v over the past of each query. q [B, H, T, hd], k and v [B, KV, T, hd] → [B, H, T, hd].
  * Queries go in blocks. Each block sees the keys up to its own end, so most of the future is never computed, and the
  * result of a sequence does not depend on the padding of its batch.
  */
-export function causalAttention(g: Graph, q: Value, k: Value, v: Value, maskOf?: MaskOf): Value {
+export function causalAttention(g: Graph, q: Value, k: Value, v: Value, block: number, maskOf: MaskOf): Value {
   const [sequences, heads, length, headDim] = q.shape as [number, number, number, number];
-  const mask = maskOf ?? ((start: number, end: number) => causalMask(g, length, start, end));
   const kvHeads = k.shape[1] as number;
   const blocks: Value[] = [];
-  for (let start = 0; start < length; start += QUERY_BLOCK) {
-    const end = Math.min(length, start + QUERY_BLOCK);
+  for (let start = 0; start < length; start += block) {
+    const end = Math.min(length, start + block);
     const size = end - start;
     const part = (x: Value, from: number): Value => (from === 0 && end === length ? x : g.slice(x, 2, from, end));
     // grouped-query attention: the query heads that share a key become rows of one product
@@ -27,7 +27,7 @@ export function causalAttention(g: Graph, q: Value, k: Value, v: Value, maskOf?:
       transB: true,
       alpha: 1 / Math.sqrt(headDim),
     });
-    const p = g.softmax(g.add(g.reshape(scores, [sequences, heads, size, end]), mask(start, end)));
+    const p = g.softmax(g.add(g.reshape(scores, [sequences, heads, size, end]), maskOf(start, end)));
     const mixed = g.fusedMatMul(g.reshape(p, [...folded, end]), part(v, 0));
     blocks.push(g.reshape(mixed, [sequences, heads, size, headDim]));
   }
@@ -37,34 +37,29 @@ export function causalAttention(g: Graph, q: Value, k: Value, v: Value, maskOf?:
 /** What is added to the scores of queries start..end against keys 0..end: [1 or B, 1, end − start, end], or without 1s. */
 export type MaskOf = (start: number, end: number) => Value;
 
-/** Parts of a mask [B, 1, T, T] that is an input. All layers share them. */
-export function partsOfMask(g: Graph, mask: Value): MaskOf {
+/** Parts of a mask [B, 1, T, T] that is an input. */
+export const partsOfMask = (g: Graph, mask: Value): MaskOf =>
+  sharedByLayers((start, end) => g.slice(g.slice(mask, 2, start, end), 3, 0, end));
+
+/** Parts of one constant [block, length], so that the masks of a graph grow with the length, not with its square. */
+export function causalMask(g: Graph, length: number, block: number): MaskOf {
+  const rows = Math.min(block, length);
+  const width = Math.ceil(length / rows) * rows;
+  const mask = new Float32Array(rows * width); // row i hides what comes after column width − rows + i
+  for (let i = 0; i < rows; i++) mask.fill(MASKED, i * width + width - rows + i + 1, (i + 1) * width);
+  const band = g.constant('causal', [rows, width], mask);
+  return sharedByLayers((start, end) => {
+    const first = width - rows - start;
+    const columns = end === width ? band : g.slice(band, 1, first, first + end);
+    return end - start === rows ? columns : g.slice(columns, 0, 0, end - start);
+  });
+}
+
+function sharedByLayers(make: MaskOf): MaskOf {
   const parts = new Map<number, Value>();
   return (start, end) => {
-    const part = parts.get(start) ?? g.slice(g.slice(mask, 2, start, end), 3, 0, end);
+    const part = parts.get(start) ?? make(start, end);
     parts.set(start, part);
     return part;
   };
-}
-
-/**
- * What is added to the scores of queries start..end against keys 0..end: a slice of one constant, so that the masks of a
- * graph grow with the length, not with its square. The runtime folds the slices of graphs that it optimizes.
- */
-function causalMask(g: Graph, length: number, start: number, end: number): Value {
-  const rows = Math.min(QUERY_BLOCK, length);
-  const width = Math.ceil(length / rows) * rows;
-  const first = width - rows - start; // row i of the constant hides what comes after its column width − rows + i
-  const size = end - start;
-  const band = causalBand(g, rows, width);
-  const columns = size === width ? band : g.slice(band, 1, first, first + end);
-  return size === rows ? columns : g.slice(columns, 0, 0, size);
-}
-
-/** [rows, width]; one per graph. */
-function causalBand(g: Graph, rows: number, width: number): Value {
-  for (const known of g.constants.keys()) if (known.name === 'causal') return known;
-  const mask = new Float32Array(rows * width);
-  for (let i = 0; i < rows; i++) mask.fill(MASKED, i * width + width - rows + i + 1, (i + 1) * width);
-  return g.constant('causal', [rows, width], mask);
 }

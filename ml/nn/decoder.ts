@@ -1,7 +1,7 @@
 // The decoder over whole sequences, for scoring and training.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
-import { causalAttention, partsOfMask } from './attention.js';
+import { causalAttention, causalMask, partsOfMask, QUERY_BLOCK } from './attention.js';
 import type { DecoderConfig } from './config.js';
 import { decoderLayers, QKV } from './layers.js';
 import type { LoraShape } from './layout.js';
@@ -46,7 +46,10 @@ export function decoderForward(
   const [cos, sin] = ropeConstants(g, c, length);
   // otherwise positions count from zero in every sequence
   const positions = branched ? g.input('positions', 'int64', [sequences, length]) : g.indices([0]);
-  const maskOf = branched ? partsOfMask(g, g.input('visible', 'float32', [sequences, 1, length, length])) : undefined;
+  const block = locations ? QUERY_BLOCK.large : QUERY_BLOCK.small; // weights in files are those of a large model
+  const maskOf = branched
+    ? partsOfMask(g, g.input('visible', 'float32', [sequences, 1, length, length]))
+    : causalMask(g, length, block);
   const split = (x: Value, heads: number): Value =>
     g.transpose(g.reshape(x, [sequences, length, heads, c.headDim]), [0, 2, 1, 3]);
   const rotated = (x: Value, layer: number, side: 'q' | 'k', count: number): Value => {
@@ -62,6 +65,7 @@ export function decoderForward(
         rotated(q, layer, 'q', c.heads),
         rotated(k, layer, 'k', c.kvHeads),
         split(v, c.kvHeads),
+        block,
         maskOf,
       );
       return g.reshape(g.transpose(mixed, [0, 2, 1, 3]), [n, c.heads * c.headDim]);

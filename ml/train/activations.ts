@@ -7,11 +7,12 @@ import { paddedLength } from './batch.js';
 
 const F32 = 4;
 const MIN_KEPT_BYTES = 512e6; // up to this size, memory is cheaper than a third more time
-const TOTAL_BYTES = 2e9; // of activations and f32 weights, if the model leaves more than the minimum
+/** Bytes of activations and f32 weights, if the model leaves more than the minimum. */
+const TOTAL_BYTES = { together: 2e9, kept: 3e9 };
 
-/** The bytes of activations to keep. They depend on the model only, because shards, and so sums, depend on them. */
-const keptBytes = (c: DecoderConfig): number =>
-  Math.max(MIN_KEPT_BYTES, TOTAL_BYTES - F32 * layoutSize(parameterLayout(c)));
+/** The bytes that the activations may take. They depend on the model only, because shards, and so sums, depend on them. */
+const limit = (c: DecoderConfig, total: number): number =>
+  Math.max(MIN_KEPT_BYTES, total - F32 * layoutSize(parameterLayout(c)));
 
 /** The bytes of one layer, for an adapter of this rank. */
 export function layerActivations(c: DecoderConfig, { sequences, length }: BatchShape, rank: number): number {
@@ -20,10 +21,14 @@ export function layerActivations(c: DecoderConfig, { sequences, length }: BatchS
   return F32 * sequences * length * (widths + 4 * c.hidden + 2 * c.ffn + attention);
 }
 
+const exceeds = (c: DecoderConfig, batch: BatchShape, rank: number, total: number): boolean =>
+  c.layers * layerActivations(c, batch, rank) > limit(c, total);
+
 /** The default for gradient checkpointing. It changes no result. */
 export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: number): boolean =>
-  c.layers * layerActivations(c, batch, rank) > keptBytes(c);
+  exceeds(c, batch, rank, TOTAL_BYTES.kept);
 
-/** Whether to train rows of this length together: if they need neither recomputation nor rows of padding. */
+/** Whether to train rows of this length together: if their activations are small and no row is padding. */
 export const fitsOneRun = (c: DecoderConfig, { sequences, length }: BatchShape, rank: number): boolean =>
-  Number.isInteger(Math.log2(sequences)) && !shouldRecompute(c, { sequences, length: paddedLength(length) }, rank);
+  Number.isInteger(Math.log2(sequences)) &&
+  !exceeds(c, { sequences, length: paddedLength(length) }, rank, TOTAL_BYTES.together);
