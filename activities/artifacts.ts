@@ -91,7 +91,7 @@ export type TokenNumbers = number[][];
 export const ofTrained = (entries: readonly number[], mask: readonly number[]): number[] =>
   entries.filter((_, t) => mask[t] !== 0).map((entry) => Number(entry.toPrecision(7)));
 
-/** One-entry cache: a worker serves one run at a time. Treat the value as read-only. */
+/** Keeps the last value: consecutive activities usually belong to one run. Treat the value as read-only. */
 function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof read {
   let last: { digest: Digest; value: T } | undefined;
   return async (store, digest) => {

@@ -87,7 +87,7 @@ export interface TrainPolicyInput
   /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
-export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios'> {
+export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios' | 'stats'> {
   replayBuffer: Digest;
   metrics: StepMetrics; // as recorded
   evaluation?: Timed<GenerateEvaluationOutput>; // if requested
@@ -245,8 +245,7 @@ export function compositeActivities(leaf: LeafActivities) {
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
     if (isSharded(run)) await leaf.removeShards({ run });
-    const { state: next, stats } = updated;
-    const result = { state: next, stats, seconds, replayBuffer: rewarded.replayBuffer, metrics };
+    const result = { state: updated.state, seconds, replayBuffer: rewarded.replayBuffer, metrics };
     return { ...result, ...(evaluation && { evaluation }) };
   }
 

@@ -59,6 +59,7 @@ async function recompute(
     const record = await unlessLost(() => readRecord(store, key));
     const producer = record && producers.get(record.name);
     if (!record || producer?.version !== record.version || record.seconds > RECOMPUTE_WITHIN_SECONDS) continue;
+    if (digestsIn(record.inputs).includes(lost)) continue; // it passed the artifact on, and cannot make it
     const input = withRun(record.inputs, run);
     if (input !== undefined) await ignoreErrors(() => producer.call(input));
     if (await store.hasBlob(lost)) return true;

@@ -3,6 +3,7 @@
 // generator is good.
 import { RandomStream } from '../core/random.js';
 import { chooseTargetChain } from '../core/rewards/archive.js';
+import { poolOf } from '../core/rewards/suite.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import {
@@ -25,7 +26,7 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   const tasks = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
     const problem = problemOf(byId, problemId);
-    const known = replayBuffer.pool[problemId] ?? [];
+    const known = poolOf(replayBuffer.pool, problemId);
     return { problem, candidates, turns: [], given: [...problem.baselineTests, ...known] };
   });
   const { judged, executions } = await judgeTasks(scope, config, tasks);

@@ -67,7 +67,7 @@ export class RequestQueue {
   }
 }
 
-export const DECISIONS = ['retry', 'skip', 'abort'] as const;
+const DECISIONS = ['retry', 'skip', 'abort'] as const;
 /** What a person decides about an activity that failed: run it again, skip its step, or end the run. */
 export type Decision = (typeof DECISIONS)[number];
 
@@ -82,13 +82,8 @@ export function validateDecision(decision: unknown, failure: RunFailure | undefi
     refuse(`${failure.activity} is not part of a step: it cannot be skipped`);
 }
 
-/** A place between two steps of a run. */
-export interface StepPosition {
-  stage: number;
-  next: number; // index of the next step in the plan of the stage
-  step: number; // policy updates done
-}
-
-/** True if the request was recorded at this position. */
-export const isRecordedAt = (record: ControlMetrics, { stage, next, step }: StepPosition): boolean =>
-  record.step === step && record.stage === stage && record.next === next;
+/** True if the request was recorded at this position, between two steps. */
+export const isRecordedAt = (
+  record: ControlMetrics,
+  { stage, next, step }: { stage: number; next: number; step: number },
+): boolean => record.step === step && record.stage === stage && record.next === next;

@@ -2,7 +2,7 @@
 // everything computed after it. A change of a budget or of `failure` changes no result.
 import { GauntletError } from './errors.js';
 import { isTooDeep } from './nesting.js';
-import { merged, resolveConfig } from './presets.js';
+import { isPlainObject, merged, resolveConfig } from './presets.js';
 import type { RunConfig } from './schema/config.js';
 import type { ControlMetrics } from './schema/metrics.js';
 
@@ -34,13 +34,13 @@ const MAX_CHANGE_LENGTH = 8_192;
  * @throws GauntletError BAD_CONFIG naming the field that cannot change or has a bad value
  */
 export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig {
-  if (!isObject(fields)) {
+  if (!isPlainObject(fields)) {
     throw new GauntletError('BAD_CONFIG', 'a change is an object of fields, e.g. {"ppo": {"learningRate": 0.001}}');
   }
   if (isTooDeep(fields) || JSON.stringify(fields).length > MAX_CHANGE_LENGTH) {
     throw new GauntletError('BAD_CONFIG', `a change can have at most ${MAX_CHANGE_LENGTH} characters of JSON`);
   }
-  const paths = leafPaths(fields);
+  const paths = leaves(fields).map(([path]) => path);
   if (paths.length === 0) throw new GauntletError('BAD_CONFIG', 'the change names no field, e.g. ppo.learningRate');
   const fixed = paths.find((path) => !isLiveField(path) || path.split('.').includes('__proto__'));
   if (fixed !== undefined) {
@@ -67,18 +67,12 @@ export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig 
 export const withRecordedChanges = (config: RunConfig, records: readonly ControlMetrics[] = []): RunConfig =>
   records.reduce((now, { action, fields }) => (action === 'change' ? applyConfigPatch(now, fields) : now), config);
 
-/** 'a.b' for each value that is not an object of fields. */
-const leafPaths = (fields: Record<string, unknown>): string[] => leaves(fields).map(([path]) => path);
-
 /** The path and value of every field that is not an object of fields. */
 export function leaves(fields: Record<string, unknown>, prefix = ''): [path: string, value: unknown][] {
   return Object.entries(fields).flatMap(([key, value]): [string, unknown][] =>
-    isObject(value) ? leaves(value, `${prefix}${key}.`) : [[`${prefix}${key}`, value]],
+    isPlainObject(value) ? leaves(value, `${prefix}${key}.`) : [[`${prefix}${key}`, value]],
   );
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Changed fields as people write them: 'a.b=1 c=2'. */
 export const fieldsText = (fields: Record<string, unknown>): string =>

@@ -2,11 +2,11 @@
 const DEEPEST = 200; // far more than any value, problem or configuration needs
 
 /** Whether a parsed JSON value is nested too deeply for recursive functions. */
-export function isTooDeep(value: unknown, deepest: number = DEEPEST): boolean {
+export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     const below = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
-    if (depth >= deepest && below.length > 0) return true;
+    if (depth >= DEEPEST && below.length > 0) return true;
     level = below;
   }
   return false;

@@ -106,7 +106,7 @@ function trainedStages({ schedule = {}, stages }: Record<string, unknown>): unkn
   return stages !== undefined && isPlainObject(schedule) ? { stages, ...schedule } : schedule;
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

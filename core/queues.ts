@@ -11,6 +11,9 @@ export const TASK_QUEUES: Record<WorkerRole, string> = {
   cpu: 'gauntlet-cpu',
 };
 
+/** How often a busy model worker declines a claim or a shard, so that an idle one can take it. */
+export const MAX_DECLINES = 4;
+
 /** A model worker, named by its private queue. */
 export interface ModelWorkerClaim {
   queue: string;

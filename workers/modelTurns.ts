@@ -5,10 +5,9 @@ import { hostname } from 'node:os';
 import { type Context, Context as CurrentContext } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
-import { type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
+import { MAX_DECLINES, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
 
 const CLAIM = 'claimModelWorker';
-const MAX_DECLINES = 4; // a busy worker declines a claim or a shard this often
 const DECLINE_DELAY_MS = 200;
 
 export class ModelTurns {

@@ -2,7 +2,7 @@
 import { type ActivityInterfaceFor, type ActivityOptions, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
 import type { Decision } from '../core/control.js';
-import { TASK_QUEUES } from '../core/queues.js';
+import { MAX_DECLINES, TASK_QUEUES } from '../core/queues.js';
 import type { RunFailure } from '../core/schema/run.js';
 import { describeFailure, StepSkipped } from './failures.js';
 import type { ModelWorker } from './modelWorker.js';
@@ -62,13 +62,16 @@ export function createActivityProxies({ maxAttempts, decide, modelWorker }: Prox
     };
     /** @param step set if the call belongs to a step, which can be skipped */
     return async (input: object, step?: string): Promise<unknown> => {
+      const isShard = 'shard' in input;
       const execute = (destination: ActivityOptions = {}) => {
-        const retry = { ...RETRY, maximumAttempts: maxAttempts?.() ?? undefined };
+        const attempts = maxAttempts?.() ?? undefined;
+        const maximumAttempts = attempts && attempts + (isShard ? MAX_DECLINES : 0);
+        const retry = { ...RETRY, maximumAttempts };
         return executeWithOptions({ ...options, ...destination, retry, summary: summaryOf(input, step) }, [input]);
       };
       for (;;) {
         try {
-          const isClaimed = queue === 'gpu' && modelWorker && !('shard' in input); // any worker may take a shard
+          const isClaimed = queue === 'gpu' && modelWorker && !isShard; // any worker may take a shard
           return await (isClaimed ? modelWorker.run(execute) : execute());
         } catch (error) {
           if (isCancellation(error) || decide === undefined) throw error;

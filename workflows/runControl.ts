@@ -58,11 +58,14 @@ export class RunControl {
     const { state } = this.monitor.progress;
     this.failure = failure;
     this.monitor.update({ state: 'waiting', failure });
-    await condition(() => this.decision !== undefined, settings.waitHours * 3600_000);
-    const decision = this.decision ?? 'abort';
-    this.failure = undefined;
-    this.decision = undefined;
-    this.monitor.update({ state, failure: undefined });
-    return decision;
+    try {
+      await condition(() => this.decision !== undefined, settings.waitHours * 3600_000);
+      return this.decision ?? 'abort';
+    } finally {
+      // also if the wait is cancelled, because another worker has computed the shard meanwhile
+      this.failure = undefined;
+      this.decision = undefined;
+      this.monitor.update({ state, failure: undefined });
+    }
   }
 }

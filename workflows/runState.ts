@@ -16,7 +16,7 @@ export interface RunState extends SchedulePosition {
   run: RunRef;
   config: RunConfig;
   policy: PolicyState;
-  /** Of the generator, before the first of two simultaneous steps. The second one trains against it. */
+  /** The generator's adapter before the first of two simultaneous steps. The second one trains against it. */
   opponent?: string | undefined;
   replayBuffer: string; // digest: test pool and bug archive
   step: number; // policy updates done in the whole run

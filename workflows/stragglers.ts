@@ -2,7 +2,7 @@
 import { CancellationScope, sleep } from '@temporalio/workflow';
 import type { RunShards } from './shards.js';
 
-const PATIENCE = 2; // waits so many times as long as the first half of the shards took, after these are done
+const PATIENCE = 2; // once half of the shards are done, the others get this many times as long as that half took
 const LEAST_MS = 10_000; // a worker that dies is noticed after five seconds anyway
 
 export const reissueStragglers: RunShards = (calls) =>

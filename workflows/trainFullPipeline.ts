@@ -47,7 +47,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
     onConfig,
     runShards: reissueStragglers,
     isContinueAsNewDue: (state) => {
-      stage ||= state.stage;
+      stage ||= state.stage; // the warm start (stage 0) shares an execution with the first stage
       return state.stage !== stage || workflowInfo().continueAsNewSuggested;
     },
     continueAsNew: (state) => {

@@ -85,7 +85,7 @@ const INPUTS_ONLY = {
 
 const ask = (stage: Stage): string => {
   const spec = STAGE_SPECS[stage];
-  return `Stage ${spec.number}: ${spec.title}\n${spec.instruction}`;
+  return `Stage ${stage}: ${spec.title}\n${spec.instruction}`;
 };
 
 const instruct: PromptRules = {
@@ -112,7 +112,7 @@ const instruct: PromptRules = {
           statement(problem),
           ...(work === undefined
             ? []
-            : [`The programmer’s work at stage ${spec.number} (${spec.title.toLowerCase()}):\n${shown(work)}`]),
+            : [`The programmer’s work at stage ${stage} (${spec.title.toLowerCase()}):\n${shown(work)}`]),
           `Write ${testsPerTurn} ${noun}${testsPerTurn === 1 ? '' : 's'}. Aim at ${spec.focus}.`,
           ...format(problem),
         ].join('\n\n'),

@@ -41,10 +41,14 @@ export function assembleSuite(
 /** Problem id → its latest valid generated tests, oldest first. */
 export type TestPool = Record<string, TestCase[]>;
 
+// an id may be 'constructor'
+export const poolOf = (pool: TestPool, problemId: string): TestCase[] =>
+  Object.hasOwn(pool, problemId) ? pool[problemId]! : [];
+
 /** Returns a new pool with tests of one problem added. Duplicates are skipped and the oldest tests are dropped. */
 export function addToPool(pool: TestPool, problemId: string, tests: readonly TestCase[]): TestPool {
   const kept = new Map<string, TestCase>();
-  for (const test of [...(Object.hasOwn(pool, problemId) ? pool[problemId]! : []), ...tests]) {
+  for (const test of [...poolOf(pool, problemId), ...tests]) {
     const key = JSON.stringify([test.args, test.expected]);
     if (!kept.has(key)) kept.set(key, test);
   }

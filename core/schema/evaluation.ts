@@ -1,5 +1,6 @@
 // The result of `gauntlet evaluate` for one problem, and its record in the folder of the run.
 import { z } from 'zod';
+import { digestSchema } from './checkpoint.js';
 
 const count = z.int().nonnegative();
 
@@ -21,8 +22,6 @@ export const problemResultSchema = z.strictObject({
 });
 export type ProblemResult = z.infer<typeof problemResultSchema>;
 
-const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
-
 /** evaluations/<id>.json: what `gauntlet evaluate` measured. */
 export const evaluationRecordSchema = z.strictObject({
   checkpoint: z.string(), // its name, or 'base'
@@ -31,7 +30,12 @@ export const evaluationRecordSchema = z.strictObject({
   temperature: z.number().nonnegative(),
   tokens: count, // sampled
   metrics: z.record(z.string(), z.strictObject({ value: z.number(), low: z.number(), high: z.number() })),
-  results: digest, // ProblemResult[]
-  artifacts: z.strictObject({ config: digest, problems: digest, chains: digest, verdicts: digest }),
+  results: digestSchema, // ProblemResult[]
+  artifacts: z.strictObject({
+    config: digestSchema,
+    problems: digestSchema,
+    chains: digestSchema,
+    verdicts: digestSchema,
+  }),
 });
 export type EvaluationRecord = z.infer<typeof evaluationRecordSchema>;

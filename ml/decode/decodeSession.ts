@@ -21,6 +21,7 @@ import {
   type OutputKind,
   presentName,
   ropeOutsideAttention,
+  type WeightsOf,
 } from '../nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../nn/fusedWeights.js';
 import { type LoraShape, layoutSize, loraViews, parameterLayout } from '../nn/layout.js';
@@ -69,6 +70,9 @@ export interface UsedAdapter extends Adapter {
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
+}
+interface WeightSources extends Pick<SessionOptions, 'weights' | 'memory'> {
+  weightsOf: WeightsOf;
 }
 interface Opened extends Graphs {
   /** The inputs that are the same in every run. */
@@ -251,32 +255,32 @@ export class DecodeSession {
   }
 
   private async open(output: OutputKind, lora: LoraShape | undefined): Promise<Graphs> {
-    const { config, locations } = this.model;
+    const { config } = this.model;
     const returnCaches = keepsTensors(this.device);
     const graph: DecodeGraphOptions = { positions: this.contextLength, output, returnCaches };
     const onDevice = returnCaches ? cacheNames(config).map(presentName) : undefined;
+    const { weightsOf, ...sources } = this.weightSources(lora);
+    const open = (build: typeof buildStepGraph): Promise<GraphSession> =>
+      GraphSession.open(build(config, weightsOf, graph), { threads: this.threads, onDevice, ...sources });
+    const prompts = await open(buildDecodeGraph);
+    // the graph for steps reads caches in the processor's memory
+    if (returnCaches || !hasStepGraph(config)) return { prompts, steps: prompts };
+    try {
+      return { prompts, steps: await open(buildStepGraph) };
+    } catch (error) {
+      await prompts.close();
+      throw error;
+    }
+  }
+
+  private weightSources(lora: LoraShape | undefined): WeightSources {
+    const { config, locations, weights } = this.model;
     if (locations) {
       const options = { locations, lora, packedMatMul: true };
-      const weights = weightMode(config, locations);
-      const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
-        const model = build(config, (g) => new SeparateWeights(g, config, options), graph);
-        return GraphSession.open(model, { threads: this.threads, weights, onDevice });
-      };
-      const prompts = await open(buildDecodeGraph);
-      return { prompts, steps: returnCaches || !hasStepGraph(config) ? prompts : await open(buildStepGraph) };
+      return { weightsOf: (g) => new SeparateWeights(g, config, options), weights: weightMode(config, locations) };
     }
-    const { weights } = this.model;
     const data = fuseWeights(config, this.adapter ? mergeLora(config, weights, this.adapter) : weights);
-    const open = (build: typeof buildStepGraph): Promise<GraphSession> => {
-      const model = build(config, (g) => new FusedWeights(g, config), graph);
-      const memory = { location: FUSED_WEIGHTS, data };
-      return GraphSession.open(model, { threads: this.threads, memory, onDevice });
-    };
-    if (returnCaches) {
-      const session = await open(buildDecodeGraph); // the graph for steps reads caches in the processor's memory
-      return { prompts: session, steps: session };
-    }
-    return { prompts: await open(buildDecodeGraph), steps: await open(buildStepGraph) };
+    return { weightsOf: (g) => new FusedWeights(g, config), memory: { location: FUSED_WEIGHTS, data } };
   }
 
   private async closeOldest(remaining: number): Promise<void> {

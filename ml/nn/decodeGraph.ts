@@ -24,7 +24,7 @@ export interface DecodeGraphOptions {
 /** The output for the cache that is the input `name`. */
 export const presentName = (name: string): string => `present.${name}`;
 
-type WeightsOf = (g: Graph) => ModelWeights;
+export type WeightsOf = (g: Graph) => ModelWeights;
 
 /**
  * Reads many new tokens of each sequence (a prompt) or one (a step), after a past or without one.

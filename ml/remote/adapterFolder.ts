@@ -19,7 +19,9 @@ export async function writeAdapterFolder(parent: string, { name, files }: Served
     await mkdir(folder);
     for (const [file, bytes] of files) await writeFile(join(folder, file), bytes, { flush: true });
     await rm(target, { recursive: true, force: true });
-    await rename(folder, target);
+    await rename(folder, target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error; // else another worker has just written it
+    });
     await rm(temporary, { recursive: true });
     return target;
   } catch (error) {

@@ -40,11 +40,13 @@ export async function postJson(
   };
 }
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1; // Node.js ends a longer one at once
+
 /** Seconds or a date. */
 function parseRetryAfter(value: string | null): number | undefined {
   if (value === null) return undefined;
   const ms = /^\d+$/.test(value) ? 1000 * Number(value) : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), LONGEST_TIMER_MS) : undefined;
 }
 
 /** Text of the server for an error message: one short line without control characters. */

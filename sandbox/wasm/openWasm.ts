@@ -12,7 +12,7 @@ import { ensureSnapshot } from './snapshot.js';
 export interface WasmOptions {
   size?: number; // processes; default: one per core
   log?: (line: string) => void;
-  cache?: string; // folder of the interpreter's snapshot; default: the package's .cache, else the user's cache
+  cache?: string; // folder of the interpreter's snapshot; default: the user's cache
 }
 
 const DEPTH = 4; // jobs per process, so that it never waits for a busy host

@@ -94,6 +94,23 @@ describe('a run with an activity that fails for good', function () {
     assert.ok((await f.steps()).length < 4);
   });
 
+  it('asks no longer if a shard that failed is computed after all, and asks about the next failure', async () => {
+    const { scoreShard } = f.world.engine;
+    let failures = 0;
+    f.world.engine.scoreShard = async (...args: Parameters<typeof scoreShard>) => {
+      if (args[1].shard.index === 1 && failures++ === 0)
+        throw new GauntletError('BAD_ADAPTER', 'the adapter is damaged');
+      return scoreShard.apply(f.world.engine, args);
+    };
+    const { repair } = f.failWrite('metrics/2.json');
+    await f.start({ ...RUN, engine: { shards: 2 } });
+    assert.equal((await f.until('waiting')).failure?.activity, 'scoreShard');
+    await f.until(({ state, failure }) => state === 'waiting' && failure?.activity === 'trainPolicy');
+    repair();
+    await decide('retry');
+    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+  });
+
   it('skips the step if a person decides so', async () => {
     const { repair } = f.failUpdates(2);
     const handle = await f.start();
