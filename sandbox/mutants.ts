@@ -1,9 +1,12 @@
 // Mutants of programs: copies with one small fault each. A test kills a mutant that it does not pass.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExecutionJob } from '../core/schema/execution.js';
+import { type ExecutionJob, limitsSchema } from '../core/schema/execution.js';
 import { ROOT } from '../infra/root.mjs';
 import type { RunOptions, Sandbox } from './sandbox.js';
+
+// a slow machine must find the same mutants
+const LIMITS = limitsSchema.parse({ cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 60 });
 
 const source = (): string => readFileSync(join(ROOT, 'sandbox/mutate.py'), 'utf8');
 
@@ -17,7 +20,10 @@ export async function mutantsOf(
   if (programs.length === 0) return [];
   const code = source();
   const jobs = programs.map(
-    (program, i): ExecutionJob => ({ id: `mutants:${i}`, code, entry: 'mutants', inputs: [[program, limit]] }),
+    (program, i): ExecutionJob => ({
+      ...{ id: `mutants:${i}`, code, entry: 'mutants', inputs: [[program, limit]] },
+      limits: LIMITS,
+    }),
   );
   const results = await sandbox.run(jobs, options);
   return results.map(({ calls: [call] }) =>

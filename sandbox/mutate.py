@@ -42,15 +42,16 @@ NAMES = {
 
 def mutants(source, limit):
     """Up to `limit` mutants, spread over the program. The same program always has the same mutants."""
-    original = ast.unparse(ast.parse(source))
+    tree = ast.parse(source)
+    original = ast.unparse(tree)
     found = {}
-    for at in range(len(list(ast.walk(ast.parse(source))))):
-        tree = ast.parse(source)
-        node = list(ast.walk(tree))[at]
+    for node in list(ast.walk(tree)):
+        fields = {name: list(value) if isinstance(value, list) else value for name, value in vars(node).items()}
         if _mutate(node):
             text = ast.unparse(tree)
             if text != original:
                 found[text] = True
+            vars(node).update(fields)
     every = list(found)
     count = min(limit, len(every))
     return [every[i * len(every) // count] for i in range(count)]

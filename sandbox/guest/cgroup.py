@@ -1,6 +1,6 @@
-# Reads the kernel's counters of this container: CPU time of all its processes, and the number of kills for memory. Uses
-# cgroup v2 or v1. If neither is readable (some runtimes and rootless daemons), CPU time comes from /proc and kills are
-# unknown: a program that was killed for memory is then an error.
+# Reads the kernel's counters of this container: CPU time of all its processes, and kills for memory. Uses cgroup v2 or v1.
+# If neither is readable (some runtimes and rootless daemons), CPU time comes from /proc and kills are unknown: a program
+# that was killed for memory is then an error.
 import os
 import resource
 import time
@@ -49,10 +49,20 @@ class Cgroup:
         v2, v1 = own_folder(own, root), root + '/'
         self.cpu_v2 = Counter([(v2 + 'cpu.stat', b'usage_usec')])
         self.cpu_v1 = Counter([(v1 + 'cpuacct/cpuacct.usage', None), (v1 + 'cpu,cpuacct/cpuacct.usage', None)])
+        # of v2: the first counts how often the container reached its limit, the second also kills by the host
+        self.limits = Counter([(v2 + 'memory.events', b'oom')])
         self.kills = Counter([(v2 + 'memory.events', b'oom_kill'), (v1 + 'memory/memory.oom_control', b'oom_kill')])
 
-    def oom_kills(self):
-        return self.kills.read()
+    def memory(self):
+        return self.limits.read(), self.kills.read()
+
+    def killed_by(self, before):
+        """What had no memory left when the kernel killed a process since `before`: 'container', 'host', or None if it
+        killed none. cgroup v1 does not tell them apart."""
+        limits, kills = self.memory()
+        if kills is None or kills == before[1]:
+            return None
+        return 'host' if limits is not None and limits == before[0] else 'container'
 
     def cpu_seconds(self):
         """CPU time of the container since it started, including all descendants."""

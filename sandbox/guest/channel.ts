@@ -260,7 +260,7 @@ export class GuestChannel {
   #take(message: unknown): void {
     if (typeof message === 'object' && message !== null && !('id' in message)) {
       retireFrameSchema.parse(message);
-      this.retire('the guest could not be cleaned after a program');
+      this.retire('the guest could not be cleaned, or the host has no memory left');
       return;
     }
     const pending = this.#queue[0];

@@ -288,7 +288,7 @@ def serve(worker, job):
     started, cpu_start = time.monotonic(), cgroup.cpu_seconds()
     relay, meter, rest, wall = Relay(job['id'], job['count']), Meter(job, cpu_start, started + job['wall']), [], False
     while True:
-        kills = cgroup.oom_kills()
+        memory = cgroup.memory()
         why, status = watch(worker, relay, meter, job['output'])
         if relay.left == 0:
             break
@@ -303,8 +303,10 @@ def serve(worker, job):
         elif why == 'protocol':
             verdict = ['error', 'the program wrote into the answer channel']
         else:
-            one = relay.loaded
-            if kills is not None and cgroup.oom_kills() > kills:
+            one, killed_by = relay.loaded, cgroup.killed_by(memory)
+            if killed_by == 'host':
+                resign()
+            if killed_by == 'container':
                 verdict = ['memory', 'the program was ended for its use of memory']
             elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
                 verdict = ['timeout', 'no answer within the limit of CPU time']
@@ -331,9 +333,14 @@ def serve(worker, job):
 
 
 def tidy(worker):
-    """Removes what a program left. If that fails the container ends, and the host gives waiting jobs to another one."""
+    """Removes what a program left."""
     clean = sweep(None if STRICT else UID[0])
     worker.close()
     if not clean:
-        write_frame({'retire': True})
-        os._exit(0)
+        resign()
+
+
+def resign():
+    """Ends the container. The host gives its jobs to another one."""
+    write_frame({'retire': True})
+    os._exit(0)

@@ -126,8 +126,13 @@ const cpuSeconds = counter([
   ['/sys/fs/cgroup/cpuacct/cpuacct.usage', (text) => Number(text) / 1e9],
   ['/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage', (text) => Number(text) / 1e9],
 ]);
+// kills for memory, and of cgroup v2 how often the container reached its own limit, which tells them from kills by the host
 const oomKills = counter([
   ['/sys/fs/cgroup/memory.events', word('oom_kill')],
+  ['/sys/fs/cgroup/memory/memory.oom_control', word('oom_kill')],
+]);
+const limitsReached = counter([
+  ['/sys/fs/cgroup/memory.events', word('oom')],
   ['/sys/fs/cgroup/memory/memory.oom_control', word('oom_kill')],
 ]);
 
@@ -228,7 +233,7 @@ async function runJob(job, uid) {
     done += count;
   };
   while (done < job.inputs.length) {
-    const kills = oomKills();
+    const [kills, reached] = [oomKills(), limitsReached()];
     const { answers, loaded, failure, why, heap, status, signal } = await attempt(job, done, limits, uid);
     done += answers;
     const missing = job.inputs.length - done;
@@ -242,6 +247,10 @@ async function runJob(job, uid) {
     else if (why === 'output') fill(['output', 'the program printed more than the limit'], missing);
     else if (why === 'protocol') fill(['error', 'the program wrote into the answer channel'], missing);
     else {
+      if (!heap && oomKills() > kills && limitsReached() === reached) {
+        writeFrame({ retire: true }); // the host has no memory left: another guest runs the job again
+        process.exit(0);
+      }
       const one = loaded ? 1 : missing;
       if (why === 'case') fill(['timeout', 'no answer within the limit of CPU time of one call'], one);
       else if (heap || oomKills() > kills) fill(['memory', 'the program was ended for its use of memory'], one);

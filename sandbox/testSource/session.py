@@ -28,7 +28,7 @@ class Talk:
 
     def __init__(self, job):
         self.job, self.started, self.cpu_start = job, time.monotonic(), cgroup.cpu_seconds()
-        self.own_start, self.kills = time.process_time(), cgroup.oom_kills()
+        self.own_start, self.memory = time.process_time(), cgroup.memory()
         self.case_start, self.written, self.status, self.why = None, 0, None, None
         self.inbox, self.outbox, self.looked, self.is_open = bytearray(), bytearray(), 0.0, True
         self.held = bytearray()  # messages for the host that are not sent yet
@@ -189,6 +189,9 @@ def run_session(job):
     talk.relay()
     why, status = talk.why, talk.status
     used = talk.used()
+    killed_by = cgroup.killed_by(talk.memory)
+    if killed_by == 'host':
+        resign()
     if why in ('timeout', 'wall', 'case'):
         one = 'test' if talk.is_tests else 'call'
         limit = {'timeout': 'CPU time', 'wall': 'time', 'case': 'CPU time of one ' + one}[why]
@@ -199,7 +202,7 @@ def run_session(job):
         ended = ['error', 'the program wrote into the answer channel']
     elif why == 'end':
         ended = ['end', '']
-    elif talk.kills is not None and cgroup.oom_kills() > talk.kills:
+    elif killed_by == 'container':
         ended = ['memory', 'the program was ended for its use of memory']
     elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         ended = ['timeout', 'no answer within the limit of CPU time']
@@ -219,5 +222,4 @@ def run_session(job):
     for fd in (talk.answers, talk.output, talk.requests):
         os.close(fd)
     if not clean:
-        write_frame({'retire': True})
-        os._exit(0)
+        resign()

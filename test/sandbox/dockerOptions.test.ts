@@ -221,8 +221,15 @@ if child == 0:
     for i in range(3000000): x += i
     os._exit(0)
 os.waitpid(child, 0)
-open('/tmp/v2/memory.events', 'w').write(events.replace('oom_kill 3', 'oom_kill 5'))
-print(json.dumps([[c.cpu_seconds(), c.oom_kills()] for c in (v2, inner, v1)] + [none.oom_kills(), none.cpu_seconds() > before, cpu_of(os.getpid()) > 0, cpu_of(99999)]))
+groups = (v2, inner, v1, none)
+start = [group.memory() for group in groups]
+def kill(name, file, text):
+    open('/tmp/' + name + '/' + file, 'w').write(text)
+kill('v2', 'memory.events', events.replace('oom 4', 'oom 5').replace('oom_kill 3', 'oom_kill 5'))
+kill('in', 'a/b/memory.events', events.replace('oom_kill 3', 'oom_kill 5'))
+kill('v1', 'memory/memory.oom_control', 'oom_kill_disable 0\\nunder_oom 0\\noom_kill 8\\n')
+causes = [group.killed_by(group.memory()) for group in groups]
+print(json.dumps([[c.cpu_seconds() for c in (v2, inner, v1)], [g.killed_by(s) for g, s in zip(groups, start)], causes, none.cpu_seconds() > before, cpu_of(os.getpid()) > 0, cpu_of(99999)]))
 `;
     const output = new PassThrough();
     let text = '';
@@ -233,7 +240,15 @@ print(json.dumps([[c.cpu_seconds(), c.oom_kills()] for c in (v2, inner, v1)] + [
     const [status, container] = await docker.run(IMAGES.none, ['python3', '-c', source + check], output, create);
     await container.remove();
     assert.equal(status.StatusCode, 0, text);
-    assert.deepEqual(JSON.parse(text), [[2.5, 5], [2.5, 3], [1.5, 7], null, true, true, 0]);
+    const nobody = [null, null, null, null];
+    assert.deepEqual(JSON.parse(text), [
+      [2.5, 2.5, 1.5],
+      ['container', 'host', 'container', null],
+      nobody,
+      true,
+      true,
+      0,
+    ]);
   });
 
   it('a known runtime is used, and an unknown one is refused and named', async () => {
