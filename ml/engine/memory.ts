@@ -99,13 +99,14 @@ export function availableMemory(): number {
 }
 
 /**
- * Whether generation and training of usual sizes, with all their compiled graphs, fit into half of the free memory.
+ * How many workers can train at a time, and keep all their compiled graphs, if one of them also generates: with usual
+ * sizes and half of the free memory. 0: graphs for generation and training cannot be open at the same time.
  * @param available as for `checkMemory`
  */
-export function memorySuffices(model: ModelFiles, quantization?: Quantization, available = availableMemory()): boolean {
+export function trainersThatFit(model: ModelFiles, quantization?: Quantization, available = availableMemory()): number {
   const use = { sequences: 32, length: 512, rank: 16, quantization };
-  const both = estimateMemory(model, { ...use, task: 'decode' }) + estimateMemory(model, { ...use, task: 'train' });
-  return both + MAX_GRAPHS * GRAPH_PER_LAYER * model.config.layers < available / 2;
+  const trainer = estimateMemory(model, { ...use, task: 'train' }) + MAX_GRAPHS * GRAPH_PER_LAYER * model.config.layers;
+  return Math.max(0, Math.floor((available / 2 - estimateMemory(model, { ...use, task: 'decode' })) / trainer));
 }
 
 /**

@@ -35,7 +35,7 @@ import type {
   TokenScores,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
-import { availableMemory, checkMemory, estimateMemory, type MemoryUse, memorySuffices } from './memory.js';
+import { availableMemory, checkMemory, estimateMemory, type MemoryUse, trainersThatFit } from './memory.js';
 import { canShareRows, type GradientOptions, type GradientPlan, joinedRows, TotalOfParts } from './minibatch.js';
 import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
 
@@ -77,8 +77,10 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   const limits = { force: options.force, available: await freeGpuMemory(device.provider) };
   checkMemory(path, Math.min(...needs), limits);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
-  const plan = planThreads(model, device.provider === 'cpu' ? options : { workers: 1, ...options }); // one worker feeds a GPU
-  const keepGraphs = !isLarge(model) || memorySuffices(model, options.quantization, limits.available);
+  const trainers = isLarge(model) ? trainersThatFit(model, options.quantization, limits.available) : 1;
+  // one worker feeds a GPU
+  const plan = planThreads(model, device.provider === 'cpu' ? { trainers, ...options } : { workers: 1, ...options });
+  const keepGraphs = trainers > 0;
   const pool = openPool(model, base, plan, { ...options, device, keepGraphs });
   return new OrtEngine(model, digest, pool, plan, options, limits);
 }
@@ -299,7 +301,7 @@ class OrtEngine extends EngineFiles implements Engine {
     const use = {
       ...this.options,
       task,
-      sequences: Math.min(lengths.length, concurrentSequences(this.plan)),
+      sequences: Math.min(lengths.length, concurrentSequences(this.model, this.plan)),
       length: Math.min(Math.max(0, ...lengths), this.info.contextLength),
       rank: adapter?.rank ?? 0,
     };

@@ -11,18 +11,21 @@ export interface ThreadPlan {
 }
 
 /**
- * A small model has one worker per core, because its small matmuls gain little from a second thread. A large model has
- * one worker with all cores: its matmuls are large, and another worker would have its own activations and unpacked
- * weights. The number of cores is `cores`, else GAUNTLET_THREADS.
+ * One worker per core, because many operations gain little from a second thread. A large model has at most as many as
+ * memory allows, since each has its own activations and graphs. The number of cores is `cores`, else GAUNTLET_THREADS.
+ * @param trainers how many workers can train a large model at a time; default 1
  * @throws {GauntletError} BAD_CONFIG
  */
 export function planThreads(
   model: { parameters: number },
-  options: Pick<EngineOptions, 'cores' | 'workers' | 'threads'> = {},
+  options: Pick<EngineOptions, 'cores' | 'workers' | 'threads'> & { trainers?: number } = {},
 ): ThreadPlan {
   const set = process.env.GAUNTLET_THREADS;
   const cores = positive('GAUNTLET_THREADS', options.cores ?? (set ? Number(set) : availableParallelism()));
-  const workers = positive('workers', options.workers ?? (isLarge(model) ? 1 : cores));
+  const workers = positive(
+    'workers',
+    options.workers ?? (isLarge(model) ? clamp(options.trainers ?? 1, cores) : cores),
+  );
   const share = isLarge(model) ? Math.max(1, Math.floor(cores / workers)) : 1;
   return { workers, threads: positive('threads', options.threads ?? share) };
 }
@@ -34,21 +37,25 @@ export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): numbe
 const MEMORY_BOUND = 32; // steps of at most this many sequences take longer to read weights than to compute
 
 /**
- * How `count` sequences are generated: usually each worker takes a share. If there are few and the weights exceed the L2
- * cache, one worker takes all with all cores, because two workers would read the weights twice.
+ * How `count` sequences are generated. A small model's are shared by all workers. If there are few and the weights exceed
+ * the L2 cache, one worker takes all with all cores, because two would read the weights twice. So it is for a large model,
+ * whose weights each worker would also copy.
  */
 export function decodePlan(
   model: { parameters: number },
   count: number,
   plan: ThreadPlan,
 ): { size: number; threads: number } {
-  if (isLarge(model) || !exceedsL2(model) || count > MEMORY_BOUND)
+  if (!isLarge(model) && (!exceedsL2(model) || count > MEMORY_BOUND))
     return { size: Math.max(1, Math.ceil(count / plan.workers)), threads: plan.threads };
   return { size: Math.max(1, count), threads: threadsOf(1, plan) };
 }
 
 /** The maximum number of sequences that are generated in parallel. */
-export const concurrentSequences = ({ workers }: ThreadPlan): number => DECODE_SLOTS * workers;
+export const concurrentSequences = (model: { parameters: number }, { workers }: ThreadPlan): number =>
+  DECODE_SLOTS * (isLarge(model) ? 1 : workers);
+
+const clamp = (value: number, most: number): number => Math.max(1, Math.min(value, most));
 
 function positive(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value > 0) return value;

@@ -131,15 +131,19 @@ describe('threads', () => {
     else process.env.GAUNTLET_THREADS = before;
   });
 
-  it('a small model has one worker per core, a large model one worker with all cores', () => {
+  it('a small model has one worker per core, a large model as many as memory allows', () => {
     assert.deepEqual(planThreads(small), { workers: 6, threads: 1 });
     assert.deepEqual(planThreads(large), { workers: 1, threads: 6 });
+    assert.deepEqual(planThreads(large, { trainers: 0 }), { workers: 1, threads: 6 });
+    assert.deepEqual(planThreads(large, { trainers: 3 }), { workers: 3, threads: 2 });
+    assert.deepEqual(planThreads(large, { trainers: 9 }), { workers: 6, threads: 1 });
+    assert.deepEqual(planThreads(small, { trainers: 1 }), { workers: 6, threads: 1 });
     assert.deepEqual(planThreads(large, { workers: 2 }), { workers: 2, threads: 3 });
     assert.deepEqual(planThreads(large, { workers: 9 }), { workers: 9, threads: 1 });
     assert.deepEqual(planThreads(small, { workers: 2, threads: 4 }), { workers: 2, threads: 4 });
   });
 
-  it('generate few sequences on one worker if the weights exceed the L2 cache', () => {
+  it('generate few sequences, or those of a large model, on one worker', () => {
     const plan = { workers: 6, threads: 1 };
     const outgrown = { parameters: 3e6 };
     assert.deepEqual(
@@ -152,9 +156,9 @@ describe('threads', () => {
         { size: 32, threads: 1 },
       ],
     );
-    assert.equal(concurrentSequences(plan), 192);
+    assert.deepEqual([concurrentSequences(outgrown, plan), concurrentSequences(large, plan)], [192, 32]);
     assert.deepEqual(decodePlan(small, 16, plan), { size: 3, threads: 1 });
-    assert.deepEqual(decodePlan(large, 16, { workers: 2, threads: 3 }), { size: 8, threads: 3 });
+    assert.deepEqual(decodePlan(large, 99, { workers: 2, threads: 3 }), { size: 99, threads: 6 });
   });
 
   it('are shared among fewer jobs than workers', () => {

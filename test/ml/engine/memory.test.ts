@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { availableMemory, checkMemory, estimateMemory, type MemoryUse } from '../../../ml/engine/memory.js';
+import {
+  availableMemory,
+  checkMemory,
+  estimateMemory,
+  type MemoryUse,
+  trainersThatFit,
+} from '../../../ml/engine/memory.js';
 import type { ModelFiles } from '../../../ml/hf/model.js';
 import { writeSmallModel } from '../../support/smallModel.js';
 
@@ -60,6 +66,13 @@ describe('the memory estimate', () => {
     assert.equal(of({ sequences: 64 }), base); // one by one
     assert.ok(of({ task: 'decode', sequences: 64 }) > of({ task: 'decode', sequences: 2 }));
     assert.ok(of({ quantization: { bits: 8, groupSize: 32 } }) > base);
+  });
+
+  it('gives more workers to a machine with more memory, and none that keeps all graphs to a small one', () => {
+    const count = (gigabytes: number): number => trainersThatFit(large, { bits: 4, groupSize: 32 }, gigabytes * 1e9);
+    assert.deepEqual([count(0), count(4)], [0, 0]);
+    assert.ok(count(24) >= 1);
+    assert.ok(count(256) > 2 * count(24));
   });
 
   it('refuses a model that does not fit and names both numbers and two alternatives, unless --force is set', () => {
