@@ -76,13 +76,14 @@ export function replan(done: readonly PlannedStep[], config: ScheduleConfig, clo
     return at > reached || (at === reached && seen[phase]! > had);
   });
   const plan = [...done];
+  let inEpoch = done.filter(({ epoch }) => epoch === last.epoch).length;
   for (const step of rest) {
     const before = plan.at(-1)!;
     const isOpen = !closed || plan.length > done.length;
-    const isFull =
-      plan.filter(({ epoch }) => epoch === before.epoch).length >= stepsPerEpoch(config.schedule, step.phase);
+    const isFull = inEpoch >= stepsPerEpoch(config.schedule, step.phase);
     const isPair = before.role === 'generator' && step.role === 'discriminator';
     const sameEpoch = isOpen && step.phase === before.phase && !isFull && (step.phase !== 'alternating' || isPair);
+    inEpoch = sameEpoch ? inEpoch + 1 : 1;
     plan.push({ ...step, epoch: before.epoch + (sameEpoch ? 0 : 1), step: plan.length + 1 });
   }
   return plan;

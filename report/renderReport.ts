@@ -5,9 +5,6 @@ import { Html, html } from './html.js';
 import { beforeAfter, checkpoints, curves, headline, origin, requests, training } from './sections.js';
 import { PAGE_CSS } from './style.js';
 
-export { renderCurveSvg } from './curves.js';
-export type { ReportData } from './data.js';
-
 export function renderReport(data: ReportData): string {
   // A second line of defence behind escaping: no scripts, no outside addresses.
   const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";

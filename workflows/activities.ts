@@ -15,30 +15,31 @@ const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '
 // large model on a CPU takes hours. So do dozens of programs that sleep up to their wall-clock limit.
 const BATCH_LIMIT = '12 hours';
 
-const NAMES: Record<'gpu' | 'sandbox' | 'cpu', (keyof Activities)[]> = {
-  gpu: [
-    'prepareRun',
-    'prepareSolving',
-    'generateChains',
-    'generateTests',
-    'trainPolicy',
-    'trainOnExamples',
-    'generateEvaluation',
-    'scoreOldPolicy',
-    'scoreShard',
-    'computeGradients',
-    'applyGradients',
-    'updatePolicy',
-  ],
-  sandbox: [
-    'quarantineProblems',
-    'answerFreshInputs',
-    'executeSuite',
-    'findFailures',
-    'judgeEvaluation',
-    'selectChains',
-  ],
-  cpu: ['reviseRun', 'computeRewards', 'recordMetrics', 'measureEvaluation', 'collectSolutions', 'renderReport'],
+const QUEUES: Record<keyof Activities, 'gpu' | 'sandbox' | 'cpu'> = {
+  prepareRun: 'gpu',
+  prepareSolving: 'gpu',
+  generateChains: 'gpu',
+  generateTests: 'gpu',
+  trainPolicy: 'gpu',
+  trainOnExamples: 'gpu',
+  generateEvaluation: 'gpu',
+  scoreOldPolicy: 'gpu',
+  scoreShard: 'gpu',
+  computeGradients: 'gpu',
+  applyGradients: 'gpu',
+  updatePolicy: 'gpu',
+  quarantineProblems: 'sandbox',
+  answerFreshInputs: 'sandbox',
+  executeSuite: 'sandbox',
+  findFailures: 'sandbox',
+  judgeEvaluation: 'sandbox',
+  selectChains: 'sandbox',
+  reviseRun: 'cpu',
+  computeRewards: 'cpu',
+  recordMetrics: 'cpu',
+  measureEvaluation: 'cpu',
+  collectSolutions: 'cpu',
+  renderReport: 'cpu',
 };
 
 export interface ProxyOptions {
@@ -51,7 +52,8 @@ export interface ProxyOptions {
 }
 
 export function createActivityProxies({ maxAttempts, decide, modelWorker }: ProxyOptions = {}): Activities {
-  const createProxy = (queue: keyof typeof NAMES, name: keyof Activities) => {
+  const createProxy = (name: keyof Activities) => {
+    const queue = QUEUES[name];
     const options: ActivityOptions = {
       taskQueue: TASK_QUEUES[queue],
       startToCloseTimeout: queue === 'cpu' ? '5 minutes' : BATCH_LIMIT,
@@ -83,7 +85,6 @@ export function createActivityProxies({ maxAttempts, decide, modelWorker }: Prox
       }
     };
   };
-  const queues = Object.entries(NAMES) as [keyof typeof NAMES, (keyof Activities)[]][];
-  const proxies = queues.flatMap(([queue, names]) => names.map((name) => [name, createProxy(queue, name)]));
-  return Object.fromEntries(proxies) as Activities;
+  const names = Object.keys(QUEUES) as (keyof Activities)[];
+  return Object.fromEntries(names.map((name) => [name, createProxy(name)])) as unknown as Activities;
 }

@@ -127,7 +127,7 @@ export const rolloutsSchema = z.strictObject({
   maxKl: z.number().positive().default(0.05), // nats a token; a batch with a larger mismatch is refused
 });
 
-const stepCount = z.int().nonnegative().max(100_000); // a plan is a list of them
+const stepCount = z.int().nonnegative().max(10_000); // the state of a run has a list of them
 
 /** Variables that the renderer of a chat template sets itself. */
 const RENDERED = ['messages', 'add_generation_prompt', 'bos_token', 'eos_token', 'pad_token', 'unk_token'];

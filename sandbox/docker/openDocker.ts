@@ -33,6 +33,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const { size = os.availableParallelism(), language = 'python', packages = 'none', runtime = null } = options;
   const isolation = language === 'javascript' ? 'strict' : (options.isolation ?? 'uid');
   const { log = () => {}, image: ownImage = null } = options;
+  if (language === 'javascript' && ownImage !== null)
+    throw new GauntletError('BAD_CONFIG', `image ${ownImage}: JavaScript runs in its own image; leave this option out`);
   const daemon = await connectDocker();
   const { docker, version, remapped } = daemon;
   const seccomp = daemon.security.includes('seccomp');
