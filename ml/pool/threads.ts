@@ -22,10 +22,8 @@ export function planThreads(
 ): ThreadPlan {
   const set = process.env.GAUNTLET_THREADS;
   const cores = positive('GAUNTLET_THREADS', options.cores ?? (set ? Number(set) : availableParallelism()));
-  const workers = positive(
-    'workers',
-    options.workers ?? (isLarge(model) ? clamp(options.trainers ?? 1, cores) : cores),
-  );
+  const most = isLarge(model) ? Math.max(1, options.trainers ?? 1) : cores;
+  const workers = positive('workers', options.workers ?? Math.min(most, cores));
   const share = isLarge(model) ? Math.max(1, Math.floor(cores / workers)) : 1;
   return { workers, threads: positive('threads', options.threads ?? share) };
 }
@@ -54,8 +52,6 @@ export function decodePlan(
 /** The maximum number of sequences that are generated in parallel. */
 export const concurrentSequences = (model: { parameters: number }, { workers }: ThreadPlan): number =>
   DECODE_SLOTS * (isLarge(model) ? 1 : workers);
-
-const clamp = (value: number, most: number): number => Math.max(1, Math.min(value, most));
 
 function positive(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value > 0) return value;
