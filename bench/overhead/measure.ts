@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { launchS3 } from '../../test/support/s3Server.js';
 import { openChromium } from '../chromium.js';
 import { firstAnswer, start, stop } from '../commands.js';
@@ -105,7 +106,7 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
 
 interface OpenPage {
   dashboard: number; // process id
-  show(): Promise<unknown>; // the page of the run, which follows it
+  show(): Promise<void>; // the page of the run, once it has started; the page follows it
   close(): Promise<void>;
 }
 
@@ -124,7 +125,12 @@ async function openPage(folder: string, env: NodeJS.ProcessEnv, received: Receiv
       if (response.ok() && response.url().includes('/api/live/')) received.live++;
     });
     await page.goto(url);
-    return { dashboard: dashboard.pid!, show: () => page.goto(`${url}#/runs/run`), close };
+    const show = async (): Promise<void> => {
+      // a page that finds no run looks again after ten seconds
+      for (let i = 0; i < 100 && !(await fetch(`${url}api/runs/run`)).ok; i++) await sleep(200);
+      await page.goto(`${url}#/runs/run`);
+    };
+    return { dashboard: dashboard.pid!, show, close };
   } catch (error) {
     await close();
     throw error;
