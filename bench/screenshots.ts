@@ -87,7 +87,7 @@ async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Prom
     for (const { name, path, dark, act, viewport = DESKTOP } of pictures) {
       const page = await browser.newPage({ viewport, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' });
       await page.goto(`${dashboard.url}#/${path}`);
-      await page.locator('main .side article, main .charts canvas').first().waitFor();
+      await page.locator('main .side article, main .charts').first().waitFor();
       await act?.(page);
       const file = join(folder, `${name}.png`);
       await page.screenshot({ path: file });
