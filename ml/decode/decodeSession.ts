@@ -263,7 +263,7 @@ export class DecodeSession {
     const open = (build: typeof buildStepGraph): Promise<GraphSession> =>
       GraphSession.open(build(config, weightsOf, graph), { threads: this.threads, onDevice, ...sources });
     const prompts = await open(buildDecodeGraph);
-    // the graph for steps reads caches in the processor's memory
+    // the graph for steps cannot read caches on a device, and copies the weights of a large model again
     if (returnCaches || !hasStepGraph(config)) return { prompts, steps: prompts };
     try {
       return { prompts, steps: await open(buildStepGraph) };

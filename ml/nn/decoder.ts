@@ -46,7 +46,7 @@ export function decoderForward(
   const [cos, sin] = ropeConstants(g, c, length);
   // otherwise positions count from zero in every sequence
   const positions = branched ? g.input('positions', 'int64', [sequences, length]) : g.indices([0]);
-  const block = locations ? QUERY_BLOCK.large : QUERY_BLOCK.small; // weights in files are those of a large model
+  const block = locations ? QUERY_BLOCK.large : QUERY_BLOCK.small; // the weights of large and of quantized models are in files
   const maskOf = branched
     ? partsOfMask(g, g.input('visible', 'float32', [sequences, 1, length, length]))
     : causalMask(g, length, block);

@@ -35,9 +35,9 @@ export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): numbe
 const MEMORY_BOUND = 32; // steps of at most this many sequences take longer to read weights than to compute
 
 /**
- * How `count` sequences are generated. A small model's are shared by all workers. If there are few and the weights exceed
- * the L2 cache, one worker takes all with all cores, because two would read the weights twice. So it is for a large model,
- * whose weights each worker would also copy.
+ * How `count` sequences are generated. The workers of a small model share them. One worker with all cores takes all of
+ * them if there are few and the weights exceed the L2 cache, because two workers would read the weights twice, and if the
+ * model is large, because each worker would also copy the weights.
  */
 export function decodePlan(
   model: { parameters: number },

@@ -161,11 +161,8 @@ describe('recomputation of lost artifacts', function () {
     const { memoised } = activityWrappers(world.deps);
     const make = memoised('make', 1, async ({ store }: Scope) => ({ made: await store.putJson('value') }));
     const { made } = await make({});
-    for (
-      let i = 0;
-      i < 8;
-      i++ // some of them come before `make` in the table
-    )
+    // some of them come before `make` in the table
+    for (let i = 0; i < 8; i++)
       await memoised(`pass${i}`, 1, async ({ store }: Scope, input: { made: string }) => {
         await store.getJson(input.made);
         return { passed: input.made };

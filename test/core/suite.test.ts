@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { RandomStream } from '../../core/random.js';
 import { addToArchive, type BugArchive, chooseTargetChain } from '../../core/rewards/archive.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
-import { addToPool, assembleSuite, inputKey, type TestPool } from '../../core/rewards/suite.js';
+import { addToPool, assembleSuite, inputKey, poolOf, type TestPool } from '../../core/rewards/suite.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
 const test = (input: number, expected = input): TestCase => ({ args: [[input]], expected });
@@ -43,6 +43,7 @@ describe('addToPool', () => {
   it('adds no entry for a problem without tests, and accepts any problem id', () => {
     assert.deepEqual(addToPool({}, 'p', []), {});
     assert.deepEqual(addToPool({}, 'constructor', [test(1)]), { constructor: [test(1)] });
+    assert.deepEqual(poolOf({}, 'constructor'), []);
   });
 });
 
