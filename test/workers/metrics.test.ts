@@ -32,6 +32,15 @@ async function scrape(address: string): Promise<Sample[]> {
   });
 }
 
+/** The same, once the worker polls. It says that it serves a queue shortly before its first poll. */
+async function scrapeAfterPoll(address: string): Promise<Sample[]> {
+  for (;;) {
+    const samples = await scrape(address);
+    if (samples.some(({ name }) => name === 'temporal_num_pollers')) return samples;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 const metricsIn = (expression: string): string[] => expression.match(/\b(?:gauntlet|temporal)_\w+/g) ?? [];
 const freeAddress = async (): Promise<string> => `127.0.0.1:${(await choosePorts(0, 0)).port}`;
 
@@ -120,7 +129,7 @@ describe('metrics for Prometheus', function () {
     const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = process.env;
     const ended = await gauntlet(argv, { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE }, (text, pid) => {
       if (!text.includes('serving cpu')) return;
-      served ??= scrape(address).finally(() => process.kill(pid));
+      served ??= scrapeAfterPoll(address).finally(() => process.kill(pid));
     });
     assert.equal(ended.code, 0, ended.err);
     const queues = (await served)!.filter(({ name }) => name === 'temporal_num_pollers');
