@@ -6,7 +6,12 @@
 class Channel:
     """The child's end of the pipes: frames of u32 length and text."""
 
+    def open(self):
+        self.getpid, self.leave, self.own = os.getpid, os._exit, os.getpid()
+
     def send(self, text):
+        if self.getpid() != self.own:
+            self.leave(0)  # a fork that the program did not end: only the program itself answers
         data = text.encode()
         write_all(3, struct.pack('>I', len(data)) + data)
 
@@ -41,6 +46,7 @@ class Talk:
         if self.pid == 0:
             IN_PROGRAM[0] = True
             try:
+                channel.open()
                 confine(self.job, output[1], answers[1], requests[0])
                 converse(self.job)
             except BaseException:

@@ -285,6 +285,18 @@ def f(x):
     assert.deepEqual(result!.calls, [{ kind: 'value', value: true }]);
   });
 
+  it('takes answers of the program only, not of a fork that it forgot to end', async () => {
+    const forked = 'who = "program" if os.fork() else "fork"\n';
+    const slow = 'if who == "program": time.sleep(0.1)\n';
+    const programs = [
+      `import os, time\n${forked}${slow}def f(x): return who`, // the fork would answer first
+      `import os, time\ndef f(x):\n  ${forked}  ${slow}  return who`,
+    ];
+    const results = await sandbox.run(programs.map((code) => job(code, [[1], [2]])));
+    const value = { kind: 'value', value: 'program' };
+    for (const { calls } of results) assert.deepEqual(calls, [value, value]);
+  });
+
   it('returns the right answers whatever a program does with the wake-up descriptor', async () => {
     const programs = [
       'import os\nos.write(4, b"x" * 50)\ndef f(x): return x',

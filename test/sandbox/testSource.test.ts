@@ -24,6 +24,18 @@ describe('test source on Docker', function () {
       ])
     )[0]!;
 
+  it('takes the outcomes of the tests only, not of a fork that a test forgot to end', async () => {
+    const source = `
+import os, time
+def test_forks():
+  if os.fork(): time.sleep(0.1)
+  else: assert False
+def test_next(): pass
+`;
+    const result = outcomes(await pytest('', source));
+    assert.deepEqual(result, { 'test_it.py::test_forks': 'pass', 'test_it.py::test_next': 'pass' });
+  });
+
   it('runs functions, classes, fixtures, parametrized tests, raises and approx under pytest', async () => {
     const source = `
 import pytest, solution
