@@ -20,7 +20,7 @@ export function start(command: string[], env: NodeJS.ProcessEnv): ChildProcess {
 }
 
 /** The first line of output as JSON. @throws {BenchError} if the command ends before */
-export async function firstAnswer(child: ChildProcess, name: string): Promise<{ url: string }> {
+export async function firstAnswer<T = { url: string }>(child: ChildProcess, name: string): Promise<T> {
   const lines = createInterface({ input: child.stdout! }); // also reads what follows, so that the pipe never fills
   const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
   if (line === undefined) throw new BenchError(`gauntlet ${name} ended without an answer`);

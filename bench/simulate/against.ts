@@ -45,8 +45,12 @@ export interface Comparison {
   ratio: number; // predicted / measured
 }
 
-/** Records count the slowest shard, and neither evaluations nor what lies between two activities. */
-export function compare(run: MeasuredRun, setting: Setting): Comparison {
+/**
+ * Records count the slowest shard, as if every shard had a worker, and neither evaluations nor what lies between two
+ * activities.
+ */
+export function compare(run: MeasuredRun, given: Omit<Setting, 'workers' | 'shards'>): Comparison {
+  const setting = { ...given, workers: run.config.engine.shards };
   const dispatch = setting.parts.activitySeconds.value;
   const predicted = predict(setting)
     .phases.filter(({ name }) => name !== 'evaluate')

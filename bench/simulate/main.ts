@@ -7,7 +7,7 @@ import { resolveConfig } from '../../core/presets.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import { BenchError, FLAG, positive, readFlags, TEXT } from '../options.js';
 import { table } from '../results.js';
-import { type Comparison, compare, lengthsOf, readRunFigures } from './against.js';
+import { type Comparison, compare, lengthsOf, type MeasuredRun, readRunFigures } from './against.js';
 import { MODELS, type Parts, recordedParts, sizeOf, withMeasured } from './parts.js';
 import { type Lengths, type Prediction, predict, type Setting } from './simulate.js';
 
@@ -19,7 +19,7 @@ export const USAGE = `npm run simulate -- [options]
   --fill SHARE      mean length of an answer, as a share of the longest (default 0.5; not for tiny prompts)
   --price AMOUNT    of a gpu worker per hour (default 1)
   --measured FILE   parts that you have measured, as JSON: {"trainOperations": {"value": 1e14, "source": "…"}, …}
-  --against RUN     compares with the records of a run, whose configuration it takes; --workers: its workers and shards
+  --against RUN     compares with the records of a run, whose configuration it takes
   --store STORE     of that run (default .gauntlet)
   --json            print JSON`;
 
@@ -49,15 +49,25 @@ export async function simulate(args: string[]): Promise<string> {
     bytesPerWeight: positive('bits', values.bits ?? '32', { max: 32 }) / 8,
     pricePerHour: positive('price', values.price ?? '1', { whole: false }),
   };
-  const counts = (values.workers ?? (run ? '1' : '1,8,64,512'))
+  const counts = (values.workers ?? (run ? `${run.config.engine.shards}` : '1,8,64,512'))
     .split(',')
     .map((text) => positive('workers', text, { max: 100_000 }));
   const result: Simulation = {
     ...{ model, parts, lengths },
     predictions: counts.map((workers) => predict({ ...setting, workers })),
-    ...(run && { against: compare(run, { ...setting, workers: counts[0]! }) }),
+    ...(run && { against: compare(run, setting) }),
   };
   return values.json ? JSON.stringify(result) : described(result);
+}
+
+/** A mean step of a run on so many workers. */
+export function predictRun(run: MeasuredRun, model: string, workers: number): Prediction {
+  const { config } = run;
+  return predict({
+    ...{ config, parts: recordedParts(model), lengths: lengthsOf(run, usualLengths(config, 0.5)) },
+    ...{ size: sizeOf(MODELS[model]!, config.lora.rank), workers, shards: config.engine.shards },
+    ...{ bytesPerWeight: 4, pricePerHour: 1 },
+  });
 }
 
 /** Of a run of the tiny preset, stage 5 (docs/notebook.md, 2026-11-24). */

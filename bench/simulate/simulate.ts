@@ -1,6 +1,7 @@
 // Predicts a training step on several gpu workers. A batch has a fixed number of shards; free workers compute them at the
-// same time, and one worker joins the results. The phases of a step follow each other, because each one needs the results
-// of the one before, so a step is the sum of its phases, and no queue has to be simulated.
+// same time, in rounds if there are fewer workers than shards, and one worker joins the results. The phases of a step
+// follow each other, because each one needs the results of the one before, so a step is the sum of its phases, and no queue
+// has to be simulated.
 import { planStage } from '../../core/schedule.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -32,6 +33,7 @@ export interface Setting {
   parts: Parts;
   lengths: Lengths;
   workers: number; // with the role gpu
+  shards?: number; // of a batch; default: as many as workers, up to 64
   bytesPerWeight: number; // 4: f32
   pricePerHour: number; // of one gpu worker
 }
@@ -64,23 +66,23 @@ export function predict(setting: Setting): Prediction {
   const plan = planStage(config);
   const epochs = plan.at(-1)?.epoch ?? 0;
   const share = (role: Role): number => plan.filter((step) => step.role === role).length / plan.length;
-  const shards = Math.min(workers, MAX_SHARDS);
-  const phasesOf = (count: number): Phase[] => {
-    const step = new Step(setting, count);
+  const shards = setting.shards ?? Math.min(workers, MAX_SHARDS);
+  const phasesOf = (count: number, over: number): Phase[] => {
+    const step = new Step(setting, count, over);
     return mixed([
       [share('generator'), step.generator()],
       [share('discriminator'), step.discriminator()],
       [epochs / plan.length, step.evaluation()],
     ]);
   };
-  const phases = phasesOf(shards);
+  const phases = phasesOf(shards, workers);
   const seconds = total(phases, 'seconds');
   const events = total(phases, 'activities') * parts.eventsPerActivity.value;
   const steps = plan.length * config.schedule.stages.length;
   const hours = (steps * seconds) / 3600;
   return {
     ...{ workers, shards, phases, seconds, steps, hours, events },
-    speedup: total(phasesOf(1), 'seconds') / seconds,
+    speedup: total(phasesOf(1, 1), 'seconds') / seconds,
     idle: 1 - total(phases, 'work') / (seconds * workers),
     historyBytes: events * parts.bytesPerEvent.value,
     exceedsHistory: events > HISTORY_EVENTS,
@@ -92,6 +94,7 @@ class Step {
   constructor(
     readonly setting: Setting,
     readonly shards: number,
+    readonly workers: number,
   ) {}
 
   /**
@@ -208,28 +211,33 @@ class Step {
       (Math.min(count * together, rows) * length * trainOperations(size)) / parts.trainOperations.value;
     const shards = Math.min(this.shards, partCount);
     const most = Math.ceil(partCount / shards);
-    const seconds = transfer(STATE) + compute(most) + transfer(most) + this.#activity;
+    const rounds = this.#rounds(shards);
+    const seconds = rounds * (transfer(STATE) + compute(most) + transfer(most) + this.#activity);
     const work = (rows * length * trainOperations(size)) / parts.trainOperations.value;
     const reduce = transfer(partCount) + transfer(2 * STATE) + this.#activity; // reads the old state, writes the new one
     return [
-      { name: 'gradients', seconds, work, activities: this.shards, inRow: 1 },
+      { name: 'gradients', seconds, work, activities: this.shards, inRow: rounds },
       { name: 'reduce', seconds: reduce, work: 0, activities: 1, inRow: 1 },
     ];
   }
 
-  /** The slowest shard decides. With several shards, one more activity joins what they stored. */
+  /** How many shards the busiest worker computes, one after the other. */
+  #rounds = (shards: number): number => Math.ceil(shards / this.workers);
+
+  /** The slowest shard of each round decides. With several shards, one more activity joins what they stored. */
   #sharded(name: string, items: number, secondsOf: (count: number) => number): Phase {
     const shards = Math.min(this.shards, items);
     const larger = items % shards;
     const few = Math.floor(items / shards);
     const work = (larger > 0 ? larger * secondsOf(few + 1) : 0) + (shards - larger) * secondsOf(few);
     const join = this.shards > 1 ? 1 : 0;
+    const rounds = this.#rounds(shards);
     return {
       name,
-      seconds: secondsOf(Math.ceil(items / shards)) + (1 + join) * this.#activity,
+      seconds: rounds * secondsOf(Math.ceil(items / shards)) + (rounds + join) * this.#activity,
       work,
       activities: this.shards + join,
-      inRow: 1 + join,
+      inRow: rounds + join,
     };
   }
 

@@ -1,39 +1,45 @@
-// `npm run bench -- workers`: how much faster several gpu workers sample and train the batches of one run. Each worker has
-// one thread, so that workers of one machine are like machines of one core, as long as there are cores.
+// `npm run bench -- workers`: how much faster several gpu workers sample and train the batches of one run, and what
+// `npm run simulate` predicts. Each worker has one thread, so that workers of one machine are like machines of one core, as
+// long as there are cores.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stepMetricsSchema } from '../../core/schema/metrics.js';
+import { Client, Connection } from '@temporalio/client';
 import { ROOT } from '../../infra/root.mjs';
-import { readRecord } from '../../store/memo.js';
-import { openStore } from '../../store/openStore.js';
-import { readMetrics } from '../../store/runs.js';
 import { firstAnswer, start, stop } from '../commands.js';
 import { BUSY, describeMachine } from '../machine.js';
 import { BenchError, commandLine, FLAG, LIST, positive, readFlags, TEXT } from '../options.js';
+import { historiesOf } from '../orchestration/histories.js';
 import { saveJson, table } from '../results.js';
+import { readRunFigures } from '../simulate/against.js';
+import { predictRun } from '../simulate/main.js';
+import { MODELS } from '../simulate/parts.js';
+import type { Phase } from '../simulate/simulate.js';
+import { type PhaseSeconds, phaseSeconds } from './phases.js';
 
 const USAGE = `npm run bench -- workers [options]
   --workers LIST      numbers of gpu workers (default 1,2,4)
   --preset NAME       of the run (default smollm2-135m)
+  --model NAME        ${Object.keys(MODELS).join(', ')}: the model of the predictions (default that of tiny and smollm2-135m)
   --set FIELD=VALUE   a setting of all runs (may be repeated)
   --out FILE          write results as JSON (default .cache/bench/workers.json)`;
 
-const UPDATES = new Set(['scoreOldPolicy', 'updatePolicy']);
+const SIMULATED: Record<string, string> = { tiny: 'tiny', 'smollm2-135m': '135M' };
 
 export interface WorkerFigures {
   workers: number;
-  sampling: number; // seconds of the run's training steps
-  training: number; // scoring and updates
-  seconds: number; // of all activities of these steps
+  measured: PhaseSeconds; // of a mean step
+  predicted?: PhaseSeconds;
 }
 
 export async function benchWorkers(args: string[]): Promise<void> {
-  const flags = readFlags(args, { workers: TEXT, preset: TEXT, set: LIST, out: TEXT, help: FLAG });
+  const flags = readFlags(args, { workers: TEXT, preset: TEXT, model: TEXT, set: LIST, out: TEXT, help: FLAG });
   if (flags.help) return console.log(USAGE);
   const counts = (flags.workers ?? '1,2,4').split(',').map((text) => positive('workers', text, { max: 64 }));
+  const preset = flags.preset ?? 'smollm2-135m';
+  const model = flags.model ?? SIMULATED[preset];
   const machine = describeMachine();
   const say = (line: string): void => console.error(`bench: ${line}`);
   if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
@@ -41,7 +47,7 @@ export async function benchWorkers(args: string[]): Promise<void> {
   const assignments = [`engine.shards=${shards}`, ...(flags.set ?? [])];
   const all: WorkerFigures[] = [];
   for (const workers of counts) {
-    const figures = await measure(workers, flags.preset ?? 'smollm2-135m', assignments);
+    const figures = await measure(workers, preset, assignments, model);
     say(`${workers} workers: ${JSON.stringify(figures)}`);
     all.push(figures);
   }
@@ -50,23 +56,31 @@ export async function benchWorkers(args: string[]): Promise<void> {
   console.log(speedUps(all));
 }
 
-/** Speed-ups over the first row. */
+/** Seconds of a mean step, and speed-ups over the first row. */
 export function speedUps(all: readonly WorkerFigures[]): string {
-  const [one] = all;
-  const over = (name: 'sampling' | 'training' | 'seconds', row: WorkerFigures): string =>
-    `${row[name].toFixed(1)} s (${(one![name] / row[name]).toFixed(2)}×)`;
-  const rows = all.map((row) => [`${row.workers}`, over('sampling', row), over('training', row), over('seconds', row)]);
-  return table(['gpu workers', 'sampling', 'training', 'steps'], rows);
+  const cells = (of: 'measured' | 'predicted', row: WorkerFigures): string[] =>
+    (['sampling', 'training', 'all'] as const).map((name) => {
+      const [first, own] = [all[0]![of], row[of]];
+      return first && own ? `${own[name].toPrecision(3)} s (${(first[name] / own[name]).toFixed(2)}×)` : '–';
+    });
+  const rows = all.map((row) => [`${row.workers}`, ...cells('measured', row), ...cells('predicted', row)]);
+  const names = ['sampling', 'training', 'step'];
+  return table(['gpu workers', ...names, ...names.map((name) => `${name}, predicted`)], rows);
 }
 
 /** Runs once with a server and workers of its own. */
-async function measure(workers: number, preset: string, assignments: readonly string[]): Promise<WorkerFigures> {
+async function measure(
+  workers: number,
+  preset: string,
+  assignments: readonly string[],
+  model?: string,
+): Promise<WorkerFigures> {
   const store = mkdtempSync(join(tmpdir(), 'gauntlet-workers-'));
   const env: NodeJS.ProcessEnv = { ...process.env, GAUNTLET_LOG: 'error', GAUNTLET_THREADS: '1' };
   for (const name of Object.keys(env)) if (/^(OTEL_|TEMPORAL_)/.test(name)) delete env[name];
   const running = [start(['up', '--store', store, '--port', '0', '--ui-port', '0'], env)]; // with one gpu worker
   try {
-    await firstAnswer(running[0]!, 'up');
+    const { address } = await firstAnswer<{ address: string }>(running[0]!, 'up');
     for (let i = 1; i < workers; i++) {
       running.push(start(['worker', '--role', 'gpu', '--store', store], env));
       await firstAnswer(running.at(-1)!, 'worker');
@@ -77,23 +91,32 @@ async function measure(workers: number, preset: string, assignments: readonly st
     train.stdout!.resume();
     const [code] = await once(train, 'close');
     if (code !== 0) throw new BenchError(`gauntlet train ended with exit code ${code}`);
-    return await figuresOf(workers, store);
+    const run = await readRunFigures(store, 'run');
+    const total = phaseSeconds(await eventsOf(address));
+    const measured = { sampling: 0, training: 0, all: 0 };
+    for (const name of ['sampling', 'training', 'all'] as const) measured[name] = total[name] / run.steps;
+    return { workers, measured, ...(model && { predicted: grouped(predictRun(run, model, workers).phases) }) };
   } finally {
     for (const child of running.reverse()) await stop(child);
     rmSync(store, { recursive: true, force: true });
   }
 }
 
-async function figuresOf(workers: number, folder: string): Promise<WorkerFigures> {
-  const store = await openStore(folder);
-  const steps = (await readMetrics(store, 'run')).flatMap((record) => stepMetricsSchema.safeParse(record).data ?? []);
-  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  const records = await Promise.all((await store.memoKeys()).map((key) => readRecord(store, key)));
-  const updates = records.flatMap((record) => (record && UPDATES.has(record.name) ? [record.seconds] : []));
-  return {
-    workers,
-    sampling: sum(steps.map(({ sampledTokens, tokensPerSecond }) => sampledTokens / tokensPerSecond)),
-    training: sum(updates),
-    seconds: sum(steps.map(({ seconds }) => seconds)),
-  };
+async function eventsOf(address: string) {
+  const connection = await Connection.connect({ address });
+  try {
+    return (await historiesOf(new Client({ connection }), 'run')).flat();
+  } finally {
+    await connection.close();
+  }
+}
+
+const SAMPLING = ['sample chains', 'sample tests'];
+const TRAINING = ['score', 'gradients', 'reduce', 'record'];
+
+function grouped(phases: readonly Phase[]): PhaseSeconds {
+  const sum = (names: readonly string[]): number =>
+    phases.reduce((total, { name, seconds }) => total + (names.includes(name) ? seconds : 0), 0);
+  const others = phases.map(({ name }) => name).filter((name) => name !== 'evaluate');
+  return { sampling: sum(SAMPLING), training: sum(TRAINING), all: sum(others) };
 }

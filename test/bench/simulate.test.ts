@@ -87,6 +87,23 @@ describe('npm run simulate', () => {
     assert.equal(predict(setting({ workers: 4 })).seconds, predict(setting({ workers: 8 })).seconds); // four rows
   });
 
+  it('lets fewer workers than shards compute them in rounds', () => {
+    const one = predict(setting({ shards: 2 }));
+    assert.deepEqual(secondsOf(one), {
+      'sample chains': 2 * (2 * (10 + 5) + 2 * 3 * (1 + 2)) + 3 * 10, // two shards, and the activity that joins them
+      judge: 4 + 2 + 10,
+      rewards: 10,
+      score: 2 * 2 * 21 + 3 * 10,
+      gradients: 2 * (3 + 2 * 21 + 2 + 10),
+      reduce: 4 + 3 + 3 + 10,
+      record: 2 * 10,
+      evaluate: 2 * (15 + 2 * 3 * (1 + 1)) + 3 * 10,
+    });
+    assert.equal(one.speedup, 342 / one.seconds); // against one worker that shares nothing
+    const [two, three] = [2, 3].map((workers) => predict(setting({ workers, shards: 4 })).seconds);
+    assert.equal(two, three); // both need two rounds
+  });
+
   it('weights the roles by the schedule', () => {
     const config = resolveConfig({ preset: 'tiny', ...SMALL });
     const schedule = { ...config.schedule, discriminatorSteps: 1 };
@@ -157,7 +174,8 @@ describe('npm run simulate', () => {
     // without the evaluation, and without what lies between activities
     assert.deepEqual(compare(measured, setting({})), { steps: run.steps, predicted: 264, measured: 132, ratio: 2 });
     assert.equal(90 + 6 + 84 + 84, 264);
-    assert.equal(compare(measured, setting({ workers: 2 })).predicted, 48 + 6 + 42 + 47 + 10);
+    const shared = { ...measured, config: { ...ALONE, engine: { ...ALONE.engine, shards: 2 } } };
+    assert.equal(compare(shared, setting({})).predicted, 48 + 6 + 42 + 47 + 10);
     assert.match(
       await simulate(['--against', 'first', '--store', url, '--model', 'tiny']),
       new RegExp(`measured in ${steps.length} steps \\(ratio [\\d.]+\\)\\.$`),
