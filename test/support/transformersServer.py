@@ -138,10 +138,14 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 1024  # connections that are not accepted yet; with the default of 5, most of a batch wait for seconds
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     sampler = Sampler(sys.argv[1])
     sampler.start()
-    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler)
+    server = Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler)
     print(server.server_address[1], flush=True)
     server.serve_forever()
