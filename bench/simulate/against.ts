@@ -3,7 +3,7 @@
 import type { RunConfig } from '../../core/schema/config.js';
 import { stepMetricsSchema } from '../../core/schema/metrics.js';
 import { openStore } from '../../store/openStore.js';
-import { readMetrics, readRun } from '../../store/runs.js';
+import { readInput, readMetrics, readRun } from '../../store/runs.js';
 import { BenchError } from '../options.js';
 import { type Lengths, predict, type Setting, sampledTokens } from './simulate.js';
 
@@ -18,7 +18,8 @@ export interface MeasuredRun {
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT; BenchError if the run has no steps */
 export async function readRunFigures(store: string, runId: string): Promise<MeasuredRun> {
   const opened = await openStore(store);
-  const { config } = await readRun(opened, runId);
+  const { config: identity } = await readRun(opened, runId);
+  const config = (await readInput(opened, runId)) ?? identity; // only the input has the number of shards
   const steps = (await readMetrics(opened, runId)).flatMap((record) => stepMetricsSchema.safeParse(record).data ?? []);
   if (steps.length === 0) throw new BenchError(`run ${runId} has no finished step`);
   const mean = (of: (step: (typeof steps)[number]) => number) =>

@@ -25,10 +25,10 @@ export function phaseSeconds(events: readonly HistoryEvent[]): PhaseSeconds {
     if (event.workflowExecutionStartedEventAttributes) scheduled = new Map(); // the next history
     if (event.activityTaskScheduledEventAttributes) scheduled.set(String(event.eventId), event);
     const began = scheduled.get(String(event.activityTaskCompletedEventAttributes?.scheduledEventId));
-    if (began === undefined || isEvaluation(began)) continue;
-    const name = began.activityTaskScheduledEventAttributes!.activityType!.name!;
+    const name = began?.activityTaskScheduledEventAttributes?.activityType?.name;
+    if (began === undefined || typeof name !== 'string') continue;
     const kind = SAMPLING.has(name) ? 'sampling' : TRAINING.has(name) ? 'training' : OTHERS.has(name) && 'others';
-    if (kind) spans[kind].push([timeOf(began), timeOf(event)]);
+    if (kind && !isEvaluation(began)) spans[kind].push([timeOf(began), timeOf(event)]);
   }
   const every = Object.values(spans).flat();
   const whole: Span = [Math.min(...every.map(([from]) => from)), Math.max(...every.map(([, to]) => to))];

@@ -64,6 +64,8 @@ describe('the benchmark of several workers', () => {
       end(40, 12),
       begin(40, 'trainPolicy'), // 14
       end(41, 14),
+      at(41, { activityTaskScheduledEventAttributes: { activityType: { name: 'claimModelWorker' } } }), // 16: no input
+      end(50, 16),
     ];
     assert.deepEqual(phaseSeconds(events), { sampling: 8, training: 4, all: 13 });
   });
@@ -79,10 +81,12 @@ describe('the benchmark of several workers', () => {
     ].flatMap((assignment) => ['--set', assignment]);
     const command = ['dist/bench/main.js', 'workers', '--workers', '1,2', '--preset', 'tiny', '--out', out, ...small];
     const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
-    assert.match(stdout, /^\| 2 \| \d+\.\d s \(\d+\.\d\d×\)/m);
+    assert.match(stdout, /^\| 2 \| [\d.]+ s \(\d+\.\d\d×\)/m);
     const { all } = JSON.parse(readFileSync(out, 'utf8')) as { all: WorkerFigures[] };
     for (const { measured, predicted } of all)
       for (const { sampling, training, all: whole } of [measured, predicted!])
         assert.ok(sampling > 0 && training > 0 && whole > sampling + training, JSON.stringify(all));
+    const [one, two] = all.map(({ predicted }) => predicted!.all);
+    assert.ok(one! > two!, 'one worker computes two shards one after the other');
   });
 });
