@@ -12,7 +12,7 @@ import { MODELS, type Parts, recordedParts, sizeOf, withMeasured } from './parts
 import { type Lengths, type Prediction, predict, type Setting } from './simulate.js';
 
 export const USAGE = `npm run simulate -- [options]
-  --workers LIST    numbers of gpu workers (default 1,8,64,512)
+  --workers LIST    numbers of gpu workers (default 1,8,64,512; with --against as many as the run has shards)
   --model NAME      ${Object.keys(MODELS).join(', ')} (default 7B)
   --preset NAME     batches and schedule (default qwen-1.5b; tiny for the model tiny)
   --bits N          of a weight: 32, 8 or 4 (default 32)

@@ -1,7 +1,6 @@
 // How long sampling and training took by the clock, from the histories of a run. The records of steps do not say it: they
 // have the time of the slowest shard, also if one worker computed all shards.
-import type { HistoryEvent } from '../orchestration/histories.js';
-import { timeOf } from '../orchestration/histories.js';
+import { type HistoryEvent, timeOf } from '../orchestration/histories.js';
 import { attribute, type Span } from '../orchestration/spans.js';
 
 export interface PhaseSeconds {
