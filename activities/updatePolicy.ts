@@ -3,6 +3,7 @@
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Engine } from '../ml/engine/engine.js';
 import { progressKey, unlessLost } from '../store/memo.js';
+import type { Digest } from '../store/store.js';
 import {
   decodeOptimizerState,
   encodeOptimizerState,
@@ -88,20 +89,18 @@ async function saveProgress(scope: Scope, engine: Engine, progress: Progress): P
 
 /** The latest undamaged save. */
 async function resume(scope: Scope, opened: OpenRole, minibatches: number): Promise<Progress | undefined> {
-  for (let done = minibatches - 1; done > 0; done--) {
-    const saved = await unlessLost(() => readProgress(scope, opened, done));
-    if (saved !== undefined) return saved;
+  const counts = Array.from({ length: minibatches - 1 }, (_, i) => minibatches - 1 - i);
+  const rows = await Promise.all(
+    counts.map((done) => unlessLost(() => scope.store.getMemo(progressKey(scope.memoKey, done)))),
+  );
+  for (const [i, digest] of rows.entries()) {
+    const saved = digest && (await unlessLost(() => readProgress(scope, opened, counts[i]!, digest)));
+    if (saved) return saved;
   }
   return undefined;
 }
 
-async function readProgress(
-  { store, memoKey }: Scope,
-  { adapter }: OpenRole,
-  done: number,
-): Promise<Progress | undefined> {
-  const digest = await store.getMemo(progressKey(memoKey, done));
-  if (digest === undefined) return undefined;
+async function readProgress({ store }: Scope, { adapter }: OpenRole, done: number, digest: Digest): Promise<Progress> {
   const saved = await store.getJson<SavedProgress>(digest);
   return {
     done,

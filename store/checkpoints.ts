@@ -10,6 +10,7 @@ import {
   checkpointPointerSchema,
 } from '../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson, parseJson } from './canonicalJson.js';
+import { inParallel } from './inParallel.js';
 import { layout } from './layout.js';
 import type { ObjectStore } from './objectStore.js';
 import { checkRecord, removeRecord, writeRecord } from './records.js';
@@ -62,9 +63,13 @@ export async function commitCheckpoint(
   const body = { ...facts, runId, name, files: Object.fromEntries([...files].map(([p, b]) => [p, digestBytes(b)])) };
   const metadata = checkpointMetadataSchema.parse({ ...body, digest: digestJson(body) });
   if (files.has(METADATA)) throw new GauntletError('BAD_INPUT', `${name}: ${METADATA} is written by the store`);
-  if (!(await isWhole(store, runId, metadata))) {
-    await removeOther(store, runId, metadata);
-    for (const [path, bytes] of files) await store.writeRunFile(runId, at(name, path), bytes);
+  const present = await readMetadata(store, runId, name);
+  const isSame = typeof present === 'object' && present.digest === metadata.digest;
+  if (!isSame || (await checkFiles(store, runId, metadata)).length > 0) {
+    // There is no checkpoint while its files change. The same metadata stays: another attempt has just written it, and if
+    // this one removed it and were killed, nobody would write it again.
+    if (present !== undefined && !isSame) await store.removeRunFile(runId, at(name, METADATA));
+    await inParallel([...files], ([path, bytes]) => store.writeRunFile(runId, at(name, path), bytes));
   }
   // also if the checkpoint is complete: its writer may have been killed before it wrote the digest of the metadata
   await writeRecord(store, runId, at(name, METADATA), rendered(metadata));
@@ -72,23 +77,10 @@ export async function commitCheckpoint(
   return metadata;
 }
 
-/**
- * Removes other metadata, so that there is no checkpoint while its files change. The same metadata stays: another attempt
- * has just written it, and if this one removed it and were killed, nobody would write it again.
- */
-async function removeOther(store: Store, runId: string, { name, digest }: CheckpointMetadata): Promise<void> {
-  const present = await readMetadata(store, runId, name);
-  if (present === undefined || (typeof present !== 'string' && present.digest === digest)) return;
-  await store.removeRunFile(runId, at(name, METADATA));
-}
-
 /** Committed checkpoints with readable metadata, in the order of training. Their files are not read. */
 export async function listCheckpoints(store: Store, runId: string): Promise<CheckpointMetadata[]> {
-  const found: CheckpointMetadata[] = [];
-  for (const name of await folders(store, runId)) {
-    const read = await readMetadata(store, runId, name);
-    if (read !== undefined && typeof read !== 'string') found.push(read);
-  }
+  const read = await inParallel(await folders(store, runId), (name) => readMetadata(store, runId, name));
+  const found = read.filter((metadata) => metadata !== undefined && typeof metadata !== 'string');
   return found.sort((a, b) => a.step - b.step || a.stage - b.stage || a.epoch - b.epoch);
 }
 
@@ -223,23 +215,17 @@ async function movePointers(store: Store, runId: string): Promise<void> {
     moved = false;
     const all = await listCheckpoints(store, runId);
     const targets = { checkpoint_best: bestCheckpoint(all), checkpoint_latest: all.at(-1) };
-    for (const pointer of POINTERS) {
+    await inParallel(POINTERS, async (pointer) => {
       const target = targets[pointer];
-      if (target === undefined) continue;
+      if (target === undefined) return;
       const { name, score } = target;
       const text = rendered({ name, score, digest: pointerDigest(runId, pointer, { name, score }) });
       const bytes = await store.readRunFile(runId, `${CHECKPOINTS}/${pointer}`);
-      if (bytes !== undefined && text === Buffer.from(bytes).toString('utf8')) continue;
+      if (bytes !== undefined && text === Buffer.from(bytes).toString('utf8')) return;
       await store.writeRunFile(runId, `${CHECKPOINTS}/${pointer}`, text);
       moved = true;
-    }
+    });
   }
-}
-
-async function isWhole(store: Store, runId: string, metadata: CheckpointMetadata): Promise<boolean> {
-  const present = await readMetadata(store, runId, metadata.name);
-  if (present === undefined || typeof present === 'string' || present.digest !== metadata.digest) return false;
-  return (await checkFiles(store, runId, metadata)).length === 0;
 }
 
 /** Undefined if the checkpoint is not committed; a string says what is wrong with it. */

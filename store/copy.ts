@@ -3,6 +3,7 @@
 import { GauntletError } from '../core/errors.js';
 import { digestBytes } from './canonicalJson.js';
 import { isMetadataPath, POINTERS } from './checkpoints.js';
+import { inParallel } from './inParallel.js';
 import { inspectBlob, inspectMemo, listBlobs } from './inventory.js';
 import { layout } from './layout.js';
 import { unlessLost } from './memo.js';
@@ -16,8 +17,6 @@ export interface Copied {
   bytes: number; // written
   present: number; // files that the other store had already
 }
-
-const AT_ONCE = 8; // a bucket answers several requests in the time of one
 
 /**
  * Rows and runs that are written meanwhile may be left out.
@@ -91,14 +90,6 @@ function count(copied: Copied, isNew: boolean, bytes: number): void {
     copied.files++;
     copied.bytes += bytes;
   }
-}
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values(); // one iterator for all
-  const worker = async (): Promise<void> => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
 const damaged = (from: ObjectStore, key: string): GauntletError =>

@@ -164,6 +164,7 @@ export class FileObjects implements Objects {
     await this.ensureFolder(this.temporaries);
     await this.ensureFolder(dirname(target));
     await this.checkInside(base, dirname(target));
+    if (mode === 'create' && (await lstat(target).catch(() => undefined))) return false; // saves a synced write
     try {
       await writeSynced(temporary, bytes);
       if (mode === 'replace') await rename(temporary, target);

@@ -128,7 +128,6 @@ async function writeRecord(store: Store, key: string, record: MemoRecord): Promi
 }
 
 async function allPresent(store: Store, output: unknown): Promise<boolean> {
-  const present: boolean[] = [];
-  for (const digest of new Set<Digest>(digestsIn(output))) present.push(await store.hasBlob(digest)); // marks each as used
-  return present.every(Boolean);
+  const digests = [...new Set<Digest>(digestsIn(output))];
+  return (await Promise.all(digests.map((digest) => store.hasBlob(digest)))).every(Boolean); // marks each as used
 }

@@ -28,10 +28,11 @@ export class ObjectStore implements Store {
   async putBlob(bytes: Uint8Array): Promise<Digest> {
     const digest = digestBytes(bytes);
     const path = layout.blob(digest);
-    const present = await this.objects.read(path);
-    // replaces a damaged blob, and one that a sweep takes meanwhile
-    const isWhole = present !== undefined && digestBytes(present) === digest && (await this.objects.touch(path));
-    if (!isWhole) await this.objects.write(path, bytes, 'replace');
+    if (!(await this.objects.write(path, bytes, 'create'))) {
+      const present = (await this.objects.touch(path)) && (await this.objects.read(path));
+      // replaces a damaged blob, and one that a sweep takes meanwhile
+      if (present === undefined || digestBytes(present) !== digest) await this.objects.write(path, bytes, 'replace');
+    }
     await this.cache?.write(digest, bytes);
     return digest;
   }

@@ -12,9 +12,11 @@ const RETRIES = { times: 4, ms: 25 }; // a reader may come between the writes of
 /** Writes `path` of a run. Writing the same bytes again changes nothing. */
 export async function writeRecord(store: Store, runId: string, path: string, text: string): Promise<void> {
   const digest = digestBytes(text);
-  const bytes = await store.readRunFile(runId, path);
+  const [bytes, named] = await Promise.all([
+    store.readRunFile(runId, path),
+    readDigests(store, runId, path).catch(() => undefined),
+  ]);
   const present = bytes && digestBytes(bytes);
-  const named = await readDigests(store, runId, path).catch(() => undefined);
   if (present !== digest) {
     // the digest of a damaged record is not named: it would make the record valid
     const before = present !== undefined && (named === undefined || named.includes(present)) ? [present] : [];

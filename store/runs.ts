@@ -9,12 +9,12 @@ import { type EvaluationRecord, evaluationRecordSchema } from '../core/schema/ev
 import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson, parseJson } from './canonicalJson.js';
+import { inParallel } from './inParallel.js';
 import { createRecord, listRecords, readRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
 const METRICS = 'metrics';
-const READ_AT_ONCE = 32; // metrics files; a long run has thousands
 const EVALUATIONS = 'evaluations';
 /** The whole configuration, with the fields that change no result: enough to start a run that no server knows. */
 const INPUT = 'input.json';
@@ -121,15 +121,12 @@ export async function listMetrics(store: Store, runId: string): Promise<string[]
 export const readMetricsFile = (store: Store, runId: string, path: string): Promise<unknown> =>
   readParsed(store, runId, path, z.unknown());
 
-/** What `read` finds at the paths, a few at once. */
+/** What `read` finds at the paths. */
 export async function readAll<T>(
   paths: readonly string[],
   read: (path: string) => Promise<T | undefined>,
 ): Promise<Exclude<T, undefined>[]> {
-  const found: (T | undefined)[] = [];
-  for (let i = 0; i < paths.length; i += READ_AT_ONCE)
-    found.push(...(await Promise.all(paths.slice(i, i + READ_AT_ONCE).map(read))));
-  return found.filter((each): each is Exclude<T, undefined> => each !== undefined);
+  return (await inParallel(paths, read)).filter((each): each is Exclude<T, undefined> => each !== undefined);
 }
 
 const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);

@@ -1,0 +1,12 @@
+const AT_ONCE = 16; // a long run has thousands of files, and a bucket answers several requests in the time of one
+
+/** Does the work for each item, a few at a time. @returns the results in the order of the items */
+export async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries(); // one iterator for all
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return results;
+}
