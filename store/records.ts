@@ -12,6 +12,7 @@ const RETRIES = { times: 4, ms: 25 }; // a reader may come between the writes of
 /** Writes `path` of a run. Writing the same bytes again changes nothing. */
 export async function writeRecord(store: Store, runId: string, path: string, text: string): Promise<void> {
   const digest = digestBytes(text);
+  if (await store.createRunFile(runId, path, text)) return nameDigests(store, runId, path, [digest]);
   const [bytes, named] = await Promise.all([
     store.readRunFile(runId, path),
     readDigests(store, runId, path).catch(() => undefined),
@@ -20,9 +21,9 @@ export async function writeRecord(store: Store, runId: string, path: string, tex
   if (present !== digest) {
     // the digest of a damaged record is not named: it would make the record valid
     const before = present !== undefined && (named === undefined || named.includes(present)) ? [present] : [];
-    if (bytes !== undefined || named !== undefined) await nameDigests(store, runId, path, [digest, ...before]);
+    await nameDigests(store, runId, path, [digest, ...before]);
     await store.writeRunFile(runId, path, text);
-    if (before.length === 0 && named !== undefined) return;
+    if (before.length === 0) return;
   } else if (named?.length === 1 && named[0] === digest) return;
   await nameDigests(store, runId, path, [digest]);
 }

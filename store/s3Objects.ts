@@ -21,6 +21,9 @@ import type { S3Place } from './s3Place.js';
 const PART = 8 * 2 ** 20; // larger objects are uploaded in parts of this size
 const ATTEMPTS = 5; // of each request, with growing pauses between them
 const USED = 'used/';
+/** For so long after a use no further mark is written: a sweep keeps what was used within an hour (cli/commands/gc.ts). */
+const RECENT_MS = 10 * 60_000;
+const RECENT_MOST = 10_000; // objects
 /** Shows that there is a store, and at each opening that the server honours conditional writes. */
 const MARKER = 'gauntlet-store';
 
@@ -31,6 +34,7 @@ export class S3Objects implements Objects {
   private readonly client: S3Client;
   private readonly bucket: string;
   private readonly prefix: string;
+  private readonly recent = new Map<string, Use>(); // what this process wrote or marked lately
 
   static async open(place: S3Place): Promise<S3Objects> {
     const objects = new S3Objects(place);
@@ -90,7 +94,12 @@ export class S3Objects implements Objects {
 
   /** A writer whose answer was lost is told, by a retry, that another one was first. */
   write(key: string, bytes: Uint8Array | string, mode: 'replace' | 'create'): Promise<boolean> {
-    return this.guard('writing', key, () => this.put(key, bytes, mode === 'create'));
+    return this.guard('writing', key, async () => {
+      const usedAt = Date.now();
+      const isWritten = await this.put(key, bytes, mode === 'create');
+      if (isWritten) this.remember(key, { bytes: Buffer.byteLength(bytes), usedAt });
+      return isWritten;
+    });
   }
 
   use(key: string): Promise<Use | undefined> {
@@ -102,14 +111,19 @@ export class S3Objects implements Objects {
 
   touch(key: string): Promise<Use | undefined> {
     return this.guard('touching', key, async () => {
+      const known = this.recent.get(key);
+      const usedAt = Date.now();
+      if (known !== undefined && usedAt - known.usedAt < RECENT_MS) return known;
       await this.put(USED + key, '', false);
       const found = await this.head(key);
-      if (found === undefined) await this.delete(USED + key);
-      return found && { bytes: found.bytes, usedAt: Date.now() };
+      if (found !== undefined) return this.remember(key, { bytes: found.bytes, usedAt });
+      await this.delete(USED + key);
+      return undefined;
     });
   }
 
   move(from: string, to: string): Promise<Use | undefined> {
+    this.recent.delete(from);
     return this.guard('moving', from, async () => {
       const found = await this.head(from);
       if (found === undefined) return undefined;
@@ -139,6 +153,7 @@ export class S3Objects implements Objects {
   }
 
   remove(key: string): Promise<void> {
+    this.recent.delete(key);
     return this.guard('removing', key, async () => {
       await Promise.all([this.delete(key), this.delete(USED + key)]);
     });
@@ -160,6 +175,12 @@ export class S3Objects implements Objects {
     for await (const { CommonPrefixes = [] } of this.pages(`${folder}/`, '/'))
       found.push(...CommonPrefixes.map(({ Prefix }) => Prefix!.slice(start.length, -1)));
     return found;
+  }
+
+  private remember(key: string, use: Use): Use {
+    if (this.recent.size >= RECENT_MOST) this.recent.clear();
+    this.recent.set(key, use);
+    return use;
   }
 
   private async below(start: string): Promise<Entry[]> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { launchS3 } from '../../test/support/s3Server.js';
+import { startS3 } from '../../test/support/s3Server.js';
 import { openChromium } from '../chromium.js';
 import { firstAnswer, start, stop } from '../commands.js';
 import { childrenCpuSeconds, cpuSeconds } from '../cpuTime.js';
@@ -47,7 +47,7 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
   const { folder, assignments, sandbox, say } = options;
   const isWatched = kind === 'watched';
   const received: Received = { traces: 0, scrapes: 0, live: 0 };
-  const s3 = kind === 's3' ? await launchS3('127.0.0.1') : undefined; // sets credentials
+  const s3 = kind === 's3' ? await startS3() : undefined; // sets credentials
   const closing: (() => unknown)[] = s3 ? [s3.close] : [];
   const env: NodeJS.ProcessEnv = { ...process.env, GAUNTLET_LOG: 'error' };
   for (const name of Object.keys(env)) if (/^(OTEL_|TEMPORAL_)/.test(name)) delete env[name];

@@ -27,12 +27,14 @@ const RUN_FACTS = { modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '0.1.0
 function cutOff(store: Store, write: number, after: boolean): Store {
   let count = 0;
   const cut: Store = Object.create(store);
-  cut.writeRunFile = async (...given) => {
-    const at = count++;
-    if (at > write || (at === write && !after)) throw new Error('killed');
-    await store.writeRunFile(...given);
-    if (at === write) throw new Error('killed');
-  };
+  for (const name of ['writeRunFile', 'createRunFile'] as const)
+    cut[name] = async (...given: unknown[]) => {
+      const at = count++;
+      if (at > write || (at === write && !after)) throw new Error('killed');
+      const result = await (store[name] as (...given: unknown[]) => Promise<never>)(...given);
+      if (at === write) throw new Error('killed');
+      return result;
+    };
   return cut;
 }
 
@@ -105,7 +107,7 @@ describe('checkpoints', () => {
       const files = new Map([...sampleFiles()].slice(0, 2));
       const write = (to: Store, runId: string, epoch: number) =>
         commitCheckpoint(to, runId, sampleFacts({ epoch, step: epoch }), files);
-      const operations = ['readRunFile', 'writeRunFile', 'removeRunFile', 'listRunFiles'] as const;
+      const operations = ['readRunFile', 'writeRunFile', 'createRunFile', 'removeRunFile', 'listRunFiles'] as const;
       let pausedAt = 0;
       for (let wasPaused = true; wasPaused; pausedAt++) {
         for (const lives of [1, 2, Number.POSITIVE_INFINITY]) {

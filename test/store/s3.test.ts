@@ -122,6 +122,22 @@ describe('opening a store in a bucket', function () {
     assert.equal(reads, 2);
   });
 
+  it('marks an object as used once in ten minutes', async () => {
+    const requests: string[] = [];
+    const counting: RequestListener = (request, response) => {
+      const isMarker = request.url!.includes('gauntlet-store');
+      requests.push(`${request.method} ${request.url!.includes('/used/') ? 'mark' : 'object'}`);
+      if (isMarker) answer(412, 'PreconditionFailed')(request, response);
+      else if (request.method === 'PUT') response.writeHead(200).end();
+      else response.writeHead(200, { 'content-length': 5 }).end('whole'); // HEAD sends no content
+    };
+    await opening(counting, async (store) => {
+      requests.length = 0;
+      for (let i = 0; i < 2; i++) assert.equal(await store.hasBlob(digestBytes('whole')), true);
+    });
+    assert.deepEqual(requests, ['PUT mark', 'HEAD object', 'GET object', 'GET object']);
+  });
+
   it('reports a server that does not answer', async () => {
     const closed = 'http://127.0.0.1:1';
     const refused = refusal('STORE_FAULT', `${closed} does not answer`);

@@ -30,7 +30,8 @@ export async function requireS3(suite: Mocha.Context): Promise<S3Server> {
   }
 }
 
-async function startS3(): Promise<S3Server> {
+/** The server that GAUNTLET_TEST_S3 names, or a new one. */
+export async function startS3(): Promise<S3Server> {
   const given = process.env.GAUNTLET_TEST_S3;
   if (given) return { url: (options) => fresh(given, options), close: async () => {} };
   return launchS3('127.0.0.1');
