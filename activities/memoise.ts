@@ -2,6 +2,7 @@
 import type { GauntletError } from '../core/errors.js';
 import type { EnvironmentPart } from '../core/schema/environment.js';
 import { memoKey, memoised as storeMemoised } from '../store/memo.js';
+import type { Store } from '../store/store.js';
 import { environmentCheck } from './environment.js';
 import { toFailure } from './failures.js';
 import { type ArtifactProducers, runIdentityOf, runOf, withRecomputation } from './recompute.js';
@@ -31,7 +32,10 @@ export function activityWrappers(deps: ActivityDeps) {
       const inputs = { ...keyInputs(input), ...(facts && part === 'sandbox' && { environment: facts }) };
       const scope = openScope(deps, memoKey(name, version, inputs));
       const context = { store: deps.store, name, version, onDamage, earlierSeconds: () => scope.earlierSeconds };
-      const compute = () => withRecomputation(deps, producers, input, () => run(scope, input));
+      const compute = (store: Store) => {
+        scope.store = store;
+        return withRecomputation(deps, producers, input, () => run(scope, input));
+      };
       const { output, seconds } = await storeMemoised(context, inputs, compute);
       return { ...output, seconds };
     };

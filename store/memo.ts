@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { canonicalJson, digestJson } from './canonicalJson.js';
+import { deferWrites } from './deferredWrites.js';
 import { digestsIn } from './references.js';
 import type { Digest, Store } from './store.js';
 
@@ -53,24 +54,33 @@ export interface Memoised<T> {
 /**
  * The output of `compute` for these inputs, from the store if it was computed before. The output is small JSON; large data
  * goes into blobs of its own. What is lost or damaged (the row, its result, an artifact that the result names) is
- * computed again.
+ * computed again. `compute` gets a store whose writes it need not wait for.
  */
 export async function memoised<T>(
   context: MemoContext,
   inputs: unknown,
-  compute: () => Promise<T>,
+  compute: (store: Store) => Promise<T>,
 ): Promise<Memoised<T>> {
-  const { store, name, version } = context;
+  const { name, version } = context;
+  const { store, written } = deferWrites(context.store);
+  const run = async (): Promise<T> => {
+    try {
+      return await compute(store);
+    } catch (error) {
+      await written().catch(() => undefined); // nothing goes on after a failure
+      throw error;
+    }
+  };
   const key = memoKey(name, version, inputs);
   const known = await readRow<T>(context, key);
   if (known !== undefined) {
-    if (!(await allPresent(store, known))) await compute();
-    const seconds = await secondsOf(context, key);
+    const [isWhole, seconds] = await Promise.all([allPresent(store, known), secondsOf(context, key)]);
+    if (!isWhole) await run().then(written);
     if (seconds === undefined) await writeRecord(store, key, { name, version, inputs, seconds: 0 });
     return { output: known, seconds: seconds ?? 0 };
   }
   const started = performance.now();
-  const output = await compute();
+  const output = await run();
   const took = (performance.now() - started) / 1000 + (context.earlierSeconds?.() ?? 0);
   const [isFirst, own] = await Promise.all([
     writeRecord(store, key, { name, version, inputs, seconds: took }),

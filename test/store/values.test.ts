@@ -16,6 +16,7 @@ import {
   writeMetrics,
   writeResult,
 } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
 import { sampleData } from '../report/sample.js';
 import { DIGEST, refusal, sampleConfig, withStore } from './support.js';
@@ -130,6 +131,41 @@ describe('memo', () => {
       await memoised(context, { x: 2 }, compute);
       await memoised({ ...context, version: 2 }, { x: 1 }, compute);
       assert.equal(runs, 3);
+    }));
+
+  it('lets a computation go on while its artifacts are written, and writes no row before them', () =>
+    withStore(async (store) => {
+      const events: string[] = [];
+      const slow: Store = Object.create(store);
+      slow.putBlob = async (bytes) => {
+        await sleep(50);
+        events.push('artifact');
+        return store.putBlob(bytes);
+      };
+      slow.putMemo = async (...row) => {
+        events.push('row');
+        return store.putMemo(...row);
+      };
+      const compute = async (to: Store) => {
+        const made = [await to.putJson(1), await to.putJson(2)];
+        events.push('made');
+        assert.deepEqual(await Promise.all(made.map((digest) => to.getJson(digest))), [1, 2]);
+        return { made };
+      };
+      await memoised({ store: slow, name: 'n', version: 1 }, {}, compute);
+      assert.deepEqual(events, ['made', ...Array<string>(4).fill('artifact'), 'row', 'row']); // also result and record
+    }));
+
+  it('writes no row if an artifact could not be written', () =>
+    withStore(async (store) => {
+      const failing: Store = Object.create(store);
+      failing.putBlob = async (bytes) => {
+        if (Buffer.from(bytes).toString() === '1') throw new Error('disk full');
+        return store.putBlob(bytes);
+      };
+      const compute = async (to: Store) => ({ made: await to.putJson(1) });
+      await assert.rejects(memoised({ store: failing, name: 'n', version: 1 }, {}, compute), /disk full/);
+      assert.deepEqual(await store.memoKeys(), []);
     }));
 
   it('gives a slower concurrent computation the result of the first', () =>
