@@ -4,6 +4,7 @@ import { digestBytes } from './canonicalJson.js';
 import type { Digest, Store } from './store.js';
 
 export interface DeferredWrites {
+  /** Whoever puts an artifact must not change its bytes afterwards. */
   store: Store;
   /** Waits for all writes so far, and then rejects if one of them has failed. */
   written(): Promise<void>;
