@@ -190,10 +190,14 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
   /** Calls `act` with the path of each file of the run before it is written. */
   function beforeWrite(act: (path: string) => void | Promise<void>): void {
     const { store } = world.deps;
-    const { writeRunFile } = store;
+    const { writeRunFile, createRunFile } = store;
     store.writeRunFile = async (runId, path, bytes) => {
       await act(path);
       return writeRunFile.call(store, runId, path, bytes);
+    };
+    store.createRunFile = async (runId, path, bytes) => {
+      await act(path);
+      return createRunFile.call(store, runId, path, bytes);
     };
   }
   /** Writes of this file of the run wait until they are released. */
