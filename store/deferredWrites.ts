@@ -1,21 +1,19 @@
-// Lets a computation go on while its artifacts are written. What could rely on an artifact, a read or what names it, waits
-// for all writes before it, and fails if one of them has failed.
+// Writes artifacts in the background, so that a computation goes on meanwhile. Reads of artifacts, memo rows and files of a
+// run wait until all earlier artifacts are written, and fail if one of them could not be written.
 import { digestBytes } from './canonicalJson.js';
+import { allEnded } from './inParallel.js';
 import type { Digest, Store } from './store.js';
 
 export interface DeferredWrites {
   /** Whoever puts an artifact must not change its bytes afterwards. */
   store: Store;
   /** Waits for all writes so far, and then rejects if one of them has failed. */
-  written(): Promise<void>;
+  written(): Promise<unknown>;
 }
 
 export function deferWrites(store: Store): DeferredWrites {
   const writes: Promise<Digest>[] = [];
-  const written = async (): Promise<void> => {
-    const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
-    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-  };
+  const written = () => allEnded(writes);
   const after =
     <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
     async (...given: A): Promise<R> => {

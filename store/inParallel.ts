@@ -7,6 +7,12 @@ export async function inParallel<T, R>(items: readonly T[], work: (item: T) => P
   const worker = async (): Promise<void> => {
     for (const [index, item] of queue) results[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await allEnded(Array.from({ length: AT_ONCE }, worker));
   return results;
+}
+
+/** Like Promise.all, but waits for all of them even if one fails. */
+export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }

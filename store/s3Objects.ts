@@ -21,7 +21,7 @@ import type { S3Place } from './s3Place.js';
 const PART = 8 * 2 ** 20; // larger objects are uploaded in parts of this size
 const ATTEMPTS = 5; // of each request, with growing pauses between them
 const USED = 'used/';
-/** For so long after a use no further mark is written: a sweep keeps what was used within an hour (cli/commands/gc.ts). */
+/** An object is not marked again within this time after its last use. A sweep keeps an hour (cli/commands/gc.ts). */
 const RECENT_MS = 10 * 60_000;
 const RECENT_MOST = 10_000; // objects
 /** Shows that there is a store, and at each opening that the server honours conditional writes. */

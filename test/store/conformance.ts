@@ -309,7 +309,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         await store.writeRunFile('r', 'metrics/1.json', JSON.stringify({ named }));
         for (const n of [1, 2]) await memoised(context, { n }, async () => ({ n }));
         const keepFrom = await nextSecond();
-        const user = await place.open(); // see above: not the writer
+        const user = await place.open(); // in a bucket, the writer itself would rely on its own recent write
         assert.equal(await user.hasBlob(used), true);
         await memoised({ ...context, store: user }, { n: 2 }, () => assert.fail('computed again'));
         const foreseen = await sweep(store, { ...options(keepFrom), dryRun: true });
