@@ -1,8 +1,9 @@
 // Commands of this checkout as processes: `gauntlet up`, workers, runs.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { ROOT } from '../infra/root.mjs';
 import { BenchError } from './options.js';
 
@@ -25,6 +26,15 @@ export async function firstAnswer<T = { url: string }>(child: ChildProcess, name
   const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
   if (line === undefined) throw new BenchError(`gauntlet ${name} ended without an answer`);
   return JSON.parse(line);
+}
+
+/** The last line of a command's output as JSON; undefined if there is none. Its notes go to the terminal. */
+export async function answerOf(args: string[]): Promise<unknown> {
+  const program = join(ROOT, 'bin', 'gauntlet.mjs');
+  const running = promisify(execFile)(process.execPath, [program, ...args], { maxBuffer: 2 ** 26 });
+  running.child.stderr?.pipe(process.stderr);
+  const line = (await running).stdout.trim().split('\n').at(-1);
+  return line ? JSON.parse(line) : undefined;
 }
 
 export async function stop(child: ChildProcess): Promise<void> {

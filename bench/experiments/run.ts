@@ -1,19 +1,17 @@
 // Runs one arm with one seed through the CLI, like a user, and reads its record from the store. A run that was cut off
 // goes on where it was.
-import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
 import { merged, resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runResultSchema } from '../../core/schema/run.js';
-import { ROOT } from '../../infra/root.mjs';
 import { digestJson } from '../../store/canonicalJson.js';
 import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
+import { answerOf } from '../commands.js';
 import { ARMS, FORMS } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
 import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
@@ -66,10 +64,10 @@ export async function runArm(
   writeFileSync(file, JSON.stringify(config));
   const flags = ['--store', store, '--json'];
   const source = ['--config', file, '--seed', `${seed}`, ...problemFlags(key, folder)];
-  const trained = await gauntlet(['train', id, ...source, '--watch', ...flags]);
+  const trained = await answerOf(['train', id, ...source, '--watch', ...flags]);
   const { digests, before, after } = runResultSchema.parse(trained);
   const limit = problems === undefined ? [] : ['--limit', `${problems}`];
-  const evaluated = await gauntlet(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
+  const evaluated = await answerOf(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
   const { results, metrics } = evaluationSchema.parse(evaluated);
   const all = await readMetrics<RunMetrics>(await openStore(store), id);
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
@@ -91,13 +89,4 @@ function problemFlags({ family, arm }: Key, folder: string): string[] {
   const path = join(folder, `${family}-${wrongReferences}.jsonl`);
   writeFileSync(path, asFile(problemsWithWrongReferences(family, wrongReferences)));
   return ['--problems', path];
-}
-
-/** The last line of the command's output. Its notes go to the terminal. */
-async function gauntlet(args: string[]): Promise<unknown> {
-  const program = join(ROOT, 'bin', 'gauntlet.mjs');
-  const running = promisify(execFile)(process.execPath, [program, ...args], { maxBuffer: 2 ** 26 });
-  running.child.stderr?.pipe(process.stderr);
-  const { stdout } = await running;
-  return JSON.parse(stdout.trim().split('\n').at(-1)!);
 }

@@ -3,6 +3,7 @@
     python original_peer.py CHECKOUT MODEL PROBLEMS MAX_NEW_TOKENS STAGE
 
 Op `update` does one update of a role. Its result: seconds, sampled tokens, and whether the trainer updated at all.
+Op `train` does updates of both roles in turn until `seconds` are over. Op `solve` returns a program for each problem.
 """
 
 import os
@@ -65,4 +66,21 @@ def update(request):
     }
 
 
-serve({"load": load, "update": update})
+def train(request):
+    started, updates = time.perf_counter(), 0
+    while time.perf_counter() - started < request["seconds"]:
+        updates += sum(update({"role": role})["updated"] for role in ("discriminator", "generator"))
+    return {"updates": updates, "seconds": time.perf_counter() - started}
+
+
+def solve(request):
+    from inference.inference_engine import InferenceEngine
+    from sandbox.sandbox import Sandbox
+
+    engine = InferenceEngine(trainer.generator, trainer.discriminator, Sandbox(timeout=5))
+    sampling = {"max_new_tokens": int(max_new_tokens), "temperature": request["temperature"]}
+    solved = (engine.solve_problem(one["description"], one["signature"], **sampling) for one in request["problems"])
+    return [one.generated_code for one in solved]
+
+
+serve({"load": load, "update": update, "train": train, "solve": solve})

@@ -19,17 +19,22 @@ describe('bench original', () => {
     assert.deepEqual(figuresOf(original), { perUpdate: 50, perSecond: 10, skipped: 1 });
   });
 
-  it('shows the ratio of tokens per second for each role', () => {
+  it('shows the ratio of tokens per second for each role, and what both solve after the same time', () => {
     const page = originalMarkdown({
       ...{ command: 'npm run bench -- original', startedAt: '2026-11-23T00:00:00Z', seconds: 280 },
       machine: { cpu: 'a CPU', cores: 2, memory: 2 ** 34, loadAtStart: 0.1 } as never,
-      updates: [...updates],
-      peakBytes: { ours: 2 ** 31, original: 3 * 2 ** 30 },
+      ...{ updates: [...updates], peakBytes: { ours: 2 ** 31, original: 3 * 2 ** 30 } },
+      equalTime: {
+        problems: 16,
+        ours: { before: 0.0625, after: 0.5, seconds: 600 },
+        original: { before: 0, after: 0.125, seconds: 660, updates: 4 },
+      },
     });
     assert.match(page, /\| generator \| original \| 50\.0 s \| 10\.0 \| 1 \|/);
     assert.match(page, /\| generator \| ours \| 80\.0 s \| 100\.0 \| 0 \| 10\.0× \|/);
     assert.match(page, /\| discriminator \| ours \| 10\.0 s \| 90\.0 \| 0 \| 4\.5× \|/);
-    assert.match(page, /original 3\.0 GiB, ours 2\.0 GiB/);
+    assert.match(page, /\| original \| 3\.0 GiB \| 11\.0 min, 4 updates \| 0 of 16 \| 2 of 16 \|/);
+    assert.match(page, /\| ours \| 2\.0 GiB \| 10\.0 min \| 1 of 16 \| 8 of 16 \|/);
   });
 
   it('names the checkout that it needs', () => {
