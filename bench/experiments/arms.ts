@@ -1,4 +1,5 @@
-// The arms of the experiments: what each changes in the method. All arms update the generator equally often.
+// The arms of the experiments: what each changes in the method. All arms update the generator equally often, but for
+// `untrained` and `supervised-longer`.
 import { deriveKey } from '../../core/random.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 
@@ -28,6 +29,12 @@ const LARGER_GROUPS = { problems: 16, samples: 8 }; // as many programs for half
 /** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
 export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 30 + i)[0] % 100_000);
 
+/** No reinforcement learning. At the learning rate of the method, not that of a warm start. */
+const supervised = (generatorSteps: number, patience: number): RunConfigInput => ({
+  warmStart: { generatorSteps, patience, learningRate: 2e-3 },
+  schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 },
+});
+
 export const ARMS: readonly Arm[] = [
   { name: 'method', question: 'five stages, a discriminator that learns and sees the work', config: {} },
   {
@@ -38,10 +45,12 @@ export const ARMS: readonly Arm[] = [
   {
     name: 'supervised',
     question: 'Is it better than supervised learning on the reference solutions?',
-    config: {
-      warmStart: { generatorSteps: UPDATES, patience: UPDATES },
-      schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 },
-    },
+    config: supervised(UPDATES, UPDATES),
+  },
+  {
+    name: 'supervised-longer',
+    question: 'The same, until the validation loss stops falling',
+    config: supervised(200, 10),
   },
   {
     name: 'baseline-tests',
