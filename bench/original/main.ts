@@ -17,7 +17,7 @@ const USAGE = `npm run bench -- original --checkout DIR [options]
   --checkout DIR  a checkout of github.com/NitinSudarsanam/chained-adversarial-reasoning
   --rounds N      updates of each role on each side (default 2)
   --minutes N     training of each side, before and after which it solves test problems (default 10)
-  --problems N    test problems, one program each (default 16)
+  --problems N    test problems, one program each (default 8)
   --venv DIR      a Python environment with the peer (default: created in .cache)
   --out FILE      write results as JSON (default .cache/bench/original.json)
   --record        also update bench/results.json and bench/BENCHMARKS.md`;
@@ -36,7 +36,7 @@ export async function benchOriginal(args: string[]): Promise<void> {
     throw new BenchError('--checkout must name a checkout of the original project; see --help', 2);
   const rounds = positive('rounds', values.rounds ?? '2');
   const minutes = positive('minutes', values.minutes ?? '10');
-  const problems = positive('problems', values.problems ?? '16');
+  const problems = positive('problems', values.problems ?? '8');
   const requirements = [TORCH_REQUIREMENTS, join('bench', 'requirements-original.txt')];
   const python = await providePython({ requirements, venv, say });
   const model = await provideSmolLM2(join(cache, 'models'), say);

@@ -1,9 +1,10 @@
 // The family as problems of the pipeline: description, signature, reference code, happy-path and hidden tests.
+import { RandomStream } from '../../core/random.js';
 import type { Problem, Split } from '../../core/schema/problem.js';
 import { isGuarded } from '../tiny/family.js';
 import { bySplit } from '../tiny/problems.js';
 import { compositionOf, drawProblems, type NestedProblem } from './family.js';
-import { renderCode, renderDescription, renderSignature } from './render.js';
+import { renderCode, renderDescription, renderSignature, renderStage } from './render.js';
 import { baselineTests, hiddenTests, isGoodSpec } from './tests.js';
 
 let all: NestedProblem[] | undefined;
@@ -20,6 +21,7 @@ function difficultyOf({ inner, outer }: NestedProblem): string {
 }
 
 export function toProblem(problem: NestedProblem): Problem {
+  const random = new RandomStream('nested', 'reasoning', problem.id);
   return {
     id: problem.id,
     description: renderDescription(problem),
@@ -27,6 +29,7 @@ export function toProblem(problem: NestedProblem): Problem {
     entry: 'solve',
     baselineTests: baselineTests(problem),
     hiddenTests: hiddenTests(problem),
+    reasoning: ([1, 2, 3, 4] as const).map((stage) => renderStage(problem, stage, random)),
     referenceSolution: renderCode(problem),
     difficulty: difficultyOf(problem),
     tags: [problem.source, compositionOf(problem)],
