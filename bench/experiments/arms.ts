@@ -29,7 +29,7 @@ const LARGER_GROUPS = { problems: 16, samples: 8 }; // as many programs for half
 /** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
 export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 30 + i)[0] % 100_000);
 
-/** No reinforcement learning. At the learning rate of the method, not that of a warm start. */
+/** A warm start and nothing after it, at the learning rate of the method. */
 const supervised = (generatorSteps: number, patience: number): RunConfigInput => ({
   warmStart: { generatorSteps, patience, learningRate: 2e-3 },
   schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 },

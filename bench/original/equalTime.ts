@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { runResultSchema } from '../../core/schema/run.js';
-import { toRecord } from '../../data/formats/gauntlet.js';
 import { loadBuiltIn } from '../../data/problems.js';
 import { answerOf } from '../commands.js';
+import { asFile } from '../experiments/wrongReferences.js';
 import { LIMIT_SECONDS, PRESET, PROBLEMS, type Setting, startOriginal } from './settings.js';
 
 const TEMPERATURE = 0.1; // the lowest of the original
@@ -41,7 +41,7 @@ async function trainOurs(minutes: number, problems: Problem[], { model, folder, 
   };
   const [configFile, problemFile] = [join(folder, 'equal.json'), join(folder, 'equal.jsonl')];
   writeFileSync(configFile, JSON.stringify(config));
-  writeFileSync(problemFile, problems.map((problem) => `${JSON.stringify(toRecord(problem))}\n`).join(''));
+  writeFileSync(problemFile, asFile(problems));
   const store = ['--store', join(folder, 'equal'), '--json'];
   say(`ours: training for ${minutes} min`);
   const trained = await answerOf(['train', 'equal', '--config', configFile, '--watch', ...store]);

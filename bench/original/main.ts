@@ -1,5 +1,5 @@
-// `npm run bench -- original --checkout DIR`: the trainer of the project that this one grew from, next to ours: single
-// updates, and what both learn in the same time.
+// `npm run bench -- original --checkout DIR`: compares our trainer with that of the project that this one grew from. It
+// measures single updates, and what both trainers learn in the same time.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Single updates of both trainers in turn: the same stage, problems and limit of tokens. Theirs samples one chain for an
-// update, ours a batch.
+// Single updates of both trainers in turn: the same stage, problems and limit of tokens. An update of the original samples
+// one chain, ours a batch.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
