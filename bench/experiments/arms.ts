@@ -44,7 +44,7 @@ export const ARMS: readonly Arm[] = [
   },
   {
     name: 'supervised',
-    question: 'Is it better than supervised learning on the reference solutions?',
+    question: 'Is it better than supervised learning on references and their reasoning?',
     config: supervised(UPDATES, UPDATES),
   },
   {
