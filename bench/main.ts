@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ROOT } from '../infra/root.mjs';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
+import { benchDevice } from './device.js';
 import { BUSY, describeMachine } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { benchOrchestration } from './orchestration/main.js';
@@ -179,6 +180,7 @@ try {
   else if (part === 'orchestration') await benchOrchestration(rest);
   else if (part === 'overhead') await benchOverhead(rest);
   else if (part === 'workers') await benchWorkers(rest);
+  else if (part === 'device') await benchDevice(rest);
   else if (part === 'original') await benchOriginal(rest);
   else {
     const isReal = part === 'real';

@@ -73,6 +73,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
   },
   Neg: ({ g, dy }) => [g.neg(dy)],
   Exp: ({ g, node, dy }) => [g.mul(dy, node.outputs[0]!)],
+  Log: ({ g, node, dy }) => [g.mul(dy, g.reciprocal(node.inputs[0]!))],
   Sqrt: ({ g, node, dy }) => [g.mul(dy, g.scale(g.reciprocal(node.outputs[0]!), 0.5))],
   Reciprocal: ({ g, node, dy }) => {
     const y = node.outputs[0]!;
@@ -107,7 +108,10 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     }
     const fused = (x: Value, y: Value, transA: boolean, transB: boolean): Value =>
       g.fusedMatMul(x, y, { transA, transB });
-    if (b.shape.length > 2) return lazily(needs, matmulRule(fused, node.inputs, dy, false, false));
+    if (b.shape.length > 2) {
+      const [left, right] = matmulRule(fused, node.inputs, dy, false, false);
+      return lazily(needs, [left, () => unbroadcast(g, right(), b.shape)]);
+    }
     // a shared right side: the batch becomes rows
     const [k, n] = staticShape(b.shape) as [number, number];
     const rows = staticShape(a.shape.slice(0, -1)).reduce((x, y) => x * y, 1);
@@ -200,6 +204,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const count = node.attrs.axes.reduce((n, a) => n * (shape.at(a) as number), 1);
     return [spread(g, g.scale(dy, 1 / count), shape, node.attrs.axes)];
   },
+  ReduceMax: 'nondifferentiable', // of replacements, after the gradients
   ArgMax: 'nondifferentiable',
   Gather: ({ g, node, dy }) => {
     const [data, indices] = node.inputs as [Value, Value];

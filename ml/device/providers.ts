@@ -82,6 +82,8 @@ export function checkHere(provider: Provider): Promise<DeviceCheck> {
 
 /** In a separate process, because drivers write to standard error and a broken one can crash the process. */
 function checkInProcess(provider: Provider): Promise<DeviceCheck> {
+  // CUDA rounds factors of f32 products to ten bits (TF32) unless this is set when it starts, here and in the new process
+  if (provider === 'cuda') process.env.NVIDIA_TF32_OVERRIDE ??= '0';
   const script = fileURLToPath(new URL('../selfTest/process.js', import.meta.url));
   return new Promise((settle) => {
     execFile(process.execPath, [script, provider], { timeout: CHECK_LIMIT_MS }, (error, stdout) => {

@@ -17,6 +17,7 @@ export interface OpAttributes {
   Min: None;
   Neg: None;
   Exp: None;
+  Log: None;
   Sqrt: None;
   Reciprocal: None;
   Sigmoid: None;
@@ -25,7 +26,7 @@ export interface OpAttributes {
   LessOrEqual: None; // → bool
   Cast: { to: DType };
   // matmuls
-  MatMul: None; // [..., m, k]·[..., k, n]; all batches share a two-dimensional second operand
+  MatMul: None; // [..., m, k]·[..., k, n], leading dims equal or 1 in b; all batches share a two-dimensional b
   FusedMatMul: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b), leading dims equal or 1 in b
   Gemm: { transA: boolean; transB: boolean; alpha: number }; // α·op(a)·op(b) + c; c optional, broadcast to [m, n]
   // quantized weights: groups of `blockSize` along the last axis share a scale
@@ -55,6 +56,7 @@ export interface OpAttributes {
   // reductions
   ReduceSum: { axes: readonly number[]; keepDims: boolean };
   ReduceMean: { axes: readonly number[]; keepDims: boolean };
+  ReduceMax: { axes: readonly number[]; keepDims: boolean };
   ArgMax: { axis: number; keepDims: boolean };
   // indexing
   Gather: { axis: number }; // (data, indices): data.shape with axis replaced by indices.shape

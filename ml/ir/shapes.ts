@@ -62,6 +62,10 @@ function matrixSides(shape: Shape, transpose: boolean): [Dim, Dim] {
   const [rows, columns] = shape.slice(-2) as [Dim, Dim];
   return transpose ? [columns, rows] : [rows, columns];
 }
+/** Leading sizes are equal, or 1 in b. */
+function checkBatches(a: Shape, b: Shape): void {
+  if (a.length !== b.length || !b.slice(0, -2).every((d, i) => d === 1 || d === a[i])) fail('leading sizes differ');
+}
 function product(a: Shape, b: Shape, transA: boolean, transB: boolean): [Dim, Dim] {
   const [m, k] = matrixSides(a, transA);
   const [k2, n] = matrixSides(b, transB);
@@ -108,6 +112,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LessOrEqual: arithmetic('bool'),
   Neg: unary,
   Exp: unary,
+  Log: unary,
   Sqrt: unary,
   Reciprocal: unary,
   Sigmoid: unary,
@@ -136,6 +141,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LogSoftmax: unary,
   ReduceSum: reduce,
   ReduceMean: reduce,
+  ReduceMax: reduce,
   Cast: (inputs, { to }) => {
     return [{ dtype: to, shape: inputs[0]!.shape }];
   },
@@ -143,16 +149,14 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     floats(...inputs);
     const [a, b] = [inputs[0]!.shape, inputs[1]!.shape];
     const sides = product(a, b, false, false);
-    if (b.length > 2 && !sameShape(a.slice(0, -2), b.slice(0, -2))) fail('leading sizes differ');
+    if (b.length > 2) checkBatches(a, b);
     return [{ dtype: 'float32', shape: [...a.slice(0, -2), ...sides] }];
   },
   FusedMatMul: (inputs, { transA, transB }) => {
     floats(...inputs);
     const [a, b] = [inputs[0]!.shape, inputs[1]!.shape];
     const sides = product(a, b, transA, transB);
-    const [leadA, leadB] = [a.slice(0, -2), b.slice(0, -2)];
-    if (leadA.length !== leadB.length || !leadB.every((d, i) => d === 1 || d === leadA[i]))
-      fail('leading sizes differ');
+    checkBatches(a, b);
     return [{ dtype: 'float32', shape: [...a.slice(0, -2), ...sides] }];
   },
   Gemm: (inputs, { transA, transB }) => {

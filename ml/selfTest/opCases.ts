@@ -73,6 +73,7 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   LessOrEqual: [...broadcasts(), wrapping],
   Neg: unary(),
   Exp: unary(),
+  Log: unary(positive),
   Sqrt: unary(positive),
   Reciprocal: unary(positive),
   Sigmoid: unary(),
@@ -88,6 +89,7 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [f(3, 4), f(4, 5)], attrs: {} },
     { inputs: [f(2, 3, 4), f(4, 5)], attrs: {} },
     { inputs: [f(2, 3, 4), f(2, 4, 5)], attrs: {} },
+    { inputs: [f(2, 3, 4, 5), f(2, 1, 5, 2)], attrs: {} },
   ],
   FusedMatMul: [
     ...sides.map((t) => ({ inputs: [left(t.transA, 2, 2), right(t.transB, 2, 2)], attrs: { ...t, alpha: 0.5 } })),
@@ -150,6 +152,10 @@ export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   ReduceMean: [
     { inputs: [f(2, 3, 4)], attrs: { axes: [-1], keepDims: false } },
     { inputs: [f(2, 3, 4)], attrs: { axes: [0, 1], keepDims: true } },
+  ],
+  ReduceMax: [
+    { inputs: [f(2, 3, 4)], attrs: { axes: [-1], keepDims: true } },
+    { inputs: [f(2, 3, 4)], attrs: { axes: [0, 1], keepDims: false } },
   ],
   ArgMax: [
     { inputs: [f(3, 5)], attrs: { axis: -1, keepDims: false } },

@@ -56,7 +56,7 @@ function difference(actual: Results, expected: Results, tolerance: number): stri
 }
 
 /** The largest difference, relative to the largest expected number; infinite if there is a NaN. */
-function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   if (actual.length !== expected.length) return Number.POSITIVE_INFINITY;
   let [worst, scale] = [0, 0];
   for (let i = 0; i < expected.length; i++) {

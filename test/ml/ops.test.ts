@@ -2,6 +2,7 @@
 // that GAUNTLET_TEST_DEVICE names.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
+import { replacementsFor } from '../../ml/device/replacements.js';
 import { useProvider } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
 import { buildCases, OPS } from '../../ml/selfTest/opCases.js';
@@ -61,6 +62,19 @@ describe('ONNX Runtime agrees with the reference interpreter', () => {
     g.output('third', x);
     await assertAgrees(g, { x: ndarray([2], [3, 4]) });
   });
+});
+
+describe('what replaces operations on a GPU agrees with the reference interpreter', () => {
+  afterEach(() => useProvider('cpu'));
+  for (const provider of ['webgpu', 'cuda'] as const) {
+    const replacements = replacementsFor(provider);
+    for (const op of OPS.filter((name) => name in replacements))
+      for (const { title, graph, feeds } of buildCases(op))
+        it(`${title} on ${provider}`, async () => {
+          useProvider('cpu', replacements);
+          await assertAgrees(graph, feeds);
+        });
+  }
 });
 
 describe('a device agrees with the reference interpreter', () => {

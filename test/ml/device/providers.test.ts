@@ -65,6 +65,7 @@ describe('devices', function () {
       const { fault } = await checkHere(provider); // undefined on a machine that has it
       assert.ok(fault === undefined || /^\S.*\S$/.test(fault), fault);
     }
+    assert.equal(process.env.NVIDIA_TF32_OVERRIDE, '0', 'CUDA would round factors to ten bits');
     assert.match((await checkHere('tpu' as 'cpu')).fault ?? '', /^it does not start: ./);
   });
 
