@@ -142,7 +142,8 @@ export class WorkerPool {
   }
 
   private startWorker(): Member {
-    const member: Member = { worker: new Worker(this.script, { workerData: this.workerData }) };
+    const options = { workerData: this.workerData, execArgv: [] }; // threads do not take --input-type of `node -e`
+    const member: Member = { worker: new Worker(this.script, options) };
     const died = (reason: string): void => {
       const at = this.members.indexOf(member);
       if (at < 0) return;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { GauntletError } from '../../../core/errors.js';
 import { WorkerPool } from '../../../ml/pool/pool.js';
 
@@ -18,6 +20,19 @@ describe('worker pool', () => {
     const results = await pool.runAll<number>(jobs, { onProgress: (n) => (progress += n) });
     assert.deepEqual(results, [0, 1, 2, 3, 4, 5, 6]);
     assert.equal(progress, 14);
+  });
+
+  it('works in a program that is given on the command line', async () => {
+    const [module, script] = ['../../../ml/pool/pool.js', './faultyWorker.js'].map(
+      (path) => new URL(path, import.meta.url),
+    );
+    const program = `
+      import { WorkerPool } from '${module}';
+      const pool = new WorkerPool(new URL('${script}'), {}, 1);
+      console.log(await pool.run({ act: 'echo', value: 5 }));
+      await pool.close();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    assert.equal(stdout, '5\n');
   });
 
   it('a worker that dies fails its job with ENGINE_FAULT and is replaced', async () => {
