@@ -2,6 +2,7 @@
 // job was running and which ones were waiting. Backends own the process or container behind it.
 
 import type { z } from 'zod';
+import { GauntletError } from '../../core/errors.js';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
 import { reduceCall } from '../answers.js';
 import {
@@ -204,10 +205,19 @@ export class GuestChannel {
     return { ended, send: (text) => write({ in: text }), end: () => write({ end: true }) };
   }
 
+  /** @throws {GauntletError} BAD_INPUT if the guest has no room for the frame */
   #begin(frame: { id: number }, pending: Pending): void {
+    const data = encodeFrame(frame);
+    if (data.length > MAX_FRAME) {
+      const [size, most] = [data.length, MAX_FRAME].map((bytes) => Math.ceil(bytes / 2 ** 20));
+      throw new GauntletError(
+        'BAD_INPUT',
+        `a program and its inputs have ${size} MiB, at most ${most} MiB fit a sandbox`,
+      );
+    }
     this.#queue.push(pending);
     if (this.#queue.length === 1) this.headSince = performance.now();
-    this.transport.write(encodeFrame(frame));
+    this.transport.write(data);
   }
 
   /** Tells a guest without a job that its host is alive. The guest ends after a long silence. */

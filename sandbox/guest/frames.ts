@@ -6,7 +6,7 @@ import type { CallResult } from '../../core/schema/execution.js';
 import { isPlainValue } from './values.js';
 
 export const MAGIC = 'GAUNTLT1';
-export const MAX_FRAME = 64 << 20; // bytes, of interactive jobs
+export const MAX_FRAME = 64 << 20; // bytes, of interactive jobs and of all frames to a guest (MAX_JOB in value_jobs.py)
 const MAX_ANSWER = (1 << 20) + 1024; // characters; the guest caps every answer at 1 MiB
 const MAX_MESSAGE = 500; // characters
 

@@ -216,6 +216,18 @@ describe('the guest protocol', () => {
     assert.ok(!second.channel.usable);
   });
 
+  it('refuses a job that the guest has no room for, and goes on', async () => {
+    const { channel, written } = open();
+    await assert.rejects(channel.run({ ...job, inputs: [['x'.repeat(64 << 20)]] }), {
+      code: 'BAD_INPUT',
+      message: 'a program and its inputs have 65 MiB, at most 64 MiB fit a sandbox',
+    });
+    assert.equal(written.length, 0);
+    const next = channel.run(job);
+    channel.feed(result(2, answers));
+    assert.equal((await next).calls.length, 2);
+  });
+
   it('reports why a guest ended before it was ready', async () => {
     const channel = new GuestChannel({ write: () => {}, destroy: () => {} }, 1);
     channel.end('no such image');
