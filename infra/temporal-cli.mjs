@@ -121,9 +121,9 @@ function buildWithGo(scratch, made, env, log) {
   });
 }
 
-/** The user's cache folder of this project. It may be deleted at any time. */
+/** As core/cacheFolder.ts, which is not built yet when this runs. */
 export function cacheDir(env = process.env) {
-  return join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'gauntlet');
+  return env.GAUNTLET_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'gauntlet');
 }
 
 function cachedPath(env) {

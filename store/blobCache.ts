@@ -4,16 +4,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { cacheFolder } from '../core/cacheFolder.js';
 import { digestBytes } from './canonicalJson.js';
 import { hexOf } from './layout.js';
 import type { Digest } from './store.js';
 
 const SHARE = 0.1; // of the limit may be written before old copies are looked for
 
-export function blobCacheFolder(): string {
-  const { GAUNTLET_CACHE, XDG_CACHE_HOME } = process.env;
-  return join(GAUNTLET_CACHE || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'gauntlet'), 'blobs');
-}
+export const blobCacheFolder = (): string => join(cacheFolder(process.env, homedir()), 'blobs');
 
 export class BlobCache {
   private unchecked = Number.POSITIVE_INFINITY; // bytes since the size was last looked at: never so far

@@ -2,17 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { cacheFolder as folderOf } from '../../core/cacheFolder.js';
 import { GauntletError } from '../../core/errors.js';
 
-/**
- * The folder of digests and quantized weights, which can always be made again: GAUNTLET_CACHE, else `gauntlet` in the
- * user's cache folder. It may not exist yet.
- */
-export function cacheFolder(): string {
-  const { GAUNTLET_CACHE, XDG_CACHE_HOME, HOME } = process.env;
-  return GAUNTLET_CACHE || join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'gauntlet');
-}
+export const cacheFolder = (): string => folderOf(process.env, homedir());
 
 /** Opens a file, passes its descriptor to `use`, and closes it. */
 export function withFile<T>(path: string, flags: string, use: (fd: number) => T): T {

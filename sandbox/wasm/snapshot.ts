@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { cacheFolder } from '../../core/cacheFolder.js';
 import { GauntletError } from '../../core/errors.js';
 
 const require = createRequire(import.meta.url);
@@ -13,10 +14,9 @@ const require = createRequire(import.meta.url);
 export const pyodideFolder = (): string => path.dirname(require.resolve('pyodide/package.json'));
 export const pyodideUrl = (): string => pathToFileURL(path.join(pyodideFolder(), 'pyodide.mjs')).href;
 
-/** The first writable folder of the user's cache folder and the temporary folder. */
-function cacheFolder(): string {
-  const user = process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache');
-  for (const folder of [path.join(user, 'gauntlet'), path.join(os.tmpdir(), 'gauntlet')])
+/** The cache folder if it is writable, else one in the temporary folder. */
+function writableFolder(): string {
+  for (const folder of [cacheFolder(process.env, os.homedir()), path.join(os.tmpdir(), 'gauntlet')])
     try {
       fs.mkdirSync(folder, { recursive: true });
       fs.accessSync(folder, fs.constants.W_OK);
@@ -27,7 +27,7 @@ function cacheFolder(): string {
   throw new GauntletError('SANDBOX_FAULT', 'the sandbox has no writable cache folder');
 }
 
-export function snapshotFile(folder = cacheFolder()): string {
+export function snapshotFile(folder = writableFolder()): string {
   const { version } = JSON.parse(fs.readFileSync(path.join(pyodideFolder(), 'package.json'), 'utf8'));
   const [major] = process.versions.node.split('.'); // the interpreter's tables depend on the version of Node
   return path.join(folder, `pyodide-${version}-node${major}-2.snapshot`);

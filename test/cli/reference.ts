@@ -28,7 +28,7 @@ Inside a checkout every command is \`npx gauntlet …\`.
 | \`TEMPORAL_ADDRESS\` | a Temporal server of your own |
 | \`GAUNTLET_THREADS\` | number of model threads |
 | \`GAUNTLET_DEVICE\` | device for models |
-| \`GAUNTLET_CACHE\` | folder of quantized weights and of artifacts of a store in a bucket |
+| \`GAUNTLET_CACHE\` | folder of what can be made or fetched again: the Temporal CLI, models, quantized weights, artifacts of a store in a bucket; default: \`gauntlet\` in your cache folder |
 | \`GAUNTLET_ACCEPT_ENVIRONMENT=1\` | continue a run that has another Python, sandbox, engine or device; the change is recorded |
 | \`GAUNTLET_ROLLOUTS_ENDPOINT\` | address of the rollout server, instead of the one in the configuration |
 | \`GAUNTLET_ROLLOUTS_API_KEY\` | key of the rollout server |

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cacheFolder } from '../../core/cacheFolder.js';
 import { cacheDir, findTemporalCli, provideTemporalCli, TEMPORAL_CLI_VERSION } from '../../infra/temporal-cli.mjs';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
 
@@ -96,6 +97,12 @@ describe('the Temporal CLI', () => {
   });
 
   it('is cached below the home folder by default', () => {
+    for (const env of [
+      { HOME: '/home/ada' },
+      { HOME: '/home/ada', XDG_CACHE_HOME: '/cache' },
+      { HOME: '/home/ada', XDG_CACHE_HOME: '/cache', GAUNTLET_CACHE: '/gauntlet' },
+    ])
+      assert.equal(cacheDir(env), cacheFolder(env, '/nowhere'));
     assert.equal(cacheDir({ HOME: '/home/ada' }), '/home/ada/.cache/gauntlet');
   });
 });

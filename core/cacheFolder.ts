@@ -1,0 +1,8 @@
+/**
+ * The folder of everything that can be made or fetched again: GAUNTLET_CACHE, else `gauntlet` in the user's cache folder. It
+ * may not exist yet.
+ */
+export function cacheFolder(env: Record<string, string | undefined>, home: string): string {
+  const { GAUNTLET_CACHE, XDG_CACHE_HOME, HOME } = env;
+  return GAUNTLET_CACHE || `${XDG_CACHE_HOME || `${HOME || home}/.cache`}/gauntlet`;
+}
