@@ -21,7 +21,10 @@ export const ERROR_CODES = {
   RUN_EXISTS: { retryable: false, help: 'choose another run id, or resume with the same configuration' },
   RUN_FAILED: { retryable: false, help: 'start the run again with `gauntlet resume RUN`' },
   NOT_FOUND: { retryable: false, help: 'list what exists with `gauntlet status` or `gauntlet checkpoints list`' },
-  SANDBOX_UNAVAILABLE: { retryable: false, help: 'start Docker, or use --sandbox wasm' },
+  SANDBOX_UNAVAILABLE: {
+    retryable: false,
+    help: 'start Docker, or use --sandbox wasm, which is not a security boundary',
+  },
   SANDBOX_FAULT: {
     retryable: true,
     help: 'an infrastructure fault of the sandbox; it is retried and never affects a reward',
@@ -39,7 +42,7 @@ export const ERROR_CODES = {
   DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install the component that the message names' },
   OUT_OF_MEMORY: {
     retryable: false,
-    help: 'estimated before loading: free memory, quantize the base (--quantize int4), or override (--force)',
+    help: 'estimated before loading: free memory, quantize the base (engine.quantization), or override (engine.force)',
   },
   SERVER_UNAVAILABLE: { retryable: false, help: 'check TEMPORAL_ADDRESS, or unset it to use the embedded server' },
   PORT_TAKEN: { retryable: false, help: 'choose another port' },

@@ -122,6 +122,7 @@ export function checkMemory(
   const gb = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
   throw new GauntletError(
     'OUT_OF_MEMORY',
-    `${path}: needs ${gb(needed)}, ${gb(available)} are free; --quantize int4 needs less, --force opens it anyway`,
+    `${path}: needs ${gb(needed)}, ${gb(available)} are free; --set engine.quantization=int8 needs less, ` +
+      '--set engine.force=true opens it anyway (gauntlet model: --quantize int8, --force)',
   );
 }

@@ -79,7 +79,9 @@ describe('the memory estimate', () => {
     const needs = { available: 2.04e9 };
     assert.throws(() => checkMemory('/models/x', 5.96e9, needs), {
       code: 'OUT_OF_MEMORY',
-      message: '/models/x: needs 6.0 GB, 2.0 GB are free; --quantize int4 needs less, --force opens it anyway',
+      message:
+        '/models/x: needs 6.0 GB, 2.0 GB are free; --set engine.quantization=int8 needs less, ' +
+        '--set engine.force=true opens it anyway (gauntlet model: --quantize int8, --force)',
     });
     checkMemory('/models/x', 5.96e9, { ...needs, force: true });
     checkMemory('/models/x', 2e9, needs);
