@@ -98,9 +98,10 @@ export async function loadInitialState(
   const state = Object.fromEntries(
     await Promise.all(
       ROLES.map(async (role) => {
-        const frozen = await frozenAdapters(store, checkpoint, adapterRole(config, role));
-        const isKept = frozen && config.adapters === 'per-stage' && config.start?.schedule === 'rest';
-        return [role, { ...(await stateOf(store, checkpoint, adapterRole(config, role))), ...(isKept && { frozen }) }];
+        const own = adapterRole(config, role);
+        const isKept = config.adapters === 'per-stage' && config.start?.schedule === 'rest';
+        const frozen = isKept ? await frozenAdapters(store, checkpoint, own) : undefined;
+        return [role, { ...(await stateOf(store, checkpoint, own)), ...(frozen && { frozen }) }];
       }),
     ),
   ) as PolicyState;

@@ -2,6 +2,8 @@
 // node dist/bench/curve.js [--seed N] [--preset NAME] [--model DIR] [--store DIR] [--sandbox wasm|docker] [--threads N] [--set a.b=json]…
 import { parseArgs } from 'node:util';
 import { createActivities } from '../activities/index.js';
+import { parseAssignments } from '../cli/config.js';
+import { merged } from '../core/presets.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import { openDeps } from '../workers/deps.js';
 import { runPipeline } from '../workflows/pipeline.js';
@@ -19,18 +21,8 @@ const { values } = parseArgs({
   },
 });
 
-const input: Record<string, unknown> = { preset: values.preset, seed: Number(values.seed) };
-if (values.model !== undefined) input.model = values.model;
-for (const assignment of values.set) {
-  const [path, text] = [assignment.slice(0, assignment.indexOf('=')), assignment.slice(assignment.indexOf('=') + 1)];
-  const keys = path.split('.');
-  let node = input;
-  for (const key of keys.slice(0, -1)) {
-    node[key] ??= {};
-    node = node[key] as Record<string, unknown>;
-  }
-  node[keys.at(-1)!] = /^[-\d["{tf]/.test(text) ? JSON.parse(text) : text;
-}
+const { preset, model } = values;
+const input = merged({ preset, seed: Number(values.seed), model }, parseAssignments(values.set));
 
 const { deps, close } = await openDeps({
   store: values.store,
@@ -38,29 +30,18 @@ const { deps, close } = await openDeps({
   say: (line) => console.error(line),
   ...(values.threads === undefined ? {} : { threads: Number(values.threads) }),
 });
-const acts = createActivities(deps);
+const activities = createActivities({ ...deps, onMetrics: (_run, metrics) => console.log(line(metrics)) });
 const spent: Record<string, number> = {};
-for (const [name, act] of Object.entries(acts)) {
-  (acts as Record<string, unknown>)[name] = async (given: object) => {
+for (const [name, activity] of Object.entries(activities)) {
+  (activities as Record<string, unknown>)[name] = async (given: object) => {
     const started = performance.now();
     try {
-      return await (act as (given: object) => Promise<unknown>)(given);
+      return await (activity as (given: object) => Promise<unknown>)(given);
     } finally {
       spent[name] = (spent[name] ?? 0) + (performance.now() - started) / 1000;
     }
   };
 }
-const { recordMetrics, trainPolicy } = acts;
-acts.recordMetrics = (given) => {
-  console.log(line(given.metrics));
-  return recordMetrics(given);
-};
-acts.trainPolicy = async (given) => {
-  const trained = await trainPolicy(given);
-  if (trained.metrics) console.log(line(trained.metrics));
-  return trained;
-};
-
 const f = (x: number | undefined, digits = 3): string => (x === undefined ? '-' : x.toFixed(digits));
 
 function line(metrics: RunMetrics): string {
@@ -90,7 +71,7 @@ function line(metrics: RunMetrics): string {
 
 const started = performance.now();
 try {
-  const result = await runPipeline(acts, values.id ?? `curve-${values.preset}-${values.seed}`, input);
+  const result = await runPipeline(activities, values.id ?? `curve-${values.preset}-${values.seed}`, input);
   console.log(JSON.stringify(result));
 } finally {
   const total = (performance.now() - started) / 1000;

@@ -1,8 +1,9 @@
 // Writes a folder atomically: under another name first, then renamed. A crash leaves the old folder or the new one.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
+import { syncFolder } from '../store/syncFolder.js';
 
 export interface Target {
   marker: string; // file that identifies a folder of this kind, which may be replaced
@@ -51,14 +52,5 @@ export async function writeFolder(folder: string, files: Files): Promise<void> {
   } finally {
     await rm(fresh, { recursive: true, force: true });
     if (existsSync(target)) await rm(old, { recursive: true, force: true });
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

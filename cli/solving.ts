@@ -73,7 +73,7 @@ async function choosePolicy(
   const checkpoint = base === undefined ? await chooseCheckpoint(store, checkpointId) : undefined;
   const loaded = checkpoint && (await loadCheckpoint(store, checkpoint.runId, checkpoint.name));
   const policy = {
-    ...(checkpoint && { checkpoint }),
+    ...(loaded && { checkpoint: { runId: loaded.metadata.runId, name: loaded.metadata.name } }),
     ...(model && { model: portableName(model) }),
     ...(flags.templateArgument.length > 0 && { templateArguments }),
   };

@@ -3,6 +3,7 @@
 import { parseTests } from '../activities/judging.js';
 import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from '../activities/sampling.js';
 import { equalValues } from '../core/compare.js';
+import { strictKey } from '../core/comparison/strictKey.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';
 import { deriveKey, extendKey } from '../core/random.js';
 import { inputKey } from '../core/rewards/suite.js';
@@ -133,7 +134,7 @@ async function run(
   const inputs = tests.map(({ args }) => args);
   const reduce = (answer: Value, call: number): Answer => {
     const { expected } = tests[call]!;
-    const key = digestBytes(JSON.stringify(answer));
+    const key = digestBytes(strictKey(answer));
     return expected === undefined ? { key } : { key, passes: equalValues(answer, expected, comparison) };
   };
   const jobs = codes.map((code, i) => ({ id: String(i), code, entry, calling, inputs, limits: config.limits, reduce }));

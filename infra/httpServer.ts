@@ -1,6 +1,6 @@
 // What the servers of `dashboard` and `serve` share: whom they answer, and the address that they listen at. They answer
 // only requests for their own host, never those of a foreign web page, and beyond loopback only with a random token.
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { GauntletError } from '../core/errors.js';
@@ -95,5 +95,6 @@ function hasToken(request: IncomingMessage, token: string): boolean {
 /** @throws TypeError if the path is not one of a URL */
 export const urlOf = (request: IncomingMessage): URL => new URL(request.url ?? '/', 'http://server');
 
-const isEqual = (given: string, token: string): boolean =>
-  given.length === token.length && timingSafeEqual(Buffer.from(given.padEnd(token.length)), Buffer.from(token));
+/** Digests have one length, which timingSafeEqual requires. */
+export const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const isEqual = (given: string, token: string): boolean => timingSafeEqual(digestOf(given), digestOf(token));

@@ -1,6 +1,6 @@
 // Offers a Temporal server on loopback to other machines: over TLS, to requests with an API key. The server of Temporal's
 // CLI has neither, so it never listens beyond loopback itself.
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -14,6 +14,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { GauntletError } from '../core/errors.js';
+import { digestOf } from './httpServer.js';
 
 export interface TlsProxyOptions {
   server: string; // host:port of the Temporal server
@@ -145,5 +146,3 @@ function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onward
 
 /** Answering such a stream throws. */
 const isOver = (stream: ServerHttp2Stream): boolean => stream.destroyed || stream.closed;
-
-const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();

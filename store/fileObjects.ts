@@ -3,7 +3,20 @@
 // modification time, which moves with it.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
+import {
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  unlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { GauntletError } from '../core/errors.js';
@@ -12,6 +25,7 @@ import { PLACE } from '../infra/place.mjs';
 import { errnoOf, faultOf } from './checks.js';
 import { RUNS } from './layout.js';
 import type { Objects, Use } from './objects.js';
+import { syncFolder } from './syncFolder.js';
 
 const DAY_MS = 86_400_000;
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR']);
@@ -253,21 +267,5 @@ async function guard<T>(doing: string, path: string, absent: T, work: () => Prom
   }
 }
 
-async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
-  const file = await open(path, 'wx', 0o644);
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
+const writeSynced = (path: string, bytes: Uint8Array | string): Promise<void> =>
+  writeFile(path, bytes, { flag: 'wx', mode: 0o644, flush: true });

@@ -16,7 +16,7 @@ export class ObjectStore implements Store {
 
   constructor(
     readonly objects: Objects,
-    private readonly cache?: BlobCache,
+    readonly cache?: BlobCache,
   ) {
     this.url = objects.url;
   }

@@ -161,7 +161,7 @@ async function thinCheckpoints(
   const mentioned = new Set([...(await mentionedCheckpoints(store, runs)), ...(beginnings ?? [])]);
   for (const runId of runs.filter((run) => !open.has(run))) {
     const all = await listCheckpoints(store, runId);
-    const kept = await chosenCheckpoints(store, runId);
+    const kept = await chosenCheckpoints(store, runId, all);
     if (kept === undefined) continue;
     for (const [index, { name }] of all.entries()) {
       if (index % keepEvery === 0 || kept.has(name) || mentioned.has(name)) continue;
@@ -181,11 +181,14 @@ async function thinCheckpoints(
 }
 
 /** Best and latest according to the result, the pointers and the scores. Undefined if the run has not ended or one of these cannot be read. */
-async function chosenCheckpoints(store: ObjectStore, runId: string): Promise<Set<string> | undefined> {
+async function chosenCheckpoints(
+  store: ObjectStore,
+  runId: string,
+  all: Awaited<ReturnType<typeof listCheckpoints>>,
+): Promise<Set<string> | undefined> {
   try {
     const { result } = await readResult(store, runId);
     if (result === undefined) return undefined;
-    const all = await listCheckpoints(store, runId);
     const pointed = await Promise.all(POINTERS.map((pointer) => readPointer(store, runId, pointer)));
     const names = [
       result.best,

@@ -1,6 +1,7 @@
 // Starts the workers of this process, one for each role: task queues, concurrency, heartbeats, and shutdown.
 import {
   type ActivityInterceptorsFactory,
+  DefaultLogger,
   NativeConnection,
   Runtime,
   Worker,
@@ -67,13 +68,14 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   installRuntime(log, options.metrics);
   const tracing = await openTracing();
   const connection = await connect(options.connection);
-  const searchAttributes = await knowsSearchAttributes(connection, namespace);
-  const opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
-  const traced = tracing?.deps(opened.deps) ?? opened.deps;
-  const deps = options.metrics === undefined ? traced : meteredDeps(traced);
   const workers: Worker[] = [];
+  let opened: OpenDeps | undefined;
   let claim: FolderClaim | undefined;
   try {
+    const searchAttributes = await knowsSearchAttributes(connection, namespace);
+    opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
+    const traced = tracing?.deps(opened.deps) ?? opened.deps;
+    const deps = options.metrics === undefined ? traced : meteredDeps(traced);
     if (!options.deps && !isS3(options.store)) claim = await claimFolder(storePlace(options.store));
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
@@ -81,7 +83,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
       for (const each of await workerOptions(role, connection, deps, options, tracing))
         workers.push(await Worker.create(each));
   } catch (error) {
-    await opened.close();
+    await opened?.close();
     await connection.close();
     await claim?.release();
     throw error;
@@ -98,7 +100,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   });
   const run = Promise.allSettled(runs).then(async (ended) => {
     const settled = [...lost, ...ended];
-    await opened.close();
+    await opened?.close();
     await connection.close();
     await claim?.release();
     for (const result of settled) if (result.status === 'rejected') throw result.reason;
@@ -188,10 +190,6 @@ let installed = false;
 /** The SDK has one runtime per process. The caller handles process signals. */
 export function installRuntime(logger: Logger, metrics?: string): void {
   if (installed) return;
-  const log = (level: string, message: string, meta?: object): void => {
-    // Expected: each role serves only workflows or only activities.
-    if (!/^No .* registered/.test(message)) logger[pinoLevel(level)](meta ?? {}, message);
-  };
   const prometheus = metrics && { bindAddress: metrics, histogramBucketOverrides: HISTOGRAM_BUCKETS };
   try {
     Runtime.install({
@@ -200,14 +198,10 @@ export function installRuntime(logger: Logger, metrics?: string): void {
         logging: { filter: 'WARN', forward: {} },
         ...(prometheus && { metrics: { prometheus } }),
       },
-      logger: {
-        log,
-        trace: (message, meta) => log('trace', message, meta),
-        debug: (message, meta) => log('debug', message, meta),
-        info: (message, meta) => log('info', message, meta),
-        warn: (message, meta) => log('warn', message, meta),
-        error: (message, meta) => log('error', message, meta),
-      },
+      logger: new DefaultLogger('TRACE', ({ level, message, meta }) => {
+        // Expected: each role serves only workflows or only activities.
+        if (!/^No .* registered/.test(message)) logger[level.toLowerCase() as 'info'](meta ?? {}, message);
+      }),
     });
   } catch (error) {
     if (metrics === undefined) throw error;
@@ -217,6 +211,3 @@ export function installRuntime(logger: Logger, metrics?: string): void {
   }
   installed = true;
 }
-
-const pinoLevel = (level: string): 'trace' | 'debug' | 'info' | 'warn' | 'error' =>
-  level.toLowerCase() as 'trace' | 'debug' | 'info' | 'warn' | 'error';

@@ -61,9 +61,8 @@ export function addEvaluate(program: Command): void {
   withStore(command).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
-    const checkpoint = await chooseCheckpoint(store, named);
+    const checkpoint = await exactCheckpoint(store, await chooseCheckpoint(store, named));
     const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
-    for (const { runId, name } of [checkpoint, ...(other ? [other] : [])]) await loadCheckpoint(store, runId, name);
     const shared = await inputOf(store, checkpoint, flags);
     for (const { id, reason } of await checkProblems(shared.source)) output.note(`skipped ${id}: ${reason}`);
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async ({ client }) => {
@@ -92,13 +91,19 @@ export function addEvaluate(program: Command): void {
   });
 }
 
+/** The checkpoint that `best` or `latest` names now: the run may go on meanwhile. */
+async function exactCheckpoint(store: Store, { runId, name }: CheckpointId): Promise<CheckpointId> {
+  return { runId, name: (await loadCheckpoint(store, runId, name)).metadata.name };
+}
+
 /** 'base' is the model of the checkpoint, with the settings of its run. */
 async function chooseOther(
   store: Store,
   checkpoint: CheckpointId,
   against: string,
 ): Promise<CheckpointId & { untrained?: boolean }> {
-  return against === 'base' ? { ...checkpoint, untrained: true } : chooseCheckpoint(store, against);
+  if (against === 'base') return { ...checkpoint, untrained: true };
+  return exactCheckpoint(store, await chooseCheckpoint(store, against));
 }
 
 async function inputOf(
@@ -149,9 +154,7 @@ async function measure(
     }),
   );
   const { samples, temperature, tokens, results, artifacts } = result;
-  const checkpoint = input.untrained
-    ? 'base'
-    : (await loadCheckpoint(store, runId, input.checkpoint.name)).metadata.name;
+  const checkpoint = input.untrained ? 'base' : input.checkpoint.name;
   const at = new Date().toISOString();
   await writeEvaluation(store, runId, id, {
     ...{ checkpoint, at, samples, temperature, tokens, metrics, results, artifacts },

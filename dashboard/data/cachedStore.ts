@@ -8,8 +8,8 @@ const KEPT = 12;
 export class CachedStore extends ObjectStore {
   private readonly parsed = new Map<Digest, Promise<unknown>>();
 
-  constructor({ objects }: ObjectStore) {
-    super(objects);
+  constructor({ objects, cache }: ObjectStore) {
+    super(objects, cache);
   }
 
   override getJson<T = unknown>(digest: Digest): Promise<T> {

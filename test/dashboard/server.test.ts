@@ -226,6 +226,8 @@ describe('the token of the dashboard', () => {
       assert.match(cookie, /HttpOnly; SameSite=Strict/);
       assert.equal((await ask(local, '/api/runs', { cookie: cookie.split(';')[0]! })).status, 200);
       assert.equal((await ask(local, '/api/runs', { authorization: `Bearer ${token}` })).status, 200);
+      const wrong = `Bearer é${'x'.repeat(token.length - 1)}`; // as long, but more bytes
+      assert.equal((await ask(local, '/api/runs', { authorization: wrong })).status, 401);
       assert.equal((await ask(local, '/api/runs', { host: 'evil.example' })).status, 403);
       assert.equal((await ask(local, '/api/runs', { host: `dashboard.test:${port}` })).status, 401);
     } finally {

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Solution } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
+import type { Value } from '../../core/schema/value.js';
 import { openSolver, type Solver } from '../../inference/policies.js';
 import { bestProgram, judgeSamples } from '../../inference/selection.js';
 import { type ProgramEvent, type SolveEvent, type SolveOptions, solveTask } from '../../inference/solver.js';
 import { taskOfMessage } from '../../inference/tasks.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { solve } from '../../workflows/solveProblems.js';
 import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
@@ -103,6 +105,35 @@ describe('solving a problem in one process', () => {
     assert.deepEqual([judged.tests[0]!.call, judged.tests[0]!.expected], ['solve(5)', null]);
     assert.deepEqual(judged.agreement, [0, 1, 1, 0, 0]);
     assert.deepEqual(judged.baseline[1], ['pass', 'pass']);
+  });
+
+  it('counts equal answers as the same, whatever the order of a dict', async () => {
+    const answers: Value[] = [
+      {
+        d: [
+          [5, 1],
+          [0, 2],
+        ],
+      },
+      {
+        d: [
+          [0, 2],
+          [5, 1],
+        ],
+      },
+      { d: [] },
+    ];
+    const run: Sandbox['run'] = async (jobs) =>
+      jobs.map(({ id, reduce }) => ({
+        id,
+        calls: [{ kind: 'value', value: reduce!(answers[Number(id)]!, 0) }],
+        ms: 1,
+      }));
+    const sandbox = { ...solver.sandbox, run };
+    const inputs = [{ sample: 0, stage: 1 as const, args: [5] }];
+    const task = { ...addProblem(2), baselineTests: [] };
+    const { agreement } = await judgeSamples({ ...solver, sandbox }, task, ['a', 'b', 'c'], inputs, undefined);
+    assert.deepEqual(agreement, [1, 1, 0]);
   });
 
   it('stops a chain at its token limit, and refuses a problem that the model cannot read', async () => {
