@@ -3,7 +3,7 @@
 import { ROLES, type Role, STAGES } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { adapterRole } from '../core/schema/config.js';
-import { canonicalJson, digestBytes } from '../store/canonicalJson.js';
+import { digestBytes, renderedJson } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit, stageAdapterFile } from '../store/checkpoints.js';
 import type { Digest, Store } from '../store/store.js';
 import { modelDigests, type ReplayBuffer, readConfig, readProblems } from './artifacts.js';
@@ -92,4 +92,4 @@ async function filesOf(
   return Promise.all([...present, ...earlier].map(async ({ path, digest }) => [path, await store.getBlob(digest)]));
 }
 
-const json = (value: unknown): Uint8Array => Buffer.from(`${canonicalJson(value, 2)}\n`, 'utf8');
+const json = (value: unknown): Uint8Array => Buffer.from(renderedJson(value), 'utf8');

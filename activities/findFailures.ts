@@ -7,7 +7,7 @@ import type { Chain, FailedTest } from '../core/schema/chain.js';
 import type { CallResult, ExecutionJob } from '../core/schema/execution.js';
 import { type ChainList, problemOf, readConfig, readProblems } from './artifacts.js';
 import { codeOf } from './chains.js';
-import type { Scope } from './scope.js';
+import { batchOptions, type Scope } from './scope.js';
 import type { FindFailuresInput, FindFailuresOutput } from './types.js';
 
 /** What the host keeps of an answer: null if it is right. */
@@ -31,9 +31,9 @@ export async function findFailures(scope: Scope, input: FindFailuresInput): Prom
   };
   const jobs = chains.map(jobOf);
   const sandbox = await scope.deps.sandbox(config);
-  const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
+  const options = batchOptions(scope);
   const executed = jobs.filter(({ code, inputs }) => code !== '' && inputs.length > 0);
-  const results = executed.length > 0 ? await sandbox.run(executed, options) : [];
+  const results = await sandbox.run(executed, options);
   const callsOf = new Map(results.map(({ id, calls }) => [id, calls]));
   const failures = jobs.map(({ id }, i): FailedTest | null => {
     const { entry, baselineTests } = problemOf(byId, chains[i]!.problemId);

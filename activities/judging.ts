@@ -12,7 +12,7 @@ import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from './artifacts.js';
 import { codeOf } from './chains.js';
-import type { Scope } from './scope.js';
+import { batchOptions, type Scope } from './scope.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
 export interface JudgingTask {
@@ -38,14 +38,14 @@ export async function judgeTasks(
   tasks: JudgingTask[],
 ): Promise<{ judged: SuiteVerdicts[]; executions: number }> {
   const sandbox = await scope.deps.sandbox(config);
-  const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
+  const options = batchOptions(scope);
   const parsed = tasks.map(({ problem, turns }) =>
     turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTests(sample.text, problem, config) })),
   );
   const references = referenceJobs(tasks, parsed, config.limits);
   const referenceList = [...references.values()];
   const jobs = referenceList.map(({ job }) => job);
-  const answers = jobs.length > 0 ? await sandbox.run(jobs, options) : [];
+  const answers = await sandbox.run(jobs, options);
   const answerOf = new Map(jobs.map((job, i) => [job, answers[i]!]));
   const { corrects = false } = REWARD_RULES[config.reward.scheme];
   const built = tasks.map((task, t) => {
@@ -60,7 +60,7 @@ export async function judgeTasks(
     built.map(({ suite }) => suite),
     config,
   );
-  const results = candidates.jobs.length > 0 ? await sandbox.run(candidates.jobs, options) : [];
+  const results = await sandbox.run(candidates.jobs, options);
   const isUnparsed = (index: number | undefined): boolean => index !== undefined && !parses(results[index]!.calls);
   const judged = tasks.map((task, t): SuiteVerdicts => {
     const { suite, turns } = built[t]!;

@@ -5,7 +5,7 @@ import type { ExecutionJob } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
 import { mutantsOf } from '../sandbox/mutants.js';
 import type { SuiteVerdicts } from './artifacts.js';
-import type { Scope } from './scope.js';
+import { batchOptions, type Scope } from './scope.js';
 
 /** Adds which mutants of its problem's reference fail each test of a suite. `problems[i]` belongs to `judged[i]`. */
 export async function withMutants(
@@ -16,7 +16,7 @@ export async function withMutants(
   limit: number,
 ): Promise<{ judged: SuiteVerdicts[]; executions: number }> {
   const sandbox = await scope.deps.sandbox(config);
-  const options = { signal: scope.signal, onProgress: (done: number) => scope.heartbeat({ done }) };
+  const options = batchOptions(scope);
   const references = [...new Set(problems.map(({ referenceSolution }) => referenceSolution))];
   const mutants = await mutantsOf(sandbox, references, limit, options);
   const mutantsOfProblem = new Map(references.map((reference, i) => [reference, mutants[i]!]));
@@ -32,7 +32,7 @@ export async function withMutants(
       }));
   });
   const runnable = jobs.filter(({ inputs }) => inputs.length > 0);
-  const results = runnable.length > 0 ? await sandbox.run(runnable, options) : [];
+  const results = await sandbox.run(runnable, options);
   const kills = judged.map(({ suite }) => suite.map((): number[] => []));
   runnable.forEach(({ task, mutant }, j) => {
     results[j]!.calls.forEach((call, i) => {

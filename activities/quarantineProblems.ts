@@ -5,9 +5,9 @@ import { GauntletError } from '../core/errors.js';
 import { type Problem, SPLITS } from '../core/schema/problem.js';
 import type { Rejected } from '../data/problemDrafts.js';
 import { examineProblem } from '../sandbox/healthGate.js';
-import { canonicalJson, parseJson } from '../store/canonicalJson.js';
-import { createRecord, readRecord } from '../store/records.js';
-import { QUARANTINE } from '../store/runs.js';
+import { renderedJson } from '../store/canonicalJson.js';
+import { createRecord } from '../store/records.js';
+import { QUARANTINE, readParsed } from '../store/runs.js';
 import { readConfig, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
@@ -70,17 +70,12 @@ async function recordOf(
   }
   const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
   for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
-  await createRecord(store, run.runId, QUARANTINE, `${canonicalJson(record, 2)}\n`);
+  await createRecord(store, run.runId, QUARANTINE, renderedJson(record));
   return (await readQuarantine(scope, run)) ?? record; // the first of two concurrent attempts wins
 }
 
 async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
-  const bytes = await readRecord(scope.store, run.runId, QUARANTINE);
-  if (bytes === undefined) return undefined;
-  const { data } = recordSchema.safeParse(parseJson(bytes));
-  if (data?.problems === run.problems) return data;
-  throw new GauntletError(
-    'CORRUPT_ARTIFACT',
-    `${QUARANTINE} of run ${run.runId} is damaged or belongs to other problems`,
-  );
+  const record = await readParsed(scope.store, run.runId, QUARANTINE, recordSchema);
+  if (record === undefined || record.problems === run.problems) return record;
+  throw new GauntletError('CORRUPT_ARTIFACT', `${QUARANTINE} of run ${run.runId} belongs to other problems`);
 }

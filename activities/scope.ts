@@ -67,14 +67,19 @@ export function currentContext(): Context | undefined {
 
 export function openScope(deps: ActivityDeps, memoKey = ''): Scope {
   const context = currentContext();
-  const scope: Scope = {
+  return {
     deps,
     store: deps.store,
+    signal: context?.cancellationSignal,
     memoKey,
     saveEveryMs: SAVE_EVERY_MS,
     earlierSeconds: 0,
     heartbeat: (details) => context?.heartbeat(details),
   };
-  if (context) scope.signal = context.cancellationSignal;
-  return scope;
 }
+
+/** For a batch of programs: it stops with the attempt, which records its progress. */
+export const batchOptions = (scope: Pick<Scope, 'signal' | 'heartbeat'>) => ({
+  signal: scope.signal,
+  onProgress: (done: number): void => scope.heartbeat({ done }),
+});

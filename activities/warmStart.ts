@@ -12,7 +12,7 @@ import type { Trajectory } from '../core/schema/trajectory.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Chat } from '../ml/engine/engine.js';
 import { openRole, readConfig, readProblems, type TrajectoryList } from './artifacts.js';
-import type { Scope } from './scope.js';
+import { batchOptions, type Scope } from './scope.js';
 import type {
   AnswerFreshInputsInput,
   AnswerFreshInputsOutput,
@@ -43,10 +43,7 @@ export async function answerFreshInputs(
     const inputs = freshInputs(known, FRESH_TESTS, new RandomStream(config.seed, 'fresh-inputs', id));
     return { id, code, entry, calling, inputs, limits: config.limits };
   });
-  const results = await sandbox.run(jobs, {
-    signal: scope.signal,
-    onProgress: (done) => scope.heartbeat({ done }),
-  });
+  const results = await sandbox.run(jobs, batchOptions(scope));
   const tests: FreshTests = Object.fromEntries(
     jobs.map(({ id, inputs }, j) => {
       const calls = results[j]!.calls;

@@ -100,13 +100,17 @@ function parseScalar(text: string): unknown {
 }
 
 /** @throws GauntletError BAD_INPUT naming the file */
-export async function readJsonFile(path: string): Promise<unknown> {
-  let text: string;
+export async function readTextFile(path: string): Promise<string> {
   try {
-    text = await readFile(path, 'utf8');
+    return await readFile(path, 'utf8');
   } catch (error) {
     throw new GauntletError('BAD_INPUT', `${path}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
+}
+
+/** @throws GauntletError BAD_INPUT naming the file */
+export async function readJsonFile(path: string): Promise<unknown> {
+  const text = await readTextFile(path);
   try {
     const json: unknown = JSON.parse(text);
     if (isTooDeep(json)) throw new SyntaxError('nested too deep');

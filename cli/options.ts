@@ -65,18 +65,16 @@ function bindAddress(text: string): string {
   throw new InvalidArgumentError('It is not PORT or HOST:PORT with an IP address, e.g. 9464 or 0.0.0.0:9464.');
 }
 
-export const setOption = (): Option =>
-  new Option('-s, --set <field=value>', 'set one configuration field, e.g. ppo.learningRate=0.0005; repeatable')
+const repeatable = (flags: string, description: string): Option =>
+  new Option(flags, `${description}; repeatable`)
     .argParser((value: string, previous: string[]) => [...previous, value])
     .default([], 'none');
 
+export const setOption = (): Option =>
+  repeatable('-s, --set <field=value>', 'set one configuration field, e.g. ppo.learningRate=0.0005');
+
 export const templateArgumentOption = (): Option =>
-  new Option(
-    '--template-argument <name=value>',
-    'set one argument of the chat template, e.g. enable_thinking=false; repeatable',
-  )
-    .argParser((value: string, previous: string[]) => [...previous, value])
-    .default([], 'none');
+  repeatable('--template-argument <name=value>', 'set one argument of the chat template, e.g. enable_thinking=false');
 
 export interface ConfigFlags {
   preset?: string;

@@ -1,4 +1,5 @@
 // Follows a run with its `progress` query until it ends: a bar in a terminal, otherwise a line per step.
+import { setTimeout } from 'node:timers/promises';
 import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from '@temporalio/client';
 import type { RunProgress } from '../core/schema/run.js';
 import { throughOutages } from './outage.js';
@@ -33,12 +34,7 @@ export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }
     while (!finished && !signal?.aborted) {
       const progress = await Promise.race([queryProgress(handle), ended, aborted]);
       if (progress && !signal?.aborted) display.update(progress);
-      let timer: NodeJS.Timeout | undefined;
-      const pause = new Promise((resolve) => {
-        timer = setTimeout(resolve, POLL_MS);
-      });
-      await Promise.race([ended, aborted, pause]);
-      clearTimeout(timer);
+      await Promise.race([ended, aborted, setTimeout(POLL_MS, undefined, { ref: false })]);
     }
     signal?.throwIfAborted();
     // a question may stay without an answer

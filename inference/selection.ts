@@ -138,7 +138,7 @@ async function run(
     return expected === undefined ? { key } : { key, passes: equalValues(answer, expected, comparison) };
   };
   const jobs = codes.map((code, i) => ({ id: String(i), code, entry, calling, inputs, limits: config.limits, reduce }));
-  const results = jobs.length === 0 ? [] : await sandbox.run(jobs, { signal });
+  const results = await sandbox.run(jobs, { signal });
   const callsOf = new Map(codes.map((code, i) => [code, results[i]!.calls]));
   return programs.map((code) => callsOf.get(code) ?? tests.map(() => NO_PROGRAM));
 }

@@ -1,4 +1,5 @@
 // Prepares a namespace: registers the search attributes and keeps histories longer than a day.
+import { setTimeout } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
@@ -85,7 +86,7 @@ async function describe(connection: Connection, namespace: string) {
           cause: error,
         });
       }
-      await new Promise((settle) => setTimeout(settle, 100));
+      await setTimeout(100);
     }
   }
 }

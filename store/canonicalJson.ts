@@ -17,6 +17,9 @@ export function canonicalJson(value: unknown, indent = 0): string {
   return new Writer(indent).text(value, '\n');
 }
 
+/** The text of a record: for people to read, in lines. @throws GauntletError BAD_INPUT */
+export const renderedJson = (value: unknown): string => `${canonicalJson(value, 2)}\n`;
+
 export function digestJson(value: unknown): Digest {
   return digestBytes(canonicalJson(value));
 }

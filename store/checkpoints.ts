@@ -9,7 +9,7 @@ import {
   checkpointName,
   checkpointPointerSchema,
 } from '../core/schema/checkpoint.js';
-import { canonicalJson, digestBytes, digestJson, parseJson } from './canonicalJson.js';
+import { digestBytes, digestJson, parseJson, renderedJson } from './canonicalJson.js';
 import { inParallel } from './inParallel.js';
 import { layout } from './layout.js';
 import type { ObjectStore } from './objectStore.js';
@@ -72,7 +72,7 @@ export async function commitCheckpoint(
     await inParallel([...files], ([path, bytes]) => store.writeRunFile(runId, at(name, path), bytes));
   }
   // also if the checkpoint is complete: its writer may have been killed before it wrote the digest of the metadata
-  await writeRecord(store, runId, at(name, METADATA), rendered(metadata));
+  await writeRecord(store, runId, at(name, METADATA), renderedJson(metadata));
   await movePointers(store, runId);
   return metadata;
 }
@@ -158,7 +158,7 @@ export async function readPointer(
   const bytes = await store.readRunFile(runId, `${CHECKPOINTS}/${pointer}`);
   if (bytes === undefined) return undefined;
   const parsed = checkpointPointerSchema.safeParse(parseJson(bytes));
-  if (parsed.success && rendered(parsed.data) === Buffer.from(bytes).toString('utf8')) {
+  if (parsed.success && renderedJson(parsed.data) === Buffer.from(bytes).toString('utf8')) {
     if (parsed.data.digest === pointerDigest(runId, pointer, parsed.data)) return parsed.data;
   }
   throw new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${pointer} is damaged`);
@@ -219,7 +219,7 @@ async function movePointers(store: Store, runId: string): Promise<void> {
       const target = targets[pointer];
       if (target === undefined) return;
       const { name, score } = target;
-      const text = rendered({ name, score, digest: pointerDigest(runId, pointer, { name, score }) });
+      const text = renderedJson({ name, score, digest: pointerDigest(runId, pointer, { name, score }) });
       const bytes = await store.readRunFile(runId, `${CHECKPOINTS}/${pointer}`);
       if (bytes !== undefined && text === Buffer.from(bytes).toString('utf8')) return;
       await store.writeRunFile(runId, `${CHECKPOINTS}/${pointer}`, text);
@@ -240,7 +240,7 @@ async function readMetadata(
   if (!parsed.success) return `${METADATA} is damaged (${parsed.error.issues[0]?.message ?? 'not readable'})`;
   const { digest, ...body } = parsed.data;
   // The bytes must be exactly what the store writes for these fields, so that any flipped bit shows.
-  const exact = digest === digestJson(body) && rendered(parsed.data) === Buffer.from(bytes).toString('utf8');
+  const exact = digest === digestJson(body) && renderedJson(parsed.data) === Buffer.from(bytes).toString('utf8');
   if (!exact) return `${METADATA} is damaged (its digest does not fit)`;
   if (body.name !== name || body.runId !== runId) return `${METADATA} belongs to ${body.name} of run ${body.runId}`;
   return parsed.data;
@@ -281,10 +281,6 @@ async function folders(store: Store, runId: string): Promise<string[]> {
 
 function at(name: string, path: string): string {
   return `${CHECKPOINTS}/${name}/${path}`;
-}
-
-function rendered(value: unknown): string {
-  return `${canonicalJson(value, 2)}\n`;
 }
 
 function refused(runId: string, name: string, problems: readonly string[]): GauntletError {

@@ -6,9 +6,9 @@ import {
   type EnvironmentRecord,
   environmentRecordSchema,
 } from '../core/schema/environment.js';
-import { canonicalJson, parseJson } from './canonicalJson.js';
-import { createRecord, listRecords, readRecord } from './records.js';
-import { ENVIRONMENT } from './runs.js';
+import { canonicalJson, renderedJson } from './canonicalJson.js';
+import { createRecord, listRecords } from './records.js';
+import { ENVIRONMENT, readParsed } from './runs.js';
 import type { Store } from './store.js';
 
 /**
@@ -32,7 +32,7 @@ export async function enterEnvironment(
     const at = new Date().toISOString();
     const record = environmentRecordSchema.parse({ ...environment, ...(isOther && { accepted: true }), at });
     const path = `${ENVIRONMENT}/${part}-${known.length + 1}.json`;
-    if (await createRecord(store, runId, path, `${canonicalJson(record, 2)}\n`)) return;
+    if (await createRecord(store, runId, path, renderedJson(record))) return;
   } // another worker was first: look again
 }
 
@@ -46,10 +46,8 @@ export async function readEnvironments(
   const present = await listRecords(store, runId, ENVIRONMENT);
   for (let n = 1; present.includes(`${ENVIRONMENT}/${part}-${n}.json`); n++) {
     const path = `${ENVIRONMENT}/${part}-${n}.json`;
-    const bytes = await readRecord(store, runId, path);
-    const { data } = environmentRecordSchema.safeParse(bytes && parseJson(bytes));
-    if (data === undefined) throw new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
-    records.push(data);
+    const record = await readParsed(store, runId, path, environmentRecordSchema);
+    if (record) records.push(record);
   }
   return records;
 }

@@ -8,7 +8,7 @@ import { type RunConfig, runConfigSchema, runIdentity } from '../core/schema/con
 import { type EvaluationRecord, evaluationRecordSchema } from '../core/schema/evaluation.js';
 import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
-import { canonicalJson, digestJson, parseJson } from './canonicalJson.js';
+import { canonicalJson, digestJson, parseJson, renderedJson } from './canonicalJson.js';
 import { inParallel } from './inParallel.js';
 import { createRecord, listRecords, readRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
@@ -58,7 +58,7 @@ export type RunFacts = Omit<RunManifest, 'runId' | 'configDigest' | 'seed'>;
 export async function createRun(store: Store, runId: string, facts: RunFacts): Promise<RunManifest> {
   const { config } = facts;
   const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed };
-  if (await createRecord(store, runId, MANIFEST, rendered(manifest))) return manifest;
+  if (await createRecord(store, runId, MANIFEST, renderedJson(manifest))) return manifest;
   const present = await readRun(store, runId);
   const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
   const other = fields.find((field) => present[field] !== manifest[field]);
@@ -81,7 +81,7 @@ export async function readRun(store: Store, runId: string): Promise<RunManifest>
 }
 
 export async function writeInput(store: Store, runId: string, config: RunConfig): Promise<void> {
-  await writeRecord(store, runId, INPUT, rendered(config));
+  await writeRecord(store, runId, INPUT, renderedJson(config));
 }
 
 /** Undefined if the run was killed before it recorded it. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
@@ -96,7 +96,7 @@ export async function writeMetrics(
   step: number | string,
   metrics: Record<string, unknown>,
 ): Promise<void> {
-  await writeRecord(store, runId, `${METRICS}/${step}.json`, rendered(metrics));
+  await writeRecord(store, runId, `${METRICS}/${step}.json`, renderedJson(metrics));
 }
 
 /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
@@ -138,7 +138,7 @@ export async function writeEvaluation(
   id: string,
   record: EvaluationRecord,
 ): Promise<void> {
-  await writeRecord(store, runId, `${EVALUATIONS}/${id}.json`, rendered(record));
+  await writeRecord(store, runId, `${EVALUATIONS}/${id}.json`, renderedJson(record));
 }
 
 /** The evaluations of a run by id. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
@@ -153,8 +153,8 @@ export async function readEvaluations(store: Store, runId: string): Promise<[id:
 
 /** The result of a run, and one chain of its best checkpoint in full. */
 export async function writeResult(store: Store, runId: string, result: RunResult, chain?: ChainView): Promise<void> {
-  if (chain !== undefined) await writeRecord(store, runId, CHAIN, rendered(chain));
-  await writeRecord(store, runId, RESULT, rendered(result));
+  if (chain !== undefined) await writeRecord(store, runId, CHAIN, renderedJson(chain));
+  await writeRecord(store, runId, RESULT, renderedJson(result));
 }
 
 /** The page of a run. It can be rendered again from the other records at any time. */
@@ -169,7 +169,13 @@ export async function readResult(store: Store, runId: string): Promise<{ result?
   return { ...(result && { result }), ...(chain && { chain }) };
 }
 
-async function readParsed<T>(store: Store, runId: string, path: string, schema: z.ZodType<T>): Promise<T | undefined> {
+/** A record; undefined if there is none. @throws GauntletError CORRUPT_ARTIFACT naming the file */
+export async function readParsed<T>(
+  store: Store,
+  runId: string,
+  path: string,
+  schema: z.ZodType<T>,
+): Promise<T | undefined> {
   const bytes = await readRecord(store, runId, path);
   if (bytes === undefined) return undefined;
   const json = parseJson(bytes);
@@ -180,8 +186,6 @@ async function readParsed<T>(store: Store, runId: string, path: string, schema: 
 
 const damaged = (runId: string, path: string): GauntletError =>
   new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
-
-const rendered = (value: unknown): string => `${canonicalJson(value, 2)}\n`;
 
 function differing(a: object, b: object): string {
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];

@@ -1,5 +1,7 @@
 // The tables of docs/evidence.md, computed from the records.
+
 import type { MetricName } from '../../core/evaluation/metrics.js';
+import { table } from '../results.js';
 import { ARMS, FAMILIES } from './arms.js';
 import { plotOf } from './plot.js';
 import type { ExperimentRecord } from './records.js';
@@ -98,9 +100,6 @@ function recordTable(records: readonly ExperimentRecord[]): string {
 /** Runs without the metric are left out. */
 const valuesOf = (records: readonly ExperimentRecord[], metric: MetricName): number[] =>
   records.flatMap(({ metrics }) => metrics[metric] ?? []);
-
-const table = (head: string[], rows: string[][]): string =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 const percent = (share: number): string => (Number.isNaN(share) ? '–' : `${(100 * share).toFixed(1)} %`);
 const half = (mean: Mean): string => (Number.isNaN(mean.half) ? '' : ` ± ${(100 * mean.half).toFixed(1)}`);

@@ -65,7 +65,7 @@ function checks(store: string): Record<string, Check> {
       return { required: true, detail: `${architecture}, ${(parameters / 1e6).toFixed(2)} M parameters` };
     },
     'sandbox docker': dockerCheck,
-    'sandbox wasm': () => sandboxCheck('wasm', true),
+    'sandbox wasm': wasmCheck,
     'temporal cli': async () => {
       const path = await findTemporalCli();
       return {
@@ -138,10 +138,10 @@ async function dockerCheck(): ReturnType<Check> {
   return { required: false, detail: `${describeDaemon(daemon)} · a program sees ${seen} · ${had}` };
 }
 
-async function sandboxCheck(kind: 'docker' | 'wasm', required: boolean): Promise<Omit<Finding, 'name' | 'ok'>> {
-  const sandbox = await openSandbox(kind, { log: () => undefined });
+async function wasmCheck(): Promise<Omit<Finding, 'name' | 'ok'>> {
+  const sandbox = await openSandbox('wasm', { log: () => undefined });
   await sandbox.close();
-  return { required, detail: sandbox.info.description };
+  return { required: true, detail: sandbox.info.description };
 }
 
 export async function examine(store: string): Promise<Finding[]> {

@@ -5,7 +5,7 @@ import { openStore } from '../../store/openStore.js';
 import { jsonOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
-import { type ConnectionOptions, openSession, withStore } from '../session.js';
+import { type ConnectionOptions, withSession, withStore } from '../session.js';
 import { conclude, concludeEnding } from '../training.js';
 
 interface Flags extends ConnectionOptions {
@@ -26,17 +26,14 @@ export function addResume(program: Command): void {
     .addOption(jsonOption());
   withStore(command, 'server').action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
-    const session = await openSession(flags, output, flags.watch ? 'if-none-poll' : 'none');
-    try {
+    await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
       const store = await openStore(flags.store);
       const decision = decisionOf(flags);
       const { joined, said } = await resumeRun({ ...session, store }, id, decision);
       output.note(`run '${id}' ${said}`);
       const end = decision === 'abort' ? concludeEnding : conclude;
       await end(session, joined, output, flags.watch === true);
-    } finally {
-      await session.close();
-    }
+    });
   });
 }
 

@@ -1,12 +1,12 @@
 // `gauntlet up`: runs a server and all workers on this machine until Ctrl-C. With --listen, other machines may use the
 // server.
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { parseApiKeys, startTlsProxy, type TlsProxy, type TlsProxyOptions } from '../../infra/tlsProxy.js';
 import { isS3 } from '../../store/s3Place.js';
 import { commandLine } from '../commandLine.js';
+import { readTextFile } from '../config.js';
 import { deviceOption, integer, jsonOption, listenOption, metricsOption, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
@@ -80,15 +80,7 @@ async function readOffer(flags: ListenFlags): Promise<Omit<TlsProxyOptions, 'ser
     throw new GauntletError('BAD_INPUT', '--listen is for the embedded server, but the environment names another one');
   return {
     address,
-    tls: { cert: await readText(tlsCert), key: await readText(tlsKey) },
-    apiKeys: parseApiKeys(await readText(apiKeys)),
+    tls: { cert: await readTextFile(tlsCert), key: await readTextFile(tlsKey) },
+    apiKeys: parseApiKeys(await readTextFile(apiKeys)),
   };
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new GauntletError('BAD_INPUT', `${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
 }

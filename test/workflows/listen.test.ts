@@ -192,7 +192,7 @@ ${client === undefined ? '' : `client_cert_path = "${file(`${client}.pem`)}"\ncl
       [['--listen', '0.0.0.0:7443'], /--listen, --tls-cert, --tls-key and --api-keys belong together/],
       [files, /belong together/],
       [['--listen', '7443', ...files, '--api-keys', file('weak.txt')], /at least 32 characters/],
-      [['--listen', '7443', ...files, '--api-keys', file('absent')], /absent cannot be read \(ENOENT\)/],
+      [['--listen', '7443', ...files, '--api-keys', file('absent')], /absent: cannot be read \(ENOENT\)/],
       [
         ['--listen', '7443', ...files, '--api-keys', file('keys.txt')],
         /the environment names another one/,
