@@ -75,7 +75,8 @@ async function rewardGenerator(
   if (rule.book) buffer = withBook(buffer, rule.book, judged);
   if (config.curriculum) {
     const { byId } = await readProblems(scope.store, input.run.problems);
-    const solved = judged.map(({ problemId, verdicts }) => ({
+    const tested = judged.filter(({ suite }) => suite.length > 0);
+    const solved = tested.map(({ problemId, verdicts }) => ({
       difficulty: problemOf(byId, problemId).difficulty,
       solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
     }));

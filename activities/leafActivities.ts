@@ -36,7 +36,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     generateTests: memoised('generateTests', 2, generateTests, 'engine'),
     executeSuite: memoised('executeSuite', 4, executeSuite, 'sandbox'),
     selectChains: memoised('selectChains', 3, selectChains),
-    computeRewards: memoised('computeRewards', 5, computeRewards),
+    computeRewards: memoised('computeRewards', 6, computeRewards),
     scoreOldPolicy: memoised('scoreOldPolicy', 4, scoreOldPolicy, 'engine'),
     scoreShard: memoised('scoreShard', 2, scoreShard, 'engine'),
     updatePolicy: memoised('updatePolicy', UPDATE_VERSION, updatePolicy, 'engine'),
