@@ -3,20 +3,7 @@
 // modification time, which moves with it.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  link,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  stat,
-  unlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { GauntletError } from '../core/errors.js';
@@ -267,5 +254,12 @@ async function guard<T>(doing: string, path: string, absent: T, work: () => Prom
   }
 }
 
-const writeSynced = (path: string, bytes: Uint8Array | string): Promise<void> =>
-  writeFile(path, bytes, { flag: 'wx', mode: 0o644, flush: true });
+async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
+  const file = await open(path, 'wx', 0o644);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
