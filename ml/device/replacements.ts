@@ -10,7 +10,7 @@ const WEBGPU: Replacements = {
     const meanSquare = g.reduceMean(g.mul(x, x), [-1], true);
     return [g.rmsNorm(x, scale, epsilon), g.reciprocal(g.sqrt(g.add(meanSquare, g.scalar(epsilon))))];
   },
-  // missing
+  // the provider has no kernel for it
   FusedMatMul(g, { inputs, attrs: { transA, transB, alpha } }) {
     const sides = inputs.map((x, i) => {
       const axes = x.shape.map((_, axis) => axis);
@@ -18,7 +18,7 @@ const WEBGPU: Replacements = {
     });
     return [g.scale(g.matMul(sides[0]!, sides[1]!), alpha)];
   },
-  // missing
+  // the provider has no kernel for it
   LogSoftmax(g, { inputs }) {
     const shifted = g.sub(inputs[0]!, g.reduceMax(inputs[0]!, [-1], true));
     return [g.sub(shifted, g.log(g.reduceSum(g.exp(shifted), [-1], true)))];
