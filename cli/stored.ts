@@ -21,7 +21,7 @@ export async function storedRun(store: Store, id: string): Promise<StoredRun | u
 
 /** Policy updates on record. */
 export async function stepsDone(store: Store, id: string): Promise<number> {
-  const metrics = await readMetrics<{ kind: string; step: number }>(store, id);
+  const metrics = await readMetrics(store, id);
   return metrics.reduce(
     (most, { kind, step }) => (kind === 'step' || kind === 'supervised' ? Math.max(most, step) : most),
     0,

@@ -4,17 +4,8 @@ import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { GauntletError } from '../core/errors.js';
+import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
 import type { ConnectionSettings } from './temporalTarget.js';
-
-/** Name → type, as the Temporal CLI spells it. */
-export const SEARCH_ATTRIBUTES = {
-  GauntletStage: 'Int',
-  GauntletPhase: 'Keyword',
-  GauntletModel: 'Keyword',
-  GauntletBestScore: 'Double',
-  GauntletState: 'Keyword',
-  GauntletFailure: 'Keyword',
-} as const;
 
 /** A dev server deletes histories after 24 h by default. */
 export const RETENTION_MS = 90 * 24 * 3600 * 1000;

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { GauntletError } from '../core/errors.js';
+import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
 import type { Ports } from './ports.js';
-import { SEARCH_ATTRIBUTES } from './temporalNamespace.js';
 
 // Without these an empty activity takes 100 ms (two 50 ms ticks of the stock server) instead of 15 ms.
 const TUNING = [

@@ -5,7 +5,6 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { GauntletError } from '../core/errors.js';
 import { isAlive } from '../infra/lock.mjs';
 import { PLACE } from '../infra/place.mjs';
@@ -19,13 +18,11 @@ const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR']);
 const READ_ONLY: ReadonlySet<string | undefined> = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 export class FileObjects implements Objects {
-  readonly url: string;
   private readonly temporaries: string;
   private readonly known = new Set<string>(); // folders that exist and are synced
   private readonly inside = new Set<string>(); // folders that are inside their base, links followed
 
   constructor(private readonly root: string) {
-    this.url = pathToFileURL(root).href;
     this.temporaries = join(root, 'tmp');
   }
 

@@ -12,14 +12,10 @@ import type { Digest, MemoKind, Store } from './store.js';
 const HASHED_BYTES = 2 ** 20; // hasBlob hashes blobs up to this size, which takes a millisecond or two
 
 export class ObjectStore implements Store {
-  readonly url: string;
-
   constructor(
     readonly objects: Objects,
     readonly cache?: BlobCache,
-  ) {
-    this.url = objects.url;
-  }
+  ) {}
 
   locate(path: string): string {
     return this.objects.locate(path);

@@ -8,7 +8,6 @@ export interface Use {
 }
 
 export interface Objects {
-  readonly url: string;
   /** The path or URL of an object, for messages. '' is the place of all objects. */
   locate(key: string): string;
   read(key: string): Promise<Uint8Array | undefined>;

@@ -6,7 +6,12 @@ import { GauntletError } from '../core/errors.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import { type RunConfig, runConfigSchema, runIdentity } from '../core/schema/config.js';
 import { type EvaluationRecord, evaluationRecordSchema } from '../core/schema/evaluation.js';
-import { type ControlMetrics, controlMetricsSchema } from '../core/schema/metrics.js';
+import {
+  type ControlMetrics,
+  controlMetricsSchema,
+  type RunMetrics,
+  runMetricsSchema,
+} from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson, digestJson, parseJson, renderedJson } from './canonicalJson.js';
 import { inParallel } from './inParallel.js';
@@ -71,7 +76,7 @@ export async function createRun(store: Store, runId: string, facts: RunFacts): P
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRun(store: Store, runId: string): Promise<RunManifest> {
   const bytes = await readRecord(store, runId, MANIFEST);
-  if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no run ${runId} in ${store.url}`);
+  if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no run ${runId} in ${store.locate('')}`);
   const written = parseJson(bytes) as { config?: unknown } | undefined;
   const parsed = runManifestSchema.safeParse(written);
   // the digest of the configuration as written: parsing adds the defaults of fields that runIdentity leaves out
@@ -94,14 +99,14 @@ export async function writeMetrics(
   store: Store,
   runId: string,
   step: number | string,
-  metrics: Record<string, unknown>,
+  metrics: RunMetrics,
 ): Promise<void> {
   await writeRecord(store, runId, `${METRICS}/${step}.json`, renderedJson(metrics));
 }
 
 /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
-export async function readMetrics<T = Record<string, unknown>>(store: Store, runId: string): Promise<T[]> {
-  return readAll(await listMetrics(store, runId), (path) => readMetricsFile(store, runId, path)) as Promise<T[]>;
+export async function readMetrics(store: Store, runId: string): Promise<RunMetrics[]> {
+  return readAll(await listMetrics(store, runId), (path) => readMetricsFile(store, runId, path));
 }
 
 /** The control requests of a run in order. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
@@ -118,8 +123,8 @@ export async function listMetrics(store: Store, runId: string): Promise<string[]
 }
 
 /** Undefined if it was removed. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
-export const readMetricsFile = (store: Store, runId: string, path: string): Promise<unknown> =>
-  readParsed(store, runId, path, z.unknown());
+export const readMetricsFile = (store: Store, runId: string, path: string): Promise<RunMetrics | undefined> =>
+  readParsed(store, runId, path, runMetricsSchema);
 
 /** What `read` finds at the paths. */
 export async function readAll<T>(

@@ -30,7 +30,6 @@ const MARKER = 'gauntlet-store';
 type Entry = Use & { name: string };
 
 export class S3Objects implements Objects {
-  readonly url: string;
   private readonly client: S3Client;
   private readonly bucket: string;
   private readonly prefix: string;
@@ -61,8 +60,7 @@ export class S3Objects implements Objects {
     }
   }
 
-  private constructor({ url, bucket, prefix, endpoint, region }: S3Place) {
-    this.url = url;
+  private constructor({ bucket, prefix, endpoint, region }: S3Place) {
     this.bucket = bucket;
     this.prefix = prefix;
     process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'; // about Node 20, which this version supports

@@ -7,7 +7,6 @@ export type Digest = string;
 export type MemoKind = 'plain' | 'recorded';
 
 export interface Store {
-  readonly url: string;
   /** Where a person finds a file, by its path inside the store ('' for the store): a path or a URL, for messages. */
   locate(path: string): string;
   putBlob(bytes: Uint8Array): Promise<Digest>;

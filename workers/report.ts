@@ -3,8 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { EvaluationMetrics } from '../core/schema/metrics.js';
-import { runMetricsSchema } from '../core/schema/metrics.js';
 import { ROOT } from '../infra/root.mjs';
 import { inThread } from '../ml/pool/inThread.js';
 import { type Control, controlSchema, type ReportData } from '../report/data.js';
@@ -36,7 +34,7 @@ export async function gatherReport(store: Store, runId: string): Promise<ReportD
       data: dataDigest,
     },
     codeVersion,
-    metrics: await metricsOf(store, runId),
+    metrics: await readMetrics(store, runId),
     checkpoints: await listCheckpoints(store, runId),
     ...(result && { result }),
     ...(chain && { chain: { view: chain, by: result?.best ?? 'base' } }),
@@ -62,9 +60,9 @@ export async function controlOf(store: Store, runId: string, command: string): P
   const { result } = await readResult(store, runId);
   if (config.discriminator.enabled) throw new GauntletError('BAD_INPUT', `run ${runId} has a discriminator`);
   if (result === undefined) throw new GauntletError('BAD_INPUT', `run ${runId} has not finished`);
-  const points = (await metricsOf(store, runId)).filter(
-    (record): record is EvaluationMetrics => record.kind === 'evaluation' && record.split === 'validation',
-  );
+  const points = (await readMetrics(store, runId))
+    .filter((record) => record.kind === 'evaluation')
+    .filter(({ split }) => split === 'validation');
   return controlSchema.parse({
     config,
     digest: result.digests.generator,
@@ -72,17 +70,6 @@ export async function controlOf(store: Store, runId: string, command: string): P
     points: points.map(({ step, rates }) => ({ step, rates })),
     before: result.before,
     after: result.after,
-  });
-}
-
-async function metricsOf(store: Store, runId: string): Promise<ReportData['metrics']> {
-  return (await readMetrics(store, runId)).map((record) => {
-    const parsed = runMetricsSchema.safeParse(record);
-    if (parsed.success) return parsed.data;
-    throw new GauntletError(
-      'CORRUPT_ARTIFACT',
-      `metrics of run ${runId} are damaged: ${parsed.error.issues[0]?.message}`,
-    );
   });
 }
 

@@ -3,18 +3,10 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { progressDetails } from '../core/progressDetails.js';
 import type { RunProgress } from '../core/schema/run.js';
+import { SEARCH_ATTRIBUTES, type SearchAttribute } from '../core/searchAttributes.js';
 import type { ProgressUpdate } from './runState.js';
 
 const progressQuery = defineQuery<RunProgress>('progress');
-
-const ATTRIBUTES = {
-  state: defineSearchAttributeKey('GauntletState', 'KEYWORD'),
-  stage: defineSearchAttributeKey('GauntletStage', 'INT'),
-  phase: defineSearchAttributeKey('GauntletPhase', 'KEYWORD'),
-  model: defineSearchAttributeKey('GauntletModel', 'KEYWORD'),
-  bestScore: defineSearchAttributeKey('GauntletBestScore', 'DOUBLE'),
-  failure: defineSearchAttributeKey('GauntletFailure', 'KEYWORD'), // its code
-} as const;
 
 /** Holds the progress of a run and shows every change of it. */
 export class RunMonitor {
@@ -37,16 +29,22 @@ export class RunMonitor {
     setCurrentDetails(progressDetails(this.shown));
     if (this.model === undefined) return;
     const { state, stage, phase, best, failure } = this.progress;
-    upsertChanged({ state, stage, phase, model: this.model, bestScore: best?.score, failure: failure?.code });
+    upsertChanged({
+      ...{ GauntletState: state, GauntletStage: stage, GauntletPhase: phase, GauntletModel: this.model },
+      ...{ GauntletBestScore: best?.score, GauntletFailure: failure?.code },
+    });
   }
 }
 
 /** Writes only the attributes that changed: a write costs the server as much as an activity. */
-function upsertChanged(values: Record<keyof typeof ATTRIBUTES, string | number | undefined>): void {
+function upsertChanged(values: Record<SearchAttribute, string | number | undefined>): void {
   const all = workflowInfo().typedSearchAttributes.getAll();
   const current = new Map(all.map(({ key, value }): [string, unknown] => [key.name, value]));
-  const changed = Object.entries(ATTRIBUTES)
-    .map(([name, key]) => ({ key, value: values[name as keyof typeof ATTRIBUTES] ?? null }))
+  const changed = (Object.keys(SEARCH_ATTRIBUTES) as SearchAttribute[])
+    .map((name) => ({ key: keyOf(name), value: values[name] ?? null }))
     .filter(({ key, value }) => (current.get(key.name) ?? null) !== value);
   if (changed.length > 0) upsertSearchAttributes(changed as Parameters<typeof upsertSearchAttributes>[0]);
 }
+
+const keyOf = (name: SearchAttribute) =>
+  defineSearchAttributeKey(name, SEARCH_ATTRIBUTES[name].toUpperCase() as 'KEYWORD' | 'INT' | 'DOUBLE');

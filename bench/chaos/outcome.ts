@@ -21,7 +21,7 @@ export async function outcomeOf(folder: string, runId: string): Promise<Map<stri
     outcome.set(`${name} score`, String(score));
     for (const [path, digest] of Object.entries(files)) outcome.set(`${name}/${path}`, digest);
   }
-  for (const [index, record] of (await readMetrics<object>(store, runId)).entries()) {
+  for (const [index, record] of (await readMetrics(store, runId)).entries()) {
     for (const [field, value] of Object.entries(timeless(record)))
       outcome.set(`metrics ${index} ${field}`, JSON.stringify(value));
   }

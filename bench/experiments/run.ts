@@ -69,7 +69,7 @@ export async function runArm(
   const limit = problems === undefined ? [] : ['--limit', `${problems}`];
   const evaluated = await answerOf(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
   const { results, metrics } = evaluationSchema.parse(evaluated);
-  const all = await readMetrics<RunMetrics>(await openStore(store), id);
+  const all = await readMetrics(await openStore(store), id);
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
   const tokensOf = (step: RunMetrics): number => (step.kind === 'step' ? step.sampledTokens : 0);
   return {

@@ -1,7 +1,6 @@
 // Compares a prediction with the records of a run.
 
 import type { RunConfig } from '../../core/schema/config.js';
-import { stepMetricsSchema } from '../../core/schema/metrics.js';
 import { openStore } from '../../store/openStore.js';
 import { readInput, readMetrics, readRun } from '../../store/runs.js';
 import { BenchError } from '../options.js';
@@ -20,7 +19,7 @@ export async function readRunFigures(store: string, runId: string): Promise<Meas
   const opened = await openStore(store);
   const { config: identity } = await readRun(opened, runId);
   const config = (await readInput(opened, runId)) ?? identity; // only the input has the number of shards
-  const steps = (await readMetrics(opened, runId)).flatMap((record) => stepMetricsSchema.safeParse(record).data ?? []);
+  const steps = (await readMetrics(opened, runId)).filter((record) => record.kind === 'step');
   if (steps.length === 0) throw new BenchError(`run ${runId} has no finished step`);
   const mean = (of: (step: (typeof steps)[number]) => number) =>
     steps.reduce((sum, step) => sum + of(step), 0) / steps.length;

@@ -52,7 +52,7 @@ describe('all features of PPO at once', function () {
     const { store } = world.deps;
     try {
       const result = await runPipeline(createActivities(world.deps), 'run', { ...ALL, ...over });
-      const records = await readMetrics<StepMetrics>(store, 'run');
+      const records = await readMetrics(store, 'run');
       const steps = records.filter(({ kind }) => kind === 'step').map((record) => stepMetricsSchema.parse(record));
       return { result, steps, files: (await listCheckpoints(store, 'run')).at(-1)!.files };
     } finally {

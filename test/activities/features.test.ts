@@ -9,7 +9,6 @@ import type { UpdatePolicyInput } from '../../activities/types.js';
 import { lossOf } from '../../activities/update.js';
 import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import { resolveConfig } from '../../core/presets.js';
-import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
@@ -32,7 +31,7 @@ describe('optional features', () => {
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const steps = async (runId: string) =>
-    (await readMetrics<StepMetrics>(world.deps.store, runId)).filter((record) => record.kind === 'step');
+    (await readMetrics(world.deps.store, runId)).filter((record) => record.kind === 'step');
 
   /** Scored rows of two samples, of which the second is trained in two places. */
   async function scored(config: object, runId = 'run'): Promise<Trajectory[]> {

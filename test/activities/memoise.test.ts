@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdir, rm } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { toFailure } from '../../activities/failures.js';
@@ -62,10 +62,10 @@ describe('a memoised activity', () => {
   it('restores a missing artifact', async () => {
     const { double } = await counted(1)({ run: RUN, n: 1 });
     const hex = double.slice('sha256:'.length);
-    const blobs = new URL('blobs/', `${world.deps.store.url}/`);
+    const blobs = world.deps.store.locate('blobs');
     const files = await readdir(blobs, { recursive: true });
     const path = files.find((file) => file.replaceAll('/', '').endsWith(hex) || file.endsWith(hex))!;
-    await rm(fileURLToPath(new URL(path, blobs)));
+    await rm(join(blobs, path));
     assert.equal((await counted(1)({ run: RUN, n: 1 })).double, double);
     assert.deepEqual(await world.deps.store.getJson(double), { value: 2 });
     assert.equal(calls, 2);

@@ -7,7 +7,7 @@ import { forkInput } from '../../cli/commands/fork.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
 import { commitCheckpoint, listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
@@ -31,7 +31,7 @@ describe('a run that starts from a checkpoint', () => {
   const adapterOf = async (run: string, name: string): Promise<string | undefined> =>
     (await loadCheckpoint(world.deps.store, run, name)).metadata.files['generator/adapter_model.safetensors'];
   const steps = async (run: string): Promise<StepMetrics[]> =>
-    (await readMetrics<RunMetrics>(world.deps.store, run)).filter((record) => record.kind === 'step');
+    (await readMetrics(world.deps.store, run)).filter((record) => record.kind === 'step');
 
   for (const where of ['stage_1_epoch_2', 'stage_1_epoch_4', 'stage_5_epoch_1', 'stage_0_epoch_0']) {
     it(`forked at ${where} without a change ends with the same bytes`, async () => {

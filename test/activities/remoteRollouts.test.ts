@@ -13,7 +13,7 @@ import { resolveConfig } from '../../core/presets.js';
 import { RandomStream } from '../../core/random.js';
 import { trainedRows } from '../../core/rl/trajectories.js';
 import { runIdentity } from '../../core/schema/config.js';
-import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { Adapter, Engine, GenerateRequest } from '../../ml/engine/engine.js';
@@ -113,7 +113,7 @@ describe('remote rollouts', function () {
     assert.deepEqual(result.digests, expected.digests);
     assert.ok(double.completions > 50, `${double.completions}`);
 
-    const steps = (await readMetrics<RunMetrics>(world.deps.store, 'run')).filter(
+    const steps = (await readMetrics(world.deps.store, 'run')).filter(
       (record): record is StepMetrics => record.kind === 'step' && record.rows > 0,
     );
     const { rolloutKl, rolloutDifference, truncatedFraction } = steps[0]!.update;

@@ -7,7 +7,6 @@ import { createLeafActivities, type LeafActivities } from '../../activities/leaf
 import type { PrepareRunOutput } from '../../activities/types.js';
 import { creditMask } from '../../core/rl/trajectories.js';
 import { type Chain, type FailedTest, STAGES } from '../../core/schema/chain.js';
-import type { StepMetrics } from '../../core/schema/metrics.js';
 import { readMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { solve } from '../../workflows/solveProblems.js';
@@ -106,7 +105,7 @@ describe('self-repair', () => {
     });
 
     const stepsOf = async (run: string) =>
-      (await readMetrics<StepMetrics>(world.deps.store, run)).filter(({ kind }) => kind === 'step');
+      (await readMetrics(world.deps.store, run)).filter((record) => record.kind === 'step');
 
     it('is off by default', async () => {
       await runPipeline(whole, 'off', SMALL_RUN);

@@ -13,6 +13,7 @@ import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { PLACE } from '../../infra/place.mjs';
 import { writeInput, writeMetrics } from '../../store/runs.js';
+import { sampleStep } from '../report/sample.js';
 import { madeRun, RESULT, removeFolders } from './support.js';
 
 type Described = { status: string; pendingActivities?: object[] };
@@ -132,7 +133,7 @@ describe('storedRun', () => {
 
   it('returns the completed steps, result and recorded input of a run', async () => {
     const { store } = await madeRun();
-    for (const step of [2, 3, 1]) await writeMetrics(store, 'made', step, { kind: 'step', step });
+    for (const step of [2, 3, 1]) await writeMetrics(store, 'made', step, sampleStep(step));
     assert.equal(await stepsDone(store, 'made'), 3, 'an evaluation at step 4 is no update');
     const known = { steps: 3, result: RESULT };
     assert.deepEqual(await storedRun(store, 'made'), known);

@@ -165,9 +165,9 @@ export async function madeRun(
     );
     const name = `checkpoint_stage_${stage}_epoch_${epoch}`;
     const metrics = {
-      kind: 'evaluation',
+      kind: 'evaluation' as const,
       step: 4 * epoch,
-      split: 'validation',
+      split: 'validation' as const,
       checkpoint: name,
       rates: RATES,
       score,

@@ -148,7 +148,7 @@ describe('untrusted input', function () {
       store = world.deps.store;
       await runPipeline(createActivities(world.deps), 'theirs', TINIEST_RUN);
     });
-    const folderOf = (): string => new URL(store.url).pathname;
+    const folderOf = (): string => store.locate('');
     const within = (path: string): string => `checkpoints/${NAME}/${path}`;
 
     /** Writes the file, its digest in the metadata and the digest of the metadata, as an attacker would. */

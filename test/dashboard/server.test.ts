@@ -15,6 +15,7 @@ import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
+import { sampleStep } from '../report/sample.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
 
 interface Answer {
@@ -169,7 +170,7 @@ describe('the server of the dashboard', () => {
       const sent = request(new URL('/api/events', dashboard.url), (response) => {
         let text = '';
         response.on('data', (part: Buffer) => {
-          if (text === '') void writeMetrics(world.deps.store, 'run', 99, { kind: 'step' });
+          if (text === '') void writeMetrics(world.deps.store, 'run', 99, sampleStep(99));
           text += part.toString('utf8');
           const event = /^data: (.*)$/m.exec(text)?.[1];
           if (event === undefined) return;

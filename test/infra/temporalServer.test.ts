@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
+import { SEARCH_ATTRIBUTES } from '../../core/searchAttributes.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { PLACE } from '../../infra/place.mjs';
 import { choosePorts, isFree } from '../../infra/ports.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
-import { connect, prepareNamespace, SEARCH_ATTRIBUTES } from '../../infra/temporalNamespace.js';
+import { connect, prepareNamespace } from '../../infra/temporalNamespace.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
 

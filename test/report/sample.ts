@@ -112,6 +112,10 @@ export function sampleChain(): NonNullable<ReportData['chain']>['view'] {
   };
 }
 
+export function sampleStep(step: number): StepMetrics {
+  return { ...sampleData().metrics.find(({ kind }) => kind === 'step'), step } as StepMetrics;
+}
+
 function ratesAt(progress: number, random: RandomStream): EvaluationRates {
   const noise = () => 0.02 * (random.uniform() - 0.5);
   return {

@@ -3,10 +3,12 @@ import { commitCheckpoint } from '../../store/checkpoints.js';
 import { memoised } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun, writeMetrics } from '../../store/runs.js';
+import { sampleStep } from '../report/sample.js';
 import { DIGEST, LARGE, sampleConfig, sampleFacts, sampleFiles } from './support.js';
 
 const [job, root, argument = ''] = process.argv.slice(2);
 const store = await openStore(root!);
+const METRICS = sampleStep(1);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 if (job === 'everything') {
@@ -20,7 +22,8 @@ if (job === 'everything') {
     say(`large ${i}`);
     await store.putMemo(`key-${argument}-${i}`, digest);
     say(`memo key-${argument}-${i} ${digest}`);
-    await writeMetrics(store, 'run', i, { step: i, padding: 'x'.repeat(50_000) });
+    const artifacts = { ...METRICS.artifacts, tests: 'x'.repeat(50_000) };
+    await writeMetrics(store, 'run', i, { ...METRICS, step: i + 1, artifacts });
     say(`metrics ${i}`);
     const metadata = await commitCheckpoint(
       store,

@@ -18,7 +18,7 @@ import {
 } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
-import { sampleData } from '../report/sample.js';
+import { sampleData, sampleStep } from '../report/sample.js';
 import { DIGEST, refusal, sampleConfig, withStore } from './support.js';
 
 describe('canonical JSON', () => {
@@ -336,16 +336,18 @@ describe('runs', () => {
 
   it('keep one metrics record per step and read them in the order of steps', () =>
     withStore(async (store) => {
-      for (const step of [10, 2, 1, 2, 100]) await writeMetrics(store, 'r', step, { step, reward: step / 2 });
-      await writeMetrics(store, 'r', '2-validation', { step: 2, passRate: 0.5 });
-      const all = await readMetrics<{ step: number }>(store, 'r');
+      for (const step of [10, 2, 1, 2, 100]) await writeMetrics(store, 'r', step, sampleStep(step));
+      await writeMetrics(store, 'r', '2-validation', sampleStep(2));
+      const all = await readMetrics(store, 'r');
       assert.deepEqual(
         all.map((metrics) => metrics.step),
         [1, 2, 2, 10, 100],
       );
       assert.deepEqual(await readMetrics(store, 'nobody'), []);
-      await store.writeRunFile('r', 'metrics/3.json', '{"step":');
-      await assert.rejects(readMetrics(store, 'r'), refusal('CORRUPT_ARTIFACT', 'metrics/3.json'));
+      for (const damaged of ['{"step":', '{"kind": "step", "step": 3}']) {
+        await store.writeRunFile('r', 'metrics/3.json', damaged);
+        await assert.rejects(readMetrics(store, 'r'), refusal('CORRUPT_ARTIFACT', 'metrics/3.json'));
+      }
     }));
 });
 

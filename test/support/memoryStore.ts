@@ -11,11 +11,10 @@ interface MemoryObject {
 const ownCopy = (bytes: Uint8Array): Buffer => Buffer.from(new Uint8Array(bytes).buffer);
 
 export class MemoryObjects implements Objects {
-  readonly url = 'memory:';
   private readonly contents = new Map<string, MemoryObject>();
 
   locate(key: string): string {
-    return `${this.url}${key}`;
+    return `memory:${key}`;
   }
 
   async read(key: string): Promise<Uint8Array | undefined> {

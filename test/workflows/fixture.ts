@@ -6,7 +6,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/control.js';
 import { GauntletError } from '../../core/errors.js';
-import type { ControlMetrics, RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readControls, readMetrics } from '../../store/runs.js';
@@ -114,7 +114,7 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
     return metadata.currentDetails.split('\n\n');
   }
   async function steps(runId = id()): Promise<StepMetrics[]> {
-    const records = await readMetrics<RunMetrics>(world.deps.store, runId);
+    const records = await readMetrics(world.deps.store, runId);
     return records.filter((record): record is StepMetrics => record.kind === 'step');
   }
   const controls = (runId = id()): Promise<ControlMetrics[]> => readControls(world.deps.store, runId);

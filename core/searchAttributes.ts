@@ -1,0 +1,11 @@
+// The search attributes of a run on the server, and their types as the Temporal CLI spells them.
+
+export const SEARCH_ATTRIBUTES = {
+  GauntletState: 'Keyword',
+  GauntletStage: 'Int',
+  GauntletPhase: 'Keyword',
+  GauntletModel: 'Keyword',
+  GauntletBestScore: 'Double',
+  GauntletFailure: 'Keyword', // its code
+} as const;
+export type SearchAttribute = keyof typeof SEARCH_ATTRIBUTES;
