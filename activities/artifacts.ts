@@ -140,7 +140,7 @@ export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role
     );
   }
   const adapter: OpenRole['adapter'] = (weights, valueHead) =>
-    readAdapter(scope.store, engine, { config: adapterConfig, weights, ...(valueHead && { valueHead }) });
+    readAdapter(scope.store, engine, { config: adapterConfig, weights, valueHead });
   const served: OpenRole['served'] = async (weights) => ({
     name: `gauntlet-${hexOf(weights)}-${hexOf(adapterConfig).slice(0, 8)}`,
     files: await readAdapterFiles(scope.store, { config: adapterConfig, weights }),
@@ -185,11 +185,11 @@ export async function writeAdapter(store: Store, engine: Engine, adapter: Adapte
     store.putBlob(weights),
     valueHead && store.putBlob(valueHead),
   ]);
-  return { config: configDigest, weights: weightsDigest, ...(headDigest && { valueHead: headDigest }) };
+  return { config: configDigest, weights: weightsDigest, valueHead: headDigest };
 }
 
 export function roleState({ weights, valueHead }: Omit<StoredAdapter, 'config'>, optimizer: Digest): RoleState {
-  return { adapter: weights, ...(valueHead && { valueHead }), optimizer };
+  return { adapter: weights, valueHead, optimizer };
 }
 
 const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
@@ -199,8 +199,10 @@ const readAdapter = async (store: Store, engine: Engine, stored: StoredAdapter):
 
 async function readAdapterFiles(store: Store, stored: StoredAdapter): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
-  for (const [part, digest] of Object.entries(stored))
-    files.set(ADAPTER_FILES[part as keyof StoredAdapter], await store.getBlob(digest));
+  for (const [part, file] of Object.entries(ADAPTER_FILES)) {
+    const digest = stored[part as keyof StoredAdapter];
+    if (digest !== undefined) files.set(file, await store.getBlob(digest));
+  }
   return files;
 }
 

@@ -40,7 +40,7 @@ export function chainViews(
         const written = isReplaced ? [] : turns.filter(({ turn }) => batch!.turns[turn]!.stage === stage);
         return {
           stage,
-          ...(repairs && { repairs }),
+          repairs,
           text,
           tests: written.flatMap(({ tests }) => tests.map(shown)),
           lost: written.reduce((sum, { lost }) => sum + lost, 0),

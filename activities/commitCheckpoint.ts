@@ -27,8 +27,8 @@ export async function commitCheckpoint(
   });
   const { next, plan, supervisedSteps } = input;
   const training = {
-    ...{ next, ...(plan && { plan }), ...(supervisedSteps !== undefined && { supervisedSteps }) },
-    ...(successRates && { successRates }),
+    ...{ next, plan, supervisedSteps },
+    successRates,
   };
   const roles = ROLES.filter((role) => adapterRole(config, role) === role);
   const files = new Map<string, Uint8Array>([

@@ -145,7 +145,7 @@ export function compositeActivities(leaf: LeafActivities) {
     if (tests === undefined) return done;
     const { chains, tokens, seconds } = done;
     const position = batch.kind === 'train' ? batch.position : undefined;
-    const targets = { kind: 'all-stages', chains, ...(position && { position }) } as const;
+    const targets = { kind: 'all-stages', chains, position } as const;
     const written = await leaf.generateTests({ run, targets, ...tests });
     return { ...done, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
   }
@@ -169,7 +169,7 @@ export function compositeActivities(leaf: LeafActivities) {
     const base = isOwn ? sampled : (input.base ?? (await sample(undefined, false)));
     const targets = { kind: 'evaluation', chains: base } as const;
     const written = await leaf.generateTests({ run, targets, samples: 1, ...policies?.discriminator });
-    return { sampled, ...(greedy && { greedy }), base, tests: written.tests, seconds: seconds + written.seconds };
+    return { sampled, greedy, base, tests: written.tests, seconds: seconds + written.seconds };
   }
 
   /** Runs chains and tests against the hidden tests, and records the rates or commits the checkpoint. */
@@ -188,7 +188,7 @@ export function compositeActivities(leaf: LeafActivities) {
     const sampled = await judge({ chains: samples.sampled });
     const greedy = samples.greedy && (await judge({ chains: samples.greedy }));
     const tests = await judge({ tests: samples.tests });
-    const summary = await leaf.summariseEvaluation({ run, sampled, ...(greedy && { greedy }), tests });
+    const summary = await leaf.summariseEvaluation({ run, sampled, greedy, tests });
     const { reward, standardErrors, seconds: summarySeconds, ...rates } = summary;
     seconds += summarySeconds;
     const score = checkpointScore(reward ?? 0, rates.testValidity);
@@ -213,7 +213,7 @@ export function compositeActivities(leaf: LeafActivities) {
     const rewarded = await leaf.computeRewards({ run, role, position, verdicts, chains, tests, replayBuffer });
     const { trajectories } = rewarded;
     const { adapter, valueHead } = state;
-    const scored = await leaf.scoreOldPolicy({ run, role, trajectories, adapter, ...(valueHead && { valueHead }) });
+    const scored = await leaf.scoreOldPolicy({ run, role, trajectories, adapter, valueHead });
     const update = { run, role, position, state, learningRate, trajectories: scored.trajectories };
     const updated = await leaf.updatePolicy(update);
     const seconds = scored.seconds + updated.seconds;
@@ -246,7 +246,7 @@ export function compositeActivities(leaf: LeafActivities) {
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
     if (isSharded(run)) await leaf.removeShards({ run });
     const result = { state: updated.state, seconds, replayBuffer: rewarded.replayBuffer, metrics };
-    return { ...result, ...(evaluation && { evaluation }) };
+    return { ...result, evaluation };
   }
 
   /** Trains a role on examples, measures its loss on the validation split, and records both. */

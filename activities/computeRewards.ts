@@ -200,12 +200,12 @@ function rewardMetrics(
     rewardStd: Math.sqrt(mean(rewards.map((r) => (r - reward) ** 2))),
     passRate: rates.combined ?? 0,
     baselinePassRate: rates.baseline ?? 0,
-    ...(rates.generated === undefined ? {} : { generatedPassRate: rates.generated }),
-    ...(validity === undefined ? {} : { validity }),
-    ...(uniqueInputs === undefined ? {} : { uniqueInputs }),
+    generatedPassRate: rates.generated,
+    validity,
+    uniqueInputs,
     // in generator steps, tests were written for one sample of the problem only
-    ...(bugCatchRate === undefined || role === 'generator' ? {} : { bugCatchRate }),
+    bugCatchRate: role === 'discriminator' ? bugCatchRate : undefined,
     suiteSize: mean(judged.map(({ suite }) => suite.length)),
-    ...(typed === undefined ? {} : { typeCheckRate: typed }),
+    typeCheckRate: typed,
   };
 }

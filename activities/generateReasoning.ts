@@ -48,7 +48,7 @@ export async function openSampling(scope: Scope, input: Pick<GenerateReasoningIn
   const isTraining = input.batch.kind === 'train';
   const sampler = isTraining ? rolloutSampler(scope, role, input.adapter) : engine;
   const options = {
-    ...(input.adapter === undefined ? {} : { adapter: await adapter(input.adapter) }),
+    adapter: input.adapter === undefined ? undefined : await adapter(input.adapter),
     temperature: batchTemperature(input.batch, config),
     maxNewTokens: config.sampling.maxNewTokens,
     ...(isTraining ? {} : samplingFilters(config)),

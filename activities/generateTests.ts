@@ -90,7 +90,7 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
       { engine, chat, sampler: isTraining(input.targets) ? rolloutSampler(scope, role, own) : engine },
       places.map((i) => rows[i]!),
       {
-        ...(own === undefined ? {} : { adapter: await adapter(own) }),
+        adapter: own === undefined ? undefined : await adapter(own),
         temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
         maxNewTokens: config.sampling.maxTestTokens,
         ...(isTraining(input.targets) ? {} : samplingFilters(config)),

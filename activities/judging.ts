@@ -95,7 +95,7 @@ function arityOfProblem(problem: Called): number | undefined {
 export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
   const { testsPerTurn, discriminator, prompts } = config;
   const arity = arityOfProblem(problem);
-  const options = { entry: problem.entry, limit: testsPerTurn, ...(arity === undefined ? {} : { arity }) };
+  const options = { entry: problem.entry, limit: testsPerTurn, arity };
   if (discriminator.expected === 'reference' && prompts === 'instruct') {
     const { inputs, malformed } = salvageInputs(text, options);
     return { tests: inputs.map((args) => ({ args })), lost: Math.max(malformed, testsPerTurn - inputs.length) };

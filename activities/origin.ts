@@ -101,7 +101,7 @@ export async function loadInitialState(
         const own = adapterRole(config, role);
         const isKept = config.adapters === 'per-stage' && config.start?.schedule === 'rest';
         const frozen = isKept ? await frozenAdapters(store, checkpoint, own) : undefined;
-        return [role, { ...(await stateOf(store, checkpoint, own)), ...(frozen && { frozen }) }];
+        return [role, { ...(await stateOf(store, checkpoint, own)), frozen }];
       }),
     ),
   ) as PolicyState;
@@ -110,7 +110,7 @@ export async function loadInitialState(
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
     ...(checkpoint.files.has(CHECKPOINT_FILES.book) && { book: jsonOf(checkpoint, CHECKPOINT_FILES.book, bookSchema) }),
-    ...(successRates && { successRates }),
+    successRates,
   };
   return {
     state,
@@ -152,7 +152,7 @@ async function stateOf(store: Store, { files, metadata }: Checkpoint, role: Role
   if (!weights || !optimizer) {
     throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId} has no ${role}`);
   }
-  return roleState({ weights, ...(valueHead && { valueHead }) }, optimizer);
+  return roleState({ weights, valueHead }, optimizer);
 }
 
 /** The adapters that a role keeps for earlier stages; undefined if there are none. */
@@ -175,8 +175,8 @@ async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfi
   const { metadata } = checkpoint;
   const { step, stage } = metadata;
   const { next, plan, supervisedSteps } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
-  const position = { step, stage, next, ...(supervisedSteps !== undefined && { supervisedSteps }) };
-  if (stage === 0) return { ...position, ...(plan && { plan }) };
+  const position = { step, stage, next, supervisedSteps };
+  if (stage === 0) return { ...position, plan };
   const planned = plan ?? planStage(await readConfig(store, { config: metadata.configDigest }));
   const going = replan(planned.slice(0, next), config);
   const isGiven = canonicalJson(going) === canonicalJson(planStage(config));

@@ -48,7 +48,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     ...modelRevisions(generator.folder, discriminator.folder),
     dataDigest: run.problems,
     codeVersion: deps.codeVersion,
-    ...(found && { origin: originRef(found) }),
+    origin: found && originRef(found),
   });
   // a concurrent attempt may have found a different checkpoint: the manifest decides
   const isIts = origin?.run === found?.metadata.runId && origin?.checkpoint === found?.metadata.name;
@@ -98,7 +98,7 @@ async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise
 function modelRevisions(generator: string, discriminator: string): Partial<RunFacts> {
   const [modelRevision, other] = [commitOf(generator), commitOf(discriminator)];
   return {
-    ...(modelRevision && { modelRevision }),
+    modelRevision,
     ...(other && discriminator !== generator && { discriminatorModelRevision: other }),
   };
 }

@@ -59,7 +59,7 @@ export async function choosePolicies(scope: Scope, input: SolveProblemsInput): P
     const own = adapterRole(config, role);
     const adapter = await store.putBlob(fileOf(loaded, CHECKPOINT_FILES[`${own}Adapter`]));
     const frozen = await frozenAdapters(store, loaded, own);
-    return { adapter, ...(frozen && { frozen }) };
+    return { adapter, frozen };
   };
   return {
     config,

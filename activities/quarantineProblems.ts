@@ -62,7 +62,7 @@ async function recordOf(
   const quarantined = [...rejected];
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
-    const options = { limits: config.limits, ...(scope.signal && { signal: scope.signal }) };
+    const options = { limits: config.limits, signal: scope.signal };
     scope.heartbeat({ done });
     const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
     for (const [i, one] of examined.entries())

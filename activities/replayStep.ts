@@ -47,7 +47,7 @@ export async function replayStep(
   });
   if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');
   const figures = Object.entries(rewarded.metrics).filter(
-    ([name, value]) => canonicalJson(recorded[name as 'reward']) !== canonicalJson(value),
+    ([name, value]) => canonicalJson({ value: recorded[name as 'reward'] }) !== canonicalJson({ value }),
   );
   differs.push(...figures.map(([name]) => name));
   const { reward } = rewarded.metrics;

@@ -119,8 +119,8 @@ export async function sampleTurns(
     const thinking = chat.thinkingRange(row.prompt, answerTokens);
     const start = Math.max(0, (thinking?.[1] ?? 0) - row.prompt.length);
     const text = engine.decode(answerTokens.slice(start, finished ? -1 : undefined));
-    const turn = { promptTokens: row.prompt, answerTokens, ...(thinking && { thinking }), text, truncated: !finished };
-    return { ...turn, ...(logprobs && { logprobs }) };
+    const turn = { promptTokens: row.prompt, answerTokens, thinking, text, truncated: !finished };
+    return { ...turn, logprobs };
   });
   return { turns, tokens };
 }

@@ -36,8 +36,8 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
     return {
       ...row,
       oldLogprobs: trained(old[i]!.logprobs),
-      ...(base && { referenceLogprobs: trained(base[i]!) }),
-      ...(values && { oldValues: trained(values[i]!) }),
+      referenceLogprobs: base && trained(base[i]!),
+      oldValues: values && trained(values[i]!),
     };
   });
   const estimated = values ? withAdvantages(scored, config) : scored;
@@ -46,7 +46,7 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
   return {
     trajectories: await scope.store.putJson(corrected),
     entropies: await scope.store.putJson(entropies),
-    ...(mismatch && { mismatch }),
+    mismatch,
   };
 }
 

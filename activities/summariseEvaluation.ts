@@ -32,7 +32,7 @@ function sampledRates(judged: SuiteVerdicts[]): Rates {
   const programs = judged.flatMap(({ verdicts }) => verdicts);
   const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
   return {
-    ...(typed !== undefined && { typeCheckRate: typed }),
+    typeCheckRate: typed,
     passRate: passRate(judged),
     reward: mean(programs.map((verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts)))) - 0.5,
   };

@@ -44,7 +44,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     writeState(scope, engine, progress),
     isSupervised ? undefined : scope.store.putJson(progress.ratios),
   ]);
-  return { state, stats: meanStats(progress.stats), ...(ratios && { ratios }) };
+  return { state, stats: meanStats(progress.stats), ratios };
 }
 
 /** Means over the minibatches that have the statistic, weighted by trained tokens. Tokens are summed. */

@@ -127,7 +127,7 @@ function discriminatorTurns(
 function turnOf(chat: Chat, stage: Stage, promptTokens: number[], answer: string): TokenTurn {
   const answerTokens = chat.answerTokens(answer);
   const thinking = chat.thinkingRange(promptTokens, answerTokens);
-  return { stage, promptTokens, answerTokens, ...(thinking && { thinking }) };
+  return { stage, promptTokens, answerTokens, thinking };
 }
 
 /** The mean cross entropy of the answers. */

@@ -43,7 +43,7 @@ export async function heldActivities(client: Client, { status, raw }: WorkflowEx
       activity: { type: activityType?.name ?? '', id: activityId ?? '' },
       paused: paused === true,
       attempt: attempt ?? 1,
-      ...(error && { failure: lineOf(error) }),
+      failure: error && lineOf(error),
     });
   }
   return held;

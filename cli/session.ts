@@ -131,7 +131,7 @@ export async function openSession(
     const tracing = await openTracing();
     const client = new Client({
       ...{ connection, namespace: server.namespace, dataConverter: dataConverter(process.env) },
-      ...(tracing && { interceptors: { workflow: [tracing.clientInterceptor] } }),
+      interceptors: tracing && { workflow: [tracing.clientInterceptor] },
     });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
       const { startWorkers } = await import('../workers/start.js'); // loading it takes half a second
@@ -142,7 +142,7 @@ export async function openSession(
         roles,
         sandbox: options.sandbox,
         device: options.device,
-        ...(options.metrics !== undefined && { metrics: options.metrics }),
+        metrics: options.metrics,
         ...(process.env.GAUNTLET_BUILD_ID ? { buildId: process.env.GAUNTLET_BUILD_ID } : {}),
         log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(localFolder(options.store), 'worker.log')),
         say: (line) => output.note(line),

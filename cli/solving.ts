@@ -73,8 +73,8 @@ async function choosePolicy(
   const checkpoint = base === undefined ? await chooseCheckpoint(store, checkpointId) : undefined;
   const loaded = checkpoint && (await loadCheckpoint(store, checkpoint.runId, checkpoint.name));
   const policy = {
-    ...(loaded && { checkpoint: { runId: loaded.metadata.runId, name: loaded.metadata.name } }),
-    ...(model && { model: portableName(model) }),
+    checkpoint: loaded && { runId: loaded.metadata.runId, name: loaded.metadata.name },
+    model: model && portableName(model),
     ...(flags.templateArgument.length > 0 && { templateArguments }),
   };
   const name = loaded ? `${loaded.metadata.runId}/${loaded.metadata.name}` : nameOf(base!);

@@ -16,7 +16,7 @@ export async function storedRun(store: Store, id: string): Promise<StoredRun | u
   const { result } = await readResult(store, id);
   const input = await readInput(store, id);
   const steps = await stepsDone(store, id);
-  return { steps, ...(result && { result }), ...(input && { input }) };
+  return { steps, result, input };
 }
 
 /** Policy updates on record. */

@@ -88,7 +88,7 @@ export function dashboardServer(
     response.writeHead(200, { 'content-type': FILES[path]! }).end(file);
   }
 
-  return { server, ...(token !== undefined && { token }) };
+  return { server, token };
 }
 
 /** The files of the pages, as the build wrote them. @throws GauntletError NOT_FOUND */

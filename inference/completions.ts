@@ -83,7 +83,7 @@ export function parseRequest(json: unknown, model: string, samples: number): Com
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
     const param = issue.path.join('.');
-    throw new ApiError(400, `${param || 'the body'}: ${issue.message}`, { ...(param && { param }) });
+    throw new ApiError(400, `${param || 'the body'}: ${issue.message}`, { param: param || undefined });
   }
   const { messages, gauntlet, ...request } = parsed.data;
   if (request.model !== model)

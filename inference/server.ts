@@ -54,7 +54,7 @@ export function inferenceServer(options: InferenceOptions): { server: Server; to
     await complete(request, response, options, turns);
   }
 
-  return { server, ...(access.token !== undefined && { token: access.token }) };
+  return { server, token: access.token };
 }
 
 async function complete(

@@ -20,7 +20,7 @@ export interface Refusal {
 export function createAccess(host: string, command: string): Access {
   const token = isLoopback(host) ? undefined : randomBytes(24).toString('base64url');
   return {
-    ...(token !== undefined && { token }),
+    token,
     refusal: (request) => {
       if (!isOwnHost(request.headers.host, host)) return { status: 403, message: 'this server has another host' };
       if (isForeign(request)) return { status: 403, message: 'pages of other web sites may not ask this server' };

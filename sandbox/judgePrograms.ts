@@ -71,7 +71,7 @@ export async function judgeSources(
     ({ id, code, entry, test_source, files, limits: own }): TestJob => ({
       id,
       code,
-      ...(entry !== undefined && { entry }),
+      entry,
       style,
       files: files ?? { [FILE[style]]: test_source! },
       limits: limitsSchema.parse({ ...limits, ...own }),

@@ -8,8 +8,8 @@ export function digestBytes(bytes: Uint8Array | string): Digest {
 }
 
 /**
- * JSON with keys in code-unit order, as RFC 8785 defines it. Only plain JSON is accepted: a value that JSON.stringify
- * would drop or change silently (undefined, NaN, a Map, a class instance) is refused with its path.
+ * JSON with keys in code-unit order, as RFC 8785 defines it. Like JSON.stringify, it leaves out undefined fields. Other
+ * values that are not plain JSON (NaN, undefined in a list, a Map, a class instance) are refused with their path.
  * @param indent spaces per level; 0 writes one line
  * @throws GauntletError BAD_INPUT
  */
@@ -62,7 +62,9 @@ class Writer {
     if (prototype !== Object.prototype && prototype !== null)
       throw this.refused(`an instance of ${fields.constructor?.name ?? 'a class'}`);
     const colon = this.indent > 0 ? ': ' : ':';
-    const keys = Object.keys(fields).sort();
+    const keys = Object.keys(fields)
+      .sort()
+      .filter((key) => fields[key] !== undefined);
     const parts = keys.map((key) => JSON.stringify(key) + colon + this.part(key, fields[key], line));
     return this.joined('{', parts, '}', line);
   }

@@ -171,7 +171,7 @@ export async function writeReport(store: Store, runId: string, page: string): Pr
 export async function readResult(store: Store, runId: string): Promise<{ result?: RunResult; chain?: ChainView }> {
   const result = await readParsed(store, runId, RESULT, runResultSchema);
   const chain = await readParsed(store, runId, CHAIN, chainViewSchema);
-  return { ...(result && { result }), ...(chain && { chain }) };
+  return { result, chain };
 }
 
 /** A record; undefined if there is none. @throws GauntletError CORRUPT_ARTIFACT naming the file */

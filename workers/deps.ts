@@ -66,7 +66,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const rolloutServer = (config: RolloutsConfig): RolloutServer => {
     const { GAUNTLET_ROLLOUTS_ENDPOINT: endpoint = config.endpoint, GAUNTLET_ROLLOUTS_API_KEY: key } = process.env;
     const name = JSON.stringify([endpoint, config]);
-    const server = servers.get(name) ?? new RolloutServer({ ...config, endpoint, ...(key && { key }) });
+    const server = servers.get(name) ?? new RolloutServer({ ...config, endpoint, key });
     if (!servers.has(name)) say(`training rollouts come from ${endpoint}: their samples cannot be reproduced`);
     servers.set(name, server);
     return server;
@@ -108,7 +108,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       codeVersion: version,
       renderReport: (runId) => renderRunReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
-      ...(log ? { log } : {}),
+      log,
     },
     close: async () => {
       await Promise.all([engines.close(), sandboxes.close()]);

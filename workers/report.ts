@@ -30,14 +30,14 @@ export async function gatherReport(store: Store, runId: string): Promise<ReportD
     digests: {
       config: configDigest,
       model: modelDigest,
-      ...(discriminatorModel && { discriminatorModel }),
+      discriminatorModel,
       data: dataDigest,
     },
     codeVersion,
     metrics: await readMetrics(store, runId),
     checkpoints: await listCheckpoints(store, runId),
-    ...(result && { result }),
-    ...(chain && { chain: { view: chain, by: result?.best ?? 'base' } }),
+    result,
+    chain: chain && { view: chain, by: result?.best ?? 'base' },
     ...(control && isControlOf(control.config, config) && { control }),
   };
 }

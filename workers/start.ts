@@ -149,7 +149,7 @@ async function workerOptions(
     maxHeartbeatThrottleInterval: '1s',
   };
   if (turns === undefined) return [serving];
-  const claim = { queue: ownQueue(), ...(buildId === undefined ? {} : { buildId }) };
+  const claim = { queue: ownQueue(), buildId };
   // The private queue is not versioned: only workers of the current build give its name to runs.
   const { workerDeploymentOptions: _, ...own } = serving;
   return [

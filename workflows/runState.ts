@@ -46,12 +46,12 @@ export interface WarmStart {
 /** The policy after an update. In unified mode, both roles are the one that was trained. */
 export function withTrained({ config, policy }: RunState, role: Role, trained: RoleState): PolicyState {
   const { frozen } = policy[role];
-  const next: RoleState = { ...trained, ...(frozen && { frozen }) };
+  const next: RoleState = { ...trained, frozen };
   return config.mode === 'unified' ? { generator: next, discriminator: next } : { ...policy, [role]: next };
 }
 
 /** The adapters of a role to sample with. */
-export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, ...(frozen && { frozen }) });
+export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, frozen });
 
 /** The start of a stage. With adapters per stage, the stages before it keep those that they have now. */
 export function enterStage(state: RunState, stage: RunState['stage']): RunState {

@@ -44,7 +44,7 @@ export function withShards(
     const joined = await activities.generateChains({ ...input, ...shared });
     if (tests === undefined) return joined;
     const position = input.batch.kind === 'train' ? input.batch.position : undefined;
-    const targets = { kind: 'all-stages', chains: joined.chains, ...(position && { position }) } as const;
+    const targets = { kind: 'all-stages', chains: joined.chains, position } as const;
     await generateTests({ run: input.run, targets, ...tests });
     return activities.generateChains({ ...input, tests });
   }
@@ -73,7 +73,7 @@ export function withShards(
     const rewarded = await activities.computeRewards({ run, role, position, verdicts, chains, tests, replayBuffer });
     if (rewarded.rows === 0) return undefined;
     const { adapter, valueHead } = state;
-    const old = { run, role, trajectories: rewarded.trajectories, adapter, ...(valueHead && { valueHead }) };
+    const old = { run, role, trajectories: rewarded.trajectories, adapter, valueHead };
     const scores = await each((shard) => activities.scoreShard({ ...old, shard }));
     const scored = scores.map((each): ShardResult => ({ part: each.scores, tokens: 0, seconds: each.seconds }));
     const { trajectories } = await activities.scoreOldPolicy({ ...old, shards: scored });

@@ -58,7 +58,7 @@ export async function main(args: string[], { run, print, note, signal }: Means):
     const config = { ...SHORTENED, seed };
     const figures = await run({
       ...{ folder, store, disk: isSmall, kills, seed, sandbox, storeFaults, config, log: note },
-      ...(signal && { signal }),
+      signal,
     });
     for (const line of described(figures)) (values.json ? note : print)(line);
     if (values.json) print(JSON.stringify(figures));

@@ -51,8 +51,7 @@ export async function measureOrchestration(options: MeasureOptions): Promise<Orc
   const env = { ...process.env, TEMPORAL_ADDRESS: undefined, TEMPORAL_PROFILE: undefined };
   const server = await ensureServer({ storeDir: folder, port: 0, uiPort: 0, env });
   const store = join(folder, 'store');
-  const open =
-    options.deps ?? ((searchAttributes) => openDeps({ store, searchAttributes, say, ...(sandbox && { sandbox }) }));
+  const open = options.deps ?? ((searchAttributes) => openDeps({ store, searchAttributes, say, sandbox }));
   const workers = await startWorkers({
     connection: server.connection,
     namespace: server.namespace,

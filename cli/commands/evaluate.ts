@@ -73,7 +73,7 @@ export function addEvaluate(program: Command): void {
       const { untrained, ...id } = other;
       const title = untrained ? 'base' : `${id.runId}/${id.name}`;
       output.note(`measuring ${title}`);
-      return [own, await measure(client, store, title, { ...shared, checkpoint: id, ...(untrained && { untrained }) })];
+      return [own, await measure(client, store, title, { ...shared, checkpoint: id, untrained })];
     });
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
     const { name, problems, samples, temperature, tokens, metrics, results } = measured!;
@@ -81,7 +81,7 @@ export function addEvaluate(program: Command): void {
     output.result(
       {
         ...value,
-        ...(reference && { against: { checkpoint: reference.name, metrics: reference.metrics, comparisons } }),
+        against: reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons },
       },
       () => {
         const head = `${name}: ${counted(problems, 'problem')}, ${counted(samples, 'program')} each, temperature ${temperature}`;
@@ -115,9 +115,9 @@ async function inputOf(
   return {
     ...heldOut(trainedOn, problems, split),
     samples,
-    ...(limit !== undefined && { limit }),
-    ...(temperature !== undefined && { temperature }),
-    ...(model !== undefined && { model: portableName(model) }),
+    limit,
+    temperature,
+    model: model && portableName(model),
   };
 }
 
@@ -125,7 +125,7 @@ async function inputOf(
 export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
   const source = isBuiltIn(named) ? named : resolve(named);
   const chosen = split ?? (source === trainedOn ? 'test' : undefined);
-  return { source, ...(chosen && { split: chosen }) };
+  return { source, split: chosen };
 }
 
 /**

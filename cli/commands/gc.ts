@@ -56,7 +56,7 @@ export function addGc(group: Command): void {
       open: new Set(known.open.map(({ run }) => run)),
       beginnings: starts,
       dryRun: flags.dryRun === true,
-      ...(flags.keep === undefined ? {} : { keepEvery: flags.keep }),
+      keepEvery: flags.keep,
     });
     if (!known.asked) output.note('no Temporal server answers: every run without a result counts as open');
     const result = { dryRun: flags.dryRun === true, keepFrom: new Date(keepFrom).toISOString(), ...known, ...swept };

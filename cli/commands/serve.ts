@@ -26,7 +26,7 @@ export function addServe(program: Command): void {
       const { origin, close } = await listen(server, host, port);
       try {
         if (!isLoopback(host)) output.note('the connection is not encrypted: the network can read token and programs');
-        const value = { url: `${origin}/v1`, model, ...(token !== undefined && { token }) };
+        const value = { url: `${origin}/v1`, model, token };
         output.result(value, () => `${value.url}  model ${model}${token ? `  token ${token}` : ''}  (Ctrl-C stops)`);
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       } finally {

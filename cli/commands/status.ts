@@ -152,7 +152,7 @@ export async function statusOfRun(
       );
     }
     const { steps, result } = stored;
-    return { id, status: STORED, steps, ...(result && { result }) };
+    return { id, status: STORED, steps, result };
   }
   checkIsRun(found, 'status');
   const { client } = session;
@@ -170,7 +170,7 @@ async function currentStatus(client: Client, handle: TrainingHandle, status: str
     const held = await heldActivities(client, await handle.describe());
     const served = status === 'RUNNING' && (await hasPollers(client)); // without a worker the query would time out
     const progress = served ? await queryProgress(handle) : undefined;
-    return { id, status, ...(held.length > 0 && { held }), ...(progress && { progress }) };
+    return { id, status, ...(held.length > 0 && { held }), progress };
   }
   try {
     return { id, status, result: runResultSchema.parse(await handle.result()) };

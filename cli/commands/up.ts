@@ -48,17 +48,15 @@ export function addUp(program: Command): void {
       output.note('other machines cannot use a store in a folder: give all machines a bucket with --store s3://…');
     try {
       await serve(session, () =>
-        output.result(
-          { address, ui: uiUrl, store: flags.store, owned, ...(proxy && { listening: proxy.address }) },
-          () =>
-            [
-              `server   ${address}`,
-              ...(proxy ? [`others   ${proxy.address}, with TLS and an API key`] : []),
-              `web UI   ${uiUrl ?? 'see your server'}`,
-              `store    ${flags.store}`,
-              `ready (Ctrl-C stops it); in another terminal: ${commandLine('train --watch')}, or`,
-              '         temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
-            ].join('\n'),
+        output.result({ address, ui: uiUrl, store: flags.store, owned, listening: proxy?.address }, () =>
+          [
+            `server   ${address}`,
+            ...(proxy ? [`others   ${proxy.address}, with TLS and an API key`] : []),
+            `web UI   ${uiUrl ?? 'see your server'}`,
+            `store    ${flags.store}`,
+            `ready (Ctrl-C stops it); in another terminal: ${commandLine('train --watch')}, or`,
+            '         temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
+          ].join('\n'),
         ),
       );
     } finally {

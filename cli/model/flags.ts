@@ -62,10 +62,10 @@ export function engineOptions(flags: Omit<EngineFlags, 'model'>): EngineOptions 
   if (flags.groupSize !== undefined && quantize === undefined)
     throw new GauntletError('BAD_INPUT', '--group-size needs --quantize');
   return {
-    ...(device && { device }),
+    device,
     ...(quantize && { quantization: { bits: quantize === 'int4' ? 4 : 8, groupSize: flags.groupSize ?? GROUP_SIZE } }),
     ...(threads && { cores: threads }),
-    ...(checkpointing && { checkpointing }),
-    ...(force && { force }),
+    checkpointing,
+    force,
   };
 }

@@ -21,7 +21,7 @@ export async function withModel(
   await interruptible(async ({ signal }) => {
     try {
       const adapter = flags.adapter === undefined ? undefined : await readAdapterFolder(engine, flags.adapter);
-      await work({ engine, signal, ...(adapter && { adapter }) });
+      await work({ engine, signal, adapter });
     } finally {
       await engine.close();
     }

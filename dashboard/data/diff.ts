@@ -25,7 +25,7 @@ export async function readDiff(store: ObjectStore, runs: Pair<string>, ranges?: 
   const steps = commonSteps(sides[0].steps, sides[1].steps);
   const tokens = await firstTokens(store, steps);
   const reward = await firstReward(store, steps);
-  return { ...view, commonSteps: steps.length, ...(tokens && { tokens }), ...(reward && { reward }) };
+  return { ...view, commonSteps: steps.length, tokens, reward };
 }
 
 interface Side extends Pick<RunView, 'fields' | 'facts' | 'charts'> {

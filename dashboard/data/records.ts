@@ -29,7 +29,7 @@ export async function readRecords(
   const controls = metrics.filter((record) => record.kind === 'control').sort((a, b) => a.index - b.index);
   const config = withRecordedChanges(manifest.config, controls);
   const { result } = await readResult(store, runId);
-  return { manifest, config, metrics, ...(result && { result }) };
+  return { manifest, config, metrics, result };
 }
 
 export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>): StepMetrics[] =>
@@ -55,7 +55,8 @@ export async function summarise(store: ObjectStore, id: string, records: RunReco
     ...(latest && { stage: last?.stage ?? 0, phase: last?.phase ?? 'warm-start' }),
     step,
     totalSteps: result === undefined ? totalSteps : step,
-    ...(best && { best: best.name, bestScore: best.score }),
+    best: best?.name,
+    bestScore: best?.score,
     sampledTokens: sum(steps.map(({ sampledTokens }) => sampledTokens)),
     seconds: sum([...supervised, ...steps].map(({ seconds }) => seconds)),
     ...(result === undefined && recent.length > 0 && { secondsLeft: secondsPerStep * (totalSteps - step) }),

@@ -70,8 +70,8 @@ export async function readRollouts(store: Store, record: StepMetrics): Promise<R
     byId,
     judged,
     rewards_P_G,
-    ...(batch && { batch }),
-    ...(advantages_P_G && { advantages_P_G }),
+    batch,
+    advantages_P_G,
   };
 }
 
@@ -82,8 +82,8 @@ export function stepView(run: string, steps: readonly StepMetrics[], rollouts: R
   return {
     run,
     ...stepRow(record),
-    ...(previous !== undefined && { previous }),
-    ...(next !== undefined && { next }),
+    previous,
+    next,
     metrics: [...numbersOf(record), ...numbersOf(record.update)].map(([name, value]) => ({ name, value })),
     groups: rollouts.judged.map((one, index) => groupSummary(rollouts, one, index)),
     hardest: hardestTests(rollouts),
@@ -95,11 +95,11 @@ function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdic
   const advantages = rollouts.advantages_P_G?.[index];
   const samples = rewards.map((reward, i): SampleSummary => {
     const advantage = advantages?.[i];
-    const credit = { reward, ...(advantage !== undefined && { advantage }) };
+    const credit = { reward, advantage };
     if (record.role === 'generator') {
       const { sample, empty } = one.candidates[i]!;
       const verdicts = one.verdicts[i] ?? [];
-      return { sample, ...credit, good: passed(verdicts), of: verdicts.length, ...(empty && { empty }) };
+      return { sample, ...credit, good: passed(verdicts), of: verdicts.length, empty };
     }
     const turn = one.turns[i]!;
     const { tests, lost } = judgeTurn(one, turn);
@@ -107,7 +107,7 @@ function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdic
     return { sample: i, ...credit, good, of: tests.length + lost, ...(tests.length === 0 && { empty: true }) };
   });
   const stage = record.role === 'discriminator' ? batch?.turns[one.turns[0]?.turn ?? -1]?.stage : undefined;
-  return { index, problemId: one.problemId, ...(stage && { stage }), tests: one.suite.length, samples };
+  return { index, problemId: one.problemId, stage, tests: one.suite.length, samples };
 }
 
 const passed = (verdicts: readonly string[]): number => verdicts.filter((verdict) => verdict === 'pass').length;
@@ -145,7 +145,7 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
   const rewardOf = (i: number, outcome: Outcome, terms: Rewarded['terms']): Rewarded => {
     const advantage = rollouts.advantages_P_G?.[index]?.[i];
     const reward = rollouts.rewards_P_G[index]![i]!;
-    return { reward, outcome, terms, ...(advantage !== undefined && { advantage }) };
+    return { reward, outcome, terms, advantage };
   };
   const chains = await chainsOf(store, rollouts, one, index);
   const programs = chains.map((chain, c): ProgramView => {
@@ -154,11 +154,11 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
     return {
       sample: chain.sample,
       stages: chain.turns.map(({ stage, repairs, text, truncated }) => ({
-        ...{ stage, title: STAGE_SPECS[stage].title.toLowerCase(), ...(repairs && { repairs }), text, truncated },
+        ...{ stage, title: STAGE_SPECS[stage].title.toLowerCase(), repairs, text, truncated },
       })),
       program: codeOf(chain, problem, config),
       verdicts,
-      ...(types && { types }),
+      types,
       ...(isGenerator &&
         rewardOf(
           c,
@@ -242,7 +242,7 @@ function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, 
       call: `${entry}${formatArguments(args)}`,
       expected: expected === undefined ? 'no value' : formatValue(expected),
       outcome: suite === null ? 'invalid' : corrected ? 'corrected' : isCaught ? 'caught' : 'valid',
-      ...(verdict && { verdict }),
+      verdict,
     };
   };
   return { sample, chainSample, stage, text, truncated, tests: turn.tests.map(shown), lost: turn.lost };

@@ -25,7 +25,8 @@ export async function readRunView(store: ObjectStore, id: string, reader: Metric
     steps: stepsOf(records).map(stepRow),
     events: metrics.filter((record) => record.kind === 'control').map(eventOf),
     checkpoints: checkpoints.map(({ name, step, score, digest }) => ({ name, step, score, digest })),
-    ...(result && { before: result.before, after: result.after }),
+    before: result?.before,
+    after: result?.after,
   };
 }
 
@@ -55,7 +56,7 @@ export function factsOf({ manifest, config, result }: RunRecords): RunView['fact
 
 export const stepRow = (record: StepMetrics): StepRow => {
   const { step, stage, phase, epoch, role, reward, passRate, validity, rows } = record;
-  return { step, stage, phase, epoch, role, reward, passRate, rows, ...(validity !== undefined && { validity }) };
+  return { step, stage, phase, epoch, role, reward, passRate, rows, validity };
 };
 
 function eventOf({ step, action, fields, reason, at }: ControlMetrics): RunEvent {

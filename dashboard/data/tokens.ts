@@ -44,7 +44,7 @@ export async function readTokens(
   return {
     hasText: decode !== undefined,
     hasLogprobs: withLogprobs !== undefined,
-    ...(ratios && { clip: range }),
+    clip: ratios === undefined ? undefined : range,
     samples: samples.map((own, i) => ({
       sample: record.role === 'generator' ? one.candidates[i]!.sample : i,
       rows: own.map(({ tokens, mask }): TokenRow => {
@@ -52,7 +52,7 @@ export async function readTokens(
         const row = place === undefined ? undefined : rows[place]; // absent: it has no advantage, so it was not trained
         return {
           ids: tokens,
-          ...(decode && { texts: tokens.map(decode) }),
+          texts: decode && tokens.map(decode),
           mask,
           ...(row && creditOf(row, withLogprobs !== undefined)),
           ...(row && entropies_P_T && { entropies: spread(row, entropies_P_T[place!] ?? []) }),
@@ -91,8 +91,8 @@ type Decode = (token: number) => string;
 const creditOf = (row: Trajectory, hasLogprobs: boolean): Partial<TokenRow> => ({
   advantage: row.advantage,
   ...(hasLogprobs && { logprobs: row.oldLogprobs }),
-  ...(row.advantages && { advantages: row.advantages }),
-  ...(row.referenceLogprobs && { referenceLogprobs: row.referenceLogprobs }),
+  advantages: row.advantages,
+  referenceLogprobs: row.referenceLogprobs,
 });
 
 /** Numbers of the trained tokens, aligned with all tokens; 0 elsewhere. */

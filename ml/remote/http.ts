@@ -36,7 +36,7 @@ export async function postJson(
   return {
     status: response.status,
     body: Buffer.concat(parts).toString('utf8'),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    retryAfterMs,
   };
 }
 

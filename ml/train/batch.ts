@@ -53,7 +53,7 @@ export class Batch {
     const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
     const length = paddedLength(longest, lengthStep);
     const branched = sequences.some(({ branches }) => branches);
-    this.shape = { sequences: 2 ** Math.ceil(Math.log2(sequences.length)), length, ...(branched && { branched }) };
+    this.shape = { sequences: 2 ** Math.ceil(Math.log2(sequences.length)), length, branched };
     this.layout = branched ? branchLayout(sequences, this.shape) : {};
     const n = this.positions;
     const [ids, target] = [new BigInt64Array(n), new BigInt64Array(n)];

@@ -284,7 +284,8 @@ describe('activities that use the engine', function () {
   it('updatePolicy changes nothing without trajectories', async () => {
     const input = { ...(await updateInput()), trajectories: await world.deps.store.putJson([]) };
     const out = await acts.updatePolicy(input);
-    assert.deepEqual([out.state, out.stats.tokens, out.stats.ratio], [input.state, 0, 1]);
+    assert.deepEqual([out.state.adapter, out.state.optimizer], [input.state.adapter, input.state.optimizer]);
+    assert.deepEqual([out.stats.tokens, out.stats.ratio], [0, 1]);
   });
 
   it('rejects a worker with a different model', async () => {

@@ -15,9 +15,9 @@ describe('problems of an evaluation', () => {
   });
 
   it('are chosen by the worker if they are not the run’s: all of a file, the test split of built-in problems', () => {
-    assert.deepEqual(heldOut('tiny', 'nested'), { source: 'nested' });
-    assert.deepEqual(heldOut(trainedOn, 'new.jsonl'), { source: resolve('new.jsonl') });
-    assert.deepEqual(heldOut('tiny', 'new.jsonl'), { source: resolve('new.jsonl') });
+    assert.deepEqual(heldOut('tiny', 'nested'), { source: 'nested', split: undefined });
+    assert.deepEqual(heldOut(trainedOn, 'new.jsonl'), { source: resolve('new.jsonl'), split: undefined });
+    assert.deepEqual(heldOut('tiny', 'new.jsonl'), { source: resolve('new.jsonl'), split: undefined });
   });
 
   it('are those of a named split', () => {

@@ -77,7 +77,7 @@ describe('describeExecution, heldActivities and unpause', () => {
     const activity = { type: 'generateChains', id: '1' };
     assert.deepEqual(await heldActivities(held, (await describeExecution(held, 'r'))!), [
       { paused: true, attempt: 1 },
-      { activity, paused: true, attempt: 1 },
+      { activity, paused: true, attempt: 1, failure: undefined },
       { activity, paused: false, attempt: 4, failure: `STORE_FAULT: disk full: ${ERROR_CODES.STORE_FAULT.help}` },
       { activity, paused: false, attempt: 5, failure: 'odd' },
     ] satisfies Held[]);
@@ -135,7 +135,7 @@ describe('storedRun', () => {
     const { store } = await madeRun();
     for (const step of [2, 3, 1]) await writeMetrics(store, 'made', step, sampleStep(step));
     assert.equal(await stepsDone(store, 'made'), 3, 'an evaluation at step 4 is no update');
-    const known = { steps: 3, result: RESULT };
+    const known = { steps: 3, result: RESULT, input: undefined };
     assert.deepEqual(await storedRun(store, 'made'), known);
     const input = resolveConfig({ seed: 3 });
     await writeInput(store, 'made', input);

@@ -73,18 +73,22 @@ describe('canonical JSON', () => {
 
   it('reports the first of several errors in the order of keys', () => {
     assert.throws(
-      () => canonicalJson({ b: undefined, a: [{}, { z: 1n, y: [Number.NaN] }] }),
+      () => canonicalJson({ b: Number.NaN, a: [{}, { z: 1n, y: [Number.NaN] }] }),
       refusal('BAD_INPUT', '$.a[1].y[0]'),
     );
   });
 
-  it('refuses values that JSON would lose, with their path', () => {
+  it('leaves out undefined fields', () => {
+    assert.equal(canonicalJson({ a: 1, b: undefined, c: { d: undefined } }), '{"a":1,"c":{}}');
+  });
+
+  it('refuses other values that JSON would lose, with their path', () => {
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
     const cases: [unknown, string][] = [
       [{ a: [1, Number.NaN] }, '$.a[1]'],
       [{ a: Number.POSITIVE_INFINITY }, '$.a'],
-      [{ a: { b: undefined } }, '$.a.b'],
+      [{ a: { b: [undefined] } }, '$.a.b[0]'],
       [new Array(1), '$[0]'],
       [{ f: () => 1 }, 'function'],
       [{ n: 1n }, 'bigint'],
@@ -355,9 +359,9 @@ describe('the end of a run', () => {
   it('records the result and the chain, and reading names a damaged record', () =>
     withStore(async (store) => {
       const { result, chain } = sampleData();
-      assert.deepEqual(await readResult(store, 'r'), {});
+      assert.deepEqual(await readResult(store, 'r'), { result: undefined, chain: undefined });
       await writeResult(store, 'r', result!);
-      assert.deepEqual(await readResult(store, 'r'), { result });
+      assert.deepEqual(await readResult(store, 'r'), { result, chain: undefined });
       await writeResult(store, 'r', result!, chain!.view);
       assert.deepEqual(await readResult(store, 'r'), { result, chain: chain!.view });
       await store.writeRunFile('r', 'chain.json', '{}');

@@ -27,7 +27,7 @@ export function addImport(group: Command): void {
     .addOption(jsonOption())
     .action((file: string, { out, dtype, tokenizer, json }: Flags) => {
       const type = dtype.toUpperCase() as ImportOptions['dtype'];
-      const { tensors, types } = importGguf(file, out, { dtype: type, ...(tokenizer !== undefined && { tokenizer }) });
+      const { tensors, types } = importGguf(file, out, { dtype: type, tokenizer });
       createOutput(json).result(
         { out, tensors, types, dtype },
         () => `${out}: ${tensors} tensors of type ${types.join(', ')}`,

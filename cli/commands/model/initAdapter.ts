@@ -32,7 +32,7 @@ export function addInitAdapter(group: Command): void {
     .action(async ({ rank, alpha, seed, valueHead, out, ...flags }: Flags) => {
       checkAdapterTarget(out, flags.overwrite);
       await withModel({ model: flags.model }, async ({ engine }) => {
-        const adapter = engine.initAdapter({ rank, alpha, ...(valueHead && { valueHead }) }, seed);
+        const adapter = engine.initAdapter({ rank, alpha, valueHead }, seed);
         await writeAdapterFolder(engine, out, adapter);
         createOutput(flags.json).result(
           { out, rank, alpha, seed, parameters: adapter.values.length },

@@ -35,7 +35,7 @@ export function addLogprobs(group: Command): void {
             const values = flags.values ? await engine.values(batch, { adapter: adapter!, signal }) : undefined;
             return scores.map((logprobs, i) => ({
               logprobs: logprobs.slice(1),
-              ...(values && { values: values[i]!.slice(1) }),
+              values: values?.[i]?.slice(1),
             }));
           },
         );

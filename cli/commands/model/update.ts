@@ -134,11 +134,11 @@ function lossOf(config: UpdateConfig, step: number): LossConfig {
     clip,
     temperature,
     average,
-    ...(clipHigh !== undefined && { clipHigh }),
+    clipHigh,
     ...(entropyBonus > 0 && { entropyBonus }),
     ...(klCoefficient > 0 && { klCoefficient }),
     ...(valueCoefficient > 0 && { valueCoefficient }),
-    ...(valueClip !== undefined && { valueClip }),
+    valueClip,
     ...(config.dropout > 0 && { dropout: { rate: config.dropout, key: deriveKey(config.seed, 'dropout', step) } }),
   };
 }
