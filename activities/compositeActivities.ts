@@ -118,7 +118,10 @@ export function compositeActivities(leaf: LeafActivities) {
     for (const [i, stage] of stages.entries()) {
       const own = frozen?.[stage] ?? adapter;
       const turn = await leaf.generateReasoning({
-        ...{ ...input, stage, ...(own && { adapter: own }), ...(done && { chains: done.chains }) },
+        ...input,
+        stage,
+        ...(own && { adapter: own }),
+        ...(done && { chains: done.chains }),
         ...(shards && { shards: shards[i]! }),
       });
       turns.push({ part: turn.chains, tokens: turn.tokens, seconds: turn.seconds });
@@ -261,8 +264,15 @@ export function compositeActivities(leaf: LeafActivities) {
     const seconds = written.seconds + updated.seconds + scored.seconds;
     const { loss } = updated.stats;
     const metrics: SupervisedMetrics = {
-      ...{ kind: 'supervised', step, role, loss, validationLoss: scored.loss },
-      ...{ update: updated.stats, rows, learningRate, seconds },
+      kind: 'supervised',
+      step,
+      role,
+      loss,
+      validationLoss: scored.loss,
+      update: updated.stats,
+      rows,
+      learningRate,
+      seconds,
     };
     await leaf.recordMetrics({ run, metrics });
     return { state: updated.state, loss: scored.loss, seconds };

@@ -24,7 +24,11 @@ export async function findFailures(scope: Scope, input: FindFailuresInput): Prom
       comparison,
     );
     return {
-      ...{ id: String(i), code: codeOf(chain, { entry }, config), entry, calling, limits: config.limits },
+      id: String(i),
+      code: codeOf(chain, { entry }, config),
+      entry,
+      calling,
+      limits: config.limits,
       inputs: baselineTests.map(({ args }) => args),
       reduce: (answer, call) => (isRight(answer, call) ? null : clipped(formatValue(answer))),
     };

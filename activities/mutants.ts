@@ -28,7 +28,11 @@ export async function withMutants(
     return mutantsOfProblem
       .get(referenceSolution)!
       .map((code, m): ExecutionJob<boolean> & { task: number; mutant: number } => ({
-        ...{ id: `mutant:${t}:${m}`, task: t, mutant: m, code, ...job },
+        id: `mutant:${t}:${m}`,
+        task: t,
+        mutant: m,
+        code,
+        ...job,
       }));
   });
   const runnable = jobs.filter(({ inputs }) => inputs.length > 0);

@@ -57,7 +57,9 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
   await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
   const common = {
-    ...{ run, config, searchAttributes: deps.searchAttributes ?? false },
+    run,
+    config,
+    searchAttributes: deps.searchAttributes ?? false,
     ...(controls.length > 0 && { controls }),
   };
   if (taken) return { ...common, ...taken };

@@ -33,7 +33,9 @@ export function rolloutSampler(scope: Scope, role: OpenRole, weights: Digest | u
         const { temperature, signal } = options;
         const engine_T = await engine.logprobs(sequences, { adapter, temperature, signal });
         const scored = sequences.map(({ mask, logprobs }, j) => ({
-          ...{ engine_T: engine_T[j]!, server_T: logprobs, mask_T: mask },
+          engine_T: engine_T[j]!,
+          server_T: logprobs,
+          mask_T: mask,
         }));
         await requireSamePolicy(server, batch, scored, rollouts.maxKl);
         missing.forEach((i, j) => {

@@ -42,7 +42,12 @@ export async function replayStep(
     if (again.verdicts !== verdicts) differs.push('verdicts');
   }
   const rewarded = await computeRewards(scope, {
-    ...{ run, role, verdicts, chains, tests, replayBuffer },
+    run,
+    role,
+    verdicts,
+    chains,
+    tests,
+    replayBuffer,
     position: { stage, phase, epoch, step, role },
   });
   if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');

@@ -67,7 +67,9 @@ async function joinScores(scope: Scope, shards: readonly ShardResult[]): Promise
 /** Truncated importance sampling of tokens that a rollout server sampled. */
 function correct(rows: TrajectoryList, { maxWeight }: RolloutsConfig): { rows: TrajectoryList; mismatch: Mismatch } {
   const scoredTokens = ({ oldLogprobs, rolloutLogprobs, mask }: Trajectory): ScoredTokens => ({
-    ...{ engine_T: oldLogprobs, server_T: rolloutLogprobs ?? oldLogprobs, mask_T: mask },
+    engine_T: oldLogprobs,
+    server_T: rolloutLogprobs ?? oldLogprobs,
+    mask_T: mask,
   });
   const corrected = rows.map((row) => {
     const advantages_T = row.advantages ?? row.mask.map((bit) => (bit ? row.advantage : 0));

@@ -56,7 +56,12 @@ export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promis
   const anEpoch = minibatches.length / epochs;
   const adapter = () => opened.adapter(input.state.adapter, input.state.valueHead);
   return {
-    ...{ input, opened, isSupervised, rows, minibatches, anEpoch },
+    input,
+    opened,
+    isSupervised,
+    rows,
+    minibatches,
+    anEpoch,
     minibatch(at) {
       const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / anEpoch), at % anEpoch);
       const loss = isSupervised ? supervisedLoss(config, dropoutKey) : lossOf(config, dropoutKey);

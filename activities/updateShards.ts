@@ -143,7 +143,10 @@ async function readState(files: ShardFiles, update: Update, done: number): Promi
     seconds: number;
   };
   return {
-    ...{ done, stats, ratios, seconds },
+    done,
+    stats,
+    ratios,
+    seconds,
     adapter: { ...(await update.adapter()), values: tensors.values! },
     optimizer: { step, m: tensors.m!, v: tensors.v! },
   };

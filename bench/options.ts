@@ -48,9 +48,17 @@ export class BenchError extends Error {
 /** @throws {BenchError} naming the flag */
 export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.env): BenchOptions {
   const values = readFlags(args, {
-    ...{ quick: FLAG, record: FLAG, list: FLAG, help: FLAG },
-    ...{ only: LIST, without: LIST },
-    ...{ rounds: TEXT, seconds: TEXT, threads: TEXT, venv: TEXT, out: TEXT },
+    quick: FLAG,
+    record: FLAG,
+    list: FLAG,
+    help: FLAG,
+    only: LIST,
+    without: LIST,
+    rounds: TEXT,
+    seconds: TEXT,
+    threads: TEXT,
+    venv: TEXT,
+    out: TEXT,
   });
   const without = (values.without ?? [])
     .flatMap((names) => names.split(','))

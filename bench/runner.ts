@@ -49,8 +49,17 @@ export class Runner {
   async run(c: Case, model: string): Promise<CaseResult> {
     const contenders = this.config.contenders.filter((name) => c.contenders.includes(name));
     const result: CaseResult = {
-      ...{ id: c.id, group: c.group, shape: c.shape, work: c.work, series: c.series, goals: c.goals },
-      ...{ figures: {}, ratios: {}, agreement: {}, failures: {}, foreignCores: 0 },
+      id: c.id,
+      group: c.group,
+      shape: c.shape,
+      work: c.work,
+      series: c.series,
+      goals: c.goals,
+      figures: {},
+      ratios: {},
+      agreement: {},
+      failures: {},
+      foreignCores: 0,
       at: new Date().toISOString(),
     };
     if (c.group === 'memory') await this.memory(c, model, contenders, result);

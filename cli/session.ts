@@ -130,7 +130,9 @@ export async function openSession(
     });
     const tracing = await openTracing();
     const client = new Client({
-      ...{ connection, namespace: server.namespace, dataConverter: dataConverter(process.env) },
+      connection,
+      namespace: server.namespace,
+      dataConverter: dataConverter(process.env),
       interceptors: tracing && { workflow: [tracing.clientInterceptor] },
     });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {

@@ -108,7 +108,11 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
 }
 
 const STATUS: Readonly<Record<string, number>> = {
-  ...{ NOT_FOUND: 404, BAD_INPUT: 400, BAD_CONFIG: 400, RUN_EXISTS: 409, SERVER_UNAVAILABLE: 503 },
+  NOT_FOUND: 404,
+  BAD_INPUT: 400,
+  BAD_CONFIG: 400,
+  RUN_EXISTS: 409,
+  SERVER_UNAVAILABLE: 503,
 };
 
 function sendError(response: ServerResponse, error: unknown): void {

@@ -117,7 +117,9 @@ function buildWithGo(scratch, made, env, log) {
     version: `v${TEMPORAL_CLI_VERSION}`,
     programs: { [`${GO_MODULE}/cmd/temporal`]: made },
     linkerFlags: `-X ${GO_MODULE}/temporalcli.Version=${TEMPORAL_CLI_VERSION}`,
-    ...{ scratch, env, log },
+    scratch,
+    env,
+    log,
   });
 }
 

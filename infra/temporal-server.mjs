@@ -37,7 +37,9 @@ async function build(folder, env, log) {
         [`${MODULE}/cmd/server`]: join(made, 'temporal-server'),
         [`${MODULE}/cmd/tools/sql`]: join(made, 'temporal-sql-tool'),
       },
-      ...{ scratch, env, log },
+      scratch,
+      env,
+      log,
     });
     if (reason !== undefined) throw new Error(`no Temporal server: ${reason}`);
     renameSync(made, folder);

@@ -21,7 +21,10 @@ export async function mutantsOf(
   const code = source();
   const jobs = programs.map(
     (program, i): ExecutionJob => ({
-      ...{ id: `mutants:${i}`, code, entry: 'mutants', inputs: [[program, limit]] },
+      id: `mutants:${i}`,
+      code,
+      entry: 'mutants',
+      inputs: [[program, limit]],
       limits: LIMITS,
     }),
   );

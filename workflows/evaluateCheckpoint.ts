@@ -29,7 +29,8 @@ export async function measure(
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
   const own = await generateChains(activities, chosen, selfRepair);
   const frozen = await activities.generateChains({
-    ...{ run, stages },
+    run,
+    stages,
     batch: { kind: 'evaluation', split: 'test', problems, greedy: false },
   });
   const targets = { kind: 'evaluation', chains: frozen.chains } as const;
@@ -40,7 +41,11 @@ export async function measure(
   const baseline = await activities.executeSuite({ ...shared, suite: 'baseline' });
   const attacks = await activities.executeSuite({ run, per: 'target', suite: 'hidden', tests: attack.tests });
   const measured = await activities.measureEvaluation({
-    ...{ run, chains, hidden: hidden.verdicts, baseline: baseline.verdicts, attacks: attacks.verdicts },
+    run,
+    chains,
+    hidden: hidden.verdicts,
+    baseline: baseline.verdicts,
+    attacks: attacks.verdicts,
   });
   const { results, metrics } = measured;
   const artifacts = { config: run.config, problems: run.problems, chains, verdicts: hidden.verdicts };

@@ -30,8 +30,12 @@ export class RunMonitor {
     if (this.model === undefined) return;
     const { state, stage, phase, best, failure } = this.progress;
     upsertChanged({
-      ...{ GauntletState: state, GauntletStage: stage, GauntletPhase: phase, GauntletModel: this.model },
-      ...{ GauntletBestScore: best?.score, GauntletFailure: failure?.code },
+      GauntletState: state,
+      GauntletStage: stage,
+      GauntletPhase: phase,
+      GauntletModel: this.model,
+      GauntletBestScore: best?.score,
+      GauntletFailure: failure?.code,
     });
   }
 }

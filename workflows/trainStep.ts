@@ -31,7 +31,10 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
         ? await warmStartStep(activities, state, planned)
         : await policyStep(activities, state, planned, meter);
     const updated: RunState = {
-      ...{ ...state, ...changes, step: state.step + 1, seconds: state.seconds + used.seconds },
+      ...state,
+      ...changes,
+      step: state.step + 1,
+      seconds: state.seconds + used.seconds,
       used: addUsage(state.used, used),
       latestUsage: { ...state.latestUsage, [role]: used },
     };
@@ -56,7 +59,11 @@ async function policyStep(
   const { generationSeconds } = meter;
   const { tokens: sampledTokens, seconds: rolloutSeconds, executions } = meter.used;
   const trained = await activities.trainPolicy({
-    ...{ ...rollout, ...trainingInput(state, position), sampledTokens, generationSeconds, rolloutSeconds },
+    ...rollout,
+    ...trainingInput(state, position),
+    sampledTokens,
+    generationSeconds,
+    rolloutSeconds,
   });
   const { reward, tokensPerSecond, passRate, validity, seconds } = trained.metrics;
   const opponent = opensPair(state, planned) ? state.policy.generator.adapter : undefined;
@@ -84,7 +91,11 @@ function trainingInput(state: RunState, position: Position) {
   const policies = { generator: policyOf('generator'), discriminator: policyOf('discriminator') };
   const evaluation = { ...evaluationBatch(config, 'validation'), greedy: false, base: baseChains.validation, policies };
   return {
-    ...{ run, role, position, state: policy[role], step: step + 1 },
+    run,
+    role,
+    position,
+    state: policy[role],
+    step: step + 1,
     learningRate: config.ppo.learningRate * learningRateFactor(updates, countSteps(config), config.ppo),
     ...(endsEpoch(planOf(state), state.next) && { evaluation }),
   };

@@ -24,8 +24,13 @@ export async function warmStartStep(
     loss,
     seconds,
   } = await activities.trainOnExamples({
-    ...{ run, role, position: { stage: 0, ...planned }, state: policy[role], step: state.step + 1 },
-    ...{ learningRate: config.warmStart.learningRate, tests },
+    run,
+    role,
+    position: { stage: 0, ...planned },
+    state: policy[role],
+    step: state.step + 1,
+    learningRate: config.warmStart.learningRate,
+    tests,
     examplesOfStep: plan.slice(0, state.next + 1).filter((each) => each.role === role).length,
   });
   const before = warmStart.best[role];

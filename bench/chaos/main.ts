@@ -57,7 +57,15 @@ export async function main(args: string[], { run, print, note, signal }: Means):
   try {
     const config = { ...SHORTENED, seed };
     const figures = await run({
-      ...{ folder, store, disk: isSmall, kills, seed, sandbox, storeFaults, config, log: note },
+      folder,
+      store,
+      disk: isSmall,
+      kills,
+      seed,
+      sandbox,
+      storeFaults,
+      config,
+      log: note,
       signal,
     });
     for (const line of described(figures)) (values.json ? note : print)(line);

@@ -51,7 +51,11 @@ async function main(args: string[]): Promise<number> {
   const folder = process.env[INSIDE];
   if (folder === undefined) return inNamespaces(args, values.keep ?? false);
   const figures = await cluster({
-    ...{ folder, machine: values.machine ?? join(folder, 'machine'), seed, faults, storeFaults },
+    folder,
+    machine: values.machine ?? join(folder, 'machine'),
+    seed,
+    faults,
+    storeFaults,
     config: values.quick ? QUICK : TINY,
     log: (line) => console.error(line),
   });

@@ -73,8 +73,16 @@ export async function runArm(
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
   const tokensOf = (step: RunMetrics): number => (step.kind === 'step' ? step.sampledTokens : 0);
   return {
-    ...{ family, arm, equal, seed, commit, config: digestOf(key, { over }, factor) },
-    ...{ adapters: digests, results, before, after },
+    family,
+    arm,
+    equal,
+    seed,
+    commit,
+    config: digestOf(key, { over }, factor),
+    adapters: digests,
+    results,
+    before,
+    after,
     updates: steps.length,
     tokens: steps.reduce((sum, step) => sum + tokensOf(step), 0),
     seconds: steps.reduce((sum, { seconds }) => sum + seconds, 0),

@@ -62,7 +62,9 @@ export async function benchOrchestration(args: string[]): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), 'gauntlet-orchestration-'));
     try {
       const figures = await measureOrchestration({
-        ...{ folder, config: configOf(options.stages), sandbox: options.sandbox },
+        folder,
+        config: configOf(options.stages),
+        sandbox: options.sandbox,
         say: (line) => {
           sandbox = line;
           say(line);
@@ -78,7 +80,10 @@ export async function benchOrchestration(args: string[]): Promise<void> {
     command: commandLine(['orchestration', ...args]),
     startedAt: started.toISOString(),
     seconds: (Date.now() - started.getTime()) / 1000,
-    ...{ machine, foreignCores, sandbox, runs },
+    machine,
+    foreignCores,
+    sandbox,
+    runs,
   };
   saveJson(options.out ?? join(ROOT, '.cache', 'bench', 'orchestration.json'), results);
   const text = orchestrationMarkdown(results);

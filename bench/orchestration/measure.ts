@@ -73,7 +73,9 @@ export async function measureOrchestration(options: MeasureOptions): Promise<Orc
   try {
     const client = new Client({ connection, namespace: server.namespace });
     const handle = await client.workflow.start('trainFullPipeline', {
-      ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: 'run', args: [config] },
+      taskQueue: TASK_QUEUES.orchestrator,
+      workflowId: 'run',
+      args: [config],
     });
     await handle.result();
     const events = (await historiesOf(client, 'run')).flat();
@@ -110,8 +112,11 @@ export function figuresOf(
   const wallSeconds = (whole[1] - whole[0]) / 1000;
   const worked = WORK.reduce((sum, kind) => sum + seconds[kind], 0);
   return {
-    ...{ wallSeconds, seconds, overhead: 1 - worked / wallSeconds },
-    ...{ activities: spans.activityRuns.length, events: events.length },
+    wallSeconds,
+    seconds,
+    overhead: 1 - worked / wallSeconds,
+    activities: spans.activityRuns.length,
+    events: events.length,
   };
 }
 

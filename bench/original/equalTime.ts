@@ -36,7 +36,10 @@ export async function compareAfter(minutes: number, count: number, setting: Sett
 /** The preset of the model, as a user starts it. */
 async function trainOurs(minutes: number, problems: Problem[], { model, folder, say }: Setting): Promise<Solved> {
   const config: RunConfigInput = {
-    ...{ preset: PRESET, model, problems: PROBLEMS, budget: { seconds: 60 * minutes } },
+    preset: PRESET,
+    model,
+    problems: PROBLEMS,
+    budget: { seconds: 60 * minutes },
     evaluation: { problems: 16, testProblems: 1 },
   };
   const [configFile, problemFile] = [join(folder, 'equal.json'), join(folder, 'equal.jsonl')];
@@ -87,7 +90,11 @@ async function trainOriginal(
 async function shareSolved(programs: string[], problems: readonly Problem[], { folder }: Setting): Promise<number> {
   const [input, output] = [join(folder, 'programs.jsonl'), join(folder, 'outcomes.jsonl')];
   const rows = problems.map(({ id, entry, hiddenTests, comparison, calling }, i) => ({
-    ...{ id, entry, comparison, calling, code: programs[i]! },
+    id,
+    entry,
+    comparison,
+    calling,
+    code: programs[i]!,
     tests: hiddenTests.map(({ args, expected }) => [args, expected]),
   }));
   writeFileSync(input, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));

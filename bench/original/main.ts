@@ -27,8 +27,14 @@ const say = (line: string): void => console.error(`bench: ${line}`);
 
 export async function benchOriginal(args: string[]): Promise<void> {
   const values = readFlags(args, {
-    ...{ checkout: TEXT, rounds: TEXT, minutes: TEXT, problems: TEXT },
-    ...{ venv: TEXT, out: TEXT, record: FLAG, help: FLAG },
+    checkout: TEXT,
+    rounds: TEXT,
+    minutes: TEXT,
+    problems: TEXT,
+    venv: TEXT,
+    out: TEXT,
+    record: FLAG,
+    help: FLAG,
   });
   if (values.help) return console.log(USAGE);
   const { checkout, venv, out, record } = values;

@@ -29,10 +29,13 @@ export function startOriginal({ python, checkout, model, folder }: Setting, prob
 }
 
 const inItsFormat = (problem: Problem): object => ({
-  ...{ id: problem.id, description: problem.description, function_signature: problem.functionSignature },
+  id: problem.id,
+  description: problem.description,
+  function_signature: problem.functionSignature,
   baseline_tests: problem.baselineTests.map(
     ({ args, expected }) => `assert ${problem.entry}${formatArguments(args)} == ${formatValue(expected)}`,
   ),
   reference_solution: problem.referenceSolution,
-  ...{ difficulty: problem.difficulty, tags: problem.tags },
+  difficulty: problem.difficulty,
+  tags: problem.tags,
 });

@@ -45,7 +45,10 @@ export async function measureUpdates(setting: Setting, rounds: number): Promise<
 
 function startOurs({ model, folder }: Setting, rounds: number): Peer {
   const config: RunConfigInput = {
-    ...{ preset: PRESET, model, problems: PROBLEMS, stages: [1, 2, 3, 4, 5] },
+    preset: PRESET,
+    model,
+    problems: PROBLEMS,
+    stages: [1, 2, 3, 4, 5],
     schedule: { stages: [STAGE], discriminatorSteps: rounds + 1, generatorSteps: rounds + 1, alternatingSteps: 0 },
     batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 4, samples: 4 } },
     sampling: { temperature: 0.7, maxNewTokens: MAX_NEW_TOKENS, maxTestTokens: MAX_NEW_TOKENS },

@@ -73,9 +73,7 @@ export async function benchOverhead(args: string[]): Promise<void> {
   const ratio = ratioOf(pairs);
   const shares = sharesOf(pairs, machine.cores);
   const command = commandLine(['overhead', ...args]);
-  saveJson(flags.out ?? join(ROOT, '.cache', 'bench', 'overhead.json'), {
-    ...{ command, machine, pairs, ratio, shares },
-  });
+  saveJson(flags.out ?? join(ROOT, '.cache', 'bench', 'overhead.json'), { command, machine, pairs, ratio, shares });
   const interval = count > 1 ? ` (95 % interval ${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)})` : '';
   console.log(`${kind} / plain: ${ratio.value.toFixed(3)}${interval}, ${count} pairs of runs`);
   const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;

@@ -92,7 +92,8 @@ export async function measure(config: MeasureConfig): Promise<SandboxFigures> {
   }
   const [stolenInAll, seconds] = [stolenSeconds(), (performance.now() - started) / 1000];
   return {
-    ...{ figures, failures },
+    figures,
+    failures,
     foreignCores: foreign.reduce((a, b) => a + b, 0) / Math.max(1, foreign.length),
     stolenCores: stolen === undefined || stolenInAll === undefined ? undefined : (stolenInAll - stolen) / seconds,
   };

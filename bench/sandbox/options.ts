@@ -27,8 +27,14 @@ export interface SandboxOptions {
 /** @throws {BenchError} naming the flag */
 export function parseSandboxOptions(args: string[], env: NodeJS.ProcessEnv = process.env): SandboxOptions {
   const values = readFlags(args, {
-    ...{ only: LIST, record: FLAG, help: FLAG },
-    ...{ 'in-flight': TEXT, rounds: TEXT, 'round-seconds': TEXT, venv: TEXT, out: TEXT },
+    only: LIST,
+    record: FLAG,
+    help: FLAG,
+    'in-flight': TEXT,
+    rounds: TEXT,
+    'round-seconds': TEXT,
+    venv: TEXT,
+    out: TEXT,
   });
   const only = values.only ?? [];
   const contenders = NAMES.filter((name) => only.length === 0 || only.some((part) => name.includes(part)));

@@ -25,7 +25,8 @@ export async function readRunFigures(store: string, runId: string): Promise<Meas
     steps.reduce((sum, step) => sum + of(step), 0) / steps.length;
   const samplesOf = ({ problems, samples }: { problems: number; samples: number }) => problems * samples;
   return {
-    ...{ config, steps: steps.length },
+    config,
+    steps: steps.length,
     sampledTokens: mean((step) => step.sampledTokens),
     trained: mean(({ rows, role }) => rows / samplesOf(config.batch[role])),
     seconds: mean(({ seconds }) => seconds),

@@ -45,7 +45,10 @@ export async function simulate(args: string[]): Promise<string> {
   const usual = usualLengths(config, positive('fill', values.fill ?? '0.5', { whole: false, max: 1 }));
   const lengths = run ? lengthsOf(run, usual) : usual;
   const setting: Omit<Setting, 'workers'> = {
-    ...{ config, parts, lengths, size: sizeOf(MODELS[model]!, config.lora.rank) },
+    config,
+    parts,
+    lengths,
+    size: sizeOf(MODELS[model]!, config.lora.rank),
     bytesPerWeight: positive('bits', values.bits ?? '32', { max: 32 }) / 8,
     pricePerHour: positive('price', values.price ?? '1', { whole: false }),
   };
@@ -53,7 +56,9 @@ export async function simulate(args: string[]): Promise<string> {
     .split(',')
     .map((text) => positive('workers', text, { max: 100_000 }));
   const result: Simulation = {
-    ...{ model, parts, lengths },
+    model,
+    parts,
+    lengths,
     predictions: counts.map((workers) => predict({ ...setting, workers })),
     ...(run && { against: compare(run, setting) }),
   };
@@ -64,9 +69,14 @@ export async function simulate(args: string[]): Promise<string> {
 export function predictRun(run: MeasuredRun, model: string, workers: number): Prediction {
   const { config } = run;
   return predict({
-    ...{ config, parts: recordedParts(model), lengths: lengthsOf(run, usualLengths(config, 0.5)) },
-    ...{ size: sizeOf(MODELS[model]!, config.lora.rank), workers, shards: config.engine.shards },
-    ...{ bytesPerWeight: 4, pricePerHour: 1 },
+    config,
+    parts: recordedParts(model),
+    lengths: lengthsOf(run, usualLengths(config, 0.5)),
+    size: sizeOf(MODELS[model]!, config.lora.rank),
+    workers,
+    shards: config.engine.shards,
+    bytesPerWeight: 4,
+    pricePerHour: 1,
   });
 }
 

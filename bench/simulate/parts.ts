@@ -54,7 +54,8 @@ export function sizeOf(shape: Shape, rank = RANK): ModelSize {
   const fits = (sequences: number, length: number): boolean =>
     !isLarge({ parameters: layers + head }) || fitsOneRun(config, { sequences, length }, rank);
   return {
-    ...{ layers, head },
+    layers,
+    head,
     adapter: layoutSize(loraLayout(config, rank)),
     rowsOfPart: (length) => [8, 4, 2].find((rows) => fits(rows, Math.ceil(length))) ?? 1,
   };
@@ -118,7 +119,9 @@ function engineParts(shape: Shape, { cases }: Recorded): EngineParts {
       const source = `${name === own ? 'measured' : `scaled from ${name}`}: bench/results.json`;
       const works = found.map(({ id, work, figures }) => ({
         ...(work as unknown as Record<'rows' | 'length' | 'prompt' | 'newTokens', number>),
-        ...{ id, seconds: figures.ours!.median, size: sizeOf(SHAPES[name as keyof typeof SHAPES]) },
+        id,
+        seconds: figures.ours!.median,
+        size: sizeOf(SHAPES[name as keyof typeof SHAPES]),
       }));
       return { source, works: works.sort((a, b) => a.rows - b.rows) };
     }

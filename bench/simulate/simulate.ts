@@ -81,7 +81,13 @@ export function predict(setting: Setting): Prediction {
   const steps = plan.length * config.schedule.stages.length;
   const hours = (steps * seconds) / 3600;
   return {
-    ...{ workers, shards, phases, seconds, steps, hours, events },
+    workers,
+    shards,
+    phases,
+    seconds,
+    steps,
+    hours,
+    events,
     speedup: total(phasesOf(1, 1), 'seconds') / seconds,
     idle: 1 - total(phases, 'work') / (seconds * workers),
     historyBytes: events * parts.bytesPerEvent.value,

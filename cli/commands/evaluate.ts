@@ -157,7 +157,14 @@ async function measure(
   const checkpoint = input.untrained ? 'base' : input.checkpoint.name;
   const at = new Date().toISOString();
   await writeEvaluation(store, runId, id, {
-    ...{ checkpoint, at, samples, temperature, tokens, metrics, results, artifacts },
+    checkpoint,
+    at,
+    samples,
+    temperature,
+    tokens,
+    metrics,
+    results,
+    artifacts,
   });
   return { ...result, name, problemResults, metrics };
 }

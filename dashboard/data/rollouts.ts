@@ -154,7 +154,11 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
     return {
       sample: chain.sample,
       stages: chain.turns.map(({ stage, repairs, text, truncated }) => ({
-        ...{ stage, title: STAGE_SPECS[stage].title.toLowerCase(), repairs, text, truncated },
+        stage,
+        title: STAGE_SPECS[stage].title.toLowerCase(),
+        repairs,
+        text,
+        truncated,
       })),
       program: codeOf(chain, problem, config),
       verdicts,

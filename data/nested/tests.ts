@@ -103,10 +103,13 @@ export function renderTest(reading: NestedReading, args: NestedArgs, expected: O
 }
 
 const WRITER: TestWriter<NestedSpec, NestedReading, NestedArgs> = {
-  ...{ misread: 0.2, slipped: 0.1, edge: 0.12 },
+  misread: 0.2,
+  slipped: 0.1,
+  edge: 0.12,
   drawReading: (spec, random) => drawReading(spec, TEST_FLAWS, random),
   interpret: interpretNested,
-  ...{ drawArgs, renderTest },
+  drawArgs,
+  renderTest,
 };
 
 export const drawTestTurn = (spec: NestedSpec, random: RandomStream) => drawTests(WRITER, spec, random);

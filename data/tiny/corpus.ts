@@ -37,7 +37,9 @@ export function corpusOf<P extends Pick<CorpusProblem, 'id' | 'split' | 'source'
   texts: FamilyTexts<P, R>,
 ): CorpusProblem[] {
   return problems.map((problem) => ({
-    ...{ id: problem.id, split: problem.split, source: problem.source },
+    id: problem.id,
+    split: problem.split,
+    source: problem.source,
     prompt: { description: texts.renderDescription(problem), functionSignature: texts.renderSignature(problem) },
     drawChain(random) {
       const { stages, flaws, reading } = texts.drawChain(problem, random);

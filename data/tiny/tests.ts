@@ -191,9 +191,13 @@ function misread<S, R, A>(writer: TestWriter<S, R, A>, spec: S, random: RandomSt
 }
 
 const WRITER: TestWriter<Spec, Reading, Args> = {
-  ...{ misread: 0.15, slipped: 0.08, edge: 0.12 },
+  misread: 0.15,
+  slipped: 0.08,
+  edge: 0.12,
   drawReading: (spec, random) => drawReading(spec, TEST_FLAWS, random),
-  ...{ drawArgs, interpret, renderTest },
+  drawArgs,
+  interpret,
+  renderTest,
 };
 
 export const drawTestTurn = (problem: TinyProblem, random: RandomStream) => drawTests(WRITER, problem, random);

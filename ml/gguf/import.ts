@@ -135,7 +135,10 @@ function llama3Scaling(factors: Float32Array, theta: number, headDim: number): o
   });
   if (!isRight || factors.length !== headDim / 2) return undefined;
   return {
-    ...{ rope_type: 'llama3', factor, low_freq_factor: low, high_freq_factor: high },
+    rope_type: 'llama3',
+    factor,
+    low_freq_factor: low,
+    high_freq_factor: high,
     original_max_position_embeddings: original,
   };
 }

@@ -179,7 +179,8 @@ export function ppoResult(
   const vector = (name: string): Float32Array => out[name]!.data as Float32Array;
   const named = Object.fromEntries(ppoSums(loss).map((name, i) => [name, vector('sums')[i]!]));
   const sums = {
-    ...{ ...named, gradients: vector('gradients') },
+    ...named,
+    gradients: vector('gradients'),
     ...(out.ratios && { ratios: batch.aligned(sequences, out.ratios, trained) }),
   } as Omit<GradientSums, 'divisor'>;
   const divisor =

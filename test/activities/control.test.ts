@@ -167,7 +167,9 @@ describe('control of a run', () => {
     it('a longer schedule continues the run, and all requests are recorded', async () => {
       const queue: Request[] = [];
       const change = (alternatingSteps: number): Request => ({
-        ...{ kind: 'change', fields: { schedule: { alternatingSteps } }, at: AT },
+        kind: 'change',
+        fields: { schedule: { alternatingSteps } },
+        at: AT,
       });
       const last = requestsAtEnd(queue, { kind: 'pause', at: AT }, change(3), { kind: 'resume', at: AT }, change(4));
       const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: queueOf(queue) });
@@ -272,7 +274,14 @@ describe('control of a run', () => {
     const { spent } = left[0]!;
     assert.deepEqual(left, [
       {
-        ...{ kind: 'control', step: 3, index: 0, stage: 5, next: 3, action: 'skip', reason: 'trainPolicy: no', at: AT },
+        kind: 'control',
+        step: 3,
+        index: 0,
+        stage: 5,
+        next: 3,
+        action: 'skip',
+        reason: 'trainPolicy: no',
+        at: AT,
         spent,
       },
     ]);

@@ -18,7 +18,8 @@ describe('the environment of a run', () => {
   };
   const recorded = async (part: Environment['part']) =>
     (await readEnvironments(world.deps.store, 'run', part)).map(({ facts, details, accepted }) => ({
-      ...{ facts, details },
+      facts,
+      details,
       ...(accepted && { accepted }),
     }));
 

@@ -141,7 +141,8 @@ describe('remote rollouts', function () {
       return { ...base, values: base.values.map(() => 0.05 * stream.normal()) };
     };
     const settings = {
-      ...{ ...SMALL_RUN, sampling: { temperature: 0.8, maxNewTokens: 24, maxTestTokens: 24 } },
+      ...SMALL_RUN,
+      sampling: { temperature: 0.8, maxNewTokens: 24, maxTestTokens: 24 },
       batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 2, samples: 2 } },
     };
     const initial = async (runId: string): Promise<Adapter> =>
@@ -170,14 +171,19 @@ describe('remote rollouts', function () {
         trainedRows(turns, 1, 'stage').map(
           (row): Trajectory => ({
             ...row,
-            ...{ oldLogprobs: row.mask.map(() => 0), advantage: i % 2 ? 1 : -1 },
+            oldLogprobs: row.mask.map(() => 0),
+            advantage: i % 2 ? 1 : -1,
           }),
         ),
       );
       const trajectories = await world.deps.store.putJson(rows);
       const scored = await activities.scoreOldPolicy({ run, role: 'generator', trajectories, adapter });
       const updated = await activities.updatePolicy({
-        ...{ run, role: 'generator', position: POSITION, learningRate: 1e-3, trajectories: scored.trajectories },
+        run,
+        role: 'generator',
+        position: POSITION,
+        learningRate: 1e-3,
+        trajectories: scored.trajectories,
         state: { ...state.generator, adapter },
       });
       const opened = await openRole(openScope(world.deps), run, 'generator');

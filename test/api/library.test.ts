@@ -41,8 +41,15 @@ describe('docs/how-to/use-as-a-library.md', function () {
 
   it('has examples whose types are right', async () => {
     const options = {
-      ...{ allowJs: true, checkJs: true, noEmit: true, strict: true, target: 'ES2022', lib: ['ES2023'] },
-      ...{ module: 'NodeNext', types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] },
+      allowJs: true,
+      checkJs: true,
+      noEmit: true,
+      strict: true,
+      target: 'ES2022',
+      lib: ['ES2023'],
+      module: 'NodeNext',
+      types: ['node'],
+      typeRoots: [join(ROOT, 'node_modules', '@types')],
     };
     writeFileSync(
       join(folder, 'tsconfig.json'),

@@ -262,7 +262,10 @@ describe('leftovers of a chaos run', () => {
 
 describe('chaos figures', () => {
   const execution = (name: string, scheduled: number, completed: number, attempt = 1): Execution => ({
-    ...{ name, attempt, scheduled, completed },
+    name,
+    attempt,
+    scheduled,
+    completed,
     started: completed - 100,
   });
 

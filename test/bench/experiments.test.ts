@@ -21,16 +21,17 @@ const near = (actual: number, expected: number): void =>
 
 function record(arm: string, seed: number, pass: number, over: Partial<ExperimentRecord> = {}): ExperimentRecord {
   return {
-    ...{
-      family: 'nested',
-      arm,
-      equal: 'updates',
-      seed,
-      commit: 'c0ffee00',
-      config: 'sha256:cc',
-      results: `sha256:${arm}${seed}`,
-    },
-    ...{ adapters: { generator: 'sha256:aa', discriminator: 'sha256:bb' }, updates: 60, tokens: 12_345, seconds: 100 },
+    family: 'nested',
+    arm,
+    equal: 'updates',
+    seed,
+    commit: 'c0ffee00',
+    config: 'sha256:cc',
+    results: `sha256:${arm}${seed}`,
+    adapters: { generator: 'sha256:aa', discriminator: 'sha256:bb' },
+    updates: 60,
+    tokens: 12_345,
+    seconds: 100,
     metrics: { 'pass@1': pass },
     before: { passRate: 0.5, greedyPassRate: 0.5, testValidity: 0.4, bugCatchRate: 0.3 },
     after: { passRate: pass, greedyPassRate: pass, testValidity: 0.6, bugCatchRate: 0.5 },

@@ -108,7 +108,9 @@ describe('the orchestration benchmark', () => {
     const { deps, folder } = await doubles();
     const config = { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, stages: [5] } };
     const figures = await measureOrchestration({
-      ...{ folder: temporaryFolder(), say: () => undefined, config: config as never },
+      folder: temporaryFolder(),
+      say: () => undefined,
+      config: config as never,
       deps: async (searchAttributes) => ({ deps: { ...deps, searchAttributes }, close: async () => undefined }),
     });
     const sum = Object.values(figures.seconds).reduce((a, b) => a + b, 0);

@@ -21,9 +21,12 @@ describe('bench original', () => {
 
   it('shows the ratio of tokens per second for each role, and what both solve after the same time', () => {
     const page = originalMarkdown({
-      ...{ command: 'npm run bench -- original', startedAt: '2026-11-23T00:00:00Z', seconds: 280 },
+      command: 'npm run bench -- original',
+      startedAt: '2026-11-23T00:00:00Z',
+      seconds: 280,
       machine: { cpu: 'a CPU', cores: 2, memory: 2 ** 34, loadAtStart: 0.1 } as never,
-      ...{ updates: [...updates], peakBytes: { ours: 2 ** 31, original: 3 * 2 ** 30 } },
+      updates: [...updates],
+      peakBytes: { ours: 2 ** 31, original: 3 * 2 ** 30 },
       equalTime: {
         problems: 16,
         ours: { before: 0.0625, after: 0.5, seconds: 600 },

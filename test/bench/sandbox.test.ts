@@ -143,8 +143,14 @@ describe('execution figures', () => {
     ];
     const machine = { cpu: 'Some CPU', cores: 2, memoryGb: 24, system: 'linux 6', loadAtStart: 0.1 };
     const results = {
-      ...{ figures, failures: { wasm: 'it is away' }, foreignCores: 0.05, machine, versions: { node: '20' } },
-      ...{ command: 'npm run bench -- sandbox', startedAt: '2026-01-02T03:04:05.000Z', seconds: 61.2 },
+      figures,
+      failures: { wasm: 'it is away' },
+      foreignCores: 0.05,
+      machine,
+      versions: { node: '20' },
+      command: 'npm run bench -- sandbox',
+      startedAt: '2026-01-02T03:04:05.000Z',
+      seconds: 61.2,
     };
     const page = sandboxMarkdown(results);
     assert.ok(

@@ -38,7 +38,13 @@ const SMALL = {
 };
 const ALONE = resolveConfig({ preset: 'tiny', ...SMALL, discriminator: { enabled: false } });
 const setting = (more: Partial<Setting>): Setting => ({
-  ...{ config: ALONE, size: SIZE, parts: PARTS, lengths: LENGTHS, workers: 1, bytesPerWeight: 4, pricePerHour: 2 },
+  config: ALONE,
+  size: SIZE,
+  parts: PARTS,
+  lengths: LENGTHS,
+  workers: 1,
+  bytesPerWeight: 4,
+  pricePerHour: 2,
   ...more,
 });
 const secondsOf = ({ phases }: Prediction) => Object.fromEntries(phases.map(({ name, seconds }) => [name, seconds]));

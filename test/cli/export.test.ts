@@ -63,7 +63,10 @@ describe('gauntlet export', () => {
     it('writes every record of the metrics and one line per sample', async () => {
       const { out: printed } = await exported('--format', 'jsonl', '--rollouts', '--json');
       assert.deepEqual(JSON.parse(printed), {
-        ...{ run: 'run', format: 'jsonl', folder: out, files: ['metrics.jsonl', 'rollouts.jsonl'] },
+        run: 'run',
+        format: 'jsonl',
+        folder: out,
+        files: ['metrics.jsonl', 'rollouts.jsonl'],
       });
       const metrics = readBack<Record<string, unknown>[]>('jsonl', join(out, 'metrics.jsonl'));
       const { steps } = await read<RunView>('runs/run');

@@ -51,8 +51,11 @@ describe('watchServer', () => {
     assert.match(said[3]!, /a:1 has not answered for two minutes: npx gauntlet up, then the same command again/);
     assert.equal(said.length, 4);
     const never = watchServer({
-      ...{ ask: () => Promise.reject(unanswered()), address: 'a:1', note: () => undefined },
-      ...{ signal: new AbortController().signal, pace: { everyMs: 1, answerMs: 1 } },
+      ask: () => Promise.reject(unanswered()),
+      address: 'a:1',
+      note: () => undefined,
+      signal: new AbortController().signal,
+      pace: { everyMs: 1, answerMs: 1 },
     });
     await assert.rejects(never, refusal('SERVER_UNAVAILABLE', 'a:1'));
   });

@@ -331,7 +331,9 @@ generator reward -0.10: a program fails a test`,
 
   it('names the server that no longer answers and the command to run', () => {
     const lost = Object.assign(new Error('14 UNAVAILABLE: No connection established. Last error: …'), {
-      ...{ code: 14, details: 'No connection established. Last error: …', metadata: {} },
+      code: 14,
+      details: 'No connection established. Last error: …',
+      metadata: {},
     });
     assert.equal(
       describeError(new Error('outer', { cause: lost })),

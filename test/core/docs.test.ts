@@ -75,8 +75,11 @@ describe('docs', () => {
 
   it('configuration.md lists what each preset changes', () => {
     const others: Partial<Record<PresetName, PresetName>> = {
-      ...{ 'tiny-no-discriminator': 'tiny', nested: 'tiny' },
-      ...{ 'qwen3-0.6b': 'qwen-0.5b', 'llama-1b': 'qwen-0.5b', 'qwen-1.5b': 'qwen-0.5b' },
+      'tiny-no-discriminator': 'tiny',
+      nested: 'tiny',
+      'qwen3-0.6b': 'qwen-0.5b',
+      'llama-1b': 'qwen-0.5b',
+      'qwen-1.5b': 'qwen-0.5b',
     };
     for (const preset of PRESET_NAMES) {
       const ground = new Map(leaves(resolveConfig({ preset: others[preset] ?? 'custom' })));

@@ -5,9 +5,21 @@ import { METRIC_NAMES, METRICS, overlap } from '../../core/evaluation/metrics.js
 import type { ProblemResult } from '../../core/schema/evaluation.js';
 
 const problem = (id: string, fields: Partial<ProblemResult> = {}): ProblemResult => ({
-  ...{ id, samples: 5, solved: 0, baseline: 0, chosen: 0, programs: 1 },
-  ...{ written: 0, valid: 0, inputs: 0, mutants: 0, killed: 0 },
-  ...{ attack: 'none', coherence: 0, transitions: 0, ...fields },
+  id,
+  samples: 5,
+  solved: 0,
+  baseline: 0,
+  chosen: 0,
+  programs: 1,
+  written: 0,
+  valid: 0,
+  inputs: 0,
+  mutants: 0,
+  killed: 0,
+  attack: 'none',
+  coherence: 0,
+  transitions: 0,
+  ...fields,
 });
 
 /** Metrics that the problems have, rounded. */
@@ -23,14 +35,32 @@ describe('metrics of an evaluation', () => {
   it('equal values computed by hand', () => {
     const problems = [
       problem('a', {
-        ...{ solved: 2, baseline: 4, chosen: 0.5, programs: 3 },
-        ...{ written: 6, valid: 3, inputs: 4, mutants: 8, killed: 2 },
-        ...{ attack: 'caught', coherence: 1.5, transitions: 3 },
+        solved: 2,
+        baseline: 4,
+        chosen: 0.5,
+        programs: 3,
+        written: 6,
+        valid: 3,
+        inputs: 4,
+        mutants: 8,
+        killed: 2,
+        attack: 'caught',
+        coherence: 1.5,
+        transitions: 3,
       }),
       problem('b', {
-        ...{ solved: 5, baseline: 5, chosen: 1, programs: 1 },
-        ...{ written: 2, valid: 2, inputs: 2, mutants: 2, killed: 2 },
-        ...{ attack: 'missed', coherence: 0.5, transitions: 1 },
+        solved: 5,
+        baseline: 5,
+        chosen: 1,
+        programs: 1,
+        written: 2,
+        valid: 2,
+        inputs: 2,
+        mutants: 2,
+        killed: 2,
+        attack: 'missed',
+        coherence: 0.5,
+        transitions: 1,
       }),
     ];
     assert.deepEqual(measured(problems), {

@@ -89,7 +89,13 @@ describe('applyConfigPatch', () => {
 describe('withRecordedChanges', () => {
   it('applies the recorded changes in order and ignores other records', () => {
     const record = (action: ControlMetrics['action'], learningRate?: number): ControlMetrics => ({
-      ...{ kind: 'control', step: 1, index: 0, stage: 5, next: 1, at: '2026-01-01', action },
+      kind: 'control',
+      step: 1,
+      index: 0,
+      stage: 5,
+      next: 1,
+      at: '2026-01-01',
+      action,
       ...(learningRate !== undefined && { fields: { ppo: { learningRate } } }),
     });
     const records = [record('change', 0.1), record('pause'), record('change', 0.2)];

@@ -40,7 +40,7 @@ describe('the dashboard', () => {
 
   it('finds no difference between two equal runs', async () => {
     const { facts, tokens, reward, commonSteps } = await diff('run', 'same');
-    assert.deepEqual({ facts, tokens, reward, commonSteps }, { ...{ facts: [], commonSteps: 3 }, ...NOTHING });
+    assert.deepEqual({ facts, tokens, reward, commonSteps }, { facts: [], commonSteps: 3, ...NOTHING });
   });
 
   it('finds the first token that differs after a change of the learning rate', async () => {

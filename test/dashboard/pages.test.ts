@@ -116,8 +116,10 @@ describe(`the pages in a browser${skipped}`, () => {
     const open = async (port: number): Promise<Dashboard> => {
       const files = await openStore(world.folder);
       return startDashboard({
-        ...{ resources: openResources(files), controls: openControls(files, world.folder) },
-        ...{ host: '127.0.0.1', port },
+        resources: openResources(files),
+        controls: openControls(files, world.folder),
+        host: '127.0.0.1',
+        port,
       });
     };
     const before = await open(0);

@@ -40,10 +40,7 @@ describe('the resources of the dashboard', () => {
     const { id, state, step, totalSteps, stage, phase, best, sampledTokens, secondsLeft } = runs[0]!;
     assert.deepEqual(
       { id, state, step, totalSteps, stage, phase, secondsLeft },
-      {
-        ...{ id: 'run', state: 'finished', step: 6, totalSteps: 6, stage: 5, phase: 'alternating' },
-        secondsLeft: undefined,
-      },
+      { id: 'run', state: 'finished', step: 6, totalSteps: 6, stage: 5, phase: 'alternating', secondsLeft: undefined },
     );
     assert.match(best ?? '', /^checkpoint_stage_/);
     assert.ok(sampledTokens > 0);

@@ -94,7 +94,9 @@ describe('the server of solve requests', () => {
   it('streams stage by stage to the same answer', async () => {
     const whole = await client().chat.completions.create(BODY);
     const stream = await client().chat.completions.create({
-      ...{ ...BODY, stream: true, stream_options: { include_usage: true } },
+      ...BODY,
+      stream: true,
+      stream_options: { include_usage: true },
     });
     let [content, reasoning] = ['', ''];
     const events: string[] = [];

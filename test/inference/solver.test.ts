@@ -89,7 +89,10 @@ describe('solving a problem in one process', () => {
 
   it('compares tests of the request, then written tests, then agreement, then the order', () => {
     const score = (exists: boolean, baseline: number, written: number, agreement: number) => ({
-      ...{ exists, baseline, written, agreement },
+      exists,
+      baseline,
+      written,
+      agreement,
     });
     assert.equal(bestProgram([score(false, 9, 9, 9), score(true, 0, 0, 0)]), 1);
     assert.equal(bestProgram([score(true, 1, 9, 9), score(true, 2, 0, 0)]), 1);

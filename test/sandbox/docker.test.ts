@@ -116,8 +116,12 @@ describe('the Docker sandbox on gVisor', function () {
     // gVisor's /tmp has no limit of files, its /proc shows less of a program and more of others, and it has user namespaces.
     // A program with many processes exhausts the memory of its container.
     const others: Record<string, string[]> = {
-      ...{ disk_inodes: ['fail', 'timeout'], pid1_mem: ['fail'], mount: ['fail'], caps: ['error'] },
-      ...{ fork_bomb: ['memory', 'error'], fork_bomb_return: ['memory', 'timeout', 'error'] },
+      disk_inodes: ['fail', 'timeout'],
+      pid1_mem: ['fail'],
+      mount: ['fail'],
+      caps: ['error'],
+      fork_bomb: ['memory', 'error'],
+      fork_bomb_return: ['memory', 'timeout', 'error'],
     };
     await judgeHostile(rows, sandbox, (row, { outcome, messages }, canary) => {
       const expected = [...row.expect.split('|'), ...(others[row.id] ?? [])];

@@ -34,7 +34,10 @@ function fakeDaemon() {
       return containers
         .filter(({ labels }) => all && key! in labels && (value === undefined || labels[key!] === value))
         .map(({ name, labels, hoursOld = 0 }) => ({
-          ...{ Id: name, Names: [`/${name}`], Labels: labels, State: 'running' },
+          Id: name,
+          Names: [`/${name}`],
+          Labels: labels,
+          State: 'running',
           Created: Date.now() / 1000 - 3600 * hoursOld,
         }));
     },

@@ -18,8 +18,16 @@ const page = fs.readFileSync(path.join(ROOT, 'docs/guest-protocol.md'), 'utf8');
 describe('docs/guest-protocol.md', () => {
   it('names every field, the greeting, the kinds of calls and the tags of values', () => {
     const job: Record<keyof JobFrame, true> = {
-      ...{ id: true, code: true, entry: true, calling: true, inputs: true },
-      ...{ cpu: true, case: true, wall: true, memory: true, output: true },
+      id: true,
+      code: true,
+      entry: true,
+      calling: true,
+      inputs: true,
+      cpu: true,
+      case: true,
+      wall: true,
+      memory: true,
+      output: true,
     };
     const fields = [readyFrameSchema, resultFrameSchema, retireFrameSchema].flatMap((schema) =>
       Object.keys(schema.shape),

@@ -20,7 +20,9 @@ try {
   const judged = await judgePrograms(rows, sandbox);
   const many = LARGE[language].find(({ id }) => id === 'many_parts')!;
   const jobs = Array.from({ length: 3 * Number(copies) }, () => ({
-    ...{ id: many.id, code: many.code, entry: many.entry },
+    id: many.id,
+    code: many.code,
+    entry: many.entry,
     inputs: many.tests.map(([args]) => args as Value[]),
     limits: limitsSchema.parse(many.limits),
   }));

@@ -223,7 +223,13 @@ export class FakeEngine implements Engine {
       adapter: { ...adapter, values },
       state: { step: state.step + 1, m: sums.gradients, v: state.v },
       stats: {
-        ...{ loss: -1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 1, gradNorm: 1, tokens: sums.tokens },
+        loss: -1,
+        ratio: 1,
+        approxKl: 0,
+        clipFraction: 0,
+        entropy: 1,
+        gradNorm: 1,
+        tokens: sums.tokens,
         ...(adapter.valueHead ? { valueLoss: 0.5 } : {}),
       },
     };

@@ -35,7 +35,10 @@ describe('kill -9 during a run', function () {
     const lines: string[] = [];
     const figures = await chaos({
       ...options,
-      ...{ folder, store: join(folder, 'store'), storeFaults: 0.003, config: SHORT_RUN },
+      folder,
+      store: join(folder, 'store'),
+      storeFaults: 0.003,
+      config: SHORT_RUN,
       log: (line) => lines.push(line),
     });
     assert.deepEqual(complaints(figures), [], lines.join('\n'));

@@ -130,7 +130,9 @@ describe('a run with an activity that is paused on the server', function () {
     const [{ activity }] = (await held()) as [Awaited<ReturnType<typeof held>>[0]];
     assert.equal(activity?.type, 'trainPolicy');
     await client.workflowService.pauseActivity({
-      ...{ namespace: server.namespace, id: activity.id, execution: { workflowId: f.id } },
+      namespace: server.namespace,
+      id: activity.id,
+      execution: { workflowId: f.id },
     });
     isBroken = false;
     assert.match(

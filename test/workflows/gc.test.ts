@@ -218,7 +218,10 @@ describe('gauntlet store gc with a server', function () {
       scheduleId: 'by-hand',
       spec: {},
       action: {
-        ...{ type: 'startWorkflow', workflowType: 'trainFullPipeline', taskQueue: 'gauntlet', workflowId: 'by-hand' },
+        type: 'startWorkflow',
+        workflowType: 'trainFullPipeline',
+        taskQueue: 'gauntlet',
+        workflowId: 'by-hand',
         args: [start(second)],
       },
       state: { paused: true },
@@ -258,7 +261,8 @@ describe('gauntlet store gc with a server', function () {
     await writeFile(keys, `${'ab'.repeat(32)}\n`);
     const { connection, options } = host.client;
     const sealing = new Client({
-      ...{ connection, namespace: options.namespace },
+      connection,
+      namespace: options.namespace,
       dataConverter: dataConverter({ GAUNTLET_CODEC_KEYS: keys }),
     });
     const sealed = await startRun(sealing, 'sealed', RUN);

@@ -95,7 +95,10 @@ describe('describeFailure', () => {
 
   it('uses the name of an error of the workflow itself', () => {
     assert.deepEqual(describeFailure(new TypeError('a defect')), {
-      ...{ activity: 'workflow', code: 'TypeError', message: 'a defect', inStep: false },
+      activity: 'workflow',
+      code: 'TypeError',
+      message: 'a defect',
+      inStep: false,
     });
   });
 });

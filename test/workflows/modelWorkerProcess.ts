@@ -39,7 +39,9 @@ await startWorkers({
   log: createLogger('fatal'),
   deps: async (searchAttributes) => ({
     deps: {
-      ...{ store: await openStore(join(folder, 'store')), codeVersion: 'test', searchAttributes },
+      store: await openStore(join(folder, 'store')),
+      codeVersion: 'test',
+      searchAttributes,
       engine: async () => {
         if (engine === undefined) said('open');
         engine ??= new Watched();

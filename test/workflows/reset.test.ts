@@ -53,7 +53,8 @@ describe('a run that a person resets', function () {
       namespace: f.host.server.namespace,
       workflowExecution: { workflowId: handle.workflowId, runId },
       workflowTaskFinishEventId: eventId as never,
-      ...{ reason: 'test', requestId: randomUUID() },
+      reason: 'test',
+      requestId: randomUUID(),
     });
   }
   async function workflowTasks(handle: WorkflowHandle): Promise<number[]> {

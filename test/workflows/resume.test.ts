@@ -168,7 +168,9 @@ describe('gauntlet resume', function () {
           const config = { ...RUN, seed };
           const [second, third] = [f.holdUpdate(2), f.holdUpdate(3)];
           const handle = await f.host.client.workflow.start('trainFullPipeline', {
-            ...{ taskQueue: TASK_QUEUES.orchestrator, workflowId: f.id, args: [config] },
+            taskQueue: TASK_QUEUES.orchestrator,
+            workflowId: f.id,
+            args: [config],
             ...(how === timedOut && { workflowExecutionTimeout: `${seconds}s` }),
           });
           const closed = handle.result().then(

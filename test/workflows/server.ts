@@ -70,7 +70,11 @@ async function shareServer(address: string): Promise<TemporalServer> {
   const before = process.env.TEMPORAL_NAMESPACE;
   process.env.TEMPORAL_NAMESPACE = namespace;
   return {
-    ...{ address, connection: { address }, namespace, uiUrl: null, owned: false },
+    address,
+    connection: { address },
+    namespace,
+    uiUrl: null,
+    owned: false,
     close: async () => {
       if (before === undefined) delete process.env.TEMPORAL_NAMESPACE;
       else process.env.TEMPORAL_NAMESPACE = before;

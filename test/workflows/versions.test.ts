@@ -39,7 +39,10 @@ describe('changing a workflow with running executions', function () {
 
   async function served<T>(code: string, work: () => Promise<T>, options: Partial<WorkerOptions> = {}): Promise<T> {
     const worker = await Worker.create({
-      ...{ connection, namespace: host.server.namespace, taskQueue: QUEUE, workflowBundle: bundles[code]! },
+      connection,
+      namespace: host.server.namespace,
+      taskQueue: QUEUE,
+      workflowBundle: bundles[code]!,
       activities: { say: async (word: string) => word },
       stickyQueueScheduleToStartTimeout: '1s',
       ...options,
@@ -94,7 +97,10 @@ describe('changing a workflow with running executions', function () {
     for (;;) {
       try {
         await host.client.workflowService.setWorkerDeploymentCurrentVersion({
-          ...{ namespace: host.server.namespace, deploymentName: DEPLOYMENT, buildId, identity: 'test' },
+          namespace: host.server.namespace,
+          deploymentName: DEPLOYMENT,
+          buildId,
+          identity: 'test',
         });
         return;
       } catch (error) {

@@ -25,17 +25,22 @@ import { NATIVE_PYTHON } from '../../sandbox/native.js';
 
 const SMALL = join(ROOT, 'test', 'ml', 'gguf', 'small.gguf');
 const SIZES = {
-  ...{ hidden_size: 64, intermediate_size: 96, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2 },
-  ...{
-    vocab_size: 270,
-    max_position_embeddings: 128,
-    rms_norm_eps: 1e-5,
-    rope_theta: 500000,
-    eos_token_id: [257, 256],
-  },
+  hidden_size: 64,
+  intermediate_size: 96,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  vocab_size: 270,
+  max_position_embeddings: 128,
+  rms_norm_eps: 1e-5,
+  rope_theta: 500000,
+  eos_token_id: [257, 256],
 };
 const LLAMA3 = {
-  ...{ rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
+  rope_type: 'llama3',
+  factor: 8,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
   original_max_position_embeddings: 8192,
 };
 const MODELS: Record<string, object> = {
@@ -170,10 +175,19 @@ describe('exporting a GGUF file', () => {
     };
     assert.deepEqual([same, different], [2 * 34, []]); // tensors of F16 and Q8_0
     assert.deepEqual(fields, {
-      ...{ 'general.architecture': 'llama', 'general.name': 'run/checkpoint', 'general.file_type': 0 },
-      ...{ 'llama.block_count': 2, 'llama.attention.head_count_kv': 2, 'llama.rope.dimension_count': 16 },
-      ...{ 'llama.rope.freq_base': 500000, 'tokenizer.ggml.model': 'gpt2', 'tokenizer.ggml.pre': 'smollm' },
-      ...{ 'tokenizer.ggml.eos_token_id': 257, 'tokenizer.ggml.eot_token_id': 256, tokens: 270, unused: 8 },
+      'general.architecture': 'llama',
+      'general.name': 'run/checkpoint',
+      'general.file_type': 0,
+      'llama.block_count': 2,
+      'llama.attention.head_count_kv': 2,
+      'llama.rope.dimension_count': 16,
+      'llama.rope.freq_base': 500000,
+      'tokenizer.ggml.model': 'gpt2',
+      'tokenizer.ggml.pre': 'smollm',
+      'tokenizer.ggml.eos_token_id': 257,
+      'tokenizer.ggml.eot_token_id': 256,
+      tokens: 270,
+      unused: 8,
     });
   });
 

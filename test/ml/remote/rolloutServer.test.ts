@@ -32,12 +32,19 @@ describe('RolloutServer', () => {
   const batch = (changes: Partial<RemoteBatch> = {}): RemoteBatch => ({
     model: engine.info,
     adapter: { name: 'gauntlet-a', files },
-    ...{ maxNewTokens: 40, temperature: 0.8, stopTokens: [EOS], round: 0 },
+    maxNewTokens: 40,
+    temperature: 0.8,
+    stopTokens: [EOS],
+    round: 0,
     ...changes,
   });
   const open = (changes: Partial<RolloutServerOptions> = {}): RolloutServer =>
     new RolloutServer({
-      ...{ endpoint: `${double.url}/v1/`, adapters: folder, concurrency: 4, timeoutSeconds: 30, retryMs: 1 },
+      endpoint: `${double.url}/v1/`,
+      adapters: folder,
+      concurrency: 4,
+      timeoutSeconds: 30,
+      retryMs: 1,
       ...changes,
     });
   const choice = (answer: Completion) => answer.choices[0]!;
