@@ -27,7 +27,7 @@ export function chainViews(
       call: `${problem.entry}${formatArguments(args)}`,
       expected: expected === undefined ? 'illegal input' : formatValue(expected),
       valid: at !== null && !corrected,
-      ...(at === null || verdicts[at] === undefined ? {} : { verdict: verdicts[at] }),
+      verdict: at === null ? undefined : verdicts[at],
     });
     const turns = own.turns.filter(({ turn }) => batch?.turns[turn]?.chainSample === chain.sample);
     const judgedTurns = turns.map((turn) => judgeTurn(own, turn, candidate));

@@ -1,4 +1,5 @@
 // Functions on lists of chains.
+import { groupBy } from '../core/groups.js';
 import { extractCode } from '../core/parse/code.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -13,11 +14,7 @@ export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: Ru
 }
 
 /** In order of first appearance, which is the order of the batch. */
-export function groupByProblem(chains: Chain[]): Map<string, Chain[]> {
-  const groups = new Map<string, Chain[]>();
-  for (const chain of chains) groups.set(chain.problemId, [...(groups.get(chain.problemId) ?? []), chain]);
-  return groups;
-}
+export const groupByProblem = (chains: Chain[]): Map<string, Chain[]> => groupBy(chains, ({ problemId }) => problemId);
 
 /** The indices of chains without a truncated turn, or all indices if there are none. */
 export function preferComplete(chains: ChainList, indices: number[]): number[] {

@@ -1,4 +1,5 @@
 // Collects programs and verdicts, the result of `solveProblems`.
+import { countPassed } from '../core/rewards/rule.js';
 import {
   type ChainList,
   problemOf,
@@ -23,12 +24,11 @@ export async function collectSolutions(scope: Scope, input: CollectSolutionsInpu
   const solutions = chains.map((chain): Solution => {
     const { candidates, verdicts: all } = judgedOf.get(chain.problemId)!;
     const verdicts = all[candidates.findIndex(({ sample }) => sample === chain.sample)] ?? [];
-    const passed = verdicts.filter((verdict) => verdict === 'pass').length;
     return {
       problemId: chain.problemId,
       sample: chain.sample,
       code: codeOf(chain, problemOf(byId, chain.problemId), config),
-      passed,
+      passed: countPassed(verdicts),
       tests: verdicts.length,
     };
   });

@@ -1,5 +1,6 @@
 // Activities that call several leaf activities in sequence. Each leaf is memoised, so a retry repeats only what is
 // unfinished. Fewer, longer activities keep the workflow history short.
+import { testsOwnChains, withAdapter } from '../core/evaluation/policies.js';
 import { checkpointScore } from '../core/rl/scores.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { StepMetrics, SupervisedMetrics } from '../core/schema/metrics.js';
@@ -116,13 +117,12 @@ export function compositeActivities(leaf: LeafActivities) {
     let done: Timed<GenerateReasoningOutput> | undefined;
     const turns: ShardResult[] = [];
     for (const [i, stage] of stages.entries()) {
-      const own = frozen?.[stage] ?? adapter;
       const turn = await leaf.generateReasoning({
         ...input,
         stage,
-        ...(own && { adapter: own }),
-        ...(done && { chains: done.chains }),
-        ...(shards && { shards: shards[i]! }),
+        adapter: frozen?.[stage] ?? adapter,
+        chains: done?.chains,
+        shards: shards?.[i],
       });
       turns.push({ part: turn.chains, tokens: turn.tokens, seconds: turn.seconds });
       done = {
@@ -131,7 +131,7 @@ export function compositeActivities(leaf: LeafActivities) {
         seconds: turn.seconds + (done?.seconds ?? 0),
       };
     }
-    return { ...done!, ...(input.shard && { turns }) };
+    return { ...done!, turns: input.shard && turns };
   }
 
   /** The chains of a batch, or their repair, and tests for them. */
@@ -141,9 +141,8 @@ export function compositeActivities(leaf: LeafActivities) {
     ...input
   }: GenerateChainsInput): Promise<Timed<GenerateChainsOutput>> {
     const { run, batch, adapter, frozen } = input;
-    const own = frozen?.[5] ?? adapter;
     const done = repair
-      ? await leaf.repairPrograms({ run, batch, ...repair, ...(own && { adapter: own }) })
+      ? await leaf.repairPrograms({ run, batch, ...repair, adapter: frozen?.[5] ?? adapter })
       : await sampleStages(input);
     if (tests === undefined) return done;
     const { chains, tokens, seconds } = done;
@@ -168,8 +167,7 @@ export function compositeActivities(leaf: LeafActivities) {
     };
     const sampled = await sample(policies?.generator, false);
     const greedy = input.greedy ? await sample(policies?.generator, true) : undefined;
-    const isOwn = input.base === 'sampled' || (input.base === undefined && policies === undefined);
-    const base = isOwn ? sampled : (input.base ?? (await sample(undefined, false)));
+    const base = testsOwnChains(input) ? sampled : (input.base ?? (await sample(undefined, false)));
     const targets = { kind: 'evaluation', chains: base } as const;
     const written = await leaf.generateTests({ run, targets, samples: 1, ...policies?.discriminator });
     return { sampled, greedy, base, tests: written.tests, seconds: seconds + written.seconds };
@@ -241,10 +239,7 @@ export function compositeActivities(leaf: LeafActivities) {
       (await generateEvaluation({
         run,
         ...input.evaluation,
-        policies: {
-          generator: { adapter: updated.state.adapter, ...input.evaluation.policies.generator },
-          discriminator: { adapter: updated.state.adapter, ...input.evaluation.policies.discriminator },
-        },
+        policies: withAdapter(input.evaluation.policies, updated.state.adapter),
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
     if (isSharded(run)) await leaf.removeShards({ run });

@@ -131,7 +131,7 @@ async function rewardDiscriminator(
   const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
   const rule = REWARD_RULES[config.reward.scheme];
   let { pool } = replayBuffer;
-  const outcomes = countOutcomes(judged.flatMap((one) => one.turns.map((turn) => turnOutcome(judgeTurn(one, turn)))));
+  const outcomes = countOutcomes(judged.flatMap((one) => judgedTurns(one).map(turnOutcome)));
   const groups = judged.map((one) => {
     const rewards = discriminatorRewards(one, config);
     const valid = one.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
@@ -154,10 +154,9 @@ async function rewardDiscriminator(
 
 /** The rewards of all samples for a target. */
 export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig): number[] =>
-  REWARD_RULES[reward.scheme].discriminator(
-    one.turns.map((turn) => judgeTurn(one, turn)),
-    reward,
-  );
+  REWARD_RULES[reward.scheme].discriminator(judgedTurns(one), reward);
+
+export const judgedTurns = (one: SuiteVerdicts): JudgedTurn[] => one.turns.map((turn) => judgeTurn(one, turn));
 
 /** A turn's tests against the chain that they were written for. A target has one candidate only. */
 export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
@@ -166,7 +165,7 @@ export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, ca
     inputs: inputKey(args),
     valid: suite !== null && !corrected,
     caught: suite !== null && verdicts?.[suite] !== 'pass',
-    ...(suite !== null && !corrected && one.mutants && { kills: one.mutants.kills[suite]! }),
+    kills: suite === null || corrected ? undefined : one.mutants?.kills[suite],
   }));
   const book = (verdicts ?? []).filter((_, i) => one.suite[i]!.origin === 'book');
   const bookFailRate = book.length === 0 ? undefined : 1 - passShare(book);
@@ -192,8 +191,7 @@ function rewardMetrics(
   const rewards = groups.flat().map((sample) => sample.reward);
   const reward = mean(rewards);
   const rates = passRates(judged.flatMap(({ suite, verdicts }) => verdicts.map((own) => ({ suite, verdicts: own }))));
-  const turns = judged.flatMap((one) => one.turns.map((turn) => judgeTurn(one, turn)));
-  const { validity, uniqueInputs, bugCatchRate } = testRates(turns);
+  const { validity, uniqueInputs, bugCatchRate } = testRates(judged.flatMap(judgedTurns));
   const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
   return {
     reward,

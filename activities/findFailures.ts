@@ -10,14 +10,14 @@ import { codeOf } from './chains.js';
 import { batchOptions, type Scope } from './scope.js';
 import type { FindFailuresInput, FindFailuresOutput } from './types.js';
 
-/** What the host keeps of an answer: null if it is right. */
-type Kept = string | null;
+/** The answer as text; null if it is right. */
+type WrongAnswer = string | null;
 
 export async function findFailures(scope: Scope, input: FindFailuresInput): Promise<FindFailuresOutput> {
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const chains = await scope.store.getJson<ChainList>(input.chains);
-  const jobOf = (chain: Chain, i: number): ExecutionJob<Kept> => {
+  const jobOf = (chain: Chain, i: number): ExecutionJob<WrongAnswer> => {
     const { entry, calling, comparison, baselineTests } = problemOf(byId, chain.problemId);
     const isRight = comparesWith(
       baselineTests.map(({ expected }) => expected),

@@ -1,6 +1,8 @@
 // The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
+
 import { freshInputs } from '../core/freshInputs.js';
+import { groupBy } from '../core/groups.js';
 import { testAnswer } from '../core/prompts/answers.js';
 import { testRequest } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
@@ -138,10 +140,7 @@ async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConf
       stage: new RandomStream('evaluation', 'stage', chain.problemId).choice(config.stages),
     }));
   }
-  const groups = new Map<string, number[]>();
-  chains.forEach(({ problemId }, index) => {
-    groups.set(problemId, [...(groups.get(problemId) ?? []), index]);
-  });
+  const groups = groupBy(chains.keys(), (index) => chains[index]!.problemId);
   const random = new RandomStream(...drawPath(wanted, config), 'tested-chain');
   return [...groups].flatMap(([problemId, indices]) => {
     const index = random.choice(preferComplete(chains, indices));

@@ -1,11 +1,12 @@
 // The result of `gauntlet evaluate`: one record per problem, and every metric. The command computes intervals from the records.
 import { ATTEMPTS, METRIC_NAMES, METRICS, overlap } from '../core/evaluation/metrics.js';
+import { countPassed, passesAll } from '../core/rewards/rule.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { ProblemResult } from '../core/schema/evaluation.js';
 import type { Verdict } from '../core/schema/execution.js';
 import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from './artifacts.js';
 import { codeOf, groupByProblem } from './chains.js';
-import { judgeTurn } from './computeRewards.js';
+import { judgedTurns } from './computeRewards.js';
 import type { Scope } from './scope.js';
 import type { MeasureEvaluationInput, MeasureEvaluationOutput } from './types.js';
 
@@ -37,9 +38,6 @@ export async function measureEvaluation(scope: Scope, input: MeasureEvaluationIn
   return { results: await store.putJson(results), metrics: Object.fromEntries(metrics) };
 }
 
-const isPassed = (verdicts: readonly Verdict[]): boolean =>
-  verdicts.length > 0 && verdicts.every((verdict) => verdict === 'pass');
-
 /** The verdicts on tests of an origin: hidden and baseline tests are given ('baseline'). */
 const onTests = ({ suite, verdicts }: SuiteVerdicts, origin: 'baseline' | 'generated'): Verdict[][] =>
   verdicts.map((own) => own.filter((_, i) => suite[i]!.origin === origin));
@@ -48,19 +46,19 @@ function programsOf(
   hidden: SuiteVerdicts,
   baseline: SuiteVerdicts,
 ): Pick<ProblemResult, 'samples' | 'solved' | 'baseline' | 'chosen'> {
-  const solved = onTests(hidden, 'baseline').map(isPassed);
-  const votes = onTests(hidden, 'generated').map((own) => own.filter((verdict) => verdict === 'pass').length);
+  const solved = onTests(hidden, 'baseline').map(passesAll);
+  const votes = onTests(hidden, 'generated').map(countPassed);
   const best = solved.filter((_, i) => votes[i] === Math.max(...votes)); // ties share
   return {
     samples: solved.length,
     solved: solved.filter(Boolean).length,
-    baseline: onTests(baseline, 'baseline').filter(isPassed).length,
+    baseline: onTests(baseline, 'baseline').filter(passesAll).length,
     chosen: best.filter(Boolean).length / best.length,
   };
 }
 
 function testsOf(judged: SuiteVerdicts): Pick<ProblemResult, 'written' | 'valid' | 'inputs' | 'mutants' | 'killed'> {
-  const turns = judged.turns.map((turn) => judgeTurn(judged, turn));
+  const turns = judgedTurns(judged);
   const tests = turns.flatMap((turn) => turn.tests);
   const { kills = [] } = judged.mutants ?? {};
   const first = judged.turns
@@ -78,8 +76,9 @@ function testsOf(judged: SuiteVerdicts): Pick<ProblemResult, 'written' | 'valid'
 /** Whether a valid test fails the base model's program, if it fails a hidden test. */
 function attackOn(judged: SuiteVerdicts | undefined): ProblemResult['attack'] {
   if (!judged || onTests(judged, 'baseline')[0]!.every((verdict) => verdict === 'pass')) return 'none';
-  const turns = judged.turns.map((turn) => judgeTurn(judged, turn));
-  return turns.some(({ tests }) => tests.some(({ valid, caught }) => valid && caught)) ? 'caught' : 'missed';
+  return judgedTurns(judged).some(({ tests }) => tests.some(({ valid, caught }) => valid && caught))
+    ? 'caught'
+    : 'missed';
 }
 
 function coherenceOf(chains: readonly Chain[]): Pick<ProblemResult, 'coherence' | 'transitions'> {

@@ -180,7 +180,7 @@ async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfi
   const planned = plan ?? planStage(await readConfig(store, { config: metadata.configDigest }));
   const going = replan(planned.slice(0, next), config);
   const isGiven = canonicalJson(going) === canonicalJson(planStage(config));
-  return { ...position, ...(isGiven ? {} : { plan: going }) };
+  return { ...position, plan: isGiven ? undefined : going };
 }
 
 /** Digests prove that a file is unchanged, not that it is valid: a checkpoint may come from another program. */

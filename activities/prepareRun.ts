@@ -40,29 +40,25 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     config: await store.putJson({ ...identity, start: null }), // its states contain the start
     problems: await store.putJson(problems),
   };
-  const found = await findOrigin(scope, run, config);
-  const wouldTake = found && (await loadInitialState(store, found, run, config)); // fails before the run is created
+  let checkpoint = await findOrigin(scope, run, config);
+  let initial = checkpoint && (await loadInitialState(store, checkpoint, run, config)); // fails before the run is created
   const { origin } = await createRun(store, runId, {
     config: identity,
     ...modelDigests(run),
     ...modelRevisions(generator.folder, discriminator.folder),
     dataDigest: run.problems,
     codeVersion: deps.codeVersion,
-    origin: found && originRef(found),
+    origin: checkpoint && originRef(checkpoint),
   });
-  // a concurrent attempt may have found a different checkpoint: the manifest decides
-  const isIts = origin?.run === found?.metadata.runId && origin?.checkpoint === found?.metadata.name;
-  const its = isIts ? undefined : await findOrigin(scope, run, config);
-  const taken = isIts ? wouldTake : its && (await loadInitialState(store, its, run, config));
+  if (origin?.run !== checkpoint?.metadata.runId || origin?.checkpoint !== checkpoint?.metadata.name) {
+    // a concurrent attempt created the run from another checkpoint, which is now in its manifest
+    checkpoint = await findOrigin(scope, run, config);
+    initial = checkpoint && (await loadInitialState(store, checkpoint, run, config));
+  }
   await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
-  const common = {
-    run,
-    config,
-    searchAttributes: deps.searchAttributes ?? false,
-    ...(controls.length > 0 && { controls }),
-  };
-  if (taken) return { ...common, ...taken };
+  const common = { run, config, searchAttributes: deps.searchAttributes ?? false, controls };
+  if (initial) return { ...common, ...initial };
   const empty: ReplayBuffer = { pool: {}, archive: { entries: [] } };
   const state = { generator: generator.state, discriminator: discriminator.state };
   return { ...common, state, replayBuffer: await store.putJson(empty) };
@@ -101,7 +97,7 @@ function modelRevisions(generator: string, discriminator: string): Partial<RunFa
   const [modelRevision, other] = [commitOf(generator), commitOf(discriminator)];
   return {
     modelRevision,
-    ...(other && discriminator !== generator && { discriminatorModelRevision: other }),
+    discriminatorModelRevision: discriminator === generator ? undefined : other,
   };
 }
 

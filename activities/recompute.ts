@@ -2,7 +2,7 @@
 // or deleted blob costs the time of one activity and needs no manual repair.
 import { GauntletError } from '../core/errors.js';
 import { digestJson } from '../store/canonicalJson.js';
-import { kindOfRow, readRecord, unlessLost } from '../store/memo.js';
+import { kindOfRow, readMemoRecord, unlessLost } from '../store/memo.js';
 import { digestsIn } from '../store/references.js';
 import { MANIFEST, readRun } from '../store/runs.js';
 import type { Digest, Store } from '../store/store.js';
@@ -56,7 +56,7 @@ async function recompute(
 ): Promise<boolean> {
   for (const key of await store.memoKeys()) {
     if (kindOfRow(key).kind !== 'result' || !(await refersTo(store, key, lost))) continue;
-    const record = await unlessLost(() => readRecord(store, key));
+    const record = await unlessLost(() => readMemoRecord(store, key));
     const producer = record && producers.get(record.name);
     if (!record || producer?.version !== record.version || record.seconds > RECOMPUTE_WITHIN_SECONDS) continue;
     if (digestsIn(record.inputs).includes(lost)) continue; // it passed the artifact on, and cannot make it

@@ -1,10 +1,9 @@
 // Rates of a policy from verdicts. A problem passes if its program passes every hidden test. A bug is caught if a valid
 // test of the turn fails a program that also fails a hidden test.
 import { mean, standardErrors, testRates, typeCheckRate } from '../core/rewards/rates.js';
-import { passShare } from '../core/rewards/rule.js';
-import type { Verdict } from '../core/schema/execution.js';
+import { passesAll, passShare } from '../core/rewards/rule.js';
 import type { SuiteVerdicts } from './artifacts.js';
-import { judgeTurn } from './computeRewards.js';
+import { judgedTurns } from './computeRewards.js';
 import type { Scope } from './scope.js';
 import type { EvaluationSummary, SummariseEvaluationInput } from './types.js';
 
@@ -18,7 +17,7 @@ export async function summariseEvaluation(scope: Scope, input: SummariseEvaluati
   if (input.greedy) add(await read(input.greedy), (judged) => ({ greedyPassRate: passRate(judged) }));
   if (input.tests) {
     const judged = await read(input.tests);
-    const given = (some: SuiteVerdicts[]) => testRates(turnsOf(some));
+    const given = (some: SuiteVerdicts[]) => testRates(some.flatMap(judgedTurns));
     add(judged, (some) => ({ testValidity: given(some).validity ?? 0 }));
     add(judged.filter(failsGiven), (some) => ({ bugCatchRate: given(some).bugCatchRate ?? 0 }));
   }
@@ -38,12 +37,8 @@ function sampledRates(judged: SuiteVerdicts[]): Rates {
   };
 }
 
-const turnsOf = (judged: SuiteVerdicts[]) => judged.flatMap((one) => one.turns.map((turn) => judgeTurn(one, turn)));
-
-const passRate = (judged: SuiteVerdicts[]): number => mean(judged.flatMap(({ verdicts }) => verdicts).map(passesAll));
-
-const passesAll = (verdicts: Verdict[]): number =>
-  Number(verdicts.length > 0 && verdicts.every((verdict) => verdict === 'pass'));
+const passRate = (judged: SuiteVerdicts[]): number =>
+  mean(judged.flatMap(({ verdicts }) => verdicts.map((own) => Number(passesAll(own)))));
 
 const failsGiven = ({ suite, verdicts }: SuiteVerdicts): boolean =>
   suite.some(({ origin }, i) => origin === 'baseline' && verdicts[0]![i] !== 'pass');

@@ -36,7 +36,7 @@ export interface Update {
   isSupervised: boolean; // it belongs to the warm start
   rows: TrajectoryList;
   minibatches: number[][]; // indices of rows
-  anEpoch: number; // minibatches
+  minibatchesPerEpoch: number;
   minibatch(at: number): { sequences: TrajectoryList; loss: LossConfig };
   adapter(): Promise<Adapter>; // before the update
   start(): Promise<Progress>;
@@ -53,7 +53,7 @@ export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promis
   const { epochs, minibatch } = isSupervised ? { epochs: 1, minibatch: config.warmStart.minibatch } : config.ppo;
   const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
   const minibatches = planMinibatches([...rows.keys()], epochs, minibatch, path('minibatches'));
-  const anEpoch = minibatches.length / epochs;
+  const minibatchesPerEpoch = minibatches.length / epochs;
   const adapter = () => opened.adapter(input.state.adapter, input.state.valueHead);
   return {
     input,
@@ -61,9 +61,9 @@ export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promis
     isSupervised,
     rows,
     minibatches,
-    anEpoch,
+    minibatchesPerEpoch,
     minibatch(at) {
-      const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / anEpoch), at % anEpoch);
+      const dropoutKey = deriveKey(...path('dropout'), Math.floor(at / minibatchesPerEpoch), at % minibatchesPerEpoch);
       const loss = isSupervised ? supervisedLoss(config, dropoutKey) : lossOf(config, dropoutKey);
       return { sequences: minibatches[at]!.map((i) => rows[i]!), loss };
     },
@@ -83,7 +83,7 @@ export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promis
 
 /** One AdamW step with the gradients of the next minibatch. @param seconds of the whole update, so far */
 export async function applyMinibatch(
-  { input, opened, rows, minibatches, anEpoch }: Update,
+  { input, opened, rows, minibatches, minibatchesPerEpoch }: Update,
   { done: at, adapter, optimizer, ...before }: Progress,
   sums: GradientSums,
   seconds: number,
@@ -91,7 +91,7 @@ export async function applyMinibatch(
   const { learningRate } = input;
   const next = await opened.engine.applyUpdate(adapter, optimizer, sums, { ...opened.config.ppo, learningRate });
   const ratios = [...before.ratios];
-  if (at >= minibatches.length - anEpoch)
+  if (at >= minibatches.length - minibatchesPerEpoch)
     minibatches[at]!.forEach((row, i) => {
       ratios[row] = ofTrained(sums.ratios?.[i] ?? [], rows[row]!.mask);
     });
@@ -99,23 +99,21 @@ export async function applyMinibatch(
   return { done: at + 1, adapter: next.adapter, optimizer: next.state, stats, ratios, seconds };
 }
 
-/** Disabled terms are absent, so that the engine does not compute them. */
 export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
   const { ppo, advantage, lora } = config;
   return {
     clip: ppo.clip,
+    clipHigh: ppo.clipHigh ?? undefined,
     temperature: trainingTemperature(config),
-    ...(ppo.clipHigh === null ? {} : { clipHigh: ppo.clipHigh }),
-    ...(ppo.average === 'token' ? {} : { average: ppo.average }),
-    ...(ppo.entropyBonus > 0 ? { entropyBonus: ppo.entropyBonus } : {}),
-    ...(ppo.klCoefficient > 0 ? { klCoefficient: ppo.klCoefficient } : {}),
-    ...(advantage.estimator === 'gae' ? { valueCoefficient: advantage.valueCoefficient } : {}),
-    ...(advantage.estimator === 'gae' && advantage.valueClip !== null ? { valueClip: advantage.valueClip } : {}),
-    ...(lora.dropout > 0 ? { dropout: { rate: lora.dropout, key: dropoutKey } } : {}),
+    average: ppo.average,
+    entropyBonus: ppo.entropyBonus,
+    klCoefficient: ppo.klCoefficient,
+    valueCoefficient: advantage.estimator === 'gae' ? advantage.valueCoefficient : 0,
+    valueClip: advantage.valueClip ?? undefined,
+    dropout: { rate: lora.dropout, key: dropoutKey },
   };
 }
 
 function supervisedLoss({ ppo, lora }: RunConfig, key: readonly [number, number]): LossConfig {
-  const dropout = lora.dropout > 0 ? { dropout: { rate: lora.dropout, key } } : {};
-  return { supervised: true, clip: ppo.clip, temperature: 1, ...dropout };
+  return { supervised: true, clip: ppo.clip, temperature: 1, dropout: { rate: lora.dropout, key } };
 }

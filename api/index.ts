@@ -1,7 +1,7 @@
 // The entry `gauntlet` of the package: whole training runs. api/engine.ts, api/sandbox.ts and api/store.ts are the other
 // entries. docs/how-to/use-as-a-library.md has an example of each.
 import { createActivities } from '../activities/index.js';
-import type { RunConfigInput } from '../core/schema/config.js';
+import type { RunConfigInput, SandboxKind } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { checkRunId } from '../store/checks.js';
 import { openDeps } from '../workers/deps.js';
@@ -17,7 +17,7 @@ export interface PipelineOptions {
   id: string; // of the run in its store: 1–200 of A–Z a–z 0–9 _ . : @ = + -
   config?: RunConfigInput; // fields that differ from the defaults; default: the preset 'tiny'
   store: string; // a folder, a file: URL or s3://BUCKET/PREFIX
-  sandbox?: 'auto' | 'docker' | 'wasm'; // overrides the configuration, as do the next two
+  sandbox?: SandboxKind; // overrides the configuration, as do the next two
   device?: Device;
   threads?: number; // of the engine
   /** Called with the fields that change, at least once per step. */

@@ -10,9 +10,9 @@ import type { ObjectStore } from '../store/objectStore.js';
 import { commandLine } from './commandLine.js';
 import { changeOf, checkServer, updateRun } from './commands/control.js';
 import { prepareFork } from './commands/fork.js';
-import { heldState, inWords, type RunStatus, STORED, statusOfRun } from './commands/status.js';
+import { heldState, type RunStatus, STORED, statusOfRun } from './commands/status.js';
 import { parseAssignments } from './config.js';
-import { type Held, heldText } from './executions.js';
+import { type Held, heldText, inWords, isOpen } from './executions.js';
 import { chooseCheckpoint } from './naming.js';
 import { createOutput, failureOf, isErrorCode } from './output.js';
 import { resumeRun } from './resuming.js';
@@ -123,9 +123,9 @@ async function listStates(client: Client): Promise<LiveStates['states']> {
     let listed = 0;
     for await (const run of client.workflow.list({ query, pageSize: MAX_LISTED })) {
       const { workflowId: id, status } = run;
-      const isOpen = status.name === 'RUNNING' || status.name === 'PAUSED';
       const held = heldState(run);
-      if (!states.has(id)) states.set(id, { state: held === undefined ? inWords(status.name) : HELD[held], isOpen });
+      if (!states.has(id))
+        states.set(id, { state: held === undefined ? inWords(status.name) : HELD[held], isOpen: isOpen(run) });
       if (++listed === MAX_LISTED) break; // the next one would need another request
     }
     return Object.fromEntries(states);

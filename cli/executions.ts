@@ -23,7 +23,9 @@ export function checkIsRun({ workflowId: id, type }: { workflowId: string; type:
   throw new GauntletError('BAD_INPUT', `'${id}' is not a training run but a ${type}: npx gauntlet ${command} RUN`);
 }
 
-export const isOpen = ({ status }: WorkflowExecutionDescription): boolean =>
+export const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');
+
+export const isOpen = ({ status }: Pick<WorkflowExecutionDescription, 'status'>): boolean =>
   status.name === 'RUNNING' || status.name === 'PAUSED';
 
 /** What is paused on the server, or is being retried. */

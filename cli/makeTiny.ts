@@ -1,9 +1,11 @@
 // `gauntlet make-tiny`: trains a shipped base model from random weights and writes it in Hugging Face layout.
+
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { SandboxKind } from '../core/schema/config.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../data/families.js';
 import { shippedModelPath } from '../data/paths.js';
@@ -28,7 +30,7 @@ export interface MakeTinyOptions {
   tokens?: number | undefined; // in all; the phases of the recipe are shortened or lengthened alike
   out?: string | undefined;
   evaluate: boolean;
-  sandbox: 'auto' | 'docker' | 'wasm';
+  sandbox: SandboxKind;
 }
 
 export interface MakeTinyResult {

@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESET_NAMES } from '../core/presets.js';
-import type { RunConfig } from '../core/schema/config.js';
+import { type RunConfig, SANDBOXES } from '../core/schema/config.js';
 import { DEVICES, type Device } from '../ml/engine/engine.js';
 
 export function integer(least = 0): (text: string) => number {
@@ -38,7 +38,7 @@ export const sandboxOption = (): Option =>
   new Option(
     '--sandbox <kind>',
     'sandbox for generated code (default: docker; wasm for shipped models if Docker is missing)',
-  ).choices(['auto', 'docker', 'wasm']);
+  ).choices(SANDBOXES);
 
 export const deviceOption = (): Option =>
   new Option('--device <device>', 'device for models; auto: the best one that works, else cpu')

@@ -7,7 +7,7 @@ import { GauntletError } from '../core/errors.js';
 import type { Store } from '../store/store.js';
 import { commandLine } from './commandLine.js';
 import { sendUpdate } from './commands/control.js';
-import { checkIsRun, describeExecution, heldActivities, isOpen, unpause } from './executions.js';
+import { checkIsRun, describeExecution, heldActivities, inWords, isOpen, unpause } from './executions.js';
 import { hasPollers, type Session } from './session.js';
 import { storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
@@ -34,7 +34,7 @@ export async function resumeRun(session: Resuming, id: string, decision: Decisio
   if (found === undefined) return resumeFromStore(session, id, decision);
   checkIsRun(found, 'resume');
   if (isOpen(found)) return resumeOpen(session, id, decision);
-  const status = found.status.name.toLowerCase().replaceAll('_', ' ');
+  const status = inWords(found.status.name);
   if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' is ${status}: it needs no decision`);
   const joined = { handle: client.workflow.getHandle(id), how: 'finished' } as const;
   if (status === 'completed') return { joined, said: 'has finished; nothing to do' };

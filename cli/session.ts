@@ -1,4 +1,5 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
+
 import { setMaxListeners } from 'node:events';
 import { join, resolve } from 'node:path';
 import {
@@ -11,6 +12,7 @@ import {
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
 import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
+import type { SandboxKind } from '../core/schema/config.js';
 import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
 import { PLACE } from '../infra/place.mjs';
@@ -35,7 +37,7 @@ export interface ConnectionOptions {
   store: string;
   port?: number;
   uiPort?: number;
-  sandbox?: 'auto' | 'docker' | 'wasm';
+  sandbox?: SandboxKind;
   device?: Device;
   metrics?: string;
 }
@@ -150,7 +152,7 @@ export async function openSession(
         say: (line) => output.note(line),
       });
     }
-    const lost = lossOf(server, running, () => closing);
+    const lost = rejectWhenLost(server, running, () => closing);
     return { store: options.store, client, server, workers: running, lost, close };
   } catch (error) {
     await close();
@@ -184,7 +186,11 @@ export function interceptorsUntil(closed: () => boolean): Interceptors {
   return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), cancelled];
 }
 
-function lossOf(server: TemporalServer, workers: RunningWorkers | undefined, closing: () => boolean): Promise<never> {
+function rejectWhenLost(
+  server: TemporalServer,
+  workers: RunningWorkers | undefined,
+  closing: () => boolean,
+): Promise<never> {
   const lost = new Promise<never>((_, reject) => {
     server.exited?.then(() => {
       if (!closing())

@@ -1,9 +1,11 @@
 // What `solve`, `serve` and `show` share: the choice of a checkpoint or a base model. `show` runs the workflow
 // solveProblems with it; `solve` and `serve` open the models in this process (docs/adr/0017-inference.md).
+
 import { basename } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../core/errors.js';
+import { groupBy } from '../core/groups.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import { passAtK } from '../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
@@ -29,7 +31,10 @@ export type SolvingFlags = ConnectionOptions & {
   json?: boolean;
 };
 
-/** Adds what says which model answers, and where. @param result what each line of --json describes, if there are several */
+/**
+ * Adds the arguments and options that choose the model and the store.
+ * @param result what each line of --json describes, if there are several
+ */
 export function withPolicy(command: Command, result?: string): Command {
   const base =
     "use this untrained model instead of a checkpoint: 'tiny' (the shipped one), a folder or an id of the hub";
@@ -115,19 +120,12 @@ async function solve(client: Client, store: Store, input: SolveProblemsInput): P
 }
 
 /** pass@k, the mean over problems of the chance that one of k programs passes all tests, for k = 1 and k = samples. */
-export function passRates(codes: readonly Pick<ProgramEvent, 'problemId' | 'passed' | 'tests'>[]): {
-  samples: number;
-  pass1: number;
-  passN: number;
-} {
-  const byProblem = new Map<string, { n: number; c: number }>();
-  for (const { problemId, passed, tests } of codes) {
-    const { n, c } = byProblem.get(problemId) ?? { n: 0, c: 0 };
-    byProblem.set(problemId, { n: n + 1, c: c + (tests > 0 && passed === tests ? 1 : 0) });
-  }
-  const counts = [...byProblem.values()];
-  const mean = (of: (n: number, c: number) => number): number =>
-    counts.reduce((sum, { n, c }) => sum + of(n, c), 0) / Math.max(counts.length, 1);
-  const samples = Math.min(...counts.map(({ n }) => n));
-  return { samples, pass1: mean((n, c) => passAtK(n, c, 1)), passN: mean((n, c) => passAtK(n, c, samples)) };
+export function meanPassAtK(codes: readonly Pick<ProgramEvent, 'problemId' | 'passed' | 'tests'>[]) {
+  const counts = [...groupBy(codes, ({ problemId }) => problemId).values()].map((programs) => ({
+    n: programs.length,
+    c: programs.filter(({ passed, tests }) => tests > 0 && passed === tests).length,
+  }));
+  const mean = (k: number): number =>
+    counts.reduce((sum, { n, c }) => sum + passAtK(n, c, k), 0) / Math.max(counts.length, 1);
+  return { pass1: mean(1), passN: mean(Math.min(...counts.map(({ n }) => n))) };
 }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import { cookieName, createAccess, listen, urlOf } from '../infra/httpServer.js';
+import { cookieName, createAccess, listen, sendJson, urlOf } from '../infra/httpServer.js';
 import { ROOT } from '../infra/root.mjs';
 import { streamChanges } from './changes.js';
 import { type Controls, readControlRequest } from './controls.js';
@@ -101,10 +101,6 @@ export async function pageFiles(): Promise<Map<string, Buffer>> {
   } catch {
     throw new GauntletError('NOT_FOUND', `no pages in ${folder}: run npm run build`);
   }
-}
-
-function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 }
 
 const STATUS: Readonly<Record<string, number>> = {

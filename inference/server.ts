@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
-import { createAccess, urlOf } from '../infra/httpServer.js';
+import { createAccess, sendJson, urlOf } from '../infra/httpServer.js';
 import { ApiError, Completion, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
 import { solveTask } from './solver.js';
@@ -25,7 +25,7 @@ const MAX_CONNECTIONS = 256; // each may hold a body
 const RETRY_AFTER_S = 5;
 const HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 
-/** A server that is to listen at `host`, and its token unless that is loopback. */
+/** Creates the server for `host`. It has a token unless `host` is loopback. */
 export function inferenceServer(options: InferenceOptions): { server: Server; token?: string } {
   const { model } = options;
   const access = createAccess(options.host, 'serve');
@@ -129,8 +129,4 @@ function sendError(response: ServerResponse, error: ApiError): void {
 function sendEvent(response: ServerResponse, data: string): void {
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(`data: ${data}\n\n`);
-}
-
-function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 }

@@ -6,8 +6,8 @@ import { sampleTurns, samplingFilters, stagePrompt } from '../activities/samplin
 import { GauntletError } from '../core/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import { deriveKey, extendKey } from '../core/random.js';
+import { countPassed } from '../core/rewards/rule.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
-import type { Verdict } from '../core/schema/execution.js';
 import type { Solver } from './policies.js';
 import { bestProgram, judgeSamples, type TestReport, writeTests } from './selection.js';
 import type { Task } from './tasks.js';
@@ -107,8 +107,8 @@ export async function* solveTask(solver: Solver, task: Task, options: SolveOptio
   }
   const scores = programs.map((code, sample) => ({
     exists: code !== '',
-    baseline: options.trustBaseline ? passes(judged.baseline[sample]!) : 0,
-    written: passes(judged.tests.map(({ verdicts }) => verdicts[sample]!)),
+    baseline: options.trustBaseline ? countPassed(judged.baseline[sample]!) : 0,
+    written: countPassed(judged.tests.map(({ verdicts }) => verdicts[sample]!)),
     agreement: judged.agreement[sample]!,
   }));
   const best = bestProgram(scores);
@@ -118,15 +118,13 @@ export async function* solveTask(solver: Solver, task: Task, options: SolveOptio
       problemId: task.id,
       sample,
       code,
-      passed: passes(judged.baseline[sample]!),
+      passed: countPassed(judged.baseline[sample]!),
       tests: task.baselineTests.length,
       writtenPassed: scores[sample]!.written,
       writtenTests: judged.tests.length,
       selected: sample === best,
     };
 }
-
-const passes = (verdicts: readonly Verdict[]): number => verdicts.filter((verdict) => verdict === 'pass').length;
 
 /** A problem alone must leave room for an answer. */
 function fitting(prompt: number[], { generator }: Solver, { id }: Task): number[] {

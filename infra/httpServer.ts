@@ -1,7 +1,7 @@
 // What the servers of `dashboard` and `serve` share: whom they answer, and the address that they listen at. They answer
 // only requests for their own host, never those of a foreign web page, and beyond loopback only with a random token.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { GauntletError } from '../core/errors.js';
 
@@ -53,6 +53,10 @@ export async function listen(server: Server, host: string, port: number): Promis
         server.closeAllConnections();
       }),
   };
+}
+
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 }
 
 const loopback = new BlockList();

@@ -7,7 +7,7 @@ export interface Ports {
   uiPort: number;
 }
 
-export const DEFAULT_PORT = 7233; // the default of every Temporal client
+const DEFAULT_PORT = 7233; // the default of every Temporal client
 const UI_OFFSET = 1000; // as the Temporal CLI does
 const TRIES = 100;
 

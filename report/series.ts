@@ -38,7 +38,7 @@ export function stageBands(data: Pick<ReportData, 'config' | 'metrics' | 'result
   return bands;
 }
 
-export function validations(data: ReportData): EvaluationMetrics[] {
+function validations(data: ReportData): EvaluationMetrics[] {
   return data.metrics
     .filter((record) => record.kind === 'evaluation')
     .filter((record) => record.split === 'validation')

@@ -18,6 +18,11 @@ export interface Runner<Job, Run> {
   close(): Promise<void>;
 }
 
+export const canRun = async <Job>(
+  runner: Pick<Runner<Job, unknown>, 'usable' | 'fits' | 'check'>,
+  job: Job,
+): Promise<boolean> => runner.usable && runner.fits(job) && (await (runner.check?.() ?? true));
+
 export interface PoolOptions<Job = ResolvedJob, Run extends { wallHit: boolean } = GuestRun> {
   size: number; // guests
   depth: number; // jobs that one guest has at the same time
@@ -166,7 +171,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     for (;;) {
       const seen = slot.guest;
       const current = await seen?.catch(() => undefined);
-      if (current?.usable && current.fits(job) && (await (current.check?.() ?? true))) return current;
+      if (current && (await canRun(current, job))) return current;
       if (slot.guest === seen) {
         slot.guest = this.#take(job);
         void current?.close();
@@ -179,8 +184,8 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
   async #take(job: Job): Promise<Runner<Job, Run>> {
     const spare = this.#spares.shift();
     const guest = spare ? await spare : undefined;
-    const fits = guest?.usable && guest.fits(job) && (await (guest.check?.() ?? true));
-    if (guest && !fits) void guest.close();
+    const fits = guest && (await canRun(guest, job));
+    if (!fits) void guest?.close();
     const taken = fits ? guest : await this.#open(job);
     this.#refill(job);
     return taken;
@@ -218,14 +223,18 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     await setTimeout(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 
-  /** Queues a waiting job again. A job that ended two guests is to blame if a fresh guest still works. */
+  #putBack(task: Task<Job, Run>): void {
+    (task.alone ? this.#alone : this.#queue).unshift(task);
+  }
+
+  /** Queues a job of a lost guest again. A job that ended two guests is to blame if a fresh guest still works. */
   async #recover(slot: Slot<Job, Run>, task: Task<Job, Run>, error: Error): Promise<void> {
     if (!(error instanceof GuestLost)) return task.reject(error);
     if (this.#closed) return task.reject(new GauntletError('SANDBOX_FAULT', 'the sandbox was closed'));
     if (task.cancelled) return;
     if (error.by === 'infrastructure') {
       if (!this.#mayWait()) return task.reject(new GauntletError('SANDBOX_FAULT', error.message));
-      (task.alone ? this.#alone : this.#queue).unshift(task);
+      this.#putBack(task);
       return;
     }
     if (!error.running && ++task.moves > MAX_MOVES)
@@ -240,13 +249,13 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
       } catch (fault) {
         if (fault instanceof GuestLost && fault.by === 'infrastructure' && this.#mayWait()) {
           task.losses = 1;
-          (task.alone ? this.#alone : this.#queue).unshift(task);
+          this.#putBack(task);
           return;
         }
         return task.reject(new GauntletError('SANDBOX_FAULT', `${error.message}; ${(fault as Error).message}`));
       }
     }
-    (task.alone ? this.#alone : this.#queue).unshift(task);
+    this.#putBack(task);
   }
 }
 

@@ -29,7 +29,7 @@ const relativePath = z
   .min(1)
   .refine((path) => !/^[/\\]|\\|\0|(^|\/)\.{1,2}(\/|$)/.test(path), 'must be a relative path without . and ..');
 
-export const sourceRowSchema = z.object({
+const sourceRowSchema = z.object({
   ...common,
   entry: z.string().min(1).optional(), // the argument of `check(candidate)`
   test_source: z.string().min(1).optional(), // either this or files

@@ -30,7 +30,7 @@ export async function enterEnvironment(
     const isOther = first !== undefined && !known.some((one) => isSame(one.facts, facts));
     if (isOther && !accepts) throw changed(runId, part, first.facts, facts);
     const at = new Date().toISOString();
-    const record = environmentRecordSchema.parse({ ...environment, ...(isOther && { accepted: true }), at });
+    const record = environmentRecordSchema.parse({ ...environment, accepted: isOther || undefined, at });
     const path = `${ENVIRONMENT}/${part}-${known.length + 1}.json`;
     if (await createRecord(store, runId, path, renderedJson(record))) return;
   } // another worker was first: look again

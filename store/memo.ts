@@ -67,7 +67,7 @@ export async function memoised<T>(
     try {
       return await compute(store);
     } catch (error) {
-      await written().catch(() => undefined); // nothing goes on after a failure
+      await written().catch(() => undefined); // let pending writes end before the error leaves
       throw error;
     }
   };
@@ -76,14 +76,14 @@ export async function memoised<T>(
   if (known !== undefined) {
     const [isWhole, seconds] = await Promise.all([allPresent(store, known), secondsOf(context, key)]);
     if (!isWhole) await run().then(written);
-    if (seconds === undefined) await writeRecord(store, key, { name, version, inputs, seconds: 0 });
+    if (seconds === undefined) await writeMemoRecord(store, key, { name, version, inputs, seconds: 0 });
     return { output: known, seconds: seconds ?? 0 };
   }
   const started = performance.now();
   const output = await run();
   const took = (performance.now() - started) / 1000 + (context.earlierSeconds?.() ?? 0);
   const [isFirst, own] = await Promise.all([
-    writeRecord(store, key, { name, version, inputs, seconds: took }),
+    writeMemoRecord(store, key, { name, version, inputs, seconds: took }),
     store.putJson(output),
   ]);
   const first = await store.putMemo(key, own, 'recorded');
@@ -97,7 +97,7 @@ export async function memoised<T>(
 }
 
 /** The record of the row with this key. */
-export async function readRecord(store: Store, key: string): Promise<MemoRecord | undefined> {
+export async function readMemoRecord(store: Store, key: string): Promise<MemoRecord | undefined> {
   const digest = await store.getMemo(recordKey(key));
   if (digest === undefined || !(await store.hasBlob(digest))) return undefined;
   const parsed = memoRecordSchema.safeParse(await store.getJson(digest));
@@ -128,11 +128,11 @@ async function readRow<T>({ store, onDamage }: MemoContext, key: string): Promis
 
 /** Undefined if the record is lost. */
 async function secondsOf({ store, onDamage }: MemoContext, key: string): Promise<number | undefined> {
-  return (await unlessLost(() => readRecord(store, key), onDamage))?.seconds;
+  return (await unlessLost(() => readMemoRecord(store, key), onDamage))?.seconds;
 }
 
 /** False if there was one already. */
-async function writeRecord(store: Store, key: string, record: MemoRecord): Promise<boolean> {
+async function writeMemoRecord(store: Store, key: string, record: MemoRecord): Promise<boolean> {
   const digest = await store.putJson(record);
   return (await store.putMemo(recordKey(key), digest)) === digest;
 }

@@ -37,7 +37,7 @@ export function isRunRecord(path: string): boolean {
   );
 }
 
-export const runManifestSchema = z.strictObject({
+const runManifestSchema = z.strictObject({
   runId: z.string(),
   config: runConfigSchema,
   configDigest: z.string(),

@@ -1,6 +1,6 @@
 // The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use, closed with the worker.
 import type { ActivityDeps } from '../activities/index.js';
-import type { EngineConfig, RolloutsConfig, RunConfig } from '../core/schema/config.js';
+import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import { isFamily } from '../data/families.js';
@@ -25,18 +25,12 @@ const DAEMON_RESTART_MS = 15_000; // time in which a service manager restarts a 
 export interface DepsOptions {
   store: string;
   /** These three override the configuration of runs. */
-  sandbox?: RunConfig['sandbox'];
+  sandbox?: SandboxKind;
   threads?: number;
   device?: Device;
   searchAttributes?: boolean;
   log?: Logger;
   say?: (line: string) => void;
-}
-
-interface SandboxKey {
-  kind: RunConfig['sandbox'];
-  fallback: boolean;
-  containers: Containers;
 }
 
 export interface OpenDeps {
@@ -47,14 +41,10 @@ export interface OpenDeps {
 export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const { log } = options;
   const say = options.say ?? ((line: string) => void log?.warn(line));
-  const engines = once((key: string) => {
-    const { path, ...opening } = JSON.parse(key) as EngineOptions & { path: string };
-    return openEngine(path, opening);
-  });
-  const sandboxes = once((key: string) => {
-    const { kind, fallback, containers } = JSON.parse(key) as SandboxKey;
-    return openSandbox(kind, { ...containers, fallback, log: say, daemonTimeoutMs: DAEMON_RESTART_MS });
-  });
+  const engines = once((path: string, opening: EngineOptions) => openEngine(path, opening));
+  const sandboxes = once((kind: SandboxKind, containers: Containers, fallback: boolean) =>
+    openSandbox(kind, { ...containers, fallback, log: say, daemonTimeoutMs: DAEMON_RESTART_MS }),
+  );
   const folderOf = (model: string): Promise<string> => {
     let noted = false;
     return modelFolder(model, ({ total }) => {
@@ -77,9 +67,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     const containers = containersSchema.parse(config.containers ?? {});
     const kind = options.sandbox ?? config.sandbox;
     const fallback = config.model === undefined || isFamily(config.model); // shipped models write harmless programs
-    return sandboxes.open(
-      JSON.stringify({ kind, fallback: kind === 'auto' && fallback, containers } satisfies SandboxKey),
-    );
+    return sandboxes.open(kind, containers, kind === 'auto' && fallback);
   };
   const seen = new WeakMap<Sandbox, ReturnType<typeof sandboxEnvironment>>();
   const environmentOf = (sandbox: Sandbox) => {
@@ -100,8 +88,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         return { facts: { device: provider, engine: `onnxruntime ${runtimeVersion()}` }, details: { code: version } };
       },
       acceptsEnvironment: process.env.GAUNTLET_ACCEPT_ENVIRONMENT === '1',
-      engine: async (model, config) =>
-        engines.open(JSON.stringify({ path: await folderOf(model), ...engineOptions(config, options) })),
+      engine: async (model, config) => engines.open(await folderOf(model), engineOptions(config, options)),
       rolloutServer,
       sandbox: sandboxOf,
       loadProblems: loadInThread,
@@ -138,14 +125,15 @@ export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'thre
 
 const BITS = { int8: 8, int4: 4 } as const;
 
-/** Opens each key once. If opening failed, the next caller tries again. */
-function once<K extends string, T extends Engine | Sandbox>(open: (key: K) => Promise<T>) {
-  const opened = new Map<K, Promise<T>>();
+/** Opens once for equal arguments. If opening failed, the next caller tries again. */
+function once<A extends unknown[], T extends Engine | Sandbox>(open: (...args: A) => Promise<T>) {
+  const opened = new Map<string, Promise<T>>();
   return {
-    open: (key: K): Promise<T> => {
+    open: (...args: A): Promise<T> => {
+      const key = JSON.stringify(args);
       const known = opened.get(key);
       if (known) return known;
-      const opening = open(key);
+      const opening = open(...args);
       opened.set(key, opening);
       opening.catch(() => opened.delete(key));
       return opening;

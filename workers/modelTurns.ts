@@ -40,7 +40,7 @@ export class ModelTurns {
     },
   });
 
-  /** So that an idle worker can take the activity. */
+  /** Fails the activity if this worker is busy, so that Temporal offers it to an idle one. */
   declineIfBusy(attempt: number): void {
     if (!this.busy || attempt > MAX_DECLINES) return;
     throw ApplicationFailure.create({

@@ -1,6 +1,8 @@
 // Chooses the sandbox of a worker. Only this file imports both backends.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
+import type { SandboxKind } from '../core/schema/config.js';
 import type { Isolation, Language, Packages } from '../core/schema/execution.js';
 import { openDocker } from '../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -30,10 +32,7 @@ const NO_ANSWER = ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'];
  * `auto` uses Docker if a daemon answers, otherwise WebAssembly if `fallback` allows it. The log says which one is used.
  * @throws GauntletError SANDBOX_UNAVAILABLE | SANDBOX_FAULT
  */
-export async function openSandbox(
-  kind: 'auto' | 'docker' | 'wasm',
-  options: OpenSandboxOptions = {},
-): Promise<Sandbox> {
+export async function openSandbox(kind: SandboxKind, options: OpenSandboxOptions = {}): Promise<Sandbox> {
   const { log = () => {} } = options;
   const sandbox = await choose(kind, options, log);
   log(`sandbox: ${sandbox.info.description}`);
@@ -41,7 +40,7 @@ export async function openSandbox(
 }
 
 async function choose(
-  kind: 'auto' | 'docker' | 'wasm',
+  kind: SandboxKind,
   { size, daemonTimeoutMs = 0, fallback = true, ...options }: OpenSandboxOptions,
   log: (line: string) => void,
 ): Promise<Sandbox> {

@@ -20,7 +20,7 @@ interface Evaluation {
 export async function evaluate(
   { activities, hooks }: RunContext,
   { run, config, baseChains, stage, next }: RunState,
-  { target, policy, greedy, ...evaluation }: Evaluation,
+  { target, policy, greedy, samples: given }: Evaluation,
 ) {
   const { split } = target;
   const policies = policy && {
@@ -28,10 +28,9 @@ export async function evaluate(
     discriminator: samplingPolicy(policy.discriminator),
   };
   const isWarmStart = stage === 0 && next > 0; // it ends with chains of its own to write tests for
-  const base = isWarmStart ? 'sampled' : baseChains[split] || undefined;
+  const base = isWarmStart ? 'sampled' : baseChains[split];
   const input = { run, ...evaluationBatch(config, split), greedy, base, policies };
-  const samples =
-    evaluation.samples ?? (await withShards(activities, config, hooks.runShards).generateEvaluation(input));
+  const samples = given ?? (await withShards(activities, config, hooks.runShards).generateEvaluation(input));
   return { chains: samples.base, verdict: activities.judgeEvaluation({ run, samples, target }) };
 }
 

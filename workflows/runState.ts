@@ -27,7 +27,7 @@ export interface RunState extends SchedulePosition {
   best: { name: string; score: number; policy: PolicyState };
   validation: Partial<EvaluationRates>; // of the latest evaluation
   before: EvaluationRates; // of the base model on the test split
-  baseChains: { test: string; validation?: string }; // digests: of the base model or, later, of the warm start
+  baseChains: { test?: string; validation?: string }; // digests: of the base model or, later, of the warm start
   warmStart?: WarmStart; // as far as it is done
   records: number; // control records written
   recordedRequests: ControlMetrics[]; // by an earlier execution of this run, from here on

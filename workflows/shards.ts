@@ -8,6 +8,7 @@ import type {
 } from '../activities/compositeActivities.js';
 import type { Activities } from '../activities/index.js';
 import type { GenerateTestsInput, RunRef, ShardResult, UpdatePolicyInput } from '../activities/types.js';
+import { testsOwnChains, withAdapter } from '../core/evaluation/policies.js';
 import { countMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { type Shard, shardsOf } from '../core/shards.js';
@@ -25,16 +26,17 @@ export function withShards(
 ): Activities {
   const shards = shardsOf(engine.shards);
   if (shards.length === 1) return activities;
-  const each = <T>(call: (shard: Shard) => Promise<T>): Promise<T[]> => run(shards.map((shard) => () => call(shard)));
+  const perShard = <T>(call: (shard: Shard) => Promise<T>): Promise<T[]> =>
+    run(shards.map((shard) => () => call(shard)));
 
   /** What the shards wrote for each stage. */
   async function sampleChains(input: GenerateChainsInput): Promise<ShardResult[][]> {
-    const parts = await each((shard) => activities.generateChains({ ...input, shard }));
+    const parts = await perShard((shard) => activities.generateChains({ ...input, shard }));
     return input.stages.map((_, i) => parts.map(({ turns }) => turns![i]!));
   }
 
   async function generateTests(input: GenerateTestsInput) {
-    const parts = await each((shard) => activities.generateTests({ ...input, shard }));
+    const parts = await perShard((shard) => activities.generateTests({ ...input, shard }));
     const written = parts.map(({ tests, tokens, seconds }): ShardResult => ({ part: tests, tokens, seconds }));
     return activities.generateTests({ ...input, shards: written });
   }
@@ -61,8 +63,7 @@ export function withShards(
       generateChains({ run, batch: { kind: 'evaluation', split, problems, greedy }, stages, ...policies?.generator });
     const { chains } = await sample(false);
     if (input.greedy) await sample(true);
-    const isOwn = input.base === 'sampled' || (input.base === undefined && policies === undefined);
-    const base = isOwn ? chains : input.base;
+    const base = testsOwnChains(input) ? chains : input.base;
     if (base === undefined) return; // the base model has not written chains yet
     await generateTests({ run, targets: { kind: 'evaluation', chains: base }, samples: 1, ...policies?.discriminator });
   }
@@ -74,7 +75,7 @@ export function withShards(
     if (rewarded.rows === 0) return undefined;
     const { adapter, valueHead } = state;
     const old = { run, role, trajectories: rewarded.trajectories, adapter, valueHead };
-    const scores = await each((shard) => activities.scoreShard({ ...old, shard }));
+    const scores = await perShard((shard) => activities.scoreShard({ ...old, shard }));
     const scored = scores.map((each): ShardResult => ({ part: each.scores, tokens: 0, seconds: each.seconds }));
     const { trajectories } = await activities.scoreOldPolicy({ ...old, shards: scored });
     await computeMinibatches(run, { role, position, state, learningRate, trajectories }, rewarded.rows);
@@ -85,7 +86,7 @@ export function withShards(
   async function computeMinibatches(run: RunRef, update: Omit<UpdatePolicyInput, 'run'>, rows: number): Promise<void> {
     for (let minibatch = 0; minibatch < countMinibatches(rows, ppo); minibatch++) {
       const input = { run, update, minibatch };
-      const times = await each((shard) => activities.computeGradients({ ...input, shard }));
+      const times = await perShard((shard) => activities.computeGradients({ ...input, shard }));
       const seconds = Math.max(...times.map((each) => each.seconds));
       await activities.applyGradients({ ...input, of: shards.length, seconds });
     }
@@ -95,9 +96,7 @@ export function withShards(
     const { run, evaluation } = input;
     const adapter = await update(input);
     if (evaluation && adapter !== undefined) {
-      const { generator, discriminator } = evaluation.policies;
-      const policies = { generator: { adapter, ...generator }, discriminator: { adapter, ...discriminator } };
-      await sampleEvaluation({ run, ...evaluation, policies });
+      await sampleEvaluation({ run, ...evaluation, policies: withAdapter(evaluation.policies, adapter) });
     }
     return activities.trainPolicy(input);
   }

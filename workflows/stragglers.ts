@@ -1,4 +1,5 @@
-// Gives shards that take much longer than the others to another worker as well. The first result counts; both are equal.
+// Gives shards that take much longer than the others to another worker as well. Both compute the same result, and the
+// first one is used.
 import { CancellationScope, sleep } from '@temporalio/workflow';
 import type { RunShards } from './shards.js';
 

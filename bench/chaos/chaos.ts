@@ -25,7 +25,7 @@ export interface ChaosOptions {
   log(line: string): void;
 }
 
-export const calmStore = (folder: string): string => join(folder, 'undisturbed');
+const calmStore = (folder: string): string => join(folder, 'undisturbed');
 
 export async function chaos(options: ChaosOptions): Promise<ChaosFigures> {
   const { folder, sandbox, log } = options;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunConfigInput } from '../../core/schema/config.js';
+import { type RunConfigInput, SANDBOXES, type SandboxKind } from '../../core/schema/config.js';
 import { ROOT } from '../../infra/root.mjs';
 import { BUSY, busySeconds, describeMachine } from '../machine.js';
 import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from '../options.js';
@@ -21,13 +21,11 @@ export const ORCHESTRATION_USAGE = `npm run bench -- orchestration [options]
 export interface OrchestrationOptions {
   stages: number;
   runs: number;
-  sandbox: 'auto' | 'docker' | 'wasm';
+  sandbox: SandboxKind;
   out?: string;
   record: boolean;
   help: boolean;
 }
-
-const SANDBOXES = ['auto', 'docker', 'wasm'] as const;
 
 /** @throws {BenchError} naming the flag */
 export function parseOrchestrationOptions(args: string[]): OrchestrationOptions {

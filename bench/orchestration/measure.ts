@@ -6,7 +6,7 @@ import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { countSteps } from '../../core/schedule.js';
-import type { RunConfigInput } from '../../core/schema/config.js';
+import type { RunConfigInput, SandboxKind } from '../../core/schema/config.js';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { type OpenDeps, openDeps } from '../../workers/deps.js';
 import { createLogger } from '../../workers/logger.js';
@@ -38,7 +38,7 @@ export interface OrchestrationFigures {
 export interface MeasureOptions {
   folder: string; // of server and store
   config: RunConfigInput;
-  sandbox?: 'auto' | 'docker' | 'wasm' | undefined;
+  sandbox?: SandboxKind | undefined;
   say(line: string): void;
   /** Default: the real ones. */
   deps?: (searchAttributes: boolean) => Promise<OpenDeps>;

@@ -11,6 +11,7 @@ import { resolveConfig } from '../../core/presets.js';
 import { openStore } from '../../store/openStore.js';
 import { commandLine } from '../commandLine.js';
 import { parseAssignments } from '../config.js';
+import { inWords } from '../executions.js';
 import { jsonOption } from '../options.js';
 import { createOutput, note } from '../output.js';
 import {
@@ -79,7 +80,7 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
   }
   if (status !== 'RUNNING') {
     const hint = status === 'COMPLETED' ? '' : `; continue it with: ${resume}`;
-    throw new GauntletError('BAD_INPUT', `run '${id}' is ${status.toLowerCase().replaceAll('_', ' ')}${hint}`);
+    throw new GauntletError('BAD_INPUT', `run '${id}' is ${inWords(status)}${hint}`);
   }
   if (!(await hasPollers(client))) {
     throw new GauntletError('SERVER_UNAVAILABLE', `no worker serves runs, so none can answer: ${commandLine('up')}`);

@@ -1,4 +1,5 @@
 // `gauntlet dashboard`: serves the runs of a store as web pages until Ctrl-C.
+import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { openResources } from '../../dashboard/data/resources.js';
@@ -37,7 +38,7 @@ export function addDashboard(program: Command): void {
       if (!isLoopback(host))
         output.note('others on the network can see and control all runs with this address: it contains a token');
       output.result({ url: dashboard.url, store: place }, () => `${dashboard.url}  (Ctrl-C stops)`);
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      await once(signal, 'abort');
       await dashboard.close();
       await controls.close();
     });

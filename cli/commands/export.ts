@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { CachedStore } from '../../dashboard/data/cachedStore.js';
-import { readRecords } from '../../dashboard/data/records.js';
+import { readRunRecords } from '../../dashboard/data/records.js';
 import { openStore } from '../../store/openStore.js';
 import { MANIFEST } from '../../store/runs.js';
 import type { ExportedFiles, Exporter } from '../export/exporter.js';
@@ -55,7 +55,7 @@ export function addExport(program: Command): void {
     const store = new CachedStore(await openStore(flags.store));
     const id = await chooseRun(store, named);
     if (format !== 'mlflow') checkTarget(out, { marker: MARKER, kind: 'export', replace: overwrite === true });
-    const records = await readRecords(store, id);
+    const records = await readRunRecords(store, id);
     const run = { id, store, records, startedAt: (await store.runFileUsedAt(id, MANIFEST)) ?? 0 };
     const output = createOutput(flags.json);
     if (format === 'mlflow') {

@@ -140,7 +140,7 @@ async function openOn(client: Client, ids: readonly string[], withStarts: boolea
   return { runs, others, starts };
 }
 
-export function sweptText(swept: Swept, open: readonly OpenRun[], keepFrom: number, dryRun: boolean): string {
+function sweptText(swept: Swept, open: readonly OpenRun[], keepFrom: number, dryRun: boolean): string {
   const { checkpoints, memos, blobs, leftovers, bytes } = swept;
   const rows: [number, string][] = [
     [checkpoints.names.length, `checkpoints: ${checkpoints.names.join(', ')}`],

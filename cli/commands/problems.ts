@@ -1,5 +1,7 @@
 // `gauntlet problems check | import`: runs every reference against its own tests; import writes the healthy problems.
+
 import { type Command, Option } from 'commander';
+import type { SandboxKind } from '../../core/schema/config.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { FORMATS, type FormatName } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
@@ -18,7 +20,7 @@ import { interruptible } from '../session.js';
 interface Flags extends LimitFlags {
   format: FormatName | 'auto';
   references?: string;
-  sandbox?: 'auto' | 'docker' | 'wasm';
+  sandbox?: SandboxKind;
   packages?: 'none' | 'numpy';
   out?: string;
   json?: boolean;

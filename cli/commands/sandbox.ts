@@ -1,7 +1,9 @@
 // `gauntlet sandbox run`: judges programs by tests, without a model. A failed test is a result, so the exit code is 0.
+
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
 import { GauntletError } from '../../core/errors.js';
+import type { SandboxKind } from '../../core/schema/config.js';
 import {
   type Isolation,
   isolationSchema,
@@ -33,7 +35,7 @@ import { interruptible } from '../session.js';
 interface Flags extends Partial<Limits> {
   input: string;
   output?: string;
-  sandbox?: 'auto' | 'docker' | 'wasm';
+  sandbox?: SandboxKind;
   mode: Mode;
   isolation?: Isolation;
   packages?: Packages;

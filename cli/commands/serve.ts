@@ -1,4 +1,5 @@
 // `gauntlet serve`: an OpenAI-compatible server for a checkpoint or a base model, until Ctrl-C.
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import { inferenceServer } from '../../inference/server.js';
 import { isLoopback, listen } from '../../infra/httpServer.js';
@@ -28,7 +29,7 @@ export function addServe(program: Command): void {
         if (!isLoopback(host)) output.note('the connection is not encrypted: the network can read token and programs');
         const value = { url: `${origin}/v1`, model, token };
         output.result(value, () => `${value.url}  model ${model}${token ? `  token ${token}` : ''}  (Ctrl-C stops)`);
-        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        await once(signal, 'abort');
       } finally {
         await close();
       }

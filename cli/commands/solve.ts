@@ -6,7 +6,7 @@ import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } fro
 import { integer } from '../options.js';
 import { counted, createOutput, paint, percent, visible } from '../output.js';
 import { readSource } from '../problemSource.js';
-import { passRates, type SolvingFlags, withPolicy, withSolver } from '../solving.js';
+import { meanPassAtK, type SolvingFlags, withPolicy, withSolver } from '../solving.js';
 
 const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
 
@@ -52,7 +52,7 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
   const problems = counted(new Set(measured.map(({ problemId }) => problemId)).size, 'problem');
   output.note(`${solved(measured)} of ${problems} solved`);
   if (samples === 1) return;
-  const { pass1, passN } = passRates(measured);
+  const { pass1, passN } = meanPassAtK(measured);
   output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
   const selected = solved(measured.filter(({ selected }) => selected));
   if (tests) output.note(`${selected} of ${problems} solved by the selected programs`);

@@ -11,7 +11,7 @@ import { RESULT } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { commandLine } from '../commandLine.js';
-import { checkIsRun, describeExecution, type Held, heldActivities, heldText } from '../executions.js';
+import { checkIsRun, describeExecution, type Held, heldActivities, heldText, inWords } from '../executions.js';
 import { jsonOption } from '../options.js';
 import { createOutput, describeError, type Output, tableText } from '../output.js';
 import { attentionOf, progressLine } from '../progress.js';
@@ -129,8 +129,6 @@ function runTable(runs: ListedRun[]): string {
 
 /** 2026-11-22 18:25:30 in the time zone of this machine. */
 const localTime = (time: string): string => new Date(time).toLocaleString('sv-SE');
-
-export const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');
 
 /** @param watch follow a running one first. @returns undefined if Ctrl-C ended the watch */
 export async function statusOfRun(

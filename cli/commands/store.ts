@@ -56,7 +56,7 @@ function addCopy(group: Command): void {
 }
 
 /** The findings with what to do about each, then what was checked. */
-export function verifiedText({ ok, findings, checked, notes }: Verified): string {
+function verifiedText({ ok, findings, checked, notes }: Verified): string {
   const finding = ({ name, problem, help }: Finding): string => `✗ ${name}: ${problem}\n    ${help}`;
   const { runs, checkpoints, records, memos, blobs, bytes } = checked;
   const total = `${runs} ${runs === 1 ? 'run' : 'runs'}, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${megabytes(bytes)})`;

@@ -1,9 +1,11 @@
 // Inspect: every evaluation that `gauntlet evaluate` recorded for checkpoints of the run, as a log for `inspect view` and
 // inspect_ai.log.
+
 import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from '../../activities/artifacts.js';
 import { codeOf, groupByProblem } from '../../activities/chains.js';
 import { GauntletError } from '../../core/errors.js';
 import { generatorContinuation, generatorOpening, generatorRepair, textOf } from '../../core/prompts/prompts.js';
+import { countPassed } from '../../core/rewards/rule.js';
 import type { Chain, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRecord } from '../../core/schema/evaluation.js';
@@ -96,7 +98,7 @@ function sampleOf(
     { role: 'assistant', content: turn.text, model },
   ]);
   const hidden = verdicts[index]!.filter((_, i) => suite[i]!.origin === 'baseline');
-  const passed = hidden.filter((verdict) => verdict === 'pass').length;
+  const passed = countPassed(hidden);
   const stop_reason = chain.turns.at(-1)!.truncated ? 'max_tokens' : 'stop';
   return {
     id: chain.problemId,

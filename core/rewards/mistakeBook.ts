@@ -12,7 +12,7 @@ export interface BookEntry {
 export type MistakeBook = Record<string, BookEntry[]>;
 
 /** A test of a judged suite. */
-export interface Outcome extends SuiteTest {
+export interface ExecutedTest extends SuiteTest {
   failed: boolean; // by at least one program
 }
 
@@ -20,7 +20,7 @@ export interface BookRule {
   /** The tests of a problem that join a suite. */
   replay(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): TestCase[];
   /** The book after a problem's suite was judged. Baseline tests never join: they are in every suite anyway. */
-  update(book: MistakeBook, problemId: string, outcomes: readonly Outcome[]): MistakeBook;
+  update(book: MistakeBook, problemId: string, outcomes: readonly ExecutedTest[]): MistakeBook;
 }
 
 const REPLAYED = 8; // tests of a problem
@@ -60,7 +60,7 @@ export const entriesOf = (book: MistakeBook, problemId: string): readonly BookEn
 function reweighed(
   book: MistakeBook,
   problemId: string,
-  outcomes: readonly Outcome[],
+  outcomes: readonly ExecutedTest[],
   weigh: (weight: number, failed: boolean) => number,
 ): MistakeBook {
   const entries = new Map(entriesOf(book, problemId).map((entry) => [inputKey(entry.test.args), entry]));

@@ -1,6 +1,6 @@
 // Rates that are logged with the rewards. Each is a fraction in 0..1, or undefined if its denominator is zero.
 import type { TypeVerdict, Verdict } from '../schema/execution.js';
-import type { JudgedTurn } from './rule.js';
+import { countPassed, type JudgedTurn } from './rule.js';
 import type { SuiteTest } from './suite.js';
 
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
@@ -25,7 +25,7 @@ export function passRates(programs: readonly JudgedProgram[]): PassRates {
   const rate = (includes: (test: SuiteTest) => boolean): number | undefined => {
     const rates = programs.flatMap(({ suite, verdicts }) => {
       const included = verdicts.filter((_, i) => includes(suite[i]!));
-      return ratio(included.filter((verdict) => verdict === 'pass').length, included.length) ?? [];
+      return ratio(countPassed(included), included.length) ?? [];
     });
     return ratio(
       rates.reduce((sum, value) => sum + value, 0),

@@ -46,10 +46,15 @@ export interface RewardRule {
   mutants?: number;
 }
 
+export const countPassed = (verdicts: readonly Verdict[]): number =>
+  verdicts.filter((verdict) => verdict === 'pass').length;
+
 /** 0..1; `verdicts` must not be empty. */
-export function passShare(verdicts: readonly Verdict[]): number {
-  return verdicts.filter((verdict) => verdict === 'pass').length / verdicts.length;
-}
+export const passShare = (verdicts: readonly Verdict[]): number => countPassed(verdicts) / verdicts.length;
+
+/** False without a test. */
+export const passesAll = (verdicts: readonly Verdict[]): boolean =>
+  verdicts.length > 0 && countPassed(verdicts) === verdicts.length;
 
 export const clamp = (x: number, low: number, high: number): number => Math.min(high, Math.max(low, x));
 

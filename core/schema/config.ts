@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { type Role, STAGES, stageSchema } from './chain.js';
 import { containersSchema, limitsSchema } from './execution.js';
 
+export const SANDBOXES = ['auto', 'docker', 'wasm'] as const;
+export type SandboxKind = (typeof SANDBOXES)[number];
+
 const positiveInt = z.int().positive();
 const share = z.number().min(0).max(1);
 const batchSchema = z.strictObject({ problems: positiveInt, samples: positiveInt });
@@ -14,13 +17,13 @@ const stagesSchema = z
     'must be in ascending order, each stage once',
   );
 
-export const loraSchema = z.strictObject({
+const loraSchema = z.strictObject({
   rank: positiveInt.default(16),
   alpha: z.number().positive().default(32),
   dropout: z.number().min(0).lt(1).default(0.05), // of the LoRA inputs, in training
 });
 
-export const ppoSchema = z.strictObject({
+const ppoSchema = z.strictObject({
   clip: z.number().positive().default(0.2), // ε of the clipped surrogate
   clipHigh: z.number().positive().nullable().default(null), // ε above 1; null: clip
   average: z.enum(['token', 'sequence']).default('token'),
@@ -38,7 +41,7 @@ export const ppoSchema = z.strictObject({
   maxGradNorm: z.number().positive().default(1),
 });
 
-export const advantageSchema = z.strictObject({
+const advantageSchema = z.strictObject({
   estimator: z.enum(['group', 'leave-one-out', 'batch', 'gae']).default('group'),
   stdOffset: z.number().nonnegative().default(0.05),
   negativeWeight: share.default(1), // multiplies negative advantages
@@ -51,7 +54,7 @@ export const advantageSchema = z.strictObject({
 });
 
 /** How a worker opens the base. Only `quantization` and `groupSize` affect results, see `runIdentity`. */
-export const engineSchema = z.strictObject({
+const engineSchema = z.strictObject({
   device: z.enum(['cpu', 'cuda', 'webgpu', 'auto']).default('cpu'),
   quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
   groupSize: z
@@ -66,7 +69,7 @@ export const engineSchema = z.strictObject({
   shards: positiveInt.max(64).default(1), // of a batch, which several gpu workers compute at the same time
 });
 
-export const rewardSchema = z.strictObject({
+const rewardSchema = z.strictObject({
   scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('shifted'),
   /** Weights of the discriminator's reward, except in schemes with fixed ones. */
   weights: z
@@ -95,21 +98,21 @@ export const typeCheckSchema = z.strictObject({
 const limit = z.number().positive().nullable().default(null); // null: none
 
 /** Limits of a whole run. It stops before a step that would exceed one. */
-export const budgetSchema = z.strictObject({
+const budgetSchema = z.strictObject({
   tokens: limit, // sampled
   seconds: limit, // of activities
   executions: limit, // programs run in the sandbox
 });
 
 /** What happens after a failure that a retry cannot fix. */
-export const failureSchema = z.strictObject({
+const failureSchema = z.strictObject({
   onFailure: z.enum(['wait', 'fail']).default('wait'), // wait: for a decision by a user
   waitHours: z.number().positive().default(72), // then the run fails
   attempts: positiveInt.nullable().default(null), // of an activity with an infrastructure fault; null: unlimited
 });
 
 /** The checkpoint that a run starts from, instead of new adapters. */
-export const startSchema = z.strictObject({
+const startSchema = z.strictObject({
   run: z.string().min(1), // an id, or a prefix and *: the matching run with the highest best score, if there is one
   checkpoint: z.string().min(1).default('best'), // 'best', 'latest' or a name
   schedule: z.enum(['whole', 'rest']).default('whole'), // rest: the steps after the checkpoint
@@ -223,7 +226,7 @@ const fieldsSchema = z.strictObject({
       temperature: z.number().positive().default(0.8),
     })
     .prefault({}),
-  sandbox: z.enum(['auto', 'docker', 'wasm']).default('auto'),
+  sandbox: z.enum(SANDBOXES).default('auto'),
   containers: containersSchema.prefault({}), // of the Docker backend
   limits: limitsSchema.prefault({}),
   engine: engineSchema.prefault({}),

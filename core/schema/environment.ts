@@ -12,7 +12,7 @@ const text = z
   .regex(/^\P{Cc}*$/u, 'must not contain control characters');
 const texts = z.record(text, text);
 
-export const environmentSchema = z.strictObject({
+const environmentSchema = z.strictObject({
   part: partSchema,
   facts: texts, // can change a result, such as python: '3.11.2'
   details: texts, // for people: versions of code and images that usually change none

@@ -12,7 +12,7 @@ const rate = z.number().min(0).max(1);
 const standardErrorsSchema = z.record(z.string(), z.number().nonnegative()).optional();
 
 /** Statistics of the rewards of one step, before the update. */
-export const rewardMetricsSchema = z.strictObject({
+const rewardMetricsSchema = z.strictObject({
   reward: z.number(), // mean over all samples
   rewardStd: z.number(),
   passRate: rate, // mean fraction of passed tests, baseline and valid generated ones
@@ -57,7 +57,7 @@ export const stepMetricsSchema = z.strictObject({
 export type StepMetrics = z.infer<typeof stepMetricsSchema>;
 
 /** metrics/<step>.json of a step of the warm start. Losses are mean cross entropies of answer tokens, in nats. */
-export const supervisedMetricsSchema = z.strictObject({
+const supervisedMetricsSchema = z.strictObject({
   kind: z.literal('supervised'),
   step: z.int().positive(),
   role: roleSchema,
@@ -71,7 +71,7 @@ export const supervisedMetricsSchema = z.strictObject({
 export type SupervisedMetrics = z.infer<typeof supervisedMetricsSchema>;
 
 /** metrics/<step>-validation.json after an epoch (step 0: the base model), metrics/<step>-test.json before and after. */
-export const evaluationMetricsSchema = z.strictObject({
+const evaluationMetricsSchema = z.strictObject({
   kind: z.literal('evaluation'),
   step: z.int().nonnegative(),
   split: z.enum(['validation', 'test']),

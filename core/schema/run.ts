@@ -15,7 +15,7 @@ export const evaluationRatesSchema = z.strictObject({
 export type EvaluationRates = z.infer<typeof evaluationRatesSchema>;
 
 /** A failure that a retry cannot fix. */
-export const runFailureSchema = z.strictObject({
+const runFailureSchema = z.strictObject({
   activity: z.string(),
   code: z.string(),
   message: z.string(),

@@ -10,7 +10,7 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import type { Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
 import { charts } from './charts.js';
-import { readRecords, stepsOf } from './records.js';
+import { readRunRecords, stepsOf } from './records.js';
 import { readRollouts } from './rollouts.js';
 import { factsOf, fieldsOf } from './run.js';
 
@@ -34,7 +34,7 @@ interface Side extends Pick<RunView, 'fields' | 'facts' | 'charts'> {
 }
 
 async function readSide(store: ObjectStore, run: string, range?: string): Promise<Side> {
-  const records = await readRecords(store, run);
+  const records = await readRunRecords(store, run);
   const { manifest, metrics } = records;
   const steps = stepsOf(records);
   if (range === undefined)

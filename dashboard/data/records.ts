@@ -19,7 +19,7 @@ export interface RunRecords {
 }
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
-export async function readRecords(
+export async function readRunRecords(
   store: ObjectStore,
   runId: string,
   reader = new MetricsReader(store),

@@ -10,13 +10,20 @@ import {
   type ValidatedTurn,
 } from '../../activities/artifacts.js';
 import { codeOf, groupByProblem } from '../../activities/chains.js';
-import { discriminatorRewards, generatorReward, generatorRewards, judgeTurn } from '../../activities/computeRewards.js';
+import {
+  discriminatorRewards,
+  generatorReward,
+  generatorRewards,
+  judgedTurns,
+  judgeTurn,
+} from '../../activities/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
+import { mean } from '../../core/rewards/rates.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
-import { fractionsOf } from '../../core/rewards/rule.js';
+import { countPassed, fractionsOf } from '../../core/rewards/rule.js';
 import { weightedTerms } from '../../core/rewards/schemes/shifted.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
 import { sequenceAdvantages } from '../../core/rl/advantages.js';
@@ -99,7 +106,7 @@ function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdic
     if (record.role === 'generator') {
       const { sample, empty } = one.candidates[i]!;
       const verdicts = one.verdicts[i] ?? [];
-      return { sample, ...credit, good: passed(verdicts), of: verdicts.length, empty };
+      return { sample, ...credit, good: countPassed(verdicts), of: verdicts.length, empty };
     }
     const turn = one.turns[i]!;
     const { tests, lost } = judgeTurn(one, turn);
@@ -109,8 +116,6 @@ function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdic
   const stage = record.role === 'discriminator' ? batch?.turns[one.turns[0]?.turn ?? -1]?.stage : undefined;
   return { index, problemId: one.problemId, stage, tests: one.suite.length, samples };
 }
-
-const passed = (verdicts: readonly string[]): number => verdicts.filter((verdict) => verdict === 'pass').length;
 
 /** Tests that the most programs fail, if at least one does. */
 function hardestTests({ judged, byId }: Rollouts): HardTest[] {
@@ -224,8 +229,7 @@ function programTerms(one: SuiteVerdicts, c: number, config: RunConfig, reward: 
 /** Weighted terms in schemes that have weights; in others the reward is one term. */
 function discriminatorTerms(one: SuiteVerdicts, { reward }: RunConfig, rewards: number[]): Rewarded['terms'][] {
   const isWeighted = reward.scheme === 'shifted' || reward.scheme === 'all-tests';
-  const judged = one.turns.map((turn) => judgeTurn(one, turn));
-  return fractionsOf(judged, reward).map((share, i) => {
+  return fractionsOf(judgedTurns(one), reward).map((share, i) => {
     if (share === undefined) return [{ name: 'no readable test', value: rewards[i]! }];
     if (!isWeighted) return [{ name: reward.scheme, value: rewards[i]! }];
     return Object.entries(weightedTerms(share, reward.weights)).map(([name, value]) => ({ name, value }));
@@ -279,6 +283,3 @@ export async function unlessRemoved<T>(work: () => Promise<T>): Promise<T | unde
     throw error;
   }
 }
-
-const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;

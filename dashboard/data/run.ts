@@ -8,11 +8,11 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import type { Band, RunEvent, RunView, StepRow } from '../api.js';
 import { charts } from './charts.js';
 import type { MetricsReader } from './metricsReader.js';
-import { type RunRecords, readRecords, stepsOf, summarise, supervisedOf } from './records.js';
+import { type RunRecords, readRunRecords, stepsOf, summarise, supervisedOf } from './records.js';
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRunView(store: ObjectStore, id: string, reader: MetricsReader): Promise<RunView> {
-  const records = await readRecords(store, id, reader);
+  const records = await readRunRecords(store, id, reader);
   const { config, metrics, result } = records;
   const checkpoints = await listCheckpoints(store, id);
   return {
@@ -68,7 +68,7 @@ function eventOf({ step, action, fields, reason, at }: ControlMetrics): RunEvent
  * The phases of all stages in order. What is over has the updates that it recorded, because N and K may have changed;
  * what is to come, and what a fork left out, has those of the plan.
  */
-export function bandsOf(records: RunRecords): Band[] {
+function bandsOf(records: RunRecords): Band[] {
   const { config, result } = records;
   const recorded = [
     ...supervisedOf(records).map(() => ({ stage: 0, phase: 'warm-start' as const })),

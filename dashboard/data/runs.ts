@@ -2,7 +2,7 @@
 import type { ObjectStore } from '../../store/objectStore.js';
 import type { RunList, RunSummary } from '../api.js';
 import type { MetricsReader } from './metricsReader.js';
-import { lastRecord, readRecords, summarise } from './records.js';
+import { lastRecord, readRunRecords, summarise } from './records.js';
 
 export class RunLister {
   private readonly known = new Map<string, { version: string; summary: RunSummary }>();
@@ -33,7 +33,7 @@ export class RunLister {
   /** A damaged run is listed with its problem: it must not hide the others. */
   private async summaryOf(id: string): Promise<RunSummary> {
     try {
-      return await summarise(this.store, id, await readRecords(this.store, id, this.reader));
+      return await summarise(this.store, id, await readRunRecords(this.store, id, this.reader));
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       const none = { step: 0, totalSteps: 0, sampledTokens: 0, seconds: 0 };

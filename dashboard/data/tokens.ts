@@ -11,7 +11,7 @@ import { isFamily } from '../../data/families.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { digestJson } from '../../store/canonicalJson.js';
-import { kindOfRow, readRecord, unlessLost } from '../../store/memo.js';
+import { kindOfRow, readMemoRecord, unlessLost } from '../../store/memo.js';
 import type { Digest, Store } from '../../store/store.js';
 import type { TokenRow, TokensView } from '../api.js';
 import { chainsOf, groupOf, type Rollouts } from './rollouts.js';
@@ -113,7 +113,7 @@ function ratiosOf(row: Trajectory, trained: readonly number[], range: readonly [
  * Whether min(r·A, clip(r)·A) is constant at this ratio r (Schulman et al. 2017, eq. 7): r is outside of the range on the
  * side to which the advantage A pushes it. On the other side the gradient remains.
  */
-export const isClipped = (ratio: number, advantage: number, [low, high]: readonly [number, number]): boolean =>
+const isClipped = (ratio: number, advantage: number, [low, high]: readonly [number, number]): boolean =>
   advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
 
 const decoders = new Map<string, Decode>(); // opening a tokenizer takes a moment
@@ -180,7 +180,7 @@ export class ScoredRows {
     for (const key of await this.store.memoKeys()) {
       if (this.seen.has(key) || kindOfRow(key).kind !== 'result') continue;
       this.seen.add(key);
-      const record = await unlessLost(() => readRecord(this.store, key));
+      const record = await unlessLost(() => readMemoRecord(this.store, key));
       if (record?.name !== 'scoreOldPolicy' && record?.name !== 'updatePolicy') continue;
       const { trajectories } = record.inputs as { trajectories: Digest };
       if (record.name === 'scoreOldPolicy') this.keys.set(trajectories, key);

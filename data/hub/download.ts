@@ -1,10 +1,12 @@
 // Downloads the files of a model into the cache of the Hugging Face hub, whose layout its own tools share: blobs by digest,
 // and for each commit a folder of links. A file is renamed to its digest after its content was checked, and a commit is
 // complete only when all files are there. So an interruption, or several processes at once, leave nothing half done.
+
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HubApiError } from '@huggingface/hub';
 import { GauntletError } from '../../core/errors.js';
 import { isAlive } from '../../infra/lock.mjs';
@@ -87,7 +89,7 @@ async function fetchBlob(url: string, file: HubFile, blobs: string, report: (byt
       break;
     } catch (error) {
       if (attempt === ATTEMPTS || !isOfNetwork(error)) throw error;
-      await new Promise((settle) => setTimeout(settle, RETRY_MS * 2 ** attempt));
+      await sleep(RETRY_MS * 2 ** attempt);
     }
   }
   await rename(partial, join(blobs, file.digest));

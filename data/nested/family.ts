@@ -1,5 +1,6 @@
 // A harder family than tiny, for a base model of the same kind. A program computes a value from each list of `rows`, or from
 // each word of `words`, and then selects from these values. Both steps are specs of the tiny family.
+import { groupBy } from '../../core/groups.js';
 import { RandomStream } from '../../core/random.js';
 import type { Split } from '../../core/schema/problem.js';
 import {
@@ -76,8 +77,7 @@ const HELD_OUT = { test: 0.15, validation: 0.1 }; // shares of each source, reac
 
 /** The compositions of a source are shuffled, then assigned to test, validation and train. */
 function split(specs: readonly NestedSpec[], source: NestedSource): NestedProblem[] {
-  const groups = new Map<string, NestedSpec[]>();
-  for (const spec of specs) groups.set(compositionOf(spec), [...(groups.get(compositionOf(spec)) ?? []), spec]);
+  const groups = groupBy(specs, compositionOf);
   const room = { test: HELD_OUT.test * specs.length, validation: HELD_OUT.validation * specs.length };
   return new RandomStream('nested', 'split', source).shuffle([...groups.values()]).flatMap((group) => {
     const part: Split = room.test > 0 ? 'test' : room.validation > 0 ? 'validation' : 'train';

@@ -6,7 +6,7 @@ import type { NestedReading } from './family.js';
 export type NestedArgs = [rows: (number[] | string)[], k?: number];
 
 /** The value of each list or word that the loop visits; undefined where its reduction fails. */
-export function innerOutcomes({ inner, outer }: NestedReading, [rows, k = 0]: NestedArgs): Outcome[] {
+function innerOutcomes({ inner, outer }: NestedReading, [rows, k = 0]: NestedArgs): Outcome[] {
   return rows.slice(outer.skipsFirst ? 1 : 0).map((row) => interpret(inner, [row, k]));
 }
 

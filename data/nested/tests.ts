@@ -33,7 +33,7 @@ export function drawArgs(spec: NestedSpec, kind: 'typical' | 'edge', random: Ran
 }
 
 /** True if an input shows neither a missing guard nor an off-by-one, in any list and in the values. */
-export function isHappyInput(spec: NestedSpec, args: NestedArgs): boolean {
+function isHappyInput(spec: NestedSpec, args: NestedArgs): boolean {
   const [rows, k = 0] = args;
   return rows.every((row) => isHappyPath(spec.inner, [row, k])) && isHappyPath(spec.outer, outerArgs(spec, args));
 }

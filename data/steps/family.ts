@@ -1,4 +1,5 @@
 // The problems of the `steps` family: chains of operations, with an English description, a reference program and tests.
+import { groupBy } from '../../core/groups.js';
 import { RandomStream } from '../../core/random.js';
 import { type Problem, SPLITS, type Split } from '../../core/schema/problem.js';
 import { LIST_OPERATIONS } from './lists.js';
@@ -43,12 +44,8 @@ function groupsFrom(domain: Domain, tiers: readonly number[]): Operation[][] {
   const key = `${domain} ${tiers.join()}`;
   let groups = groupsOf.get(key);
   if (groups === undefined) {
-    const byName = new Map<string, Operation[]>();
-    for (const one of OPERATIONS.filter(({ from, tier }) => from === domain && tiers.includes(tier))) {
-      const name = one.kind.split('-')[0]!;
-      byName.set(name, [...(byName.get(name) ?? []), one]);
-    }
-    groups = [...byName.values()];
+    const allowed = OPERATIONS.filter(({ from, tier }) => from === domain && tiers.includes(tier));
+    groups = [...groupBy(allowed, ({ kind }) => kind.split('-')[0]).values()];
     groupsOf.set(key, groups);
   }
   return groups;

@@ -1,5 +1,6 @@
 // The training examples of a shipped base model: conversations of both roles about problems of the train split. Each is a
 // function of (seed, phase, index) and has the same tokens as at inference.
+import { groupBy } from '../../core/groups.js';
 import {
   discriminatorPrompt,
   generatorContinuation,
@@ -89,12 +90,7 @@ const sourceCache = new WeakMap<readonly CorpusProblem[], Map<string, CorpusProb
 function bySource(problems: readonly CorpusProblem[]): Map<string, CorpusProblem[]> {
   const known = sourceCache.get(problems);
   if (known) return known;
-  const groups = new Map<string, CorpusProblem[]>();
-  for (const problem of problems) {
-    const group = groups.get(problem.source);
-    if (group) group.push(problem);
-    else groups.set(problem.source, [problem]);
-  }
+  const groups = groupBy(problems, ({ source }) => source);
   sourceCache.set(problems, groups);
   return groups;
 }

@@ -38,10 +38,10 @@ export interface TinyProblem extends Spec {
 }
 
 export const NUMBER_MAPS: readonly NumberMap[] = ['id', 'dbl', 'sq', 'abs', 'inc', 'neg'];
-export const TEXT_MAPS: readonly TextMap[] = ['id', 'up', 'low', 'rep'];
+const TEXT_MAPS: readonly TextMap[] = ['id', 'up', 'low', 'rep'];
 
 /** Reductions without a value for an empty selection, which a program must handle. */
-export const GUARDED: readonly Reduce[] = ['max', 'min', 'first', 'last'];
+const GUARDED: readonly Reduce[] = ['max', 'min', 'first', 'last'];
 export const isGuarded = (spec: Spec): boolean => GUARDED.includes(spec.reduce);
 
 export const comparesOrder = (filter: FilterKind): filter is 'gt' | 'ge' | 'lt' | 'le' =>

@@ -1,7 +1,7 @@
 // The files of the embedded model except the weights, generated from the code in this folder.
 import { EOS, PAD, type TinyVocabulary, tokenizerConfig, tokenizerJson } from './tokenizer.js';
 
-export const TINY_CONTEXT = 512;
+const TINY_CONTEXT = 512;
 
 /** config.json of a Qwen2 decoder with 0.8 M parameters. */
 export function tinyConfig(vocabulary: TinyVocabulary): object {

@@ -18,8 +18,8 @@ import {
 } from './interpret.js';
 
 export const BASELINE_TESTS = 3;
-export const HIDDEN_TYPICAL = 8;
-export const HIDDEN_EDGE = 12;
+const HIDDEN_TYPICAL = 8;
+const HIDDEN_EDGE = 12;
 
 const LETTERS = [...'aabbeeioAEBT12']; // common letters twice
 const TRIES = 400;

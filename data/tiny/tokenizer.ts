@@ -23,7 +23,7 @@ export const SPECIAL_TOKENS: readonly string[] = [
  * Splits text into string literals, indents, ', ', operators with spaces, words with the space before them, runs of digits
  * and other characters. The pattern means the same in Oniguruma (Python) and in JavaScript with the u flag.
  */
-export const PIECE_PATTERN = '"[^"\\n]*"|\\n *|, | [^A-Za-z0-9_ \\n"\\[(\\-#]+ | ?[A-Za-z_]+|[0-9]+|[^\\n]';
+const PIECE_PATTERN = '"[^"\\n]*"|\\n *|, | [^A-Za-z0-9_ \\n"\\[(\\-#]+ | ?[A-Za-z_]+|[0-9]+|[^\\n]';
 const WHOLE_INTEGERS = 160;
 
 /** Printable ASCII and the line break, into which unknown text is split. */
@@ -112,7 +112,7 @@ export function tokenizerJson(vocabulary: TinyVocabulary): object {
 }
 
 /** Contents are concatenated; the end token follows each answer. */
-export const CHAT_TEMPLATE =
+const CHAT_TEMPLATE =
   "{% for message in messages %}{{ message['content'] }}{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
 
 export function tokenizerConfig(contextLength: number): object {

@@ -16,7 +16,7 @@ export interface VjpContext<K extends Op> {
 export type VjpRule<K extends Op> = (context: VjpContext<K>) => (Value | undefined)[];
 
 /** Sums a gradient over the axes that broadcasting added or stretched. */
-export function unbroadcast(g: Graph, dy: Value, shape: Shape): Value {
+function unbroadcast(g: Graph, dy: Value, shape: Shape): Value {
   if (sameShape(dy.shape, shape)) return dy;
   const skip = dy.shape.length - shape.length;
   const axes = dy.shape.flatMap((d, i) => (i < skip || (shape[i - skip] === 1 && d !== 1) ? [i] : []));

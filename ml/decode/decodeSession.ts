@@ -12,7 +12,7 @@ import {
   tensor,
 } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
-import type { Adapter, GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
+import type { GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
 import {
   buildDecodeGraph,
@@ -24,7 +24,7 @@ import {
   type WeightsOf,
 } from '../nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../nn/fusedWeights.js';
-import { type LoraShape, layoutSize, loraViews, parameterLayout } from '../nn/layout.js';
+import { type IdentifiedAdapter, type LoraShape, layoutSize, loraViews, parameterLayout } from '../nn/layout.js';
 import { mergeLora } from '../nn/mergeLora.js';
 import { SeparateWeights, type WeightLocations } from '../nn/separateWeights.js';
 import {
@@ -62,11 +62,7 @@ export interface DecodeResult {
   counts: GenerateCounts;
 }
 
-export interface UsedAdapter extends Adapter {
-  digest: string; // equal digests mean equal values
-}
-
-/** Open graphs for prompts and for steps; the same one on WebGPU, and if a second copy of the weights is too large. */
+/** Both are the same graph on WebGPU, and if a second copy of the weights would be too large. */
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
@@ -90,7 +86,7 @@ const STEP_GRAPH_PARAMETERS = 2.5e8;
 export class DecodeSession {
   private readonly sessions = new Map<string, Promise<Graphs>>();
   private readonly maxSessions: number;
-  private adapter: UsedAdapter | undefined;
+  private adapter: IdentifiedAdapter | undefined;
   private readonly sampler: Sampler;
   private readonly minBatch: number;
 
@@ -107,7 +103,7 @@ export class DecodeSession {
   }
 
   /** Selects the adapter (undefined: the base) and the number of threads, which changes no result. */
-  use(adapter: UsedAdapter | undefined, threads = this.threads): void {
+  use(adapter: IdentifiedAdapter | undefined, threads = this.threads): void {
     this.adapter = adapter;
     this.threads = threads;
   }

@@ -13,7 +13,7 @@ import type { Device } from '../engine/engine.js';
 export type Provider = Exclude<Device, 'auto'>;
 
 /** The package's install step, which downloads the CUDA provider. */
-export const CUDA_INSTALL = 'node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12';
+const CUDA_INSTALL = 'node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12';
 const PLATFORM = `${process.platform}/${process.arch}`;
 
 const PREFERRED: readonly Provider[] = ['cuda', 'webgpu']; // for `auto`; else cpu

@@ -1,5 +1,6 @@
 // The engine over ONNX Runtime. It splits every request into parts that depend on the request only, lets any worker compute
 // any part, and combines the results in order. So the number of workers changes no result.
+
 import { createHash } from 'node:crypto';
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
@@ -10,7 +11,8 @@ import { freeGpuMemory } from '../device/gpuMemory.js';
 import { resolveDevice, type UsableDevice } from '../device/providers.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
-import type { Job, JobResults, SharedAdapter, WorkerInit } from '../pool/jobs.js';
+import type { IdentifiedAdapter } from '../nn/layout.js';
+import type { Job, JobResults, WorkerInit } from '../pool/jobs.js';
 import { WorkerPool } from '../pool/pool.js';
 import { shareVector } from '../pool/shared.js';
 import { concurrentSequences, decodePlan, planThreads, type ThreadPlan, threadsOf } from '../pool/threads.js';
@@ -50,7 +52,7 @@ interface Tokens {
 }
 
 type ScoreOptions = Parameters<Engine['logprobs']>[1];
-type ScoreJob = (part: { sequences: Tokens[]; adapter: SharedAdapter | undefined; threads: number }) => Job;
+type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
   device?: UsableDevice;
@@ -88,7 +90,7 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
 class OrtEngine extends EngineFiles implements Engine {
   readonly info: ModelInfo;
   private readonly kvStore: KvStore | undefined;
-  private shared: SharedAdapter | undefined; // the adapter of the last request
+  private shared: IdentifiedAdapter | undefined; // the adapter of the last request
   private readonly counts: GenerateCounts = { prefilled: 0, redecoded: 0, reused: 0, sampled: 0 };
 
   constructor(
@@ -308,7 +310,7 @@ class OrtEngine extends EngineFiles implements Engine {
     checkMemory(this.info.path, estimateMemory(this.model, use), this.limits);
   }
 
-  private share(adapter: Adapter | undefined): SharedAdapter | undefined {
+  private share(adapter: Adapter | undefined): IdentifiedAdapter | undefined {
     if (!adapter) return undefined;
     this.checkAdapter(adapter);
     const { rank, alpha, values, valueHead = false } = adapter;

@@ -37,6 +37,11 @@ export interface Adapter {
   valueHead?: boolean;
 }
 
+/** Equal digests mean equal values. */
+export interface IdentifiedAdapter extends Adapter {
+  digest: string;
+}
+
 export const elements = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
 const BLOCK = 1 << 22; // weights in memory at once

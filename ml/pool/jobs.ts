@@ -1,11 +1,13 @@
 // The jobs that the engine sends to its workers. Large vectors are in shared memory: the engine writes them once per
 // request, and a worker copies them if their digest or version is new to it.
+
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
 import type { UsableDevice } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
-import type { AdamWConfig, Adapter, GradientSums, LossConfig, OptimizerState, TokenScores } from '../engine/engine.js';
+import type { AdamWConfig, GradientSums, LossConfig, OptimizerState, TokenScores } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
+import type { IdentifiedAdapter } from '../nn/layout.js';
 import type { Row } from '../train/branches.js';
 import type { SupervisedSequence, SupervisedSums } from '../train/trainSession.js';
 
@@ -18,11 +20,6 @@ export interface WorkerInit {
   keepGraphs: boolean; // memory suffices for the graphs of generation and those of training
 }
 
-/** An adapter whose values are in shared memory. Equal digests mean equal values. */
-export interface SharedAdapter extends Adapter {
-  digest: string;
-}
-
 interface Threaded {
   threads: number; // that one worker uses
 }
@@ -30,26 +27,26 @@ interface Threaded {
 export type Job =
   | (Threaded & {
       kind: 'generate';
-      adapter?: SharedAdapter;
+      adapter?: IdentifiedAdapter;
       requests: DecodeRequest[];
       options: DecodeOptions;
       returnCaches: boolean;
     })
   | (Threaded & {
       kind: 'logprobs' | 'scores'; // with entropies
-      adapter?: SharedAdapter;
+      adapter?: IdentifiedAdapter;
       sequences: ({ tokens: number[] } & Partial<Row>)[];
       temperature: number;
     })
-  | (Threaded & { kind: 'values'; adapter: SharedAdapter; sequences: { tokens: number[] }[] })
+  | (Threaded & { kind: 'values'; adapter: IdentifiedAdapter; sequences: { tokens: number[] }[] })
   | (Threaded & {
       kind: 'gradients';
-      adapter: SharedAdapter;
+      adapter: IdentifiedAdapter;
       sequences: (Trajectory & Row)[];
       indices: number[];
       loss: LossConfig;
     })
-  | { kind: 'update'; adapter: SharedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
+  | { kind: 'update'; adapter: IdentifiedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
   | { kind: 'supervised'; version: number; sequences: SupervisedSequence[] }; // the main thread rewrites the weights
 
 export interface JobResults {

@@ -1,13 +1,15 @@
 // Entry of a worker thread. It has one decode session and one training session, and does one job at a time.
+
 import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
 import { DecodeSession } from '../decode/decodeSession.js';
 import { useProvider } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums } from '../engine/engine.js';
+import type { IdentifiedAdapter } from '../nn/layout.js';
 import { adamwStep } from '../optim/adamw.js';
 import { TrainSession } from '../train/trainSession.js';
-import type { Job, JobResults, SharedAdapter, WorkerInit } from './jobs.js';
+import type { Job, JobResults, WorkerInit } from './jobs.js';
 import type { JobMessage, WorkerMessage } from './pool.js';
 import { copyWeights } from './shared.js';
 
@@ -26,7 +28,7 @@ let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 
 /** A copy of the adapter in this thread's memory. */
-function localAdapter(shared: SharedAdapter): Adapter {
+function localAdapter(shared: IdentifiedAdapter): Adapter {
   if (adapter?.digest !== shared.digest) {
     const { digest, values, ...shape } = shared;
     adapter = { digest, local: { ...shape, values: new Float32Array(values) } };

@@ -65,7 +65,7 @@ const attention = (rows: number, length: number, past: number, last: number[], p
   int32([], [places]),
 ];
 
-export const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
+const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   Add: [...broadcasts(), wrapping],
   Sub: broadcasts(),
   Mul: [...broadcasts(), wrapping],

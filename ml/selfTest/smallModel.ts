@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RandomStream } from '../../core/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
-import { DecodeSession, type UsedAdapter } from '../decode/decodeSession.js';
+import { DecodeSession } from '../decode/decodeSession.js';
 import type { UsableDevice } from '../device/providers.js';
 import { locateWeights } from '../device/weightLocations.js';
 import type { SessionModel } from '../engine/base.js';
@@ -15,7 +15,7 @@ import type { StoredParameter } from '../hf/checkpoint.js';
 import { packedLayout } from '../hf/packed.js';
 import { quantizeModel } from '../hf/quantize.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { adapterLayout, elements, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
+import { adapterLayout, elements, type IdentifiedAdapter, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
 import { TrainSession } from '../train/trainSession.js';
 
 const CONFIG: DecoderConfig = {
@@ -73,7 +73,7 @@ export function smallModelPrograms(): { programs: Program[]; close: () => void }
       return 0.1 * random.normal();
     },
   );
-  const adapter: UsedAdapter = { rank: RANK, alpha: 8, values, valueHead: true, digest: 'self-test' };
+  const adapter: IdentifiedAdapter = { rank: RANK, alpha: 8, values, valueHead: true, digest: 'self-test' };
   const rows = [LENGTH, LENGTH - 9].map((length) => randomRow(random, length));
 
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-self-test-'));

@@ -117,14 +117,14 @@ export function trainedPositions(
 export function ppoGraphLoss(loss: LossConfig, valueHead: boolean): PpoGraphLoss {
   const { clip, temperature, valueCoefficient = 0, valueClip } = loss;
   return {
-    ...(loss.supervised && { supervised: true }),
+    supervised: loss.supervised,
     clip,
     clipHigh: loss.clipHigh ?? clip,
     temperature,
     average: loss.average ?? 'token',
     entropyBonus: loss.entropyBonus ?? 0,
     klCoefficient: loss.klCoefficient ?? 0,
-    ...(valueHead && valueCoefficient > 0 ? { value: { coefficient: valueCoefficient, clip: valueClip } } : {}),
+    value: valueHead && valueCoefficient > 0 ? { coefficient: valueCoefficient, clip: valueClip } : undefined,
   };
 }
 

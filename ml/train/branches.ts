@@ -81,11 +81,7 @@ export function splitRows(
 }
 
 /** Token-aligned results of a row as those of its sequences; 0 up to the first token of the branch. */
-export function splitRow(
-  sequences: readonly Masked[],
-  { members, opening }: RowPlan,
-  values: readonly number[],
-): number[][] {
+function splitRow(sequences: readonly Masked[], { members, opening }: RowPlan, values: readonly number[]): number[][] {
   if (members.length === 1) return [[...values]];
   let at = opening;
   return members.map((i) => {

@@ -1,7 +1,9 @@
 // Finds the containers of killed workers by their labels at start-up and removes them. Usually there are none, since a
 // container ends when its worker closes its stdin.
+
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { isAlive } from '../../infra/lock.mjs';
 import { PLACE } from '../../infra/place.mjs';
@@ -72,6 +74,6 @@ export async function removeContainer(container: Docker.Container): Promise<void
       if (statusCode !== undefined) heard = performance.now();
       else if (performance.now() - heard > OUTAGE_MS) return;
     }
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await sleep(pause);
   }
 }

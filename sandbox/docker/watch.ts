@@ -1,5 +1,6 @@
 // Follows the daemon's event stream: whether the daemon was there without a break, and how each container ended. A
 // program is to blame for a container that ended under a running daemon without a kill request.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { within } from './daemon.js';
 
@@ -19,8 +20,6 @@ const RECONNECT_MS = 500;
 const SETTLE_MS = 2000; // until the event of a container's end arrives
 const STEP_MS = 20;
 const PING_MS = 3000;
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 export class DaemonWatch {
   /** Counts the breaks of the connection. */
@@ -116,7 +115,7 @@ export class DaemonWatch {
 
   /** Waits up to `ms` for the event that the container is removed. */
   async isGone(id: string, ms: number): Promise<boolean> {
-    for (const until = performance.now() + ms; performance.now() < until && this.connected; await pause(STEP_MS)) {
+    for (const until = performance.now() + ms; performance.now() < until && this.connected; await sleep(STEP_MS)) {
       if (this.#fates.get(id)?.gone) return true;
     }
     return false;
@@ -140,7 +139,7 @@ export class DaemonWatch {
   async blame(id: string, epoch: number): Promise<'program' | 'program, memory' | 'infrastructure'> {
     const fate = this.#fates.get(id);
     const until = performance.now() + SETTLE_MS;
-    while (this.connected && this.epoch === epoch && !fate?.died && performance.now() < until) await pause(STEP_MS);
+    while (this.connected && this.epoch === epoch && !fate?.died && performance.now() < until) await sleep(STEP_MS);
     if (!fate?.died || fate.killed || !(await this.isSteady(epoch))) return 'infrastructure';
     return fate.oom ? 'program, memory' : 'program';
   }

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { GauntletError } from '../../core/errors.js';
 import { type Limits, limitsSchema, type TestJob, type TestRun } from '../../core/schema/execution.js';
 import { type Guest, GuestLost } from '../guest/channel.js';
-import { type BlamePolicy, Pool, type Runner } from '../pool.js';
+import { type BlamePolicy, canRun, Pool, type Runner } from '../pool.js';
 import type { RunOptions } from '../sandbox.js';
 import { type Guests, type ResolvedTestJob, runTestSource, type TestSourceRun } from './testRun.js';
 
@@ -44,7 +44,7 @@ class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
   async #guest(role: Role, limits: Limits): Promise<Guest> {
     const seen = this.#guests.get(role);
     const current = await seen?.catch(() => undefined);
-    if (current?.usable && current.fits({ limits }) && (await (current.check?.() ?? true))) return current;
+    if (current && (await canRun(current, { limits }))) return current;
     if (this.#closed) throw new GauntletError('SANDBOX_FAULT', 'the sandbox was closed');
     if (this.#guests.get(role) === seen) {
       void current?.close();

@@ -137,7 +137,14 @@ describe('optional features', () => {
 
   it('enables configured loss terms and uses a different dropout mask for every minibatch', async () => {
     const key = [1, 2] as const;
-    assert.deepEqual(lossOf(resolveConfig(), key), { clip: 0.2, temperature: 1 });
+    const off = { clipHigh: undefined, average: 'token', entropyBonus: 0, klCoefficient: 0, valueCoefficient: 0 };
+    assert.deepEqual(lossOf(resolveConfig(), key), {
+      clip: 0.2,
+      temperature: 1,
+      ...off,
+      valueClip: 0.2,
+      dropout: { rate: 0, key },
+    });
     const all = resolveConfig({
       ppo: { clipHigh: 0.28, average: 'sequence', entropyBonus: 0.01, klCoefficient: 0.05 },
       advantage: { ...GAE, valueClip: 0.4 },

@@ -13,7 +13,7 @@ import { checkIsRun } from '../../cli/executions.js';
 import { EXIT } from '../../cli/exitCodes.js';
 import { describeError, duration, failureOf, percent } from '../../cli/output.js';
 import { resultTable } from '../../cli/results.js';
-import { passRates } from '../../cli/solving.js';
+import { meanPassAtK } from '../../cli/solving.js';
 import { endedFrom } from '../../cli/training.js';
 import { ERROR_CODES, GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
@@ -241,7 +241,7 @@ describe('text output', () => {
   it('computes pass@1 and pass@n as means over problems', () => {
     const code = (problemId: string, passed: number) => ({ problemId, code: '', passed, tests: 2 });
     const codes = [code('a', 2), code('a', 1), code('b', 0), code('b', 1), { ...code('c', 0), tests: 0 }, code('c', 2)];
-    assert.deepEqual(passRates(codes), { samples: 2, pass1: 1 / 3, passN: 2 / 3 });
+    assert.deepEqual(meanPassAtK(codes), { pass1: 1 / 3, passN: 2 / 3 });
   });
 
   it('shows all four rates before and after training and their change', () => {

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
-import { byFailures, byQuality, entriesOf, type MistakeBook, type Outcome } from '../../core/rewards/mistakeBook.js';
+import {
+  byFailures,
+  byQuality,
+  type ExecutedTest,
+  entriesOf,
+  type MistakeBook,
+} from '../../core/rewards/mistakeBook.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
 const test = (input: number): TestCase => ({ args: [input], expected: input });
-const outcome = (input: number, failed: boolean, origin: Outcome['origin'] = 'generated'): Outcome => ({
+const outcome = (input: number, failed: boolean, origin: ExecutedTest['origin'] = 'generated'): ExecutedTest => ({
   origin,
   test: test(input),
   failed,

@@ -17,7 +17,7 @@ import type {
 } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { layout } from '../../store/layout.js';
-import { kindOfRow, readRecord } from '../../store/memo.js';
+import { kindOfRow, readMemoRecord } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
@@ -159,7 +159,7 @@ describe('the resources of the dashboard', () => {
   async function updates(): Promise<{ key: string; output: UpdatePolicyOutput }[]> {
     const { store } = world.deps;
     const rows = (await store.memoKeys()).map(async (key) => {
-      if (kindOfRow(key).kind !== 'result' || (await readRecord(store, key))?.name !== 'updatePolicy') return [];
+      if (kindOfRow(key).kind !== 'result' || (await readMemoRecord(store, key))?.name !== 'updatePolicy') return [];
       return [{ key, output: await store.getJson<UpdatePolicyOutput>((await store.getMemo(key))!) }];
     });
     return (await Promise.all(rows)).flat();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
-import { kindOfRow, memoKey, progressKey, readRecord, recordKey, memoised as timed } from '../../store/memo.js';
+import { kindOfRow, memoKey, progressKey, readMemoRecord, recordKey, memoised as timed } from '../../store/memo.js';
 import { checkRecord } from '../../store/records.js';
 import {
   createRun,
@@ -210,7 +210,7 @@ describe('memo', () => {
       assert.ok(first.seconds >= 0.015, String(first.seconds));
       assert.deepEqual(await timed(context, { x: 1 }, () => Promise.reject(new Error('not again'))), first);
       const key = memoKey('n', 2, { x: 1 });
-      assert.deepEqual(await readRecord(store, key), {
+      assert.deepEqual(await readMemoRecord(store, key), {
         name: 'n',
         version: 2,
         inputs: { x: 1 },

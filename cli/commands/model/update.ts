@@ -63,7 +63,7 @@ export function addUpdate(group: Command): void {
           throw new GauntletError('BAD_ADAPTER', `${flags.adapter}: no value head, which valueCoefficient needs`);
         }
         const rows = await readBatch(flags.batch, READERS[flags.loss](config), engine.info);
-        const objective = { ...lossOf(config, state.step), ...(flags.loss === 'sft' && { supervised: true }) };
+        const objective = { ...lossOf(config, state.step), supervised: flags.loss === 'sft' };
         const sums = await engine.gradients(rows, { adapter: adapter!, loss: objective, signal });
         const next = await engine.applyUpdate(adapter!, state, sums, adamwOf(config));
         await writeAdapterFolder(engine, flags.out, next.adapter, next.state);
@@ -135,11 +135,11 @@ function lossOf(config: UpdateConfig, step: number): LossConfig {
     temperature,
     average,
     clipHigh,
-    ...(entropyBonus > 0 && { entropyBonus }),
-    ...(klCoefficient > 0 && { klCoefficient }),
-    ...(valueCoefficient > 0 && { valueCoefficient }),
+    entropyBonus,
+    klCoefficient,
+    valueCoefficient,
     valueClip,
-    ...(config.dropout > 0 && { dropout: { rate: config.dropout, key: deriveKey(config.seed, 'dropout', step) } }),
+    dropout: { rate: config.dropout, key: deriveKey(config.seed, 'dropout', step) },
   };
 }
 

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
 import { ROOT } from '../../../infra/root.mjs';
-import { DecodeSession, type UsedAdapter } from '../../../ml/decode/decodeSession.js';
+import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { locateWeights } from '../../../ml/device/weightLocations.js';
 import type { Generated, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { describeModel, loadModel } from '../../../ml/hf/model.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
+import { type IdentifiedAdapter, layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const { generate: expected } = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {
@@ -22,7 +22,7 @@ const rows = [1, 2, 30, 33, 60, 90].map((length, i): GenerateRequest => {
   const random = new RandomStream('planned', i);
   return { prompt: Array.from({ length }, () => random.int(3, 66)), key: deriveKey('planned', i) };
 });
-const noisy = (rank: number, digest: string): UsedAdapter => {
+const noisy = (rank: number, digest: string): IdentifiedAdapter => {
   const random = new RandomStream(digest);
   const size = layoutSize(loraLayout(config, rank));
   return { rank, alpha: 8, digest, values: Float32Array.from({ length: size }, () => 0.2 * (random.uniform() - 0.5)) };
