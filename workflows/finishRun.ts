@@ -19,12 +19,12 @@ export async function finishRun(context: RunContext, state: RunState): Promise<R
     runId: run.runId,
     seed: config.seed,
     before: state.before,
-    warmStart: state.warmStart?.rates,
+    ...(state.warmStart?.rates && { warmStart: state.warmStart.rates }),
     after: rates as EvaluationRates,
     trainingSeconds: state.seconds,
     digests: { generator: best.policy.generator.adapter, discriminator: best.policy.discriminator.adapter },
     best: best.name,
-    stopped,
+    ...(stopped && { stopped }),
   };
   const { views } = await solve(activities, {
     source: config.problems,
