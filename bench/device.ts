@@ -1,4 +1,5 @@
 // `npm run bench -- device`: how fast a device scores, trains and samples, and how far its results are from the CPU's.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveKey } from '../core/random.js';
@@ -8,7 +9,7 @@ import { openEngine } from '../ml/engine/ortEngine.js';
 import type { Adapter } from '../ml/nn/layout.js';
 import { relativeError } from '../ml/selfTest/selfTest.js';
 import { type Job, makeJob } from './inputs.js';
-import { BUSY, describeMachine } from './machine.js';
+import { describeIdleMachine, say } from './machine.js';
 import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from './options.js';
 import { median, saveJson, table } from './results.js';
 import { provideShape, SHAPES, type ShapeName } from './shapes.js';
@@ -42,9 +43,7 @@ export async function benchDevice(args: string[]): Promise<void> {
   if (!Object.hasOwn(SHAPES, shape))
     throw new BenchError(`--shape must be one of ${Object.keys(SHAPES).join(', ')}`, 2);
   const rounds = positive('rounds', flags.rounds ?? '3');
-  const say = (line: string): void => console.error(`bench: ${line}`);
-  const machine = describeMachine();
-  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
+  const machine = describeIdleMachine();
   const model = provideShape(shape, join(ROOT, '.cache', 'bench', 'random'));
   const figures = await measure(model, device, worksOf(shape), rounds, say);
   const command = commandLine(['device', ...args]);

@@ -22,6 +22,15 @@ export function describeMachine(): Machine {
   };
 }
 
+export const say = (line: string): void => console.error(`bench: ${line}`);
+
+/** Describes the machine, and warns if it is busy. */
+export function describeIdleMachine(): Machine {
+  const machine = describeMachine();
+  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
+  return machine;
+}
+
 /** The busy seconds of all cores since the machine started. */
 export function busySeconds(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000;

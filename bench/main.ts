@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { ROOT } from '../infra/root.mjs';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
 import { benchDevice } from './device.js';
-import { BUSY, describeMachine } from './machine.js';
+import { BUSY, describeMachine, say } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { benchOrchestration } from './orchestration/main.js';
 import { benchOriginal } from './original/main.js';
@@ -23,8 +23,6 @@ import { benchWorkers } from './workers/main.js';
 
 const cache = join(ROOT, '.cache', 'bench');
 const page = join(ROOT, 'bench', 'BENCHMARKS.md');
-const say = (line: string): void => console.error(`bench: ${line}`);
-
 /** In the order of the table of cases. */
 const inOrder = (all: readonly Case[], results: CaseResult[]): CaseResult[] =>
   all.flatMap(({ id }) => results.filter((result) => result.id === id));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunConfigInput, SANDBOXES, type SandboxKind } from '../../core/schema/config.js';
 import { ROOT } from '../../infra/root.mjs';
-import { BUSY, busySeconds, describeMachine } from '../machine.js';
+import { busySeconds, describeIdleMachine, say } from '../machine.js';
 import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from '../options.js';
 import { recordPart, saveJson } from '../results.js';
 import { measureOrchestration, type OrchestrationFigures } from './measure.js';
@@ -43,13 +43,10 @@ export function parseOrchestrationOptions(args: string[]): OrchestrationOptions 
   };
 }
 
-const say = (line: string): void => console.error(`bench: ${line}`);
-
 export async function benchOrchestration(args: string[]): Promise<void> {
   const options = parseOrchestrationOptions(args);
   if (options.help) return console.log(ORCHESTRATION_USAGE);
-  const machine = describeMachine();
-  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
+  const machine = describeIdleMachine();
   const [busy, paused] = [busySeconds(), performance.now()];
   await sleep(500);
   const foreignCores = (busySeconds() - busy) / ((performance.now() - paused) / 1000);

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { describeMachine } from '../machine.js';
+import { describeMachine, say } from '../machine.js';
 import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from '../options.js';
 import { providePython, TORCH_REQUIREMENTS } from '../python.js';
 import { recordPart, saveJson } from '../results.js';
@@ -23,8 +23,6 @@ const USAGE = `npm run bench -- original --checkout DIR [options]
   --record        also update bench/results.json and bench/BENCHMARKS.md`;
 
 const cache = join(ROOT, '.cache', 'bench');
-const say = (line: string): void => console.error(`bench: ${line}`);
-
 export async function benchOriginal(args: string[]): Promise<void> {
   const values = readFlags(args, {
     checkout: TEXT,

@@ -1,11 +1,12 @@
 // `npm run bench -- overhead`: how much slower the tiny preset is while somebody watches it (its page open in a browser,
 // traces to a local receiver, and metrics that are read), or with its store in S3. Plain runs and others take turns.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { meanOf } from '../experiments/statistics.js';
-import { BUSY, describeMachine } from '../machine.js';
+import { describeIdleMachine, say } from '../machine.js';
 import { BenchError, commandLine, FLAG, LIST, positive, readFlags, TEXT } from '../options.js';
 import { saveJson } from '../results.js';
 import { KINDS, type Kind, measureRun, type RunFigures } from './measure.js';
@@ -45,15 +46,12 @@ export function sharesOf(pairs: readonly Pair[], cores: number) {
   };
 }
 
-const say = (line: string): void => console.error(`bench: ${line}`);
-
 export async function benchOverhead(args: string[]): Promise<void> {
   const flags = readFlags(args, { of: TEXT, pairs: TEXT, set: LIST, sandbox: TEXT, out: TEXT, help: FLAG });
   if (flags.help) return console.log(USAGE);
   const kind = kindIn(flags.of ?? 'watched');
   const count = positive('pairs', flags.pairs ?? '5', { max: 100 });
-  const machine = describeMachine();
-  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
+  const machine = describeIdleMachine();
   const pairs: Pair[] = [];
   const run = async (own: Kind | 'plain'): Promise<RunFigures> => {
     const folder = mkdtempSync(join(tmpdir(), 'gauntlet-overhead-'));

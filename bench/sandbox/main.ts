@@ -1,7 +1,8 @@
 // `npm run bench -- sandbox`: executions per second of this sandbox and of simple schemes.
+
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { BUSY, describeMachine } from '../machine.js';
+import { describeIdleMachine, say } from '../machine.js';
 import { BenchError, commandLine } from '../options.js';
 import { providePython } from '../python.js';
 import { recordPart, saveJson } from '../results.js';
@@ -9,8 +10,6 @@ import { CONTENDERS, type Contender, startContender } from './contenders.js';
 import { measure } from './measure.js';
 import { parseSandboxOptions, SANDBOX_USAGE } from './options.js';
 import { type SandboxResults, sandboxMarkdown } from './table.js';
-
-const say = (line: string): void => console.error(`bench: ${line}`);
 
 export async function benchSandbox(args: string[]): Promise<void> {
   const options = parseSandboxOptions(args);
@@ -23,8 +22,7 @@ export async function benchSandbox(args: string[]): Promise<void> {
         say,
       })
     : '';
-  const machine = describeMachine();
-  if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
+  const machine = describeIdleMachine();
   const started = new Date();
   const start = (name: Contender) => startContender(name, python);
   const { contenders, levels, rounds, roundSeconds } = options;

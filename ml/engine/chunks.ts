@@ -10,9 +10,9 @@ export function split<T>(items: readonly T[], size: number): T[][] {
 }
 
 /**
- * Splits rows into shards of similar length: of `size` rows, or of the largest power of two that fits, at least one.
+ * Splits rows into parts of similar length: of `size` rows, or of the largest power of two that fits, at least one.
  */
-export function shards<R>(
+export function partsByLength<R>(
   rows: readonly R[],
   length: (row: R) => number,
   size: number,

@@ -20,7 +20,7 @@ import { fitsOneRun } from '../train/activations.js';
 import { joinRow, planRows, type RowPlan, splitRows } from '../train/branches.js';
 import { policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
-import { byLength, inParts, shards, split } from './chunks.js';
+import { byLength, inParts, partsByLength, split } from './chunks.js';
 import type {
   AdamWConfig,
   Adapter,
@@ -214,7 +214,7 @@ class OrtEngine extends EngineFiles implements Engine {
       const jobs = parts.map((part) => jobOf({ sequences: part, adapter: shared, threads }));
       return this.pool.runAll(jobs, { signal });
     };
-    return inParts(sequences, this.shards(sequences, size, adapter), work);
+    return inParts(sequences, this.partsOf(sequences, size, adapter), work);
   }
 
   async gradients(sequences: Trajectory[], options: GradientOptions): Promise<GradientSums> {
@@ -243,7 +243,7 @@ class OrtEngine extends EngineFiles implements Engine {
     refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
     const joined = isLarge(this.model) && canShareRows(loss) ? planRows(sequences) : undefined;
     const rows = joined ? joinedRows(sequences, joined) : sequences;
-    return { rows, joined, parts: this.shards(rows, GRADIENT_SEQUENCES, adapter) };
+    return { rows, joined, parts: this.partsOf(rows, GRADIENT_SEQUENCES, adapter) };
   }
 
   /** Computes some parts of a minibatch and passes them on in their order. */
@@ -290,12 +290,12 @@ class OrtEngine extends EngineFiles implements Engine {
     refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
   }
 
-  /** They depend on the model, the adapter's rank and the lengths only, because sums depend on them. */
-  private shards(sequences: readonly Tokens[], size: number, adapter: Adapter | undefined): number[][] {
+  /** The parts depend only on the model, the adapter's rank and the lengths, because sums depend on the parts. */
+  private partsOf(sequences: readonly Tokens[], size: number, adapter: Adapter | undefined): number[][] {
     const { config } = this.model;
     const fits = (count: number, length: number): boolean =>
       !isLarge(this.model) || fitsOneRun(config, { sequences: count, length }, adapter?.rank ?? 0);
-    return shards(sequences, ({ tokens }) => tokens.length, size, fits);
+    return partsByLength(sequences, ({ tokens }) => tokens.length, size, fits);
   }
 
   /** @throws {GauntletError} OUT_OF_MEMORY if sequences of these lengths need more than the available memory */

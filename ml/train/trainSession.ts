@@ -77,8 +77,8 @@ export class TrainSession {
   }
 
   /**
-   * Gradient sums of the loss over the trained tokens of a shard.
-   * @param indices of the sequences in the minibatch, for the dropout mask; default: the shard is the minibatch
+   * Gradient sums of the loss over the trained tokens of a part of a minibatch.
+   * @param indices of the sequences in the minibatch, for the dropout mask; default: the part is the minibatch
    * @throws {GauntletError} BAD_INPUT naming an array that the loss needs and a sequence lacks
    */
   async ppo(

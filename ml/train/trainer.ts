@@ -11,7 +11,7 @@ import { flattenWeights } from '../pool/shared.js';
 import { planThreads } from '../pool/threads.js';
 import type { SupervisedSequence, SupervisedSums } from './trainSession.js';
 
-const SHARD_SEQUENCES = 4; // small enough to keep several workers busy with a batch of 24
+const PART_SEQUENCES = 4; // small enough to keep several workers busy with a batch of 24
 
 export interface TrainerStep {
   loss: number; // mean cross entropy over the trained tokens, before the step
@@ -47,8 +47,8 @@ export async function openTrainer(options: {
   return {
     async step(sequences, config) {
       const sorted = [...sequences].sort((a, b) => a.tokens.length - b.tokens.length); // stable
-      const jobs = split(sorted, SHARD_SEQUENCES).map((shard): Job => {
-        return { kind: 'supervised', version: state.step, sequences: shard };
+      const jobs = split(sorted, PART_SEQUENCES).map((part): Job => {
+        return { kind: 'supervised', version: state.step, sequences: part };
       });
       const parts = await pool.runAll<SupervisedSums>(jobs.reverse()); // longest first
       const total = new Float64Array(parameters.length);
