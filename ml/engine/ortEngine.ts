@@ -176,22 +176,24 @@ class OrtEngine extends EngineFiles implements Engine {
     kind: 'logprobs' | 'scores',
     sequences: Tokens[],
     options: ScoreOptions & { shard?: Shard },
-    separate: (masked: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
+    separate: (sequences: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
   ): Promise<T[]> {
     this.refuseTokens(sequences); // before rows are joined: those may be longer than the context
     const { temperature, shard = { index: 0, of: 1 } } = options;
     const jobOf: ScoreJob = (part) => ({ kind, ...part, temperature });
-    const masked = sequences.flatMap(({ tokens, mask }) => (mask ? [{ tokens, mask }] : []));
-    if (!isLarge(this.model) || masked.length < sequences.length) {
-      const places = [...sequences.keys()].filter((i) => isIn(i, shard));
-      const unmasked = places.map((i) => ({ tokens: sequences[i]!.tokens }));
-      const results: T[] = [];
-      for (const [j, result] of (await this.score<T>(unmasked, options, jobOf)).entries()) results[places[j]!] = result;
-      return results;
+    if (isLarge(this.model) && sequences.every(hasMask)) {
+      const plans = planRows(sequences).filter((_, row) => isIn(row, shard));
+      const rows = plans.map((plan) => joinRow(sequences, plan));
+      return separate(sequences, plans, await this.score(rows, options, jobOf));
     }
-    const plans = planRows(masked).filter((_, row) => isIn(row, shard));
-    const rows = plans.map((plan) => joinRow(masked, plan));
-    return separate(masked, plans, await this.score(rows, options, jobOf));
+    const own = [...sequences.keys()].filter((i) => isIn(i, shard));
+    const unmasked = own.map((i) => ({ tokens: sequences[i]!.tokens }));
+    const scored = await this.score<T>(unmasked, options, jobOf);
+    const results: T[] = []; // sequences of other shards stay empty
+    own.forEach((i, j) => {
+      results[i] = scored[j]!;
+    });
+    return results;
   }
 
   async values(sequences: Tokens[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]> {
@@ -334,3 +336,5 @@ function separateScores(masked: Required<Tokens>[], plans: RowPlan[], rows: Toke
 }
 
 const lengthsOf = (sequences: readonly Tokens[]): number[] => sequences.map(({ tokens }) => tokens.length);
+
+const hasMask = (sequence: Tokens): sequence is Required<Tokens> => sequence.mask !== undefined;
