@@ -1,6 +1,5 @@
 // The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
-
 import { freshInputs } from '../core/freshInputs.js';
 import { groupBy } from '../core/groups.js';
 import { testAnswer } from '../core/prompts/answers.js';

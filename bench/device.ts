@@ -1,5 +1,4 @@
 // `npm run bench -- device`: how fast a device scores, trains and samples, and how far its results are from the CPU's.
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveKey } from '../core/random.js';

@@ -1,5 +1,4 @@
 // The model of `npm run bench -- real`: SmolLM2-135M-Instruct in f32 with a small random adapter, and llama.cpp's own file.
-
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,

@@ -1,5 +1,4 @@
 // What the server knows about a run and the run itself does not: what is paused there, and what is being retried.
-
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';

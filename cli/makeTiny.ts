@@ -1,5 +1,4 @@
 // `gauntlet make-tiny`: trains a shipped base model from random weights and writes it in Hugging Face layout.
-
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';

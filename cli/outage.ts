@@ -1,6 +1,5 @@
 // Polls the server of a watched run, beside all other calls: the client retries a call for twenty seconds before it
 // fails, and waits up to a minute on a dead connection.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';

@@ -1,6 +1,5 @@
 // What a command prints: results on standard output, everything else on standard error. With --json standard output
 // holds JSON only.
-
 import { styleText } from 'node:util';
 import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import Table from 'cli-table3';

@@ -1,5 +1,4 @@
 // The progress of a run as one line that fits the terminal, and an estimate of the time left.
-
 import type { RunProgress } from '../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';

@@ -1,5 +1,4 @@
 // What `gauntlet resume` does with a run in each state. Finished work is never lost: it is in the store.
-
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import proto, { type temporal } from '@temporalio/proto';
 import type { Decision } from '../core/control.js';

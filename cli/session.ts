@@ -1,5 +1,4 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
-
 import { setMaxListeners } from 'node:events';
 import { join, resolve } from 'node:path';
 import {

@@ -1,6 +1,5 @@
 // What `solve`, `serve` and `show` share: the choice of a checkpoint or a base model. `show` runs the workflow
 // solveProblems with it; `solve` and `serve` open the models in this process (docs/adr/0017-inference.md).
-
 import { basename } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';

@@ -1,5 +1,4 @@
 // Starts, joins and follows training runs, for `train`, `demo`, `fork` and `resume`.
-
 import {
   type Client,
   WorkflowExecutionAlreadyStartedError,

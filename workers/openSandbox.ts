@@ -1,5 +1,4 @@
 // Chooses the sandbox of a worker. Only this file imports both backends.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
 import type { SandboxKind } from '../core/schema/config.js';

@@ -1,7 +1,6 @@
 // Model work of a run goes to one worker for as long as that worker is alive: it has the weights in memory, and the keys
 // and values of the chains that it wrote. If it does not take work in time, the run claims another worker, which computes
 // what is missing again, bit for bit. This is Temporal's pattern of a worker-specific task queue.
-
 import {
   ActivityFailure,
   type ActivityOptions,

@@ -1,5 +1,4 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
-
 import type { Activities } from '../activities/index.js';
 import type { Position, SamplingPolicy } from '../activities/types.js';
 import { addUsage, NO_USAGE, type Usage } from '../core/budget.js';

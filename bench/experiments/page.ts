@@ -1,5 +1,4 @@
 // The tables of docs/evidence.md, computed from the records.
-
 import type { MetricName } from '../../core/evaluation/metrics.js';
 import { table } from '../results.js';
 import { ARMS, FAMILIES } from './arms.js';

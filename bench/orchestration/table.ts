@@ -1,5 +1,4 @@
 // The figures of orchestration as a page.
-
 import type { Machine } from '../machine.js';
 import { median, table } from '../results.js';
 import { type OrchestrationFigures, PARTS } from './measure.js';

@@ -1,6 +1,5 @@
 // `npm run bench -- overhead`: how much slower the tiny preset is while somebody watches it (its page open in a browser,
 // traces to a local receiver, and metrics that are read), or with its store in S3. Plain runs and others take turns.
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
 // `npm run bench -- sandbox`: executions per second of this sandbox and of simple schemes.
-
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { describeIdleMachine, say } from '../machine.js';

@@ -1,5 +1,4 @@
 // Compares a prediction with the records of a run.
-
 import type { RunConfig } from '../../core/schema/config.js';
 import { openStore } from '../../store/openStore.js';
 import { readInput, readMetrics, readRun } from '../../store/runs.js';

@@ -1,7 +1,6 @@
 // `npm run bench -- workers`: how much faster several gpu workers sample and train the batches of one run, and what
 // `npm run simulate` predicts. Each worker has one thread, so that workers of one machine are like machines of one core, as
 // long as there are cores.
-
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

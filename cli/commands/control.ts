@@ -1,6 +1,5 @@
 // Controls a running run: `gauntlet pause`, `stop` and `set`; `resume` ends a pause. The Temporal CLI does the same:
 // `temporal workflow update execute --name pause --workflow-id RUN`.
-
 import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Command } from 'commander';

@@ -1,5 +1,4 @@
 // `gauntlet demo` (npm run demo): trains the tiny preset and shows what it learned.
-
 import type { Command } from 'commander';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunConfig } from '../../core/schema/config.js';

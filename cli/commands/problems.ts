@@ -1,5 +1,4 @@
 // `gauntlet problems check | import`: runs every reference against its own tests; import writes the healthy problems.
-
 import { type Command, Option } from 'commander';
 import type { SandboxKind } from '../../core/schema/config.js';
 import type { Limits } from '../../core/schema/execution.js';

@@ -1,5 +1,4 @@
 // `gauntlet sandbox run`: judges programs by tests, without a model. A failed test is a result, so the exit code is 0.
-
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
 import { GauntletError } from '../../core/errors.js';

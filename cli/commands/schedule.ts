@@ -1,6 +1,5 @@
 // `gauntlet schedule`: recurring training, as a Temporal schedule. By default each run starts at the best checkpoint of
 // the earlier runs. `temporal schedule` manages the same schedules.
-
 import { type Client, ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';

@@ -1,5 +1,4 @@
 // `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
-
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';

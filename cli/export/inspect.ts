@@ -1,6 +1,5 @@
 // Inspect: every evaluation that `gauntlet evaluate` recorded for checkpoints of the run, as a log for `inspect view` and
 // inspect_ai.log.
-
 import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from '../../activities/artifacts.js';
 import { codeOf, groupByProblem } from '../../activities/chains.js';
 import { GauntletError } from '../../core/errors.js';

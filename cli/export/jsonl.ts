@@ -1,6 +1,5 @@
 // JSON lines: the metrics of a run as it recorded them, and its rollouts, one sample per line. docs/how-to/export.md lists
 // the fields.
-
 import { stepsOf } from '../../dashboard/data/records.js';
 import { readGroup, readRollouts, unlessRemoved } from '../../dashboard/data/rollouts.js';
 import type { ExportedFiles, ExportedRun } from './exporter.js';

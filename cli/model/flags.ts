@@ -1,5 +1,4 @@
 // Options that the `gauntlet model` commands share, and the engine options they stand for.
-
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import type { Device, EngineOptions } from '../../ml/engine/engine.js';

@@ -1,6 +1,5 @@
 // The engine over ONNX Runtime. It splits every request into parts that depend on the request only, lets any worker compute
 // any part, and combines the results in order. So the number of workers changes no result.
-
 import { createHash } from 'node:crypto';
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';

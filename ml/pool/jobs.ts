@@ -1,6 +1,5 @@
 // The jobs that the engine sends to its workers. Large vectors are in shared memory: the engine writes them once per
 // request, and a worker copies them if their digest or version is new to it.
-
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
 import type { UsableDevice } from '../device/providers.js';

@@ -1,5 +1,4 @@
 // Entry of a worker thread. It has one decode session and one training session, and does one job at a time.
-
 import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
 import { DecodeSession } from '../decode/decodeSession.js';

@@ -1,5 +1,4 @@
 // Started as a process by providers.ts. Prints the result of the self-test as JSON in its last line.
-
 import { fileURLToPath } from 'node:url';
 import type { DeviceCheck, Provider } from '../device/providers.js';
 import { reasonOf } from '../device/reason.js';

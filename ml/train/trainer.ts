@@ -1,5 +1,4 @@
 // Full-parameter supervised training over the worker pool. The shipped base model is trained with it.
-
 import { split } from '../engine/chunks.js';
 import { openPool } from '../engine/ortEngine.js';
 import type { ModelConfig } from '../hf/config.js';

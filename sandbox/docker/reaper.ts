@@ -1,6 +1,5 @@
 // Finds the containers of killed workers by their labels at start-up and removes them. Usually there are none, since a
 // container ends when its worker closes its stdin.
-
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,5 @@
 // The host's side of one guest. Jobs go out and results come back in order; when the guest ends, the host knows which
 // job was running and which ones were waiting. Backends own the process or container behind it.
-
 import type { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';

@@ -1,5 +1,4 @@
 // The wire format: 8 magic bytes once, then frames in both directions, each a u32 big-endian length and UTF-8 JSON.
-
 import { z } from 'zod';
 import type { Calling } from '../../core/schema/calling.js';
 import type { CallResult } from '../../core/schema/execution.js';

@@ -1,5 +1,4 @@
 // One f64 kernel per operation, as it is defined. See interpret.ts.
-
 import type { DType, Op, OpAttributes } from '../../../ml/ir/op.js';
 import type { NdArray } from './ndarray.js';
 
