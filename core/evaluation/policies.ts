@@ -1,4 +1,4 @@
-// Rules of an evaluation that shards and the activity which joins them must share, so that both sample the same.
+// Rules of an evaluation. Shards and the activity that joins them both use them, so that they sample the same chains.
 
 /** Whether tests are written for the chains that the evaluation samples itself: those of the base model or a warm start. */
 export const testsOwnChains = ({ base, policies }: { base?: string | undefined; policies?: unknown }): boolean =>

@@ -52,7 +52,7 @@ export const countPassed = (verdicts: readonly Verdict[]): number =>
 /** 0..1; `verdicts` must not be empty. */
 export const passShare = (verdicts: readonly Verdict[]): number => countPassed(verdicts) / verdicts.length;
 
-/** False without a test. */
+/** False if there are no verdicts. */
 export const passesAll = (verdicts: readonly Verdict[]): boolean =>
   verdicts.length > 0 && countPassed(verdicts) === verdicts.length;
 
