@@ -1,4 +1,5 @@
 // Ports for a server on the loopback interface: the requested one, or the next free one.
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { GauntletError } from '../core/errors.js';
 
@@ -10,6 +11,7 @@ export interface Ports {
 const DEFAULT_PORT = 7233; // the default of every Temporal client
 const UI_OFFSET = 1000; // as the Temporal CLI does
 const TRIES = 100;
+const PRIVATE_PORTS = [20_000, 32_768] as const; // Linux gives those from 32,768 on to outgoing connections
 
 /** A requested port that is taken is an error; the default moves to the next free one. @throws GauntletError PORT_TAKEN */
 export async function choosePorts(port: number | undefined, uiPort: number | undefined): Promise<Ports> {
@@ -18,7 +20,7 @@ export async function choosePorts(port: number | undefined, uiPort: number | und
 }
 
 async function choose(asked: number | undefined, first: number, what: string, not?: number): Promise<number> {
-  if (asked === 0) return anyFree();
+  if (asked === 0) return anyFree(not);
   if (asked !== undefined) {
     if (!(Number.isInteger(asked) && asked > 0 && asked < 65536)) {
       throw new GauntletError('BAD_INPUT', `${what} ${asked} is not a port number (1 to 65535)`);
@@ -28,7 +30,7 @@ async function choose(asked: number | undefined, first: number, what: string, no
   }
   for (let port = first; port < Math.min(first + TRIES, 65536); port++)
     if (port !== not && (await isFree(port))) return port;
-  return anyFree();
+  return anyFree(not);
 }
 
 export function isFree(port: number): Promise<boolean> {
@@ -38,7 +40,14 @@ export function isFree(port: number): Promise<boolean> {
   );
 }
 
-const anyFree = (): Promise<number> => listen(0);
+/** A port below those that systems give to outgoing connections: none of these can take it before the server does. */
+async function anyFree(not?: number): Promise<number> {
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const port = randomInt(...PRIVATE_PORTS);
+    if (port !== not && (await isFree(port))) return port;
+  }
+  return listen(0);
+}
 
 function listen(port: number): Promise<number> {
   return new Promise((settle, fail) => {

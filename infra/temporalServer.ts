@@ -1,7 +1,7 @@
 // Finds or starts a Temporal server: the one at TEMPORAL_ADDRESS, else an embedded dev server with a SQLite file in the
 // store.
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,6 +46,8 @@ interface ServerState {
 
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
+const STARTS = 3; // of a server that loses a port to another program
+const LOST_PORT = /address already in use|free port|ephemeral port/;
 const REFUSED = [7, 16]; // PERMISSION_DENIED and UNAUTHENTICATED of gRPC
 
 /** Returns a server that is ready for workflows. @throws GauntletError SERVER_UNAVAILABLE | PORT_TAKEN */
@@ -145,9 +147,16 @@ async function startEmbedded(
   });
   await refuseNetworkFolder(storeDir);
   // Of two servers that start at once for two stores, the second must not choose the port that the first is about to take.
-  return withLock(join(cacheDir(options.env), 'ports.lock'), () =>
-    launchEmbedded(cli.path, storeDir, namespace, options, log),
-  );
+  return withLock(join(cacheDir(options.env), 'ports.lock'), async () => {
+    // The server also takes ports of its own choice, which another program may take first.
+    for (let start = 1; ; start++) {
+      try {
+        return await launchEmbedded(cli.path, storeDir, namespace, options, log);
+      } catch (error) {
+        if (start === STARTS || !(error instanceof Error && LOST_PORT.test(error.message))) throw error;
+      }
+    }
+  });
 }
 
 async function launchEmbedded(
@@ -166,6 +175,7 @@ async function launchEmbedded(
   }
   const database = join(storeDir, 'temporal.db');
   const logFile = join(storeDir, 'temporal.log');
+  const logStart = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
   const claim = await claimFolder(storeDir, { server: true });
   const { child, pid } = await launch(
     program,
@@ -181,7 +191,7 @@ async function launchEmbedded(
   claim.lost.catch(close); // another machine uses the database
   const address = `127.0.0.1:${port}`;
   try {
-    const connection = await untilReady(address, exited, logFile);
+    const connection = await untilReady(address, exited, logFile, logStart);
     try {
       await prepareNamespace(connection, namespace, { retention: true, log });
     } finally {
@@ -197,7 +207,12 @@ async function launchEmbedded(
   return { address, connection: { address }, namespace, uiUrl, owned: true, pid, exited, close };
 }
 
-async function untilReady(address: string, exited: Promise<void>, logFile: string): Promise<Connection> {
+async function untilReady(
+  address: string,
+  exited: Promise<void>,
+  logFile: string,
+  logStart: number,
+): Promise<Connection> {
   const deadline = Date.now() + READY_MS;
   let ended = false;
   void exited.then(() => {
@@ -210,11 +225,17 @@ async function untilReady(address: string, exited: Promise<void>, logFile: strin
     }
     await sleep(50);
   }
-  const last = existsSync(logFile) ? (readFileSync(logFile, 'utf8').trim().split('\n').at(-1) ?? '') : '';
+  const what = ended ? 'ended at once' : `did not answer within ${READY_MS / 1000} s`;
   throw new GauntletError(
     'SERVER_UNAVAILABLE',
-    `the Temporal server ${ended ? 'ended at once' : `did not answer within ${READY_MS / 1000} s`}: ${last.slice(0, 300)} (see ${logFile})`,
+    `the Temporal server ${what}: ${lastError(logFile, logStart)} (see ${logFile})`,
   );
+}
+
+/** The cause in a log that may end with a stack trace, else its last line. `from`: what earlier servers wrote, in bytes. */
+function lastError(logFile: string, from: number): string {
+  const lines = readFileSync(logFile).subarray(from).toString().trim().split('\n');
+  return (lines.findLast((line) => /fatal|panic:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
 }
 
 function accepts(address: string): Promise<boolean> {

@@ -233,6 +233,37 @@ describe('ensureServer', () => {
     );
   });
 
+  it('shows the cause in a log that ends with a stack trace', async () => {
+    const folder = temporaryFolder();
+    const trace = 'printf "panic: disk is full\\n\\nmain.main()\\n\\tmain.go:18 +0x96\\n" >&2; exit 2';
+    const broken = program(folder, 'temporal', trace);
+    await assert.rejects(
+      ensureServer({ storeDir: folder, port: 0, uiPort: 0, env: { ...env, TEMPORAL_CLI: broken } }),
+      coded('SERVER_UNAVAILABLE', /ended at once: panic: disk is full \(see/),
+    );
+  });
+
+  it('starts again if another program takes a port of the server, at most twice', async () => {
+    const folder = temporaryFolder();
+    const starts = join(folder, 'starts');
+    const losing = (times: number) =>
+      program(
+        folder,
+        'temporal',
+        `echo >> ${starts}; [ "$(wc -l < ${starts})" -gt ${times} ] && exec ${findTemporalCli()} "$@"
+         echo "listen tcp 127.0.0.1:1: bind: address already in use" >&2; exit 1`,
+      );
+    const options = { storeDir: folder, port: 0, uiPort: 0 };
+    await start({ ...options, env: { ...env, TEMPORAL_CLI: losing(2) } });
+    assert.equal(readFileSync(starts, 'utf8').length, 3);
+    await owned.pop()?.close();
+    await assert.rejects(
+      ensureServer({ ...options, env: { ...env, TEMPORAL_CLI: losing(99) } }),
+      coded('SERVER_UNAVAILABLE', /address already in use/),
+    );
+    assert.equal(readFileSync(starts, 'utf8').length, 6);
+  });
+
   it('starts no server on the folder of another machine, and changes nothing there', async () => {
     const storeDir = temporaryFolder({ 'temporal.db': 'its database' });
     const other = join(storeDir, 'hosts', 'box-0123abcd~another-boot~1~server~00');
