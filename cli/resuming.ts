@@ -7,7 +7,7 @@ import type { Store } from '../store/store.js';
 import { commandLine } from './commandLine.js';
 import { sendUpdate } from './commands/control.js';
 import { checkIsRun, describeExecution, heldActivities, inWords, isOpen, unpause } from './executions.js';
-import { hasPollers, type Session } from './session.js';
+import { hasPollers, noWorker, type Session } from './session.js';
 import { storedRun } from './stored.js';
 import { inputOf, type Joined, startOrJoin } from './training.js';
 import { queryProgress } from './watch.js';
@@ -74,9 +74,7 @@ async function resumeOpen(session: Resuming, id: string, decision: Decision): Pr
   const paused = (await heldActivities(client, await handle.describe())).filter((held) => held.paused);
   for (const held of paused) await unpause(client, id, held);
   if (session.workers === undefined && !(await hasPollers(client))) {
-    if (decision !== 'retry') {
-      throw new GauntletError('SERVER_UNAVAILABLE', `no worker serves runs, so none can answer: ${commandLine('up')}`);
-    }
+    if (decision !== 'retry') throw noWorker();
     return { joined, said: 'continues as soon as a worker serves it' };
   }
   const mismatch = (await failsTasks(client, id)) ? await historyMismatch(await handle.fetchHistory(), id) : undefined;

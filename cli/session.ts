@@ -23,7 +23,7 @@ import { isS3 } from '../store/s3Place.js';
 import { createLogger } from '../workers/logger.js';
 import type { RunningWorkers } from '../workers/start.js';
 import { openTracing } from '../workers/telemetry.js';
-import { useStore } from './commandLine.js';
+import { commandLine, useStore } from './commandLine.js';
 import { describeExecution } from './executions.js';
 import { EXIT } from './exitCodes.js';
 import { note, type Output } from './output.js';
@@ -213,6 +213,9 @@ export async function hasPollers(client: Client): Promise<boolean> {
     isPolling({ polledAt: Number(lastAccessTime?.seconds ?? 0), identity: identity ?? '' }, now),
   );
 }
+
+export const noWorker = (): GauntletError =>
+  new GauntletError('SERVER_UNAVAILABLE', `no worker serves runs, so none can answer: ${commandLine('up')}`);
 
 /** An idle worker polls once a minute; the server lists a dead one for five minutes. Times in seconds. */
 export const isPolling = ({ polledAt, identity }: { polledAt: number; identity: string }, now: number): boolean =>

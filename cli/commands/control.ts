@@ -17,6 +17,7 @@ import {
   type ConnectionOptions,
   hasPollers,
   hasServer,
+  noWorker,
   type Session,
   statusOf,
   withSession,
@@ -81,9 +82,7 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
     const hint = status === 'COMPLETED' ? '' : `; continue it with: ${resume}`;
     throw new GauntletError('BAD_INPUT', `run '${id}' is ${inWords(status)}${hint}`);
   }
-  if (!(await hasPollers(client))) {
-    throw new GauntletError('SERVER_UNAVAILABLE', `no worker serves runs, so none can answer: ${commandLine('up')}`);
-  }
+  if (!(await hasPollers(client))) throw noWorker();
   return client.workflow.getHandle(id);
 }
 

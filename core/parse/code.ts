@@ -1,7 +1,5 @@
 // Extracts the program from a stage-5 answer.
-import type { RunConfig } from '../schema/config.js';
-
-type PromptStyle = RunConfig['prompts'];
+import type { PromptStyle } from '../schema/config.js';
 
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|(?![\s\S]))/gm;
 const PROGRAM_START = /^(?:def|class|import|from|async\s+def|@\w)/m;

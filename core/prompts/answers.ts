@@ -1,8 +1,9 @@
 // The answers that a warm start teaches: a reference solution, and tests whose expected values the reference computed.
 import { formatArguments, formatValue } from '../parse/format.js';
 import type { Stage } from '../schema/chain.js';
+import type { PromptStyle } from '../schema/config.js';
 import type { Problem, TestCase } from '../schema/problem.js';
-import { fenced, type PromptStyle, type TestRequest } from './prompts.js';
+import { fenced, type TestRequest } from './prompts.js';
 
 /** The answer of a stage; undefined if the problem does not provide it. */
 export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage): string | undefined {

@@ -2,11 +2,9 @@
 // signature and the text of one stage. A chain is append-only: one opening, then one continuation per later stage.
 import { extractCode } from '../parse/code.js';
 import type { FailedTest, Stage } from '../schema/chain.js';
-import type { RunConfig } from '../schema/config.js';
+import type { PromptStyle, RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
 import { STAGE_SPECS } from './stages.js';
-
-export type PromptStyle = RunConfig['prompts'];
 
 /** Text stays text, whatever it spells. Control tokens are named. */
 export type Content = string | readonly (string | { control: string })[];

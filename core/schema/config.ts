@@ -259,6 +259,7 @@ export const runConfigSchema = fieldsSchema
   });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
+export type PromptStyle = RunConfig['prompts'];
 export type EngineConfig = RunConfig['engine'];
 export type RolloutsConfig = z.infer<typeof rolloutsSchema>;
 
