@@ -57,8 +57,11 @@ export async function solveWith(
   input: SolveProblemsInput & { source: string },
 ): Promise<ChainView[]> {
   for (const { id, reason } of await checkProblems(input.source)) output.note(`skipped ${id}: ${reason}`);
-  const { store, policy } = await choosePolicy(checkpointId, flags);
-  return withSession(flags, output, 'if-none-poll', ({ client }) => solve(client, store, { ...input, ...policy }));
+  const { store, policy, name } = await choosePolicy(checkpointId, flags);
+  return withSession(flags, output, 'if-none-poll', ({ client }) => {
+    output.note(`sampling from ${name}: a large model takes minutes`);
+    return solve(client, store, { ...input, ...policy });
+  });
 }
 
 type PolicyInput = Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments'>;
