@@ -11,7 +11,7 @@ export interface Ports {
 const DEFAULT_PORT = 7233; // the default of every Temporal client
 const UI_OFFSET = 1000; // as the Temporal CLI does
 const TRIES = 100;
-const PRIVATE_PORTS = [20_000, 32_768] as const; // Linux gives those from 32,768 on to outgoing connections
+const SERVER_PORTS = [20_000, 32_768] as const; // from 32,768 on, Linux gives ports to outgoing connections
 
 /** A requested port that is taken is an error; the default moves to the next free one. @throws GauntletError PORT_TAKEN */
 export async function choosePorts(port: number | undefined, uiPort: number | undefined): Promise<Ports> {
@@ -40,10 +40,10 @@ export function isFree(port: number): Promise<boolean> {
   );
 }
 
-/** A port below those that systems give to outgoing connections: none of these can take it before the server does. */
+/** A port that Linux gives to no outgoing connection, so that none takes it before the server does. */
 async function anyFree(not?: number): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const port = randomInt(...PRIVATE_PORTS);
+    const port = randomInt(...SERVER_PORTS);
     if (port !== not && (await isFree(port))) return port;
   }
   return listen(0);
