@@ -6,6 +6,7 @@ import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
 import { commandLine } from './commandLine.js';
 
 const UNIMPLEMENTED = 12; // gRPC
+const CLAIM = 'claimModelWorker'; // its retries are how a run waits for a free worker
 
 export async function describeExecution(client: Client, id: string): Promise<WorkflowExecutionDescription | undefined> {
   try {
@@ -38,7 +39,7 @@ export interface Held {
 export async function heldActivities(client: Client, { status, raw }: WorkflowExecutionDescription): Promise<Held[]> {
   const held: Held[] = status.name === 'PAUSED' ? [{ paused: true, attempt: 1 }] : [];
   for (const { activityId, activityType, paused, attempt, lastFailure } of raw.pendingActivities ?? []) {
-    if (!paused && (attempt ?? 1) <= 1) continue;
+    if (!paused && ((attempt ?? 1) <= 1 || activityType?.name === CLAIM)) continue;
     const error = await decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, lastFailure);
     held.push({
       activity: { type: activityType?.name ?? '', id: activityId ?? '' },

@@ -17,6 +17,7 @@ import { loadCheckpoint } from '../store/checkpoints.js';
 import { openStore } from '../store/openStore.js';
 import type { Store } from '../store/store.js';
 import type { solveProblems } from '../workflows/solveProblems.js';
+import { notingActivities } from './activityNotes.js';
 import { checkModel, readTemplateArguments } from './config.js';
 import { CHECKPOINT, chooseCheckpoint } from './naming.js';
 import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
@@ -60,7 +61,7 @@ export async function solveWith(
   const { store, policy, name } = await choosePolicy(checkpointId, flags);
   return withSession(flags, output, 'if-none-poll', ({ client }) => {
     output.note(`sampling from ${name}: a large model takes minutes`);
-    return solve(client, store, { ...input, ...policy });
+    return solve({ client, store, note: output.note }, { ...input, ...policy });
   });
 }
 
@@ -112,12 +113,17 @@ export async function withSolver(
   });
 }
 
-async function solve(client: Client, store: Store, input: SolveProblemsInput): Promise<ChainView[]> {
-  const result = await client.workflow.execute<typeof solveProblems>('solveProblems', {
+async function solve(
+  { client, store, note }: { client: Client; store: Store; note: Output['note'] },
+  input: SolveProblemsInput,
+): Promise<ChainView[]> {
+  const workflowId = `solve-${Date.now().toString(36)}-${process.pid}`;
+  const solved = client.workflow.execute<typeof solveProblems>('solveProblems', {
     taskQueue: TASK_QUEUES.orchestrator,
-    workflowId: `solve-${Date.now().toString(36)}-${process.pid}`,
+    workflowId,
     args: [input],
   });
+  const result = await notingActivities(solved, { client, id: workflowId, note, steps: true });
   return chainViewSchema.array().parse(await store.getJson(result.views));
 }
 

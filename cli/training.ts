@@ -15,6 +15,7 @@ import { type RunConfigInput, runIdentity } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
+import { notingActivities } from './activityNotes.js';
 import { commandLine } from './commandLine.js';
 import { EXIT } from './exitCodes.js';
 import { asker, watchServer } from './outage.js';
@@ -100,9 +101,11 @@ export async function follow(
   const release = onInterrupt(() => watching.abort());
   try {
     const { signal } = watching;
-    const { address } = session.server;
-    const gone = watchServer({ ask: asker(session.client), address, note: output.note, signal });
-    const result = await Promise.race([watchRun(handle, { ...options, signal }), session.lost, gone]);
+    const { client, server } = session;
+    const { note } = output;
+    const gone = watchServer({ ask: asker(client), address: server.address, note, signal });
+    const ended = notingActivities(watchRun(handle, { ...options, signal }), { client, id: handle.workflowId, note });
+    const result = await Promise.race([ended, session.lost, gone]);
     return runResultSchema.parse(result);
   } catch (error) {
     if (!watching.signal.aborted) {

@@ -16,9 +16,10 @@ import { openStore } from '../../store/openStore.js';
 import { readRun, writeEvaluation } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
+import { notingActivities } from '../activityNotes.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
 import { deviceOption, integer, jsonOption, number, sandboxOption } from '../options.js';
-import { counted, createOutput, percent, tableText } from '../output.js';
+import { counted, createOutput, type Output, percent, tableText } from '../output.js';
 import { type ConnectionOptions, withSession, withStore } from '../session.js';
 
 interface Flags extends ConnectionOptions {
@@ -67,13 +68,12 @@ export function addEvaluate(program: Command): void {
     for (const { id, reason } of await checkProblems(shared.source)) output.note(`skipped ${id}: ${reason}`);
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async ({ client }) => {
       const { runId, name } = checkpoint;
-      output.note(`measuring ${runId}/${name}`);
-      const own = await measure(client, store, `${runId}/${name}`, { ...shared, checkpoint });
+      const place = { client, store, note: output.note };
+      const own = await measure(place, `${runId}/${name}`, { ...shared, checkpoint });
       if (!other) return [own];
       const { untrained, ...id } = other;
       const title = untrained ? 'base' : `${id.runId}/${id.name}`;
-      output.note(`measuring ${title}`);
-      return [own, await measure(client, store, title, { ...shared, checkpoint: id, untrained })];
+      return [own, await measure(place, title, { ...shared, checkpoint: id, untrained })];
     });
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
     const { name, problems, samples, temperature, tokens, metrics, results } = measured!;
@@ -133,19 +133,21 @@ export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { 
  * has the same workflow id.
  */
 async function measure(
-  client: Client,
-  store: Store,
+  { client, store, note }: { client: Client; store: Store; note: Output['note'] },
   name: string,
   input: EvaluateCheckpointInput & { checkpoint: CheckpointId },
 ): Promise<Measured> {
   const id = digestJson(input).slice(-12);
+  const workflowId = `evaluate-${id}`;
   const { runId } = input.checkpoint;
-  const result = await client.workflow.execute<typeof evaluateCheckpoint>('evaluateCheckpoint', {
+  note(`measuring ${name}`);
+  const measured = client.workflow.execute<typeof evaluateCheckpoint>('evaluateCheckpoint', {
     taskQueue: TASK_QUEUES.orchestrator,
-    workflowId: `evaluate-${id}`,
+    workflowId,
     workflowIdConflictPolicy: 'USE_EXISTING',
     args: [input],
   });
+  const result = await notingActivities(measured, { client, id: workflowId, note, steps: true });
   const problemResults = problemResultSchema.array().parse(await store.getJson(result.results));
   const metrics = Object.fromEntries(
     METRIC_NAMES.flatMap((metric) => {

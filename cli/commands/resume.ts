@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Decision } from '../../core/control.js';
 import { openStore } from '../../store/openStore.js';
-import { jsonOption, watchOption } from '../options.js';
+import { deviceOption, jsonOption, sandboxOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
 import { type ConnectionOptions, withSession, withStore } from '../session.js';
@@ -23,6 +23,8 @@ export function addResume(program: Command): void {
     .addOption(new Option('--skip', 'skip the step whose activity failed instead of retrying it'))
     .addOption(new Option('--abort', 'end a run that waits for a decision').conflicts('skip'))
     .addOption(watchOption())
+    .addOption(sandboxOption())
+    .addOption(deviceOption())
     .addOption(jsonOption());
   withStore(command, 'server').action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json === true);

@@ -72,6 +72,7 @@ describe('describeExecution, heldActivities and unpause', () => {
       { ...first, paused: true },
       { ...first, attempt: 4, lastFailure: failure },
       { ...first, attempt: 5, lastFailure: { message: 'odd' } },
+      { ...first, activityType: { name: 'claimModelWorker' }, attempt: 3 }, // waits for a free worker
     ];
     const held = clientOf({ r: { status: 'PAUSED', pendingActivities } });
     const activity = { type: 'generateChains', id: '1' };

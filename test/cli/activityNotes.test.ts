@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { notingActivities } from '../../cli/activityNotes.js';
+
+interface Pending {
+  id: string;
+  type: string;
+  attempt: number;
+  paused?: boolean;
+}
+
+/** A client of a server that shows these activities, one list after another; then the work ends. */
+async function notesOf(shown: readonly (readonly Pending[] | Error)[], steps = false): Promise<string[]> {
+  const notes: string[] = [];
+  let [asked, end] = [0, (): void => undefined];
+  const work = new Promise<string>((resolve) => {
+    end = () => resolve('done');
+  });
+  const describe = async (): Promise<unknown> => {
+    const list = shown[asked++];
+    if (list === undefined) end();
+    if (list instanceof Error) throw list;
+    const pendingActivities = (list ?? []).map(({ id, type, attempt, paused = false }) => ({
+      activityId: id,
+      activityType: { name: type },
+      attempt,
+      paused,
+      lastFailure: { message: `no ${type} here`, applicationFailureInfo: { type: 'SANDBOX_FAULT' } },
+    }));
+    return { status: { name: 'RUNNING' }, runId: 'r', raw: { pendingActivities } };
+  };
+  const loadedDataConverter = {
+    payloadConverter: defaultPayloadConverter,
+    failureConverter: defaultFailureConverter,
+    payloadCodecs: [],
+  };
+  const client = { workflow: { getHandle: () => ({ describe }) }, options: { loadedDataConverter } };
+  const watch = {
+    client: client as unknown as Client,
+    id: 'run',
+    note: (line: string) => notes.push(line),
+    everyMs: 1,
+  };
+  assert.equal(await notingActivities(work, { ...watch, steps }), 'done');
+  await sleep(10);
+  assert.ok(asked <= shown.length + 2, 'the watch ends with the work');
+  return notes;
+}
+
+describe('notingActivities', () => {
+  const failing = (attempt: number, id = '1'): Pending => ({ id, type: 'executeSuite', attempt });
+
+  it('notes an activity from its third attempt on, once', async () => {
+    assert.deepEqual(await notesOf([[failing(1)], [failing(2)]]), []);
+    const notes = await notesOf([[failing(2)], [failing(3)], [failing(4)], [failing(3, '2')]]);
+    assert.equal(notes.length, 2, notes.join('\n'));
+    assert.match(notes[0]!, /^executeSuite is being retried \(attempt 3\): SANDBOX_FAULT: no executeSuite here/);
+  });
+
+  it('passes over a pause and a server that does not answer', async () => {
+    assert.deepEqual(await notesOf([new Error('no answer'), [{ ...failing(5), paused: true }]]), []);
+  });
+
+  it('notes each step on request', async () => {
+    const at = (type: string): Pending[] => [{ id: type, type, attempt: 1 }];
+    const shown = [at('prepareSolving'), at('generateChains'), at('generateChains'), [], at('executeSuite')];
+    assert.deepEqual(await notesOf(shown, true), ['loading the model', 'sampling chains', 'running tests']);
+    assert.deepEqual(await notesOf(shown), []);
+  });
+
+  it('passes on the failure of the work', async () => {
+    const watch = { client: {} as Client, id: 'run', note: assert.fail };
+    await assert.rejects(notingActivities(Promise.reject(new Error('the run failed')), watch), /the run failed/);
+  });
+});
