@@ -1,5 +1,5 @@
 // The arms of the experiments: what each changes in the method. All arms update the generator equally often, but for
-// `untrained` and `supervised-longer`.
+// `untrained` and those with a long warm start.
 import { deriveKey } from '../../core/random.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 
@@ -29,28 +29,30 @@ const LARGER_GROUPS = { problems: 16, samples: 8 }; // as many programs for half
 /** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
 export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 30 + i)[0] % 100_000);
 
-/** A warm start and nothing after it, at the learning rate of the method. */
-const supervised = (generatorSteps: number, patience: number): RunConfigInput => ({
+/** At the learning rate of the method. */
+const warmStart = (generatorSteps: number, patience: number): RunConfigInput => ({
   warmStart: { generatorSteps, patience, learningRate: 2e-3 },
-  schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 },
 });
+const LONG_WARM_START = warmStart(200, 10); // until the validation loss stops falling
+const NO_TRAINING: RunConfigInput = { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 } };
+/** As many updates of both roles as in two stages. */
+const CODE_ONLY: RunConfigInput = {
+  stages: [5],
+  schedule: { stages: [5], discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 8 },
+};
 
 export const ARMS: readonly Arm[] = [
   { name: 'method', question: 'five stages, a discriminator that learns and sees the work', config: {} },
-  {
-    name: 'untrained',
-    question: 'Where does training start?',
-    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 } },
-  },
+  { name: 'untrained', question: 'Where does training start?', config: NO_TRAINING },
   {
     name: 'supervised',
     question: 'Is it better than supervised learning on references and their reasoning?',
-    config: supervised(UPDATES, UPDATES),
+    config: { ...warmStart(UPDATES, UPDATES), ...NO_TRAINING },
   },
   {
     name: 'supervised-longer',
     question: 'The same, until the validation loss stops falling',
-    config: supervised(200, 10),
+    config: { ...LONG_WARM_START, ...NO_TRAINING },
   },
   {
     name: 'baseline-tests',
@@ -103,10 +105,12 @@ export const ARMS: readonly Arm[] = [
       config: { reward: { scheme } },
     }),
   ),
+  { name: 'code-only', question: 'Do five stages help?', config: CODE_ONLY },
+  { name: 'warm', question: 'What does the method add after supervised learning?', config: LONG_WARM_START },
   {
-    name: 'code-only',
-    question: 'Do five stages help?',
-    config: { stages: [5], schedule: { stages: [5], discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 8 } },
+    name: 'warm-code-only',
+    question: 'Do five stages help, if both forms were learned from references?',
+    config: { ...LONG_WARM_START, ...CODE_ONLY },
   },
   { name: 'credit-stage', question: 'Is it better to train one stage at a time?', config: { credit: 'stage' } },
   {
