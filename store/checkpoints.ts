@@ -86,6 +86,20 @@ export async function listCheckpoints(store: Store, runId: string): Promise<Chec
 
 export const isMetadataPath = (path: string): boolean => new RegExp(`^${CHECKPOINTS}/[^/]+/${METADATA}$`).test(path);
 
+export const isPointer = (path: string): boolean => POINTERS.some((pointer) => path === `${CHECKPOINTS}/${pointer}`);
+
+/** Whether these bytes are those that the checkpoint of `path` names. @param path of a file inside a checkpoint */
+export async function hasCheckpointFile(
+  store: Store,
+  runId: string,
+  path: string,
+  bytes: Uint8Array,
+): Promise<boolean> {
+  const [, name, ...file] = path.split('/');
+  const metadata = await readMetadata(store, runId, name!);
+  return typeof metadata === 'object' && metadata.files[file.join('/')] === digestBytes(bytes);
+}
+
 /** Removes the metadata first: without it there is no checkpoint. */
 export async function removeCheckpoint(store: Store, runId: string, name: string): Promise<void> {
   await removeRecord(store, runId, at(name, METADATA));
@@ -210,7 +224,7 @@ async function checkPointer(
 }
 
 /** Repeats until the pointers match the list: another writer may have added a checkpoint since it was read. */
-async function movePointers(store: Store, runId: string): Promise<void> {
+export async function movePointers(store: Store, runId: string): Promise<void> {
   for (let moved = true; moved; ) {
     moved = false;
     const all = await listCheckpoints(store, runId);

@@ -1,19 +1,21 @@
-// Copies a store into another one, which may hold some of it already: what is there and equal is skipped, so a copy that
-// was interrupted continues. Whatever names an object is copied after it, and the manifest of a run comes last.
+// Copies a store into another one, which may hold some of it already: what is there is skipped, unless it is damaged or
+// older. So a copy that was interrupted continues, and a backup can repair a store that went on. Whatever names an object
+// is copied after it, and the manifest of a run comes last.
 import { GauntletError } from '../core/errors.js';
 import { digestBytes } from './canonicalJson.js';
-import { isMetadataPath, POINTERS } from './checkpoints.js';
+import { CHECKPOINTS, hasCheckpointFile, isMetadataPath, isPointer, movePointers } from './checkpoints.js';
 import { inParallel } from './inParallel.js';
 import { inspectBlob, inspectMemo, listBlobs } from './inventory.js';
 import { layout } from './layout.js';
 import { unlessLost } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
-import { DIGESTS } from './records.js';
+import { checkRecord, DIGESTS } from './records.js';
 import { MANIFEST, readRun } from './runs.js';
+import type { Digest } from './store.js';
 
 export interface Copied {
   runs: number;
-  files: number; // written
+  files: number; // written; pointers to checkpoints do not count
   bytes: number; // written
   present: number; // files that the other store had already
 }
@@ -24,7 +26,7 @@ export interface Copied {
  */
 export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Copied> {
   const copied: Copied = { runs: 0, files: 0, bytes: 0, present: 0 };
-  const runs = await from.listRuns();
+  const runs = await inOrderOfStart(from);
   for (const run of runs) await refuseOther(from, to, run);
   // listed before the artifacts, because an artifact is written before what names it
   const keys = await from.memoKeys();
@@ -50,19 +52,53 @@ export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Cop
   });
   for (const [run, all] of paths) {
     for (const group of inOrder(all)) {
-      await inParallel(group, async (path) => {
-        const bytes = await from.readRunFile(run, path);
-        if (bytes === undefined) return;
-        const present = await to.readRunFile(run, path);
-        const isNew = present === undefined || digestBytes(present) !== digestBytes(bytes);
-        if (isNew) await to.writeRunFile(run, path, bytes);
-        count(copied, isNew, bytes.length);
-      });
+      if (group.some(isPointer))
+        await movePointers(to, run); // to checkpoints of both stores
+      else
+        await inParallel(group, async (path) => {
+          const bytes = await from.readRunFile(run, path);
+          if (bytes === undefined) return;
+          const isNew = !(await mayStay(from, to, run, path, digestBytes(bytes)));
+          if (isNew) await to.writeRunFile(run, path, bytes);
+          count(copied, isNew, bytes.length);
+        });
     }
     copied.runs++;
   }
   return copied;
 }
+
+/** So that the run that was started last is also the last one in the copy. */
+async function inOrderOfStart(store: ObjectStore): Promise<string[]> {
+  const runs = await store.listRuns();
+  const times = await inParallel(runs, async (run) => (await store.runFileUsedAt(run, MANIFEST)) ?? 0);
+  return runs
+    .map((run, i) => ({ run, at: times[i]! }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ run }) => run);
+}
+
+/** Whether the target has the same file of a run, or a whole one that was written later. */
+async function mayStay(
+  from: ObjectStore,
+  to: ObjectStore,
+  run: string,
+  path: string,
+  digest: Digest,
+): Promise<boolean> {
+  const bytes = await to.readRunFile(run, path);
+  if (bytes === undefined) return false;
+  if (digestBytes(bytes) === digest) return true;
+  if (path.startsWith(`${DIGESTS}/`)) return isWhole(to, run, path.slice(DIGESTS.length + 1));
+  const [ours, theirs] = await Promise.all([from.runFileUsedAt(run, path), to.runFileUsedAt(run, path)]);
+  if ((theirs ?? 0) <= (ours ?? 0)) return false;
+  return path.startsWith(`${CHECKPOINTS}/`) && !isMetadataPath(path)
+    ? hasCheckpointFile(to, run, path, bytes)
+    : isWhole(to, run, path);
+}
+
+const isWhole = async (store: ObjectStore, run: string, record: string): Promise<boolean> =>
+  (await checkRecord(store, run, record)).problem === undefined;
 
 async function refuseOther(from: ObjectStore, to: ObjectStore, run: string): Promise<void> {
   if ((await to.readRunFile(run, MANIFEST)) === undefined) return;
@@ -78,7 +114,7 @@ function inOrder(paths: readonly string[]): string[][] {
     if (path === MANIFEST) return 4;
     if (path === `${DIGESTS}/${MANIFEST}`) return 5;
     if (path.startsWith(`${DIGESTS}/`)) return 3;
-    if (POINTERS.some((pointer) => path.endsWith(`/${pointer}`))) return 2;
+    if (isPointer(path)) return 2;
     return isMetadataPath(path) ? 1 : 0;
   };
   return [0, 1, 2, 3, 4, 5].map((wanted) => paths.filter((path) => rank(path) === wanted));

@@ -31,7 +31,9 @@ export function addStore(program: Command): void {
 function addCopy(group: Command): void {
   group
     .command('copy')
-    .description('copy to another store what is missing there, and verify both; a damaged store is not copied')
+    .description(
+      'copy to another store what is missing, damaged or older there, and verify both; a damaged store is not copied',
+    )
     .argument('<from>', 'a folder or s3://BUCKET/PREFIX')
     .argument('<to>', 'another folder or bucket; it may hold runs already')
     .addOption(jsonOption())

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { commitCheckpoint } from '../../store/checkpoints.js';
 import { copyStore } from '../../store/copy.js';
 import { layout } from '../../store/layout.js';
 import type { ObjectStore } from '../../store/objectStore.js';
+import { createRun, writeReport } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
 import { openMemoryStore } from '../support/memoryStore.js';
-import { fillStore, refusal } from './support.js';
+import { DIGEST, fillStore, refusal, sampleConfig, sampleFacts, sampleFiles } from './support.js';
 
 describe('copyStore', () => {
   const contents = async ({ objects }: ObjectStore): Promise<Record<string, string>> => {
@@ -21,18 +24,57 @@ describe('copyStore', () => {
     const first = await copyStore(from, to);
     const expected = await contents(from);
     assert.deepEqual(await contents(to), expected);
-    assert.equal(first.files, Object.keys(expected).length);
+    const isPointer = (path: string): boolean => /\/checkpoint_(best|latest)$/.test(path);
+    assert.equal(first.files, Object.keys(expected).filter((path) => !isPointer(path)).length);
     assert.deepEqual((await verifyStore(to)).findings, []);
     assert.deepEqual(await copyStore(from, to), { runs: 1, files: 0, bytes: 0, present: first.files });
     for (const path of Object.keys(expected)) {
       await to.objects.write(path, 'damaged', 'replace');
-      if (!path.endsWith('manifest.json')) assert.equal((await copyStore(from, to)).files, 1, path);
+      if (!path.endsWith('manifest.json'))
+        assert.equal((await copyStore(from, to)).files, isPointer(path) ? 0 : 1, path);
       else {
         await assert.rejects(copyStore(from, to), refusal('CORRUPT_ARTIFACT', 'manifest.json')); // may be another run
         await to.objects.write(path, expected[path]!, 'replace');
       }
     }
     assert.deepEqual(await contents(to), expected);
+  });
+
+  it('keeps what was written later in the other store, and copies what is missing there', async () => {
+    const [ours, backup] = [openMemoryStore(), openMemoryStore()];
+    await fillStore(ours);
+    await copyStore(ours, backup);
+    await sleep(5); // times are in milliseconds
+    await writeReport(ours, 'r', '<html>later</html>');
+    await commitCheckpoint(ours, 'r', sampleFacts({ epoch: 2, step: 8, score: 0.9 }), sampleFiles(2));
+    await commitCheckpoint(ours, 'r', sampleFacts({ score: 0.4 }), sampleFiles(3)); // replaces the one of the backup
+    const expected = await contents(ours);
+    const lost = (await ours.listRunFiles('r', 'metrics'))[0]!;
+    await ours.removeRunFile('r', lost);
+    const { files } = await copyStore(backup, ours);
+    assert.equal(files, 1);
+    assert.deepEqual(await contents(ours), expected);
+    await copyStore(ours, backup);
+    assert.deepEqual(await contents(backup), expected);
+    assert.deepEqual((await verifyStore(backup)).findings, []);
+  });
+
+  it('copies the run that was started last at the end', async () => {
+    const [from, to] = [openMemoryStore(), openMemoryStore()];
+    const facts = { config: sampleConfig(), modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '1' };
+    for (const run of ['b', 'a']) {
+      await createRun(from, run, facts);
+      await sleep(5);
+    }
+    const written: string[] = [];
+    const write = to.objects.write.bind(to.objects);
+    to.objects.write = async (path, ...given) => {
+      written.push(path);
+      return write(path, ...given);
+    };
+    await copyStore(from, to);
+    const manifests = written.filter((path) => /^runs\/.\/manifest.json$/.test(path));
+    assert.deepEqual(manifests, ['runs/b/manifest.json', 'runs/a/manifest.json']);
   });
 
   it('leaves a run without a manifest if it is interrupted, and finishes it later', async () => {
