@@ -63,9 +63,10 @@ async function prepareSandbox() {
   }
 }
 
-/** TEMPORAL_ADDRESS names a running server: no CLI is needed to start one. */
+/** These variables name a running server: no CLI is needed to start one. */
 async function temporalCli() {
-  if (findTemporalCli() !== undefined || process.env.TEMPORAL_ADDRESS) return;
+  const { TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE } = process.env;
+  if (findTemporalCli() !== undefined || TEMPORAL_ADDRESS || TEMPORAL_PROFILE || TEMPORAL_CONFIG_FILE) return;
   try {
     const { path, source } = await provideTemporalCli({ log });
     log(`Temporal CLI: ${path} (${source})`);

@@ -28,7 +28,8 @@ export function addTemporal(program: Command): void {
       const env = { ...process.env };
       // the server of this store may use another port than the CLI's default
       const store = storePlace(env.GAUNTLET_STORE || DEFAULT_STORE);
-      const address = env.TEMPORAL_ADDRESS || runningAddress(localFolder(store));
+      const isNamed = temporalTarget(env) !== undefined;
+      const address = isNamed ? undefined : runningAddress(localFolder(store));
       if (address !== undefined) env.TEMPORAL_ADDRESS = address;
       const child = spawn(path, args, { stdio: 'inherit', env });
       const code = await new Promise<number>((settle, reject) => {
@@ -36,7 +37,7 @@ export function addTemporal(program: Command): void {
         child.on('exit', (code, signal) => settle(signal === null ? (code ?? 1) : 1));
       });
       process.exitCode = code;
-      if (code !== 0 && address === undefined && temporalTarget(env) === undefined) {
+      if (code !== 0 && address === undefined && !isNamed) {
         process.stderr.write(
           `no Temporal server runs for ${isS3(store) ? store : resolve(store)}: start one with npx gauntlet up\n`,
         );

@@ -104,6 +104,8 @@ describe('commands about this machine', function () {
     assert.deepEqual([code, out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
     const { err } = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_ADDRESS: undefined });
     assert.equal(err, `no Temporal server runs for ${folder}: start one with npx gauntlet up\n`);
+    const both = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_PROFILE: 'prod' });
+    assert.match(both.err, /TEMPORAL_ADDRESS is set beside TEMPORAL_PROFILE/);
   });
 });
 
