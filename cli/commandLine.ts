@@ -11,8 +11,9 @@ export function useStore(folder?: string): void {
       : ` --store ${quoted(folder)}`;
 }
 
-/** An s3: URL may hold characters that mean something to a shell. */
-const quoted = (text: string): string => (/[&?;]/.test(text) ? `'${text}'` : text);
+/** One word of a shell. */
+export const quoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** With the --store that the running command was given. */
 export const commandLine = (words: string): string => `npx gauntlet ${words}${store}`;

@@ -20,7 +20,7 @@ import { provideModel } from './provideModel.js';
 export const CONFIG_FILE = 'gauntlet.config.json';
 
 /**
- * The input of a run. Paths become absolute, since the worker may run in another folder.
+ * The input of a run, with absolute paths.
  * @throws GauntletError BAD_CONFIG | BAD_INPUT | BAD_MODEL, one line naming the field or file
  */
 export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
@@ -31,18 +31,30 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   }
   if (flags.device !== undefined) direct.engine = { device: flags.device };
   const input = merged(merged(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
+  return checkInput(input);
+}
+
+/** Makes paths absolute, and checks the problem file and the models. @throws as readConfig */
+export async function checkInput(given: RunConfigInput): Promise<RunConfigInput> {
+  const input = withPaths(given);
   const config = resolveConfig(input);
-  const { model, problems, discriminator } = config;
-  if (model !== 'tiny') input.model = portableName(model);
-  if (!isBuiltIn(problems)) input.problems = resolve(problems);
-  await checkProblems(input.problems ?? problems); // before a model is downloaded
-  await checkModel(input.model ?? model, templateArgumentsOf(config, 'generator'));
-  if (discriminator.model !== null) {
-    const other = portableName(discriminator.model);
-    await checkModel(other, templateArgumentsOf(config, 'discriminator'));
-    input.discriminator = { ...input.discriminator, model: other };
-  }
+  await checkProblems(config.problems); // before a model is downloaded
+  await checkModel(config.model, templateArgumentsOf(config, 'generator'));
+  const { model } = config.discriminator;
+  if (model !== null) await checkModel(model, templateArgumentsOf(config, 'discriminator'));
   return input;
+}
+
+/** The same fields with absolute paths, since the worker may run in another folder. They need not be valid. */
+export function withPaths(input: RunConfigInput): RunConfigInput {
+  const { model, problems, discriminator } = input;
+  const other = discriminator?.model;
+  return {
+    ...input,
+    ...(typeof model === 'string' && { model: portableName(model) }),
+    ...(typeof problems === 'string' && !isBuiltIn(problems) && { problems: resolve(problems) }),
+    ...(typeof other === 'string' && { discriminator: { ...discriminator, model: portableName(other) } }),
+  };
 }
 
 async function readConfigFile(path: string | undefined): Promise<Record<string, unknown>> {

@@ -13,7 +13,7 @@ import { resolveConfig } from '../core/presets.js';
 import { TASK_QUEUES } from '../core/queues.js';
 import { type RunConfigInput, runIdentity } from '../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
-import { canonicalJson } from '../store/canonicalJson.js';
+import { differingKeys } from '../store/canonicalJson.js';
 import type { trainFullPipeline } from '../workflows/trainFullPipeline.js';
 import { notingActivities } from './activityNotes.js';
 import { commandLine } from './commandLine.js';
@@ -57,13 +57,8 @@ export async function startOrJoin(client: Client, id: string, input: RunConfigIn
 }
 
 /** Top-level fields in which two inputs differ, with their presets applied. */
-export function differingFields(a: unknown, b: unknown): string[] {
-  const [left, right] = [runIdentity(resolveConfig(a)), runIdentity(resolveConfig(b))] as unknown as [
-    Record<string, unknown>,
-    Record<string, unknown>,
-  ];
-  return Object.keys(left).filter((key) => canonicalJson(left[key]) !== canonicalJson(right[key]));
-}
+export const differingFields = (a: unknown, b: unknown): string[] =>
+  differingKeys(runIdentity(resolveConfig(a)), runIdentity(resolveConfig(b)));
 
 async function startTraining(client: Client, id: string, input: RunConfigInput | undefined): Promise<void> {
   const args: [RunConfigInput?] = input === undefined ? [] : [input];

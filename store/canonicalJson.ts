@@ -24,6 +24,13 @@ export function digestJson(value: unknown): Digest {
   return digestBytes(canonicalJson(value));
 }
 
+/** The fields in which two objects differ, sorted; one that is absent equals null. */
+export function differingKeys(a: object, b: object): string[] {
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
+  return keys.filter((key) => canonicalJson(left[key] ?? null) !== canonicalJson(right[key] ?? null));
+}
+
 /** Undefined if the bytes are not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {

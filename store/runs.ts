@@ -13,7 +13,7 @@ import {
   runMetricsSchema,
 } from '../core/schema/metrics.js';
 import { type RunResult, runResultSchema } from '../core/schema/run.js';
-import { canonicalJson, digestJson, parseJson, renderedJson } from './canonicalJson.js';
+import { differingKeys, digestJson, parseJson, renderedJson } from './canonicalJson.js';
 import { inParallel } from './inParallel.js';
 import { createRecord, listRecords, readRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
@@ -68,8 +68,8 @@ export async function createRun(store: Store, runId: string, facts: RunFacts): P
   const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
   const other = fields.find((field) => present[field] !== manifest[field]);
   if (other === undefined) return present;
-  const what =
-    other === 'configDigest' ? `other ${differing(runIdentity(present.config), config)}` : `another ${other}`;
+  const fieldsOf = (): string => differingKeys(runIdentity(present.config), config).join(', ');
+  const what = other === 'configDigest' ? `other configuration (${fieldsOf()})` : `another ${other}`;
   throw new GauntletError('RUN_EXISTS', `run ${runId} exists with ${what}`);
 }
 
@@ -191,10 +191,3 @@ export async function readParsed<T>(
 
 const damaged = (runId: string, path: string): GauntletError =>
   new GauntletError('CORRUPT_ARTIFACT', `${path} of run ${runId} is damaged`);
-
-function differing(a: object, b: object): string {
-  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
-  const other = keys.filter((key) => canonicalJson(left[key] ?? null) !== canonicalJson(right[key] ?? null));
-  return `configuration (${other.join(', ')})`;
-}

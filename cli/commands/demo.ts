@@ -1,13 +1,12 @@
 // `gauntlet demo` (npm run demo): trains the tiny preset and shows what it learned.
 import type { Command } from 'commander';
-import { resolveConfig } from '../../core/presets.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import { chainText } from '../chainText.js';
-import { commandLine } from '../commandLine.js';
-import { checkModel, parseAssignments } from '../config.js';
+import { commandLine, quoted } from '../commandLine.js';
+import { checkInput, parseAssignments } from '../config.js';
 import { deviceOption, integer, jsonOption, sandboxOption, setOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resultTable } from '../results.js';
@@ -40,13 +39,12 @@ export function addDemo(program: Command): void {
     const output = createOutput(flags.json);
     const id = named ?? `demo-seed-${flags.seed}`;
     checkRunId(id);
-    const input = {
+    const input = await checkInput({
       preset: 'tiny',
       seed: flags.seed,
       ...(flags.sandbox && { sandbox: flags.sandbox }),
       ...parseAssignments(flags.set),
-    };
-    await checkModel(resolveConfig(input).model);
+    });
     output.note(GREETING);
     await withSession(flags, output, 'if-none-poll', async (session) => {
       const ui = session.server.uiUrl ?? 'see your server';
@@ -75,7 +73,7 @@ function sameCommand(run: string | undefined, { seed, sandbox, device, set }: Fl
     ...(seed === 0 ? [] : ['--seed', String(seed)]),
     ...(sandbox === undefined ? [] : ['--sandbox', sandbox]),
     ...(device === undefined ? [] : ['--device', device]),
-    ...set.flatMap((assignment) => ['--set', `'${assignment}'`]),
+    ...set.flatMap((assignment) => ['--set', quoted(assignment)]),
   ];
   return commandLine(['demo', ...words].join(' '));
 }

@@ -111,20 +111,21 @@ async function inputOf(
   { runId }: CheckpointId,
   { problems, split, limit, samples, temperature, model }: Flags,
 ): Promise<EvaluateCheckpointInput & { source: string }> {
-  const trainedOn = (await readRun(store, runId)).config.problems;
+  const { config } = await readRun(store, runId);
   return {
-    ...heldOut(trainedOn, problems, split),
+    ...heldOut(config.problems, problems, split),
     samples,
     limit,
-    temperature,
+    temperature: temperature ?? config.evaluation.temperature, // also that of a checkpoint to compare with
     model: model && portableName(model),
   };
 }
 
 /** By default the test split of the run's own problems, since it trained on the others. The worker knows other defaults. */
 export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
-  const source = isBuiltIn(named) ? named : resolve(named);
-  const chosen = split ?? (source === trainedOn ? 'test' : undefined);
+  const place = (problems: string): string => (isBuiltIn(problems) ? problems : resolve(problems));
+  const source = place(named);
+  const chosen = split ?? (source === place(trainedOn) ? 'test' : undefined);
   return { source, split: chosen };
 }
 

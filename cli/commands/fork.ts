@@ -8,18 +8,21 @@ import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
-import { readRun } from '../../store/runs.js';
+import { readInput, readRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import { parseAssignments } from '../config.js';
+import { parseAssignments, withPaths } from '../config.js';
 import { type CheckpointId, chooseCheckpoint, REQUIRED_CHECKPOINT } from '../naming.js';
-import { jsonOption, setOption, watchOption } from '../options.js';
+import { deviceOption, jsonOption, sandboxOption, setOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
 
 type Flags = ConnectionOptions & { set: string[]; watch?: boolean; json?: boolean };
 
-/** The run's configuration as it was at the checkpoint, with other fields, starting there. */
+/**
+ * The run's configuration as it was at the checkpoint, with other fields, starting there. A checkpoint does not have those
+ * that affect no result; they come from the run's input.
+ */
 export async function forkInput(
   store: Store,
   { runId, name }: CheckpointId,
@@ -30,8 +33,12 @@ export async function forkInput(
   const config = known
     ? configOf(await store.getJson(metadata.configDigest), metadata)
     : (await readRun(store, runId)).config;
+  const { engine, budget, failure } = (await readInput(store, runId)) ?? config;
   const start = { run: runId, checkpoint: metadata.name, schedule: 'rest' } as const;
-  return { input: resolveConfig({ ...merged(config, fields), start }), name: metadata.name };
+  return {
+    input: resolveConfig({ ...merged({ ...config, engine, budget, failure }, fields), start }),
+    name: metadata.name,
+  };
 }
 
 /** The id and the input of a new run. `store gc` keeps the checkpoint until a worker has prepared the fork. */
@@ -41,7 +48,7 @@ export async function prepareFork(
   fields: Record<string, unknown>,
   named?: string,
 ): Promise<{ id: string; input: RunConfigInput; name: string }> {
-  const { input, name } = await forkInput(store, from, fields);
+  const { input, name } = await forkInput(store, from, withPaths(fields));
   const id = named ?? `${from.runId}-from-${name.replace('checkpoint_', '')}`;
   checkRunId(id);
   await touchCheckpoint(store, from.runId, name);
@@ -57,6 +64,8 @@ export function addFork(program: Command): void {
     .description('start a new run at a checkpoint of another run, with the rest of its schedule')
     .argument(...REQUIRED_CHECKPOINT)
     .argument('[run]', 'id of the new run (default: <run>-from-<checkpoint>)')
+    .addOption(sandboxOption())
+    .addOption(deviceOption())
     .addOption(setOption())
     .addOption(watchOption())
     .addOption(jsonOption());
@@ -64,7 +73,10 @@ export function addFork(program: Command): void {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
     const checkpoint = await chooseCheckpoint(store, from);
-    const { id, input, name } = await prepareFork(store, checkpoint, parseAssignments(flags.set), named);
+    const { sandbox, device } = flags;
+    const direct = { ...(sandbox && { sandbox }), ...(device && { engine: { device } }) };
+    const fields = merged(direct, parseAssignments(flags.set));
+    const { id, input, name } = await prepareFork(store, checkpoint, fields, named);
     await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
       const joined = await startOrJoin(session.client, id, input);
       output.note(`${joined.how} run '${id}' from ${name} of run '${checkpoint.runId}'`);

@@ -85,6 +85,19 @@ describe('a run that starts from a checkpoint', () => {
     assert.equal((await readRun(store, 'second')).origin?.run, 'night-1');
   });
 
+  it('keeps the settings that affect no result in a fork', async () => {
+    const settings = {
+      engine: { threads: 1, force: true },
+      budget: { tokens: 1e9 },
+      failure: { onFailure: 'fail' as const },
+    };
+    await runPipeline(acts, 'run', { ...RUN, ...settings });
+    const from = { runId: 'run', name: 'best' };
+    const { input } = await forkInput(world.deps.store, from, { engine: { threads: 2 } });
+    const { engine, budget, failure } = resolveConfig(input);
+    assert.deepEqual([engine.threads, engine.force, budget.tokens, failure.onFailure], [2, true, 1e9, 'fail']);
+  });
+
   it('differs from the original after a changed fork', async () => {
     await runPipeline(acts, 'run', RUN);
     const { input } = await forkInput(

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { cp, readdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { commandLine, useStore } from '../../cli/commandLine.js';
 import { parseRoles } from '../../cli/commands/worker.js';
-import { parseAssignments, readConfig } from '../../cli/config.js';
+import { parseAssignments, readConfig, withPaths } from '../../cli/config.js';
 import { EXIT } from '../../cli/exitCodes.js';
 import { limitsOf, withLimits } from '../../cli/limitFlags.js';
 import { integer, number } from '../../cli/options.js';
@@ -317,6 +318,30 @@ describe('option values', () => {
 
   it('treats two spellings of one configuration as equal', () => {
     assert.deepEqual(differingFields(undefined, { preset: 'tiny', seed: 0 }), []);
-    assert.deepEqual(differingFields({ seed: 1 }, { seed: 2, ppo: { clip: 0.1 } }), ['seed', 'ppo']);
+    assert.deepEqual(differingFields({ seed: 1 }, { seed: 2, ppo: { clip: 0.1 } }), ['ppo', 'seed']);
+    const rollouts = { endpoint: 'http://127.0.0.1:8000', adapters: '/adapters' };
+    assert.deepEqual(differingFields({ rollouts }, {}), ['rollouts']);
+    assert.deepEqual(differingFields({}, { rollouts }), ['rollouts']);
+  });
+
+  it('makes the paths of a configuration absolute, but not names', () => {
+    assert.deepEqual(withPaths({ problems: 'own.jsonl', model: './base', discriminator: { model: 'other/model/x' } }), {
+      problems: resolve('own.jsonl'),
+      model: resolve('base'),
+      discriminator: { model: resolve('other/model/x') },
+    });
+    const named = { problems: 'steps:1-2', model: 'Qwen/Qwen3-0.6B', discriminator: { model: null }, seed: 1 };
+    assert.deepEqual(withPaths(named), named);
+    assert.deepEqual(withPaths({}), {});
+  });
+
+  it('quotes a store for the shell in the commands that it suggests', () => {
+    const lines = ['runs', 's3://bucket/a-b', 'my runs', "it's", 's3://b/p?endpoint=x&y'].map((store) => {
+      useStore(store);
+      return commandLine('status');
+    });
+    useStore();
+    const given = lines.map((line) => line.replace('npx gauntlet status --store ', ''));
+    assert.deepEqual(given, ['runs', 's3://bucket/a-b', "'my runs'", "'it'\\''s'", "'s3://b/p?endpoint=x&y'"]);
   });
 });

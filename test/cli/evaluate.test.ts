@@ -11,6 +11,7 @@ describe('problems of an evaluation', () => {
     for (const named of [undefined, 'own.jsonl', './own.jsonl', trainedOn]) {
       assert.deepEqual(heldOut(trainedOn, named), expected);
     }
+    assert.deepEqual(heldOut('own.jsonl'), expected, 'the run was started elsewhere with a relative path');
     assert.deepEqual(heldOut('steps:1-2'), { source: 'steps:1-2', split: 'test' });
   });
 
