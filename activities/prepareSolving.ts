@@ -1,21 +1,24 @@
 // Problems, model and adapters for solving: from a checkpoint, or the base model with the settings of a preset.
+import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { knowsMarkers } from '../core/prompts/prompts.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
-import { type SolveProblemsInput, solveProblemsInputSchema } from '../core/schema/solving.js';
+import { solveProblemsInputSchema } from '../core/schema/solving.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
 import { adapterShape, writeAdapter } from './artifacts.js';
 import { frozenAdapters } from './origin.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { BaseRef, PrepareSolvingOutput, RunRef, SamplingPolicy } from './types.js';
+import type { BaseRef, PrepareSolvingInput, PrepareSolvingOutput, RunRef, SamplingPolicy } from './types.js';
 
-export async function prepareSolving(scope: Scope, raw: SolveProblemsInput): Promise<PrepareSolvingOutput> {
-  const input = solveProblemsInputSchema.parse(raw);
+const inputSchema = solveProblemsInputSchema.extend({ run: z.custom<RunRef>().optional() });
+
+export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Promise<PrepareSolvingOutput> {
+  const input = inputSchema.parse(raw);
   const { config, run, generator, discriminator } = await choosePolicies(scope, input);
   const set = await scope.deps.loadProblems(config.problems);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
@@ -39,7 +42,7 @@ export interface ChosenPolicies extends Record<Role, SamplingPolicy> {
   run: Omit<RunRef, 'problems'>;
 }
 
-export async function choosePolicies(scope: Scope, input: SolveProblemsInput): Promise<ChosenPolicies> {
+export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): Promise<ChosenPolicies> {
   const { store, deps } = scope;
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
@@ -75,13 +78,14 @@ export async function choosePolicies(scope: Scope, input: SolveProblemsInput): P
 }
 
 /** The settings of the checkpoint's run, with the given problems, model and seed. */
-async function solvingConfig(scope: Scope, input: SolveProblemsInput): Promise<RunConfig> {
+async function solvingConfig(scope: Scope, input: PrepareSolvingInput): Promise<RunConfig> {
   const fields = {
     problems: input.source ?? 'tiny',
     typeCheck: typeCheckSchema.parse({}), // solving does not check types
     ...(input.model === undefined ? {} : { model: input.model }),
     ...(input.templateArguments && { templateArguments: input.templateArguments }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),
+    ...(input.run && { engine: input.run.engine }), // the manifest does not have the settings of the device
   };
   const { checkpoint } = input;
   if (!checkpoint) return resolveConfig({ ...fields, preset: input.preset });

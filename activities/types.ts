@@ -349,6 +349,9 @@ export interface MeasureEvaluationOutput {
   results: Digest; // ProblemResult[]
   metrics: Partial<Record<MetricName, number>>;
 }
+export interface PrepareSolvingInput extends SolveProblemsInput {
+  run?: RunRef; // that ends, and shows an example: with its engine settings
+}
 export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // of a chain

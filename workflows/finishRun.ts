@@ -28,6 +28,7 @@ export async function finishRun(context: RunContext, state: RunState): Promise<R
     ...(stopped && { stopped }),
   };
   const { views } = await solve(activities, {
+    run,
     source: config.problems,
     split: 'test',
     limit: 1,

@@ -1,6 +1,6 @@
 // Solves problems with the base model or a checkpoint: the stage chain, optionally tests for each stage, and verdicts.
 import type { Activities } from '../activities/index.js';
-import type { SolveProblemsResult } from '../activities/types.js';
+import type { PrepareSolvingInput, SolveProblemsResult } from '../activities/types.js';
 import type { SolveProblemsInput } from '../core/schema/solving.js';
 import { createActivityProxies } from './activities.js';
 import { generateChains } from './chains.js';
@@ -14,7 +14,7 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
   }
 }
 
-export async function solve(activities: Activities, input: SolveProblemsInput): Promise<SolveProblemsResult> {
+export async function solve(activities: Activities, input: PrepareSolvingInput): Promise<SolveProblemsResult> {
   const prepared = await activities.prepareSolving(input);
   const { run, stages, selfRepair, generator, discriminator } = prepared;
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;

@@ -80,6 +80,17 @@ describe('the pipeline in process', () => {
     assert.equal(best.metadata.score, Math.max(...checkpoints.map((checkpoint) => checkpoint.score)));
   });
 
+  it('opens the model with the settings of the run until its end', async () => {
+    const opened = new Set<string>();
+    world.deps.engine = async (_, { device, force, threads }) => {
+      opened.add(JSON.stringify({ device, force, threads }));
+      return world.engine;
+    };
+    const engine = { device: 'auto', force: true, threads: 2 } as const;
+    await runPipeline(acts, 'run', { ...SMALL_RUN, engine });
+    assert.deepEqual([...opened], [JSON.stringify(engine)]);
+  });
+
   it('overlaps judging with the next step without changing the result', async () => {
     const expected = await runPipeline(acts, 'run', SMALL_RUN);
     const other = await doubles();
