@@ -9,7 +9,7 @@ import { isBuiltIn } from '../core/schema/problem.js';
 import { solveProblemsInputSchema } from '../core/schema/solving.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readRun } from '../store/runs.js';
-import { adapterShape, writeAdapter } from './artifacts.js';
+import { adapterShape, readProblems, writeAdapter } from './artifacts.js';
 import { frozenAdapters } from './origin.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
@@ -20,7 +20,9 @@ const inputSchema = solveProblemsInputSchema.extend({ run: z.custom<RunRef>().op
 export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Promise<PrepareSolvingOutput> {
   const input = inputSchema.parse(raw);
   const { config, run, generator, discriminator } = await choosePolicies(scope, input);
-  const set = await scope.deps.loadProblems(config.problems);
+  const set = input.run
+    ? (await readProblems(scope.store, input.run.problems)).set
+    : await scope.deps.loadProblems(config.problems);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
   const test = all.slice(0, input.limit ?? all.length);

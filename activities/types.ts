@@ -350,7 +350,7 @@ export interface MeasureEvaluationOutput {
   metrics: Partial<Record<MetricName, number>>;
 }
 export interface PrepareSolvingInput extends SolveProblemsInput {
-  run?: RunRef; // that ends, and shows an example: with its engine settings
+  run?: RunRef; // the run that ends here: its engine settings and problems are used
 }
 export interface PrepareSolvingOutput {
   run: RunRef;

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
+import { readResult } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 
@@ -70,6 +71,18 @@ describe('the health gate', () => {
       acts.quarantineProblems({ run }),
       /no healthy problem is left for validation: 3 of 21 are quarantined, e\.g\. add-50: baseline test 1 fails/,
     );
+  });
+
+  it('leaves the example of a run to its healthy problems, without the file, which may have moved', async () => {
+    set.test.reverse(); // the quarantined one is the first
+    let isThere = true;
+    world.deps.loadProblems = async () => {
+      assert.ok(isThere, 'the file is read again');
+      isThere = false;
+      return set;
+    };
+    await runPipeline(createActivities(world.deps), 'run', IN_FILE);
+    assert.equal((await readResult(world.deps.store, 'run')).chain?.problemId, 'add-35');
   });
 
   it('checks problem files, but not the shipped problems', async () => {
