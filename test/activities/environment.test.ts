@@ -70,6 +70,26 @@ describe('the environment of a run', () => {
     assert.equal(world.sandbox.jobs.length, after);
   });
 
+  it('selects chains again in the other sandbox', async () => {
+    const select = async (sandbox: Omit<Environment, 'part'>, acceptsEnvironment = false) => {
+      const environment = async () => sandbox;
+      const acts = createActivities({ ...world.deps, environment, acceptsEnvironment });
+      const { run, replayBuffer } = await acts.prepareRun({ runId: 'run', input: TINIEST_RUN });
+      const turn = { stage: 5, promptTokens: [], answerTokens: [], text: 'def solve(x):\n    return x + 1' };
+      const chains = await world.deps.store.putJson([
+        { problemId: 'add-1', sample: 0, turns: [{ ...turn, truncated: false }] },
+      ]);
+      const position = { stage: 5, phase: 'discriminator', epoch: 1, step: 1, role: 'discriminator' } as const;
+      await acts.selectChains({ run, chains, replayBuffer, position });
+      return world.sandbox.jobs.length;
+    };
+    const first = await select(SANDBOX);
+    assert.equal(await select(SANDBOX), first);
+    const other = { ...SANDBOX, facts: { backend: 'docker', python: '3.12.1' } };
+    await assert.rejects(select(other), { type: 'ENVIRONMENT_CHANGED' });
+    assert.ok((await select(other, true)) > first);
+  });
+
   it('records new details without a question', async () => {
     await train(SANDBOX);
     const newer = { ...SANDBOX, details: { code: '2' } };
