@@ -35,7 +35,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     repairPrograms: memoised('repairPrograms', 1, repairPrograms, 'engine'),
     generateTests: memoised('generateTests', 2, generateTests, 'engine'),
     executeSuite: memoised('executeSuite', 4, executeSuite, 'sandbox'),
-    selectChains: memoised('selectChains', 3, selectChains, 'sandbox'),
+    selectChains: memoised('selectChains', 4, selectChains, 'sandbox'),
     computeRewards: memoised('computeRewards', 6, computeRewards),
     scoreOldPolicy: memoised('scoreOldPolicy', 4, scoreOldPolicy, 'engine'),
     scoreShard: memoised('scoreShard', 2, scoreShard, 'engine'),

@@ -33,7 +33,8 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
 
   const { stage, step } = input.position;
   const random = new RandomStream(config.seed, 'select', stage, step);
-  let { archive } = replayBuffer;
+  const { entries } = replayBuffer.archive;
+  let archive = { entries: entries.filter(({ problemId }) => byId.has(problemId)) }; // a fork may have other problems
   let first = 0; // index of the problem's first chain; chains of a problem are adjacent
   const targets: TestTarget[] = [];
   for (const { problemId, candidates, verdicts } of judged) {

@@ -8,10 +8,11 @@ import { scheduledInput } from '../../cli/commands/schedule.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
+import type { Problem } from '../../core/schema/problem.js';
 import { commitCheckpoint, listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 
 const RUN: RunConfigInput = {
   ...SMALL_RUN,
@@ -120,6 +121,18 @@ describe('a run that starts from a checkpoint', () => {
       ],
     );
     assert.notEqual(await adapterOf('fork', 'latest'), await adapterOf('run', 'latest'));
+  });
+
+  it('trains on other problems, without the archived chains of its origin', async () => {
+    await runPipeline(acts, 'run', RUN);
+    const shift = (problems: Problem[]) => problems.map((_, i) => addProblem(100 + i));
+    const { train, validation, test } = problemSet();
+    world.deps.loadProblems = async () => ({ train: shift(train), validation, test });
+    const reward = { archive: { replay: 1 } };
+    await runPipeline(acts, 'fork', { ...RUN, reward, start: { run: 'run', checkpoint: 'latest' } });
+    const { files } = await loadCheckpoint(world.deps.store, 'run', 'latest');
+    assert.notEqual(Buffer.from(files.get('archive.json')!).toString(), '{"entries":[]}');
+    assert.equal((await steps('fork')).length, (await steps('run')).length);
   });
 
   it('trains the whole schedule from the given adapters', async () => {
