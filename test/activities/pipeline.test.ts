@@ -6,6 +6,7 @@ import { STAGES } from '../../core/schema/chain.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import { CHECKPOINT_FILES, listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
+import { StepSkipped } from '../../workflows/failures.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
@@ -164,6 +165,38 @@ describe('the pipeline in process', () => {
     assert.equal(first![1], second![1]);
     assert.notEqual(second![1], third![1]);
     assert.equal(third![1], fourth![1]);
+  });
+
+  it('trains against the current generator after a generator step without its pair, and after skipped steps', async () => {
+    const opponents: (string | undefined)[] = [];
+    let skipped: number[] = [];
+    const listening: Activities = {
+      ...acts,
+      async generateChains(input) {
+        if (input.batch.kind === 'train') opponents.push(input.adapter);
+        return acts.generateChains(input);
+      },
+      async trainPolicy(input) {
+        if (skipped.includes(opponents.length)) throw new StepSkipped('no memory');
+        return acts.trainPolicy(input);
+      },
+    };
+    const schedule = {
+      stages: [1, 5],
+      discriminatorSteps: 1,
+      generatorSteps: 0,
+      alternatingSteps: 1,
+      simultaneous: true,
+    };
+    await runPipeline(listening, 'odd', { ...SMALL_RUN, schedule });
+    const [, alternating, next, last] = opponents.splice(0);
+    assert.notEqual(next, alternating);
+    assert.equal(next, last);
+    skipped = [2, 3];
+    const pairs = { ...schedule, stages: [5], discriminatorSteps: 0, alternatingSteps: 4 };
+    await runPipeline(listening, 'skipped', { ...SMALL_RUN, schedule: pairs });
+    assert.notEqual(opponents[2], opponents[0]);
+    assert.equal(opponents[3], opponents[2]);
   });
 
   it('freezes the adapters of earlier stages, also in checkpoints and in runs that go on from them', async () => {
