@@ -48,6 +48,7 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const { store, deps } = scope;
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
+  const trained = input.untrained ? undefined : loaded;
   const given = await solvingConfig(scope, input);
   const engine = await deps.engine(given.model, given.engine);
   const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not fit
@@ -56,14 +57,15 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const base = async (role: Role): Promise<BaseRef> => {
     const model = modelOf(config, role);
     const engine = await deps.engine(model, config.engine);
+    if (trained) checkBase(trained, config, role, engine.info.digest);
     const { config: adapterConfig } = await writeAdapter(store, engine, engine.initAdapter(adapterShape(config), 0));
     return { model, modelDigest: engine.info.digest, adapterConfig };
   };
   const policy = async (role: Role): Promise<SamplingPolicy> => {
-    if (!loaded || input.untrained) return {};
+    if (!trained) return {};
     const own = adapterRole(config, role);
-    const adapter = await store.putBlob(fileOf(loaded, CHECKPOINT_FILES[`${own}Adapter`]));
-    const frozen = await frozenAdapters(store, loaded, own);
+    const adapter = await store.putBlob(fileOf(trained, CHECKPOINT_FILES[`${own}Adapter`]));
+    const frozen = await frozenAdapters(store, trained, own);
     return { adapter, frozen };
   };
   return {
@@ -77,6 +79,17 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
     generator: await policy('generator'),
     discriminator: await policy('discriminator'),
   };
+}
+
+/** An adapter fits only the weights that it was trained on. @throws GauntletError BAD_MODEL */
+function checkBase({ metadata }: Checkpoint, config: RunConfig, role: Role, digest: string): void {
+  const { runId, name, modelDigest, discriminatorModelDigest = modelDigest } = metadata;
+  if (digest === (role === 'generator' ? modelDigest : discriminatorModelDigest)) return;
+  const hasOwn = role === 'discriminator' && config.discriminator.model !== null;
+  throw new GauntletError(
+    'BAD_MODEL',
+    `${modelOf(config, role)}: not the model that the ${role} of ${runId}/${name} was trained on; ${hasOwn ? 'put that one in its place' : 'name that one with --model'}`,
+  );
 }
 
 /** The settings of the checkpoint's run, with the given problems, model and seed. */

@@ -4,7 +4,7 @@ import type { ChainList, Solution, TestBatch } from '../../activities/artifacts.
 import { type Activities, createActivities } from '../../activities/index.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { solve } from '../../workflows/solveProblems.js';
-import { addProblems, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { addProblems, type Doubles, memoryDoubles as doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
 
 describe('solving problems', () => {
   let world: Doubles;
@@ -66,6 +66,26 @@ describe('solving problems', () => {
     await assert.rejects(solve(acts, { checkpoint: { runId: 'teacher', name: 'checkpoint_stage_2_epoch_9' } }), {
       type: 'NOT_FOUND',
       nonRetryable: true,
+    });
+  });
+
+  it('refuses a base with other weights than the checkpoint has, not one in another place', async () => {
+    const other = new FakeEngine();
+    other.info.digest = `sha256:${'e'.repeat(64)}`;
+    world.deps.engine = async (model) => (model.startsWith('other') ? other : world.engine);
+    const checkpoint = { runId: 'run', name: 'latest' };
+    await runPipeline(acts, 'run', SMALL_RUN);
+    await solve(acts, { checkpoint, model: 'moved' });
+    await solve(acts, { checkpoint, model: 'other', untrained: true });
+    await assert.rejects(solve(acts, { checkpoint, model: 'other' }), {
+      type: 'BAD_MODEL',
+      message: /^other: not the model that the generator of run\/checkpoint_\w+ was trained on; .* --model$/,
+    });
+    await runPipeline(acts, 'run-2', { ...SMALL_RUN, discriminator: { model: 'other-2' } });
+    await solve(acts, { checkpoint: { ...checkpoint, runId: 'run-2' } });
+    other.info.digest = `sha256:${'f'.repeat(64)}`;
+    await assert.rejects(solve(acts, { checkpoint: { ...checkpoint, runId: 'run-2' } }), {
+      message: /^other-2: not the model that the discriminator of run-2\/checkpoint_\w+ was trained on; put/,
     });
   });
 
