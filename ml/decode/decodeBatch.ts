@@ -92,10 +92,15 @@ export class DecodeBatch {
     this.sequences[b] = moved;
   }
 
+  /** The size of a copy. */
+  cacheBytes(b: number): number {
+    return 4 * this.sequences[b]!.filled * cacheWidth(this.c);
+  }
+
   /** A copy of all filled positions. */
   copyCache(b: number): CachedPrefix {
     const { filled: length } = this.sequences[b]!;
-    const kv = new Float32Array(new SharedArrayBuffer(4 * length * cacheWidth(this.c)));
+    const kv = new Float32Array(new SharedArrayBuffer(this.cacheBytes(b)));
     this.caches.read(b, length, kv);
     return { length, kv };
   }

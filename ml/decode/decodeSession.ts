@@ -58,7 +58,7 @@ export interface DecodeRequest extends GenerateRequest {
 
 export interface DecodeResult {
   answers: Generated[];
-  caches: (CachedPrefix | undefined)[]; // per request, if wanted and not empty
+  caches: (CachedPrefix | undefined)[]; // per request, if there was room and it is not empty
   counts: GenerateCounts;
 }
 
@@ -110,18 +110,19 @@ export class DecodeSession {
 
   /**
    * Answers in the order of the requests. A prompt that leaves no room in the context gets an empty, unfinished answer.
-   * @param returnCaches return the keys and values of each sequence, for later prompts that start with its tokens
+   * @param cacheBytes of keys and values to return, for later prompts that start with the tokens of a sequence
    */
   async generate(
     requests: readonly DecodeRequest[],
     options: DecodeOptions,
     hooks: DecodeHooks = {},
-    returnCaches = false,
+    cacheBytes = 0,
   ): Promise<DecodeResult> {
     const counts: GenerateCounts = { prefilled: 0, redecoded: 0, reused: 0, sampled: 0 };
     const answers = requests.map((): Generated => ({ tokens: [], finished: false }));
     const logprobs = requests.map((): number[] => []);
     const caches = requests.map((): CachedPrefix | undefined => undefined);
+    let room = cacheBytes;
     const limitOf = (prompt: readonly number[]): number =>
       Math.min(options.maxNewTokens, this.contextLength - prompt.length);
     const feasible = [...requests.entries()].filter(([, { prompt }]) => limitOf(prompt) > 0);
@@ -164,7 +165,11 @@ export class DecodeSession {
         if (!finished && done + 1 < sequence.limit) continue;
         const answer = { tokens: tokens.slice(promptLength), finished };
         answers[index] = options.logprobs ? { ...answer, logprobs: logprobs[index]! } : answer;
-        if (returnCaches) caches[index] = batch.copyCache(b);
+        const bytes = batch.cacheBytes(b);
+        if (bytes <= room) {
+          caches[index] = batch.copyCache(b);
+          room -= bytes;
+        }
         batch.remove(b);
       }
       counts.sampled += sampled;

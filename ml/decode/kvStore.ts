@@ -15,7 +15,7 @@ export class KvStore {
   private readonly holders = new Map<string, Set<Entry>>(); // by every key
   private bytes = 0;
 
-  constructor(private readonly limit: number) {}
+  constructor(readonly limit: number) {}
 
   /** The longest cached prefix of a sequence, without its last token. `weights` identifies the weights in use. */
   find(weights: string, tokens: readonly number[], segments: readonly Segment[]): CachedPrefix | undefined {

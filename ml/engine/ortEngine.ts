@@ -124,10 +124,10 @@ class OrtEngine extends EngineFiles implements Engine {
     const withCache = requests.map((request, i) => {
       return { ...request, cached: this.kvStore?.find(weights, request.prompt, segments[i]!) };
     });
-    const returnCaches = this.kvStore !== undefined;
     const work = async (parts: (typeof withCache)[]) => {
+      const cacheBytes = (this.kvStore?.limit ?? 0) / parts.length; // the store would drop what is more
       const jobs = parts.map((part): Job => {
-        return { kind: 'generate', adapter: shared, requests: part, options: decode, threads, returnCaches };
+        return { kind: 'generate', adapter: shared, requests: part, options: decode, threads, cacheBytes };
       });
       const results = await this.pool.runAll<JobResults['generate']>(jobs, { signal, onProgress });
       return results.map(({ answers, caches, counts }) => {

@@ -29,7 +29,7 @@ export type Job =
       adapter?: IdentifiedAdapter;
       requests: DecodeRequest[];
       options: DecodeOptions;
-      returnCaches: boolean;
+      cacheBytes: number; // of keys and values to return
     })
   | (Threaded & {
       kind: 'logprobs' | 'scores'; // with entropies

@@ -53,7 +53,7 @@ const handlers: Handlers = {
       progress(unreported);
       unreported = 0;
     };
-    const results = await decoder.generate(job.requests, job.options, { check, onTokens }, job.returnCaches);
+    const results = await decoder.generate(job.requests, job.options, { check, onTokens }, job.cacheBytes);
     if (unreported > 0) progress(unreported);
     return results;
   },

@@ -104,7 +104,7 @@ export function smallModelPrograms(): { programs: Program[]; close: () => void }
         return { prompt: tokens, key: [0, i] as const, sampled: [[tokens.length - ANSWER, tokens.length]] as const };
       });
       const options = { maxNewTokens: 1, temperature: 1, logprobs: true, stopTokens: [] };
-      const { answers, caches } = await session.generate(requests, options, {}, true);
+      const { answers, caches } = await session.generate(requests, options, {}, Number.POSITIVE_INFINITY);
       await session.close();
       const parts = rows.map(({ tokens }, i) => splitCache(caches[i]!.kv, tokens.length - ANSWER - 1));
       return {

@@ -124,15 +124,31 @@ describe('the cache of keys and values between calls', () => {
       let cached: CachedPrefix | undefined;
       for (let stage = 0; stage < STAGES; stage++) {
         const row = rowOf(history, chain, stage);
-        const reused = await session.generate([{ ...row, cached }], sample, {}, true);
+        const reused = await session.generate([{ ...row, cached }], sample, {}, 1e9);
         const crowd = Array.from({ length: 5 }, (_, i) => rowOf({ tokens: [], sampled: [] }, i + 3, 0));
-        const again = await session.generate([...crowd, row], sample, {}, true);
+        const again = await session.generate([...crowd, row], sample, {}, 1e9);
         assert.deepEqual(again.answers.at(-1), reused.answers[0]);
         assert.deepEqual(bits(again.caches.at(-1)!), bits(reused.caches[0]!), `chain ${chain}, stage ${stage}`);
         cached = reused.caches[0]!;
         history = extend(history, row, reused.answers[0]!.tokens);
       }
     }
+    await session.close();
+  });
+
+  it('returns no more bytes of caches than asked for, and the same tokens', async () => {
+    const model = loadModel(fixture);
+    const session = new DecodeSession(model, model.config.contextLength);
+    const rows = Array.from({ length: 6 }, (_, chain) => rowOf({ tokens: [], sampled: [] }, chain, 0));
+    const sizes = (caches: (CachedPrefix | undefined)[]) => caches.flatMap((cache) => cache?.kv.byteLength ?? []);
+    const sum = (bytes: number[]) => bytes.reduce((a, b) => a + b, 0);
+    const all = await session.generate(rows, sample, {}, 1e9);
+    assert.equal(sizes(all.caches).length, rows.length);
+    const limit = sum(sizes(all.caches)) / 2;
+    const some = await session.generate(rows, sample, {}, limit);
+    assert.deepEqual(some.answers, all.answers);
+    assert.ok(sum(sizes(some.caches)) <= limit && sizes(some.caches).length > 0, `${sizes(some.caches)}`);
+    assert.deepEqual(sizes((await session.generate(rows, sample)).caches), []);
     await session.close();
   });
 
