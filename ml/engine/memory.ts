@@ -3,6 +3,7 @@
 // measured. All numbers are bytes.
 import { existsSync, readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
+import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { CONSTANT_FOLDED_PARAMETERS, hasStepGraph } from '../decode/decodeSession.js';
 import type { ModelFiles } from '../hf/model.js';
@@ -92,10 +93,16 @@ const projectionSizes = ({ config }: ModelFiles): number[] =>
   PROJECTIONS.map((p) => elements(projectionShape(config, p)));
 
 /** The memory that this process has or can get without swapping. */
-export function availableMemory(): number {
-  const meminfo = '/proc/meminfo';
-  const available = existsSync(meminfo) && /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync(meminfo, 'utf8'))?.[1];
-  return process.memoryUsage.rss() + (available ? Number(available) * 1024 : freemem());
+export function availableMemory(proc = '/proc'): number {
+  const bytes = (file: string, field: string): number | undefined => {
+    const path = join(proc, file);
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const found = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1];
+    return found === undefined ? undefined : Number(found) * 1024;
+  };
+  // without mapped files: MemAvailable contains their pages, and every open graph maps the weights
+  const own = bytes('self/status', 'RssAnon') ?? process.memoryUsage.rss();
+  return own + (bytes('meminfo', 'MemAvailable') ?? freemem());
 }
 
 /**

@@ -1,7 +1,7 @@
 // Compares the memory estimate with the measured peak of a process.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -73,6 +73,14 @@ describe('the memory estimate', () => {
     assert.deepEqual([count(0), count(4)], [0, 0]);
     assert.ok(count(24) >= 1);
     assert.ok(count(256) > 2 * count(24));
+  });
+
+  it('counts as available what is free and what this process allocated, not the files that it mapped', () => {
+    const proc = join(folder, 'proc');
+    mkdirSync(join(proc, 'self'), { recursive: true });
+    writeFileSync(join(proc, 'meminfo'), 'MemTotal: 900 kB\nMemFree: 100 kB\nMemAvailable: 500 kB\n');
+    writeFileSync(join(proc, 'self', 'status'), 'VmRSS:\t 24300 kB\nRssAnon:\t 300 kB\nRssFile:\t 24000 kB\n');
+    assert.equal(availableMemory(proc), 800 * 1024);
   });
 
   it('refuses a model that does not fit and names both numbers and two alternatives, unless --force is set', () => {
