@@ -92,8 +92,11 @@ const unpacks = (model: ModelFiles, quantization?: Quantization): boolean =>
 const projectionSizes = ({ config }: ModelFiles): number[] =>
   PROJECTIONS.map((p) => elements(projectionShape(config, p)));
 
-/** The memory that this process has or can get without swapping. */
-export function availableMemory(proc = '/proc'): number {
+/**
+ * The memory that this process has or can get without swapping.
+ * @param limit of its container; 0: none
+ */
+export function availableMemory(proc = '/proc', limit = process.constrainedMemory()): number {
   const bytes = (file: string, field: string): number | undefined => {
     const path = join(proc, file);
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -102,7 +105,7 @@ export function availableMemory(proc = '/proc'): number {
   };
   // without mapped files: MemAvailable contains their pages, and every open graph maps the weights
   const own = bytes('self/status', 'RssAnon') ?? process.memoryUsage.rss();
-  return own + (bytes('meminfo', 'MemAvailable') ?? freemem());
+  return Math.min(own + (bytes('meminfo', 'MemAvailable') ?? freemem()), limit || Number.POSITIVE_INFINITY);
 }
 
 /**

@@ -75,12 +75,13 @@ describe('the memory estimate', () => {
     assert.ok(count(256) > 2 * count(24));
   });
 
-  it('counts as available what is free and what this process allocated, not the files that it mapped', () => {
+  it('finds the memory that is free or allocated here, without mapped files, within the limit of a container', () => {
     const proc = join(folder, 'proc');
     mkdirSync(join(proc, 'self'), { recursive: true });
     writeFileSync(join(proc, 'meminfo'), 'MemTotal: 900 kB\nMemFree: 100 kB\nMemAvailable: 500 kB\n');
     writeFileSync(join(proc, 'self', 'status'), 'VmRSS:\t 24300 kB\nRssAnon:\t 300 kB\nRssFile:\t 24000 kB\n');
-    assert.equal(availableMemory(proc), 800 * 1024);
+    for (const none of [0, 2 ** 64]) assert.equal(availableMemory(proc, none), 800 * 1024);
+    assert.equal(availableMemory(proc, 700 * 1024), 700 * 1024);
   });
 
   it('refuses a model that does not fit and names both numbers and two alternatives, unless --force is set', () => {
