@@ -21,6 +21,7 @@ import type { EngineOptions } from './engine.js';
 export interface MemoryUse {
   task: 'decode' | 'train';
   sequences: number; // decoded in parallel, or trained
+  parts?: number; // that as many workers train at the same time; default 1
   length: number; // tokens of a sequence
   rank: number; // of the adapter; 0: none
   quantization?: Quantization;
@@ -40,7 +41,15 @@ export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
   const adapter = use.rank > 0 ? F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
   const work = use.task === 'train' ? trainingBytes(model, use) : decodingBytes(model, use);
   const update = use.task === 'train' ? ADAPTERS.update * adapter : 0;
-  return PROCESS + weights + Math.max(work + ADAPTERS[use.task] * adapter, update);
+  const { parts = 1 } = use;
+  return PROCESS + weights + Math.max(parts * (work + ADAPTERS[use.task] * adapter), update);
+}
+
+/** How many of `parts` can be trained at the same time; at least one. */
+export function partsThatFit(model: ModelFiles, use: MemoryUse, parts: number, available: number): number {
+  let count = parts;
+  while (count > 1 && estimateMemory(model, { ...use, parts: count }) > available) count--;
+  return count;
 }
 
 /** The base model: mapped pages of its files, and copies. */

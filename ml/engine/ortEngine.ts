@@ -36,7 +36,14 @@ import type {
   TokenScores,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
-import { availableMemory, checkMemory, estimateMemory, type MemoryUse, trainersThatFit } from './memory.js';
+import {
+  availableMemory,
+  checkMemory,
+  estimateMemory,
+  type MemoryUse,
+  partsThatFit,
+  trainersThatFit,
+} from './memory.js';
 import { canShareRows, type GradientOptions, type GradientPlan, joinedRows, TotalOfParts } from './minibatch.js';
 import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
 
@@ -206,14 +213,14 @@ class OrtEngine extends EngineFiles implements Engine {
     { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
     jobOf: ScoreJob,
   ): Promise<T[]> {
-    this.checkMemory('train', lengthsOf(sequences), adapter);
     const shared = this.share(adapter);
     // log-probs do not depend on the rest of the batch, so the chunks may depend on the number of workers
     const size = Math.max(1, Math.min(SCORE_SEQUENCES, Math.ceil(sequences.length / this.plan.workers)));
     const work = (parts: Tokens[][]): Promise<T[][]> => {
-      const threads = threadsOf(parts.length, this.plan);
+      const concurrency = this.checkMemory('train', lengthsOf(sequences), adapter, parts.length);
+      const threads = threadsOf(concurrency, this.plan);
       const jobs = parts.map((part) => jobOf({ sequences: part, adapter: shared, threads }));
-      return this.pool.runAll(jobs, { signal });
+      return this.pool.runAll(jobs, { signal, concurrency });
     };
     return inParts(sequences, this.partsOf(sequences, size, adapter), work);
   }
@@ -255,13 +262,15 @@ class OrtEngine extends EngineFiles implements Engine {
     take: (part: GradientPart) => void,
   ): Promise<void> {
     const shared = this.share(adapter)!;
-    this.checkMemory('train', lengthsOf(rows), adapter);
-    const threads = threadsOf(chosen.length, this.plan);
+    const concurrency = this.checkMemory('train', lengthsOf(rows), adapter, chosen.length);
+    const threads = threadsOf(concurrency, this.plan);
     const jobs = chosen.map((p): Job => {
       const indices = parts[p]!;
       return { kind: 'gradients', adapter: shared, threads, sequences: indices.map((i) => rows[i]!), indices, loss };
     });
-    await this.pool.runInOrder<GradientSums>(jobs, { signal }, (sums, j) => take({ index: chosen[j]!, sums }));
+    await this.pool.runInOrder<GradientSums>(jobs, { signal, concurrency }, (sums, j) =>
+      take({ index: chosen[j]!, sums }),
+    );
   }
 
   async applyUpdate(
@@ -299,8 +308,17 @@ class OrtEngine extends EngineFiles implements Engine {
     return partsByLength(sequences, ({ tokens }) => tokens.length, size, fits);
   }
 
-  /** @throws {GauntletError} OUT_OF_MEMORY if sequences of these lengths need more than the available memory */
-  private checkMemory(task: MemoryUse['task'], lengths: readonly number[], adapter: Adapter | undefined): void {
+  /**
+   * @returns how many of the parts can be trained at the same time
+   * @throws {GauntletError} OUT_OF_MEMORY if one part with sequences of these lengths needs more than the available memory
+   */
+  private checkMemory(
+    task: MemoryUse['task'],
+    lengths: readonly number[],
+    adapter: Adapter | undefined,
+    parts = 1,
+  ): number {
+    const { force, available = availableMemory() } = this.limits;
     const use = {
       ...this.options,
       task,
@@ -308,7 +326,9 @@ class OrtEngine extends EngineFiles implements Engine {
       length: Math.min(Math.max(0, ...lengths), this.info.contextLength),
       rank: adapter?.rank ?? 0,
     };
-    checkMemory(this.info.path, estimateMemory(this.model, use), this.limits);
+    const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), available);
+    checkMemory(this.info.path, estimateMemory(this.model, { ...use, parts: count }), { force, available });
+    return count;
   }
 
   private share(adapter: Adapter | undefined): IdentifiedAdapter | undefined {

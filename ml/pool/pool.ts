@@ -21,6 +21,10 @@ export interface RunOptions {
   onProgress?: (amount: number) => void;
 }
 
+interface BatchOptions extends RunOptions {
+  concurrency?: number; // jobs that run or are queued at a time; default: all
+}
+
 interface Task {
   message: JobMessage;
   options: RunOptions;
@@ -80,7 +84,7 @@ export class WorkerPool {
   }
 
   /** Runs jobs in parallel. @returns results in the order of the jobs. The first failure stops the others. */
-  async runAll<T>(jobs: readonly unknown[], options: RunOptions = {}): Promise<T[]> {
+  async runAll<T>(jobs: readonly unknown[], options: BatchOptions = {}): Promise<T[]> {
     const results: T[] = [];
     await this.runInOrder<T>(jobs, options, (result) => results.push(result));
     return results;
@@ -89,7 +93,7 @@ export class WorkerPool {
   /** Like runAll, but passes each result on, in the order of the jobs, as soon as all earlier ones are done. */
   async runInOrder<T>(
     jobs: readonly unknown[],
-    options: RunOptions,
+    { concurrency = jobs.length, ...options }: BatchOptions,
     take: (result: T, index: number) => void,
   ): Promise<void> {
     const stop = new AbortController();
@@ -97,11 +101,14 @@ export class WorkerPool {
     setMaxListeners(jobs.length + 1, signal); // one listener per job
     const early = new Map<number, T>();
     let next = 0;
-    const runs = jobs.map(async (job, index) => {
-      early.set(index, await this.run<T>(job, { ...options, signal }));
-      for (; early.has(next); next++) {
-        take(early.get(next)!, next);
-        early.delete(next);
+    const waiting = jobs.entries(); // shared, so each job runs once
+    const runs = Array.from({ length: Math.min(concurrency, jobs.length) }, async () => {
+      for (const [index, job] of waiting) {
+        early.set(index, await this.run<T>(job, { ...options, signal }));
+        for (; early.has(next); next++) {
+          take(early.get(next)!, next);
+          early.delete(next);
+        }
       }
     });
     try {

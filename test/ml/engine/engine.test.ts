@@ -7,9 +7,10 @@ import type { Trajectory } from '../../../core/schema/trajectory.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { listProviders } from '../../../ml/device/providers.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
+import { estimateMemory } from '../../../ml/engine/memory.js';
 import { GRADIENT_SEQUENCES, openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestModel } from '../../../ml/hf/digest.js';
-import { loadModel } from '../../../ml/hf/model.js';
+import { describeModel, loadModel } from '../../../ml/hf/model.js';
 import { layoutSize, loraLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { GradientTotal } from '../../../ml/train/statistics.js';
@@ -148,6 +149,29 @@ describe('engine', () => {
     const off = Math.sqrt(two.gradients.reduce((s, g, i) => s + (g - sum.gradients[i]!) ** 2, 0));
     assert.ok(size > 0 && off < 1e-5 * size, `${off} of ${size}`);
     assert.ok(Math.abs(sum.loss - two.loss) < 1e-3);
+  });
+
+  it('trains as many parts at a time as fit into memory, with the same bits', async () => {
+    const rows = await trajectories(engine, adapter, GRADIENT_SEQUENCES + 3);
+    const expected = await engine.gradients(rows, { adapter, loss });
+    const length = Math.max(...rows.map(({ tokens }) => tokens.length));
+    const onePart = estimateMemory(describeModel(fixture), { task: 'train', sequences: rows.length, length, rank: 4 });
+    const tight = await openEngine(fixture, { workers: 2 });
+    const { constrainedMemory } = process;
+    let workers = 0;
+    const count = (): number => workers++;
+    process.on('worker', count);
+    try {
+      process.constrainedMemory = () => onePart;
+      assert.deepEqual(await tight.gradients(rows, { adapter, loss }), expected);
+      assert.equal(workers, 1);
+      process.constrainedMemory = () => onePart - 1;
+      await assert.rejects(tight.gradients(rows, { adapter, loss }), { code: 'OUT_OF_MEMORY' });
+    } finally {
+      process.constrainedMemory = constrainedMemory;
+      process.off('worker', count);
+      await tight.close();
+    }
   });
 
   it('updates raise the log-probs of rewarded tokens and change no argument', async () => {

@@ -11,6 +11,7 @@ import {
   checkMemory,
   estimateMemory,
   type MemoryUse,
+  partsThatFit,
   trainersThatFit,
 } from '../../../ml/engine/memory.js';
 import type { ModelFiles } from '../../../ml/hf/model.js';
@@ -73,6 +74,16 @@ describe('the memory estimate', () => {
     assert.deepEqual([count(0), count(4)], [0, 0]);
     assert.ok(count(24) >= 1);
     assert.ok(count(256) > 2 * count(24));
+  });
+
+  it('counts every part that is trained at the same time, and finds how many fit', () => {
+    const use: MemoryUse = { task: 'train', sequences: 8, length: 8192, rank: 16 };
+    const of = (parts: number): number => estimateMemory(large, { ...use, parts });
+    const [one, two] = [of(1), of(2)];
+    assert.equal(one, estimateMemory(large, use));
+    assert.ok(two - one > one / 2, 'activations are most of it');
+    const fit = (available: number): number => partsThatFit(large, use, 4, available);
+    assert.deepEqual([one - 1, two - 1, two, of(4), Infinity].map(fit), [1, 1, 2, 4, 4]);
   });
 
   it('finds the memory that is free or allocated here, without mapped files, within the limit of a container', () => {

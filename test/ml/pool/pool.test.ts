@@ -22,6 +22,19 @@ describe('worker pool', () => {
     assert.equal(progress, 14);
   });
 
+  it('runs as many jobs at a time as allowed', async () => {
+    let workers = 0;
+    const count = (): number => workers++;
+    process.on('worker', count);
+    const values = [0, 1, 2, 3, 4, 5, 6];
+    const jobs = values.map((value) => ({ act: 'echo', value }));
+    for (const [concurrency, expected] of [[1, 1] as const, [9, 2] as const]) {
+      assert.deepEqual(await pool.runAll(jobs, { concurrency }), values);
+      assert.equal(workers, expected, 'a worker starts when the others are busy');
+    }
+    process.off('worker', count);
+  });
+
   it('works in a program that is given on the command line', async () => {
     const [module, script] = ['../../../ml/pool/pool.js', './faultyWorker.js'].map(
       (path) => new URL(path, import.meta.url),
