@@ -32,6 +32,7 @@ const F32 = 4;
 const PROCESS = 130e6; // Node.js, ONNX Runtime's library, compiled graphs
 const GRAPH_PER_LAYER = 1.4e6; // of a compiled training graph
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
+const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
@@ -88,10 +89,12 @@ function decodingBytes(model: ModelFiles, { sequences, length, quantization }: M
   const positions = Math.ceil(length / 64) * 64;
   const caches = 2 * 2 * c.layers * sequences * positions * c.kvHeads * c.headDim * F32; // the batch, and the KV store
   const logits = 2 * F32 * sequences * c.vocab;
+  const workers = isLarge(model) ? 1 : planThreads(model).workers;
+  const tables = TABLES * workers * F32 * c.contextLength * c.headDim;
   const prompt = F32 * 1024 * (4 * c.hidden + 3 * c.ffn); // tokens per read
   const casts = !quantization && unpacks(model) && model.parameters > CONSTANT_FOLDED_PARAMETERS;
   const unpacked = casts ? F32 * Math.max(c.vocab * c.hidden, ...projectionSizes(model)) : 0;
-  return caches + logits + prompt + unpacked;
+  return caches + logits + tables + prompt + unpacked;
 }
 
 /** Whether matrices are converted to f32 at each use. */

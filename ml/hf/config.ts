@@ -14,8 +14,8 @@ export interface ModelConfig extends DecoderConfig {
   contextLength: number; // in tokens
 }
 
-/** Far larger than any model: a larger number is a mistake, or an attempt to exhaust the memory. */
-const LIMITS = { layers: 1_000, size: 2 ** 31 - 1 };
+/** A larger number is a mistake, or an attempt to exhaust the memory: each position is a line of a table. */
+const LIMITS = { layers: 1_000, positions: 2 ** 20, size: 2 ** 31 - 1 };
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -38,7 +38,7 @@ export function parseModelConfig(json: Json, where: string): ModelConfig {
   if (heads % kvHeads !== 0)
     fields.fail(`num_attention_heads ${heads} is not a multiple of num_key_value_heads ${kvHeads}`);
   if (headDim % 2 !== 0) fields.fail(`field head_dim must be even, is ${headDim}`);
-  const contextLength = fields.size('max_position_embeddings');
+  const contextLength = fields.size('max_position_embeddings', undefined, LIMITS.positions);
   const biased = Object.entries(architecture.biasFields).flatMap(([field, on]) => (fields.flag(field) ? on : []));
   return {
     architecture: architecture.name,

@@ -69,6 +69,16 @@ describe('the memory estimate', () => {
     assert.ok(of({ quantization: { bits: 8, groupSize: 32 } }) > base);
   });
 
+  it('contains the tables of rotary positions for decoding', () => {
+    const of = (contextLength: number): number =>
+      estimateMemory(
+        { ...large, config: { ...large.config, contextLength } },
+        { task: 'decode', sequences: 1, length: 64, rank: 0 },
+      );
+    const tables = 4 * 2 ** 20 * large.config.headDim;
+    assert.ok(of(2 ** 20) - of(256) > 4 * tables, 'measured: five copies while a session opens');
+  });
+
   it('gives more workers to a machine with more memory, and none that keeps all graphs to a small one', () => {
     const count = (gigabytes: number): number => trainersThatFit(large, { bits: 4, groupSize: 32 }, gigabytes * 1e9);
     assert.deepEqual([count(0), count(4)], [0, 0]);

@@ -122,6 +122,9 @@ describe('config.json', () => {
     bad({ ...QWEN2, num_hidden_layers: 0 }, /field num_hidden_layers/);
     bad({ ...QWEN2, vocab_size: undefined }, /field vocab_size .* is undefined/);
     bad({ ...QWEN2, num_key_value_heads: 4 }, /num_attention_heads 6 is not a multiple of num_key_value_heads 4/);
+    assert.equal(parse({ ...QWEN2, max_position_embeddings: 2 ** 20 }).contextLength, 2 ** 20);
+    const long = { ...QWEN2, max_position_embeddings: 2 ** 31 - 1 };
+    bad(long, /field max_position_embeddings must be at most 1048576, is 2147483647$/);
     bad({ ...QWEN2, head_dim: 7 }, /head_dim must be even/);
     bad({ ...QWEN2, rms_norm_eps: -1 }, /field rms_norm_eps must be a positive number/);
     bad({ ...QWEN2, use_sliding_window: true }, /field use_sliding_window true is not supported, only false/);
