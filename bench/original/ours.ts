@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type Activities, createActivities } from '../../activities/index.js';
 import { openDeps } from '../../workers/deps.js';
 import { runPipeline } from '../../workflows/pipeline.js';
+import { samplePeakMemory } from '../peers/peakMemory.js';
 import { serve } from '../peers/serve.js';
 
 export interface Update {
@@ -12,6 +13,7 @@ export interface Update {
   updated: boolean;
 }
 
+const peakMemory = samplePeakMemory();
 const [store, config] = process.argv.slice(2) as [string, string];
 const { deps } = await openDeps({ store, sandbox: 'auto', say: (line) => console.error(line) });
 const activities = createActivities(deps);
@@ -55,6 +57,6 @@ await serve({
       begun = performance.now();
       begin();
     }),
-  memory: () => ({ bytes: process.resourceUsage().maxRSS * 1024 }),
+  memory: () => ({ bytes: peakMemory() }),
 });
 process.exit(0); // the run is not finished

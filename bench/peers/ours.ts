@@ -9,11 +9,13 @@ import type { Quantized } from '../cases.js';
 import type { Job } from '../inputs.js';
 import type { Outcome } from '../runner.js';
 import type { StepJob } from '../step.js';
+import { samplePeakMemory } from './peakMemory.js';
 import { serve } from './serve.js';
 
 /** The learning rate is tiny, so every round trains the same weights and losses can be compared. */
 const ADAMW = { learningRate: 1e-9, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
 
+const peakMemory = samplePeakMemory();
 let engine: Engine | undefined;
 let trained: { adapter: Adapter; state: OptimizerState } | undefined;
 
@@ -40,7 +42,7 @@ const handlers: Record<string, (request: Request) => unknown> = {
     trained = { adapter, state: engine.newOptimizerState(adapter) };
     return {};
   },
-  memory: () => ({ bytes: peakBytes() }),
+  memory: () => ({ bytes: peakMemory() }),
   run: ({ job }) => run(job),
 };
 
@@ -122,15 +124,6 @@ async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullabl
 function ranges(mask: readonly number[]): [number, number][] {
   const starts = [...mask.keys()].filter((t) => mask[t] === 1 && mask[t - 1] !== 1);
   return starts.map((from) => [from, mask.indexOf(0, from) < 0 ? mask.length : mask.indexOf(0, from)]);
-}
-
-/** The peak of this process's resident memory. */
-function peakBytes(): number {
-  try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) * 1024;
-  } catch {
-    return process.resourceUsage().maxRSS * 1024;
-  }
 }
 
 await serve<Request>(handlers);
