@@ -15,14 +15,20 @@ const HUB_ID = /^([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:@([\w-][\w.-]*))?$/; // owner
 export const portableName = (model: string): string =>
   isFamily(model) || (HUB_ID.test(model) && !existsSync(model)) ? model : resolve(model);
 
-/** @throws GauntletError BAD_MODEL, naming the way out; HUB_FAULT if a retry may help */
-export async function modelFolder(model: string, onProgress?: (progress: DownloadProgress) => void): Promise<string> {
+/** Undefined if the model is not on this machine. */
+export function localModelFolder(model: string): string | undefined {
   if (isFamily(model)) return shippedModelPath(model);
   if (existsSync(model)) return model;
   const [, owner, name, revision = 'main'] = HUB_ID.exec(model) ?? [];
-  if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such folder; name one with --model`);
-  const folder = snapshot(join(hubCache(), `models--${owner}--${name}`), revision);
+  return owner && snapshot(join(hubCache(), `models--${owner}--${name}`), revision);
+}
+
+/** @throws GauntletError BAD_MODEL, naming the way out; HUB_FAULT if a retry may help */
+export async function modelFolder(model: string, onProgress?: (progress: DownloadProgress) => void): Promise<string> {
+  const folder = localModelFolder(model);
   if (folder !== undefined) return folder;
+  const [, owner, name, revision = 'main'] = HUB_ID.exec(model) ?? [];
+  if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such folder; name one with --model`);
   if (!isOffline()) return downloadModel(`${owner}/${name}`, revision, onProgress);
   throw new GauntletError(
     'BAD_MODEL',

@@ -7,8 +7,7 @@ import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../activities/
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import { modelOf } from '../../core/schema/config.js';
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
-import { isFamily } from '../../data/families.js';
-import { shippedModelPath } from '../../data/paths.js';
+import { localModelFolder } from '../../data/modelFolder.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { kindOfRow, readMemoRecord, unlessLost } from '../../store/memo.js';
@@ -122,8 +121,8 @@ const decoders = new Map<string, Decode>(); // opening a tokenizer takes a momen
 function decoderOf(model: string): Decode | undefined {
   const open = decoders.get(model);
   if (open) return open;
-  const folder = isFamily(model) ? shippedModelPath(model) : model;
-  if (!existsSync(join(folder, 'tokenizer.json'))) return undefined;
+  const folder = localModelFolder(model);
+  if (folder === undefined || !existsSync(join(folder, 'tokenizer.json'))) return undefined;
   const tokenizer = loadTokenizer(folder);
   const known = new Map<number, string>();
   const decode: Decode = (token) => {

@@ -1,6 +1,6 @@
 // The dashboard's API over a store that a real run wrote.
 import assert from 'node:assert/strict';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createActivities } from '../../activities/index.js';
@@ -16,6 +16,7 @@ import type {
   TokensView,
 } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { layout } from '../../store/layout.js';
 import { kindOfRow, readMemoRecord } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
@@ -152,6 +153,23 @@ describe('the resources of the dashboard', () => {
         }
       }
       assert.equal(trained, rows);
+    }
+  });
+
+  it('show the text of tokens of a model in the cache of the hub', async () => {
+    const { HF_HUB_CACHE } = process.env;
+    const cache = join(world.folder, 'hub');
+    process.env.HF_HUB_CACHE = cache;
+    try {
+      await mkdir(join(cache, 'models--some--model/snapshots'), { recursive: true });
+      await symlink(shippedModelPath('tiny'), join(cache, 'models--some--model/snapshots/main'));
+      await runPipeline(createActivities(world.deps), 'public', { ...SMALL_RUN, model: 'some/model' });
+      const { hasText } = await read<TokensView>('runs/public/steps/2/groups/0/tokens');
+      assert.ok(hasText);
+    } finally {
+      if (HF_HUB_CACHE === undefined) delete process.env.HF_HUB_CACHE;
+      else process.env.HF_HUB_CACHE = HF_HUB_CACHE;
+      await rm(join(world.folder, 'runs/public'), { recursive: true });
     }
   });
 
