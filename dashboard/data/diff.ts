@@ -10,7 +10,7 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import type { Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
 import { charts } from './charts.js';
-import { readRunRecords, stepsOf } from './records.js';
+import { controlsOf, readRunRecords, stepsOf } from './records.js';
 import { readRollouts } from './rollouts.js';
 import { factsOf, fieldsOf } from './run.js';
 
@@ -42,7 +42,7 @@ async function readSide(store: ObjectStore, run: string, range?: string): Promis
   const [from, to] = (/^(\d+)-(\d+)$/.exec(range) ?? []).slice(1).map(Number);
   if (from === undefined || to === undefined || from > to)
     throw new GauntletError('BAD_INPUT', `'${range}' is no range of steps: write FROM-TO, e.g. 1-10`);
-  const changes = metrics.filter((record) => record.kind === 'control').filter(({ step }) => step < to);
+  const changes = controlsOf(records).filter(({ step }) => step < to);
   const config = withRecordedChanges(manifest.config, changes);
   const inRange = metrics.filter(({ step }) => step >= from && step <= to);
   return {
@@ -73,7 +73,7 @@ function differentFacts(sides: Pair<Side>): DiffView['facts'] {
     .map((name) => ({ name, values: [a!.get(name) ?? '–', b!.get(name) ?? '–'] }));
 }
 
-/** The charts of both runs in one; the lines of the second run are dashed. */
+/** The charts of both runs in one, those of the second run alone at the end; the lines of the second run are dashed. */
 function bothCharts([a, b]: Pair<Side>): Chart[] {
   const linesOf = ({ name: side }: Side, { lines }: Chart, dashed: boolean): Chart['lines'] =>
     lines.map(({ name, points }) => ({
@@ -82,10 +82,12 @@ function bothCharts([a, b]: Pair<Side>): Chart[] {
       dashed,
       points: points.map(({ step, value }) => ({ step, value })),
     }));
-  return a.charts.map((chart) => {
+  const inBoth = a.charts.map((chart) => {
     const other = b.charts.find(({ id }) => id === chart.id);
     return { ...chart, lines: [...linesOf(a, chart, false), ...(other ? linesOf(b, other, true) : [])] };
   });
+  const onlyInB = b.charts.filter(({ id }) => !a.charts.some((chart) => chart.id === id));
+  return [...inBoth, ...onlyInB.map((chart) => ({ ...chart, lines: linesOf(b, chart, true) }))];
 }
 
 async function firstTokens(store: Store, steps: readonly Pair<StepMetrics>[]): Promise<TokenDifference | undefined> {

@@ -2,7 +2,7 @@
 import { withRecordedChanges } from '../../core/liveConfig.js';
 import { countSteps, planWarmStart } from '../../core/schedule.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { RunMetrics, StepMetrics, SupervisedMetrics } from '../../core/schema/metrics.js';
+import type { ControlMetrics, RunMetrics, StepMetrics, SupervisedMetrics } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { readPointer } from '../../store/checkpoints.js';
 import { listFolder } from '../../store/inventory.js';
@@ -26,11 +26,14 @@ export async function readRunRecords(
 ): Promise<RunRecords> {
   const manifest = await readRun(store, runId);
   const metrics = await reader.read(runId);
-  const controls = metrics.filter((record) => record.kind === 'control').sort((a, b) => a.index - b.index);
-  const config = withRecordedChanges(manifest.config, controls);
+  const config = withRecordedChanges(manifest.config, controlsOf({ metrics }));
   const { result } = await readResult(store, runId);
   return { manifest, config, metrics, result };
 }
+
+/** Requests of one step are in the order in which they were made; their file names are not: 10 is before 9. */
+export const controlsOf = ({ metrics }: Pick<RunRecords, 'metrics'>): ControlMetrics[] =>
+  metrics.filter((record) => record.kind === 'control').sort((a, b) => a.index - b.index);
 
 export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>): StepMetrics[] =>
   metrics.filter((record) => record.kind === 'step').sort((a, b) => a.step - b.step);

@@ -8,7 +8,7 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import type { Band, RunEvent, RunView, StepRow } from '../api.js';
 import { charts } from './charts.js';
 import type { MetricsReader } from './metricsReader.js';
-import { type RunRecords, readRunRecords, stepsOf, summarise, supervisedOf } from './records.js';
+import { controlsOf, type RunRecords, readRunRecords, stepsOf, summarise, supervisedOf } from './records.js';
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRunView(store: ObjectStore, id: string, reader: MetricsReader): Promise<RunView> {
@@ -23,7 +23,7 @@ export async function readRunView(store: ObjectStore, id: string, reader: Metric
     bands: bandsOf(records),
     charts: charts(metrics),
     steps: stepsOf(records).map(stepRow),
-    events: metrics.filter((record) => record.kind === 'control').map(eventOf),
+    events: controlsOf(records).map(eventOf),
     checkpoints: checkpoints.map(({ name, step, score, digest }) => ({ name, step, score, digest })),
     before: result?.before,
     after: result?.after,

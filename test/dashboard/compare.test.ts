@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/control.js';
-import type { DiffView, StepView } from '../../dashboard/api.js';
+import type { DiffView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { reportFiles, scriptPath } from '../../dashboard/export.js';
 import { openStore } from '../../store/openStore.js';
+import { writeMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
@@ -94,7 +95,28 @@ describe('the dashboard', () => {
       'faster, steps 2–3, generator': [1, 2],
     });
     assert.equal(commonSteps, undefined);
+    const passed = charts.find(({ id }) => id === 'outcome.passed')!; // of generator steps
+    assert.deepEqual(
+      passed.lines.map(({ name, dashed }) => [name, dashed]),
+      [['faster, steps 2–3, generator', true]],
+    );
     await assert.rejects(resources.read('diff/faster/faster/3-1/1-2'), /'3-1' is no range of steps/);
+  });
+
+  it('applies and lists more than ten changes in their order', async () => {
+    await runPipeline(createActivities(world.deps), 'changed', RUN);
+    for (let index = 0; index <= 10; index++) {
+      const fields = { ppo: { learningRate: (index + 1) / 100 } };
+      const record = { kind: 'control', step: 1, index, stage: 5, next: 1, action: 'change', fields, at: '' } as const;
+      await writeMetrics(world.deps.store, 'changed', `1-control-${index}`, record);
+    }
+    const { facts } = (await resources.read('diff/changed/changed/1-1/2-3')) as DiffView;
+    assert.deepEqual(facts, [{ name: 'ppo.learningRate', values: ['0.001', '0.11'] }]);
+    const { events } = (await resources.read('runs/changed')) as RunView;
+    assert.deepEqual(
+      events.map(({ text }) => text),
+      Array.from({ length: 11 }, (_, index) => `ppo.learningRate=${(index + 1) / 100}`),
+    );
   });
 
   it('writes every resource of a run to a script file', async () => {
