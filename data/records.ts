@@ -3,11 +3,11 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
+import { linesOf } from './lines.js';
 
 export interface SourceRecord {
   file: string;
@@ -33,7 +33,7 @@ export function printable(text: string, most = 400): string {
 export async function* readRecords(file: string): AsyncGenerator<SourceRecord> {
   let number = 0;
   let first = true;
-  for await (const line of linesOf(file)) {
+  for await (const line of linesOfFile(file)) {
     number++;
     if (line.trim() === '') continue;
     if (first && !isRecord(line)) {
@@ -66,7 +66,7 @@ function lineRecord(file: string, number: number, line: string): SourceRecord {
 
 async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
   const lines: string[] = [];
-  for await (const line of linesOf(file)) lines.push(line);
+  for await (const line of linesOfFile(file)) lines.push(line);
   const content = lines.join('\n');
   let list: unknown[];
   try {
@@ -91,14 +91,9 @@ function listOf(json: unknown): unknown[] {
   return Array.isArray(inner) ? inner : [inner];
 }
 
-async function* linesOf(file: string): AsyncGenerator<string> {
+async function* linesOfFile(file: string): AsyncGenerator<string> {
   try {
-    const input = (await isGzip(file)) ? unzipped(file) : createReadStream(file);
-    let first = true;
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      yield first ? line.replace(/^\uFEFF/, '') : line;
-      first = false;
-    }
+    yield* linesOf((await isGzip(file)) ? unzipped(file) : createReadStream(file));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof GauntletError || code === undefined) throw error;

@@ -4,10 +4,10 @@ import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { GauntletError } from '../../core/errors.js';
 import { MARK, parseJson } from '../../data/exactJson.js';
+import { linesOf } from '../../data/lines.js';
 
 export interface Rows<T> {
   count: number;
@@ -39,7 +39,7 @@ export async function openRows<T>(path: string, parse: (row: unknown) => T): Pro
 
 async function* rowsOf<T>(input: ReadStream, name: string, parse: (row: unknown) => T): AsyncGenerator<T> {
   let number = 0;
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesOf(input)) {
     number++;
     if (line.trim() === '') continue;
     let row: T;
@@ -88,7 +88,7 @@ export async function rereadable(path: string): Promise<{ name: string; file: st
 
 function parseLine(line: string): unknown {
   try {
-    const json = parseJson(line.replace(/^\uFEFF/, ''));
+    const json = parseJson(line);
     const word = /NaN|Infinity/.test(line) && bareWord(json, '');
     if (!word) return json;
     throw new GauntletError('BAD_INPUT', word);

@@ -284,6 +284,7 @@ describe('problem file formats', () => {
       JSON.stringify([mbpp]),
       JSON.stringify({ problems: [mbpp] }, null, 2),
       `\uFEFF${JSON.stringify(mbpp)}\r\n\r\n`,
+      gzipSync(`\uFEFF${JSON.stringify(mbpp)}\r\n`),
     ])
       assert.deepEqual(await problemOf(content), expected);
     const lines = `${JSON.stringify(mbpp)}\n\n${JSON.stringify(mbpp)}\n`;

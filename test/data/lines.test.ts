@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { linesOf } from '../../data/lines.js';
+
+describe('the lines of a text', () => {
+  const linesFrom = async (chunks: Iterable<Uint8Array>): Promise<string[]> => {
+    const lines: string[] = [];
+    for await (const line of linesOf(Readable.from(chunks, { objectMode: false }))) lines.push(line);
+    return lines;
+  };
+  const lines = (text: string): Promise<string[]> => linesFrom([Buffer.from(text)]);
+
+  it('end with \\n or \\r\\n, the last one also without', async () => {
+    assert.deepEqual(await lines('a\nb\r\n\nc\n'), ['a', 'b', '', 'c']);
+    assert.deepEqual(await lines('a\r\nb'), ['a', 'b']);
+    assert.deepEqual(await lines('\n'), ['']);
+    assert.deepEqual(await lines(''), []);
+  });
+
+  it('may contain U+2028, U+2029 and \\r', async () => {
+    const row = '{"a": "b\u2028c\u2029d"}';
+    assert.deepEqual(await lines(`${row}\r\na\rb\n`), [row, 'a\rb']);
+  });
+
+  it('do not include a byte order mark', async () => {
+    assert.deepEqual(await lines('\uFEFFa\nb\n'), ['a', 'b']);
+    assert.deepEqual(await lines('\uFEFF'), []);
+  });
+
+  it('are the same however the bytes are split', async () => {
+    const bytes = Buffer.from('\uFEFFé\r\n😀ü\n\u2028');
+    for (let at = 0; at <= bytes.length; at++)
+      assert.deepEqual(await linesFrom([bytes.subarray(0, at), bytes.subarray(at)]), ['é', '😀ü', '\u2028']);
+    assert.deepEqual(await linesFrom([...bytes].map((byte) => Buffer.of(byte))), ['é', '😀ü', '\u2028']);
+  });
+
+  it('take time in proportion to their length', async function () {
+    this.timeout(20_000); // takes minutes if every chunk reads the line again
+    const chunks = new Array<Buffer>(20_000).fill(Buffer.alloc(4096, 'x'));
+    assert.deepEqual(
+      (await linesFrom(chunks)).map((line) => line.length),
+      [20_000 * 4096],
+    );
+  });
+});
