@@ -5,7 +5,12 @@ import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import { paint, visible } from './output.js';
 
 export function chainText(view: ChainView): string {
-  const lines = [paint('bold', `problem ${view.problemId}`), visible(view.description), visible(view.signature), ''];
+  const lines = [
+    paint('bold', visible(`problem ${view.problemId}`)),
+    visible(view.description),
+    visible(view.signature),
+    '',
+  ];
   const rewards = view.rewards.discriminator.map((reward, i) => rewardText(reward, view.outcomes.discriminator[i]!)); // of the stages that have tests, in order
   for (const { stage, repairs, text, tests, lost } of view.stages) {
     const title = `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`;

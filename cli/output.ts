@@ -97,11 +97,11 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 const isFailedWorkflow = (error: unknown): boolean =>
   error instanceof Error && (error instanceof WorkflowFailedError || isFailedWorkflow(error.cause));
 
-/** One line for any failure; the stack if GAUNTLET_DEBUG is 1. */
+/** One line for any failure, for a terminal; the stack if GAUNTLET_DEBUG is 1. */
 export function describeError(error: unknown): string {
-  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
+  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return visible(error.stack ?? error.message);
   const { message, code } = failureOf(error);
-  return code === undefined ? message : `${message} [${code}]`;
+  return visible(code === undefined ? message : `${message} [${code}]`);
 }
 
 /** The last line on standard error; with --json it is one JSON object. @returns the exit code */
@@ -138,7 +138,7 @@ export function tableText(head: string[], rows: (string | number)[][]): string {
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
-/** Text of a model for a terminal: its control and reordering characters as escapes. */
+/** Text of a model, a program or a file for a terminal: its control and reordering characters as escapes. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (char) =>
     char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`,

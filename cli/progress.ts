@@ -1,7 +1,7 @@
 // The progress of a run as one line that fits the terminal, and an estimate of the time left.
 import type { RunProgress } from '../core/schema/run.js';
 import { commandLine } from './commandLine.js';
-import { duration, percent } from './output.js';
+import { duration, percent, visible } from './output.js';
 
 const SHORT_PHASE = { 'warm-start': 'warm', discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
 // Layouts by the width of the terminal, so that line and bar do not change with the length of the figures.
@@ -17,7 +17,7 @@ const WINDOW = 12; // recent steps for the estimate: later stages are slower, an
 export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
   if (failure !== undefined) {
     const skip = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
-    return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: ${commandLine(`resume ${runId}`)}${skip}`;
+    return `${failure.activity} failed: ${failure.code}: ${visible(failure.message)}; try again with: ${commandLine(`resume ${runId}`)}${skip}`;
   }
   if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
   return state === 'paused' ? `paused; continue with: ${commandLine(`resume ${runId}`)}` : undefined;

@@ -12,7 +12,7 @@ import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
 import { openResults, type Results } from '../model/results.js';
 import { jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
-import { counted, createOutput, type Output } from '../output.js';
+import { counted, createOutput, type Output, visible } from '../output.js';
 import { openRowBar } from '../rowBar.js';
 import { interruptible } from '../session.js';
 
@@ -79,7 +79,7 @@ async function run(file: string, flags: Flags): Promise<void> {
         if ('reason' in health) {
           quarantined.push({ id, reason: health.reason });
           await files?.quarantine.write({ id, reason: health.reason });
-          if (!output.json) output.note(`${id}: ${health.reason}`);
+          if (!output.json) output.note(visible(`${id}: ${health.reason}`));
         } else await files?.problems.write(toRecord(health.problem));
         bar.update(total, `${quarantined.length} quarantined`);
       }

@@ -27,7 +27,7 @@ import { openRows } from '../model/jsonLines.js';
 import { openResults, type Results } from '../model/results.js';
 import { integer, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
-import { createOutput } from '../output.js';
+import { createOutput, visible } from '../output.js';
 import { openRowBar } from '../rowBar.js';
 import { interruptible } from '../session.js';
 
@@ -163,7 +163,9 @@ async function* each<T>(batches: AsyncIterable<T[]>): AsyncGenerator<T> {
 function line({ id, outcome, tests, messages, ms, types }: Outcome): string {
   const said = messages.find((message) => message !== null);
   const typed = types ? `; types ${types.verdict}${types.errors > 0 ? ` ${types.errors}` : ''}` : '';
-  return `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms${typed})${said ? ` ${said}` : ''}`;
+  return visible(
+    `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms${typed})${said ? ` ${said}` : ''}`,
+  );
 }
 
 const OUTCOMES = [...OUTCOME_ORDER].reverse();

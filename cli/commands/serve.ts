@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { inferenceServer } from '../../inference/server.js';
 import { isLoopback, listen } from '../../infra/httpServer.js';
 import { integer } from '../options.js';
-import { createOutput } from '../output.js';
+import { createOutput, visible } from '../output.js';
 import { type SolvingFlags, withPolicy, withSolver } from '../solving.js';
 
 type Flags = SolvingFlags & { host: string; port: number; samples: number; queue: number; timeout: number };
@@ -21,8 +21,9 @@ export function addServe(program: Command): void {
   withPolicy(command).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     const { host, port, samples, queue, timeout } = flags;
+    const log = (line: string): void => output.note(visible(line));
     await withSolver(named, flags, output, async (solver, model, signal) => {
-      const options = { solver, model, host, samples, queue, timeoutSeconds: timeout, log: output.note };
+      const options = { solver, model, host, samples, queue, timeoutSeconds: timeout, log };
       const { server, token } = inferenceServer(options);
       const { origin, close } = await listen(server, host, port);
       try {

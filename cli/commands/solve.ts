@@ -60,7 +60,7 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
 
 /** A pipe gets a program as it is; a terminal gets no control characters of a model. */
 function textOf(event: SolveEvent): string {
-  const { problemId } = event;
+  const problemId = visible(event.problemId);
   if (event.event === 'program') {
     const { passed, tests, writtenPassed, writtenTests, code } = event;
     const by = tests > 0 ? `${passed} of ${tests} baseline tests` : `${writtenPassed} of ${writtenTests} written tests`;

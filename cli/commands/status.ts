@@ -12,7 +12,7 @@ import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { commandLine } from '../commandLine.js';
 import { checkIsRun, describeExecution, type Held, heldActivities, heldText, inWords } from '../executions.js';
 import { jsonOption } from '../options.js';
-import { createOutput, describeError, type Output, tableText } from '../output.js';
+import { createOutput, describeError, type Output, tableText, visible } from '../output.js';
 import { attentionOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
 import {
@@ -79,7 +79,7 @@ function environmentLine({ part, facts, details, accepted }: EnvironmentRecord):
     Object.entries(texts)
       .map(([name, text]) => `${name} ${text}`)
       .join(', ');
-  return `${part}${accepted ? ' (accepted change)' : ''}: ${listed(facts)}; ${listed(details)}`;
+  return visible(`${part}${accepted ? ' (accepted change)' : ''}: ${listed(facts)}; ${listed(details)}`);
 }
 
 interface ListedRun {

@@ -7,7 +7,7 @@ import { type Finding, type Verified, verifyStore } from '../../store/verify.js'
 import { EXIT } from '../exitCodes.js';
 import { chooseRun } from '../naming.js';
 import { jsonOption } from '../options.js';
-import { counted, createOutput, megabytes } from '../output.js';
+import { counted, createOutput, megabytes, visible } from '../output.js';
 import { withStore } from '../session.js';
 import { addGc } from './gc.js';
 
@@ -62,9 +62,10 @@ function verifiedText({ ok, findings, checked, notes }: Verified): string {
   const finding = ({ name, problem, help }: Finding): string => `✗ ${name}: ${problem}\n    ${help}`;
   const { runs, checkpoints, records, memos, blobs, bytes } = checked;
   const total = `${runs} ${runs === 1 ? 'run' : 'runs'}, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${megabytes(bytes)})`;
-  return [
+  const lines = [
     ...findings.map(finding),
     ...notes.map((note) => `- ${note}`),
     ok ? `✓ whole: ${total}` : `${findings.length} damaged or missing among ${total}`,
-  ].join('\n');
+  ];
+  return visible(lines.join('\n'));
 }

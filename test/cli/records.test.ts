@@ -9,9 +9,10 @@ import { NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { chainText } from '../../cli/chainText.js';
 import { openRuns } from '../../cli/commands/gc.js';
-import { checkIsRun } from '../../cli/executions.js';
+import { checkIsRun, heldText } from '../../cli/executions.js';
 import { EXIT } from '../../cli/exitCodes.js';
 import { describeError, duration, failureOf, percent } from '../../cli/output.js';
+import { attentionOf } from '../../cli/progress.js';
 import { resultTable } from '../../cli/results.js';
 import { meanPassAtK } from '../../cli/solving.js';
 import { endedFrom } from '../../cli/training.js';
@@ -327,6 +328,21 @@ generator reward -0.10: a program fails a test`,
       (await withEnvironment({ NO_COLOR: undefined, FORCE_COLOR: undefined, ...env }, 'tain')).err;
     assert.ok((await error({ FORCE_COLOR: '1' })).startsWith('\u001b[31merror\u001b[39m: '));
     assert.match(await error({ NO_COLOR: '1' }), /^error: /);
+  });
+
+  it('shows control characters of programs, problems and records as escapes', () => {
+    const odd = '\u001b[2J\u009b1m';
+    const failure = { activity: 'executeSuite', code: 'SANDBOX_FAULT', message: odd, inStep: true };
+    const held = { activity: { type: 'executeSuite', id: '1' }, paused: false, attempt: 3, failure: odd };
+    const progress = { runId: 'r', state: 'waiting', step: 1, totalSteps: 2, failure } as const;
+    for (const text of [
+      describeError(new GauntletError('SANDBOX_FAULT', odd)),
+      heldText('r', held),
+      attentionOf(progress)!,
+      chainText({ ...VIEW, problemId: odd }),
+      resultTable({ ...RESULT, stopped: odd }),
+    ])
+      assert.ok(text.includes('\\u{1b}[2J\\u{9b}1m') && !text.includes(odd), JSON.stringify(text));
   });
 
   it('names the server that no longer answers and the command to run', () => {

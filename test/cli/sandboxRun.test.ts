@@ -73,6 +73,16 @@ describe('sandbox run', function () {
     assert.match(err, /wasm · .* 1 process .*\n5 programs: 1 pass, 2 fail, 1 error, 1 timeout\n$/);
   });
 
+  it('shows control characters of an id and of an error as escapes', async () => {
+    const code = 'def f(x):\n    raise ValueError("\\x1b]0;title\\x07")';
+    const row = { id: 'a\u001b[2J', code, entry: 'f', tests: [[[1], 2]] };
+    const folder = await temporaryFolder({ 'rows.jsonl': lines([row]) });
+    const { out, err } = await inProcess(
+      ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--input', join(folder, 'rows.jsonl')],
+    );
+    assert.match(out, /^error +a\\u\{1b\}\[2J .*ValueError: \\u\{1b\}\]0;title\\u\{7\}\n$/, err);
+  });
+
   it('takes the limits of all rows from flags and writes the output file atomically', async () => {
     const [, , , loops] = ROWS;
     const folder = await temporaryFolder({ 'rows.jsonl': lines([{ ...loops, limits: undefined }]) });
