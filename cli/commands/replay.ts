@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
 import { GauntletError } from '../../core/errors.js';
 import { openStore } from '../../store/openStore.js';
-import { openSandbox } from '../../workers/openSandbox.js';
 import { EXIT } from '../exitCodes.js';
 import { chooseRun, RUN } from '../naming.js';
 import { integer, jsonOption, sandboxOption } from '../options.js';
@@ -34,19 +33,8 @@ export function addReplay(program: Command): void {
       const which = flags.step === undefined ? 'no step' : `no step ${flags.step}`;
       throw new GauntletError('NOT_FOUND', `${which} of run '${id}' is recorded: ${known}`);
     }
-    const sandbox = flags.execute
-      ? await openSandbox(flags.sandbox ?? 'auto', { log: (line) => output.note(line) })
-      : undefined;
-    const none = (what: string) => (): never => {
-      throw new GauntletError('BAD_INPUT', `a replay needs no ${what}`);
-    };
-    const deps = {
-      store,
-      engine: none('model'),
-      loadProblems: none('problem file'),
-      sandbox: async () => sandbox ?? none('sandbox')(),
-      codeVersion: '', // nothing is written
-    };
+    const { openDeps } = await import('../../workers/deps.js'); // loading it takes a moment
+    const { deps, close } = await openDeps({ store: flags.store, sandbox: flags.sandbox, say: output.note });
     try {
       const replays: StepReplay[] = [];
       for (const step of steps) {
@@ -58,7 +46,7 @@ export function addReplay(program: Command): void {
       if (!flags.json) output.result(replays, () => report(replays, wrong.length));
       if (wrong.length > 0) process.exitCode = EXIT.failed;
     } finally {
-      await sandbox?.close();
+      await close();
     }
   });
 }

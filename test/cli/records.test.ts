@@ -1,12 +1,13 @@
 // Commands that read a store: checkpoints, verify, gc, report, table and chain.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { utimes } from 'node:fs/promises';
+import { rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import { createActivities } from '../../activities/index.js';
 import { chainText } from '../../cli/chainText.js';
 import { openRuns } from '../../cli/commands/gc.js';
 import { checkIsRun, heldText } from '../../cli/executions.js';
@@ -22,6 +23,8 @@ import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';
 import { controlOf, gatherReport, isControlOf } from '../../workers/report.js';
+import { runPipeline } from '../../workflows/pipeline.js';
+import { doubles, TINIEST_RUN } from '../support/doubles.js';
 import { requireS3 } from '../support/s3Server.js';
 import { inProcess, madeRun, RESULT, removeFolders, temporaryFolder, VIEW, withEnvironment } from './support.js';
 
@@ -193,6 +196,29 @@ describe('gauntlet checkpoints', () => {
     await utimes(path('other'), 3, 3);
     assert.equal(await latest(), "run 'other' (started last of 2)\n");
     assert.deepEqual((await checkpoints('list', 'made')).err, '');
+  });
+});
+
+describe('gauntlet replay', () => {
+  it('recomputes the rewards of a run, and executes its programs only in a sandbox that the run allows', async () => {
+    const { deps, folder } = await doubles();
+    const activities = createActivities(deps);
+    try {
+      await runPipeline(activities, 'public', { ...TINIEST_RUN, model: 'some/model' });
+      await runPipeline(activities, 'numpy', { ...TINIEST_RUN, containers: { packages: 'numpy' } });
+      const replay = (...argv: string[]) =>
+        withEnvironment({ DOCKER_HOST: 'unix:///nowhere/docker.sock' }, 'replay', ...argv, '--store', folder);
+      assert.match((await replay('public')).out, /all as recorded\n$/);
+      for (const [run, message] of [
+        ['public', /programs of this model need a security boundary.*\[SANDBOX_UNAVAILABLE\]$/m],
+        ['numpy', /Docker does not answer.*\[SANDBOX_UNAVAILABLE\]$/m],
+      ] as const) {
+        const { code, err } = await replay(run, '--step', '1', '--execute');
+        assert.deepEqual([code, message.test(err)], [EXIT.unavailable, true], err);
+      }
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
 
