@@ -25,8 +25,8 @@ export async function commitCheckpoint(
     validation: set.validation.map((problem) => problem.id),
     test: set.test.map((problem) => problem.id),
   });
-  const { next, plan, supervisedSteps } = input;
-  const training = { next, plan, supervisedSteps, successRates };
+  const { next, nextStage, plan, supervisedSteps } = input;
+  const training = { next, nextStage, plan, supervisedSteps, successRates };
   const roles = ROLES.filter((role) => adapterRole(config, role) === role);
   const files = new Map<string, Uint8Array>([
     ...(await Promise.all(roles.map((role) => filesOf(store, run.bases[role], role, state[role])))).flat(),

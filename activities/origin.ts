@@ -173,8 +173,9 @@ export async function frozenAdapters(
 async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfig): Promise<Origin> {
   if (config.start?.schedule !== 'rest') return { step: 0, stage: 0, next: 0 };
   const { metadata } = checkpoint;
-  const { step, stage } = metadata;
-  const { next, plan, supervisedSteps } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
+  const { step } = metadata;
+  const training = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
+  const { next, nextStage: stage = metadata.stage, plan, supervisedSteps } = training;
   const position = { step, stage, next, supervisedSteps };
   if (stage === 0) return { ...position, plan };
   const planned = plan ?? planStage(await readConfig(store, { config: metadata.configDigest }));
@@ -213,6 +214,7 @@ const archiveSchema: z.ZodType<ReplayBuffer['archive']> = z.object({
 const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 const trainingSchema = z.object({
   next: z.int().nonnegative(),
+  nextStage: z.int().min(1).max(5).optional(),
   supervisedSteps: z.int().nonnegative().optional(),
   successRates: z.record(z.string(), z.number().min(0).max(1)).optional(),
   plan: z

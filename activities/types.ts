@@ -308,6 +308,7 @@ export interface CommitCheckpointInput {
   state: PolicyState;
   replayBuffer: Digest;
   next: number; // index of the next step in the stage's plan
+  nextStage?: number; // of the next step, in the first checkpoint of a fork
   plan?: PlannedStep[]; // if it differs from the configured schedule
   supervisedSteps?: number; // of the steps done, those of the warm start
 }

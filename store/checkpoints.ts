@@ -34,7 +34,7 @@ export const CHECKPOINT_FILES = {
   pool: 'pool.json',
   book: 'book.json', // if the reward scheme has a mistake book
   split: 'split.json',
-  training: 'training.json', // the position within the stage
+  training: 'training.json', // the position in the schedule
 } as const;
 
 /** The adapter that a role keeps for an earlier stage, in a folder like the role's. */

@@ -60,7 +60,7 @@ export async function closeCurrentEpoch(
 export async function closeEpoch(
   context: RunContext,
   before: RunState,
-  position: { epoch: number } & Pick<RunState, 'stage' | 'next' | 'plan'>,
+  position: { epoch: number; nextStage?: number | undefined } & Pick<RunState, 'stage' | 'next' | 'plan'>,
   evaluated: Pick<Evaluation, 'policy' | 'samples'>,
 ): Promise<RunState> {
   const state = await settleEvaluation(context, before); // one evaluation at a time

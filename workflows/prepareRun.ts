@@ -44,7 +44,9 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
   });
   const { rates } = await verdict;
   state = { ...state, before: rates as EvaluationRates, baseChains: { test: chains } };
-  state = await closeEpoch(context, state, { stage: 0, epoch: 0, next: 0 }, { policy: origin && state.policy });
+  const { stage, next, plan } = state; // a fork goes on in a later stage
+  const position = { stage: 0, epoch: 0, next, nextStage: stage || undefined, plan } as const;
+  state = await closeEpoch(context, state, position, { policy: origin && state.policy });
   state = await settleEvaluation(context, state);
   hooks.onProgress?.({ state: 'training' });
   return state;

@@ -48,6 +48,23 @@ describe('a run that starts from a checkpoint', () => {
     });
   }
 
+  for (const [where, fields] of [
+    ['stage_1_epoch_2', { schedule: { alternatingSteps: 1 } }],
+    ['stage_5_epoch_1', {}],
+  ] as const) {
+    it(`forked at the first checkpoint of a fork from ${where} ends like that fork`, async () => {
+      const { store } = world.deps;
+      await runPipeline(acts, 'run', RUN);
+      const { input } = await forkInput(store, { runId: 'run', name: `checkpoint_${where}` }, fields);
+      await runPipeline(acts, 'fork', input);
+      const again = await forkInput(store, { runId: 'fork', name: 'checkpoint_stage_0_epoch_0' }, {});
+      await runPipeline(acts, 'again', again.input);
+      const positions = async (run: string) => (await steps(run)).map((s) => [s.step, s.stage, s.phase, s.role]);
+      assert.deepEqual(await positions('again'), await positions('fork'));
+      assert.equal(await adapterOf('again', 'latest'), await adapterOf('fork', 'latest'));
+    });
+  }
+
   it('uses the same checkpoint in two concurrent attempts', async () => {
     await runPipeline(acts, 'night-1', RUN);
     const { store } = world.deps;

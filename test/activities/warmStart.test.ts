@@ -175,9 +175,13 @@ describe('the warm start', () => {
 
   it('is continued by a fork of a checkpoint in its middle of the schedule', async () => {
     const whole = await runPipeline(acts, 'run', WARM_RUN);
-    const start = { run: 'run', checkpoint: 'checkpoint_stage_0_epoch_1', schedule: 'rest' };
-    const fork = await runPipeline(acts, 'fork', { ...WARM_RUN, start });
-    assert.deepEqual(fork.digests, whole.digests);
-    assert.ok((await records('fork')).every(({ kind }) => kind !== 'supervised'));
+    for (const [id, run, checkpoint] of [
+      ['fork', 'run', 'checkpoint_stage_0_epoch_1'],
+      ['again', 'fork', 'checkpoint_stage_0_epoch_0'],
+    ] as const) {
+      const { digests } = await runPipeline(acts, id, { ...WARM_RUN, start: { run, checkpoint, schedule: 'rest' } });
+      assert.deepEqual(digests, whole.digests, id);
+      assert.ok((await records(id)).every(({ kind }) => kind !== 'supervised'));
+    }
   });
 });
