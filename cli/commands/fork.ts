@@ -21,7 +21,7 @@ type Flags = ConnectionOptions & { set: string[]; watch?: boolean; json?: boolea
 
 /**
  * The run's configuration as it was at the checkpoint, with other fields, starting there. A checkpoint does not have those
- * that affect no result; they come from the run's input.
+ * that affect no result; they come from the run's input, but for `engine.force`: the run may be another person's.
  */
 export async function forkInput(
   store: Store,
@@ -33,7 +33,8 @@ export async function forkInput(
   const config = known
     ? configOf(await store.getJson(metadata.configDigest), metadata)
     : (await readRun(store, runId)).config;
-  const { engine, budget, failure } = (await readInput(store, runId)) ?? config;
+  const { budget, failure, ...own } = (await readInput(store, runId)) ?? config;
+  const engine = { ...own.engine, force: false };
   const start = { run: runId, checkpoint: metadata.name, schedule: 'rest' } as const;
   return {
     input: resolveConfig({ ...merged({ ...config, engine, budget, failure }, fields), start }),

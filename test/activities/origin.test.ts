@@ -105,15 +105,16 @@ describe('a run that starts from a checkpoint', () => {
 
   it('keeps the settings that affect no result in a fork', async () => {
     const settings = {
-      engine: { threads: 1, force: true },
+      engine: { shards: 2, threads: 1, force: true },
       budget: { tokens: 1e9 },
       failure: { onFailure: 'fail' as const },
     };
     await runPipeline(acts, 'run', { ...RUN, ...settings });
     const from = { runId: 'run', name: 'best' };
-    const { input } = await forkInput(world.deps.store, from, { engine: { threads: 2 } });
+    const { input } = await forkInput(world.deps.store, from, { engine: { threads: 3 } });
     const { engine, budget, failure } = resolveConfig(input);
-    assert.deepEqual([engine.threads, engine.force, budget.tokens, failure.onFailure], [2, true, 1e9, 'fail']);
+    assert.deepEqual([engine.shards, engine.threads, engine.force], [2, 3, false], 'a person allows more memory anew');
+    assert.deepEqual([budget.tokens, failure.onFailure], [1e9, 'fail']);
   });
 
   it('differs from the original after a changed fork', async () => {
