@@ -34,7 +34,7 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   return checkInput(input);
 }
 
-/** Makes paths absolute, and checks the problem file and the models. @throws as readConfig */
+/** The input with absolute paths, after a check of its problem file and its models. @throws what readConfig throws */
 export async function checkInput(given: RunConfigInput): Promise<RunConfigInput> {
   const input = withPaths(given);
   const config = resolveConfig(input);

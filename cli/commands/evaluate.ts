@@ -68,12 +68,12 @@ export function addEvaluate(program: Command): void {
     for (const { id, reason } of await checkProblems(shared.source)) output.note(`skipped ${id}: ${reason}`);
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async ({ client }) => {
       const { runId, name } = checkpoint;
-      const place = { client, store, note: output.note };
-      const own = await measure(place, `${runId}/${name}`, { ...shared, checkpoint });
+      const context = { client, store, note: output.note };
+      const own = await measure(context, `${runId}/${name}`, { ...shared, checkpoint });
       if (!other) return [own];
       const { untrained, ...id } = other;
       const title = untrained ? 'base' : `${id.runId}/${id.name}`;
-      return [own, await measure(place, title, { ...shared, checkpoint: id, untrained })];
+      return [own, await measure(context, title, { ...shared, checkpoint: id, untrained })];
     });
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
     const { name, problems, samples, temperature, tokens, metrics, results } = measured!;
@@ -123,9 +123,9 @@ async function inputOf(
 
 /** By default the test split of the run's own problems, since it trained on the others. The worker knows other defaults. */
 export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
-  const place = (problems: string): string => (isBuiltIn(problems) ? problems : resolve(problems));
-  const source = place(named);
-  const chosen = split ?? (source === place(trainedOn) ? 'test' : undefined);
+  const absolute = (problems: string): string => (isBuiltIn(problems) ? problems : resolve(problems));
+  const source = absolute(named);
+  const chosen = split ?? (source === absolute(trainedOn) ? 'test' : undefined);
   return { source, split: chosen };
 }
 

@@ -20,8 +20,8 @@ import { conclude, startOrJoin } from '../training.js';
 type Flags = ConnectionOptions & { set: string[]; watch?: boolean; json?: boolean };
 
 /**
- * The run's configuration as it was at the checkpoint, with other fields, starting there. A checkpoint does not have those
- * that affect no result; they come from the run's input, but for `engine.force`: the run may be another person's.
+ * The configuration of the run as it was at the checkpoint, changed by `fields`. Device, budget and failure handling are not
+ * in the checkpoint, so they come from the input of the run. `engine.force` is off: the run may be another person's.
  */
 export async function forkInput(
   store: Store,

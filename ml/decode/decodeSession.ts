@@ -110,7 +110,7 @@ export class DecodeSession {
 
   /**
    * Answers in the order of the requests. A prompt that leaves no room in the context gets an empty, unfinished answer.
-   * @param cacheBytes of keys and values to return, for later prompts that start with the tokens of a sequence
+   * @param cacheBytes how many bytes of keys and values to return at most, for later prompts that start with these tokens
    */
   async generate(
     requests: readonly DecodeRequest[],

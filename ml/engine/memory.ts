@@ -46,7 +46,7 @@ export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
   return PROCESS + weights + Math.max(parts * (work + ADAPTERS[use.task] * adapter), update);
 }
 
-/** How many of `parts` can be trained at the same time; at least one. */
+/** How many of `parts` parts of a batch fit into the available memory at the same time; at least one. */
 export function partsThatFit(model: ModelFiles, use: MemoryUse, parts: number, available: number): number {
   let count = parts;
   while (count > 1 && estimateMemory(model, { ...use, parts: count }) > available) count--;

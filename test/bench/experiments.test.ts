@@ -40,7 +40,7 @@ function record(arm: string, seed: number, pass: number, over: Partial<Experimen
 }
 
 describe('experiments', () => {
-  it('have valid arms that, but for four, update the generator as often as the method', () => {
+  it('have valid arms; all but four update the generator as often as the method', () => {
     const updates = (config: object): number =>
       countSteps(resolveConfig(config), 'generator') +
       planWarmStart(resolveConfig(config)).filter(({ role }) => role === 'generator').length;
