@@ -122,7 +122,8 @@ class OrtEngine extends EngineFiles implements Engine {
     const fault = samplingFault(decode);
     if (fault !== undefined) throw new GauntletError('BAD_INPUT', fault);
     refuseFaults(requests, ({ prompt, sampled }) => rangesFault(prompt.length, sampled));
-    const lengths = requests.map(({ prompt }) => prompt.length + decode.maxNewTokens);
+    const { contextLength } = this.info;
+    const lengths = requests.map(({ prompt }) => Math.min(prompt.length + decode.maxNewTokens, contextLength));
     this.checkMemory('decode', lengths, adapter);
     const shared = this.share(adapter);
     const { size, threads } = decodePlan(this.model, requests.length, this.plan);
@@ -323,7 +324,7 @@ class OrtEngine extends EngineFiles implements Engine {
       ...this.options,
       task,
       sequences: Math.min(lengths.length, concurrentSequences(this.model, this.plan)),
-      length: Math.min(Math.max(0, ...lengths), this.info.contextLength),
+      length: Math.max(0, ...lengths),
       rank: adapter?.rank ?? 0,
     };
     const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), available);

@@ -139,9 +139,12 @@ export class WorkerPool {
   }
 
   private dispatch(): void {
+    // a worker that still stops an aborted job is soon free; another one would load the model again
+    const stopping = this.members.some(({ task }) => task?.settled);
     while (this.queue.length > 0) {
       const free =
-        this.members.find((m) => !m.task) ?? (this.members.length < this.size ? this.startWorker() : undefined);
+        this.members.find((m) => !m.task) ??
+        (this.members.length < this.size && !stopping ? this.startWorker() : undefined);
       if (!free) return;
       free.task = this.queue.shift()!;
       free.worker.postMessage(free.task.message);

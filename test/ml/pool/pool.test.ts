@@ -9,7 +9,12 @@ const coded = (code: string, pattern: RegExp) => (error: unknown) =>
 
 describe('worker pool', () => {
   let pool: WorkerPool;
+  let workers: number;
+  const count = (): number => workers++;
+  before(() => process.on('worker', count));
+  after(() => process.off('worker', count));
   beforeEach(() => {
+    workers = 0;
     pool = new WorkerPool(new URL('./faultyWorker.js', import.meta.url), {}, 2);
   });
   afterEach(() => pool.close());
@@ -23,16 +28,21 @@ describe('worker pool', () => {
   });
 
   it('runs as many jobs at a time as allowed', async () => {
-    let workers = 0;
-    const count = (): number => workers++;
-    process.on('worker', count);
     const values = [0, 1, 2, 3, 4, 5, 6];
     const jobs = values.map((value) => ({ act: 'echo', value }));
     for (const [concurrency, expected] of [[1, 1] as const, [9, 2] as const]) {
       assert.deepEqual(await pool.runAll(jobs, { concurrency }), values);
       assert.equal(workers, expected, 'a worker starts when the others are busy');
     }
-    process.off('worker', count);
+  });
+
+  it('starts no worker while another one stops an aborted job', async () => {
+    const controller = new AbortController();
+    const aborted = pool.run({ act: 'wait' }, { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await assert.rejects(aborted, /enough/);
+    assert.equal(await pool.run({ act: 'echo', value: 5 }), 5);
+    assert.equal(workers, 1);
   });
 
   it('works in a program that is given on the command line', async () => {
