@@ -5,7 +5,8 @@ import type { RunConfigInput } from '../../core/schema/config.js';
 
 export interface Arm {
   name: string;
-  question: string; // that it answers next to the method
+  question: string; // that it answers next to the arm `against`
+  against?: string; // default: method
   config: RunConfigInput;
   wrongReferences?: number; // train on a problem file in which this share of references is wrong
   atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
@@ -96,7 +97,11 @@ export const ARMS: readonly Arm[] = [
     config: { batch: { generator: LARGER_GROUPS }, discriminator: { expected: 'reference' } },
     atEqualTokens: true,
   },
-  { name: 'no-archive', question: 'Does the archive help?', config: { reward: { archive: { enabled: false } } } },
+  {
+    name: 'no-archive',
+    question: 'Do the archive and the preference for faulty chains help?',
+    config: { reward: { archive: { enabled: false } } },
+  },
   { name: 'no-diversity', question: 'Does the diversity credit help?', config: { reward: { diversityCredit: false } } },
   ...(['shifted', 'zero-sum', 'composite', 'code-a1', 'mutation'] as const).map(
     (scheme): Arm => ({
@@ -106,20 +111,28 @@ export const ARMS: readonly Arm[] = [
     }),
   ),
   { name: 'code-only', question: 'Do five stages help?', config: CODE_ONLY },
-  { name: 'warm', question: 'What does the method add after supervised learning?', config: LONG_WARM_START },
+  {
+    name: 'warm',
+    against: 'supervised-longer',
+    question: 'What does the method add after supervised learning?',
+    config: LONG_WARM_START,
+  },
   {
     name: 'warm-code-only',
+    against: 'warm',
     question: 'Do five stages help, if both forms were learned from references?',
     config: { ...LONG_WARM_START, ...CODE_ONLY },
   },
   { name: 'credit-stage', question: 'Is it better to train one stage at a time?', config: { credit: 'stage' } },
   {
     name: 'credit-counterfactual',
-    question: 'Is it better if the samples of a group differ only from the stage in training on?',
+    against: 'credit-stage',
+    question: 'The same, if the samples of a group share all stages before it?',
     config: { credit: 'counterfactual' },
   },
   {
     name: 'adapter-per-stage',
+    against: 'credit-stage',
     question: 'Is it better if earlier stages keep their adapters?',
     config: { credit: 'stage', adapters: 'per-stage' },
   },
@@ -130,18 +143,20 @@ export const ARMS: readonly Arm[] = [
   },
   {
     name: 'simultaneous',
+    against: 'alternating',
     question: 'Is it better if both roles train against the state of the other before the pair of steps?',
     config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 8, simultaneous: true } },
   },
   {
     name: 'self-repair',
-    question: 'Does a second program help, after a failed baseline test?',
+    question: 'Does a second program help, after a failed baseline test? (also when measured)',
     config: { selfRepair: true },
   },
   { name: 'curriculum', question: 'Does a curriculum help?', config: { curriculum: true } },
   ...[0, 0.05, 0.2].map(
     (wrongReferences): Arm => ({
       name: `gate-${100 * wrongReferences}`,
+      ...(wrongReferences > 0 && { against: 'gate-0' }),
       question: `What if ${100 * wrongReferences} % of the references are wrong?`,
       config: {},
       wrongReferences,
@@ -150,6 +165,7 @@ export const ARMS: readonly Arm[] = [
   ...[0.05, 0.2].map(
     (wrongReferences): Arm => ({
       name: `no-gate-${100 * wrongReferences}`,
+      against: `gate-${100 * wrongReferences}`,
       question: `The same with ${100 * wrongReferences} %, without the health gate`,
       config: { healthGate: false },
       wrongReferences,

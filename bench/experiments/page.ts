@@ -30,7 +30,7 @@ function familyTables(records: readonly ExperimentRecord[]): string[] {
   const method = records.filter(({ arm }) => arm === 'method');
   const arms = (['updates', 'tokens'] as const).flatMap((equal) => {
     const others = records.filter((record) => record.equal === equal && record.arm !== 'method');
-    return others.length === 0 ? [] : [`### At equal ${equal}`, armTable([...method, ...others], method)];
+    return others.length === 0 ? [] : [`### At equal ${equal}`, armTable([...method, ...others], records)];
   });
   return [...(method.length === 0 ? [] : ['### Seeds of the method', seedTable(method)]), ...arms];
 }
@@ -50,20 +50,23 @@ function seedTable(method: readonly ExperimentRecord[]): string {
   return table(['seed', 'pass@1', 'greedy', 'valid tests', 'bugs caught', 'training'], [...rows, total]);
 }
 
-function armTable(records: readonly ExperimentRecord[], method: readonly ExperimentRecord[]): string {
-  const rows = ARMS.flatMap(({ name, question }) => {
+/** @param all records of the family, with those that the arms are compared with */
+function armTable(records: readonly ExperimentRecord[], all: readonly ExperimentRecord[]): string {
+  const rows = ARMS.flatMap(({ name, question, against = 'method' }) => {
     const own = records.filter(({ arm }) => arm === name);
     if (own.length === 0) return [];
-    const seeds = own.filter(({ seed }) => method.some((one) => one.seed === seed));
-    const paired = seeds.map(({ seed }) => method.find((one) => one.seed === seed)!);
-    const difference = pairedDifference(valuesOf(paired, 'pass@1'), valuesOf(seeds, 'pass@1'));
+    const pairs = own.flatMap((record) => {
+      const other = all.find((one) => one.arm === against && one.equal === 'updates' && one.seed === record.seed);
+      return other ? [[other, record] as const] : [];
+    });
+    const [others, paired] = [pairs.map(([other]) => other), pairs.map(([, record]) => record)];
+    const difference = pairedDifference(valuesOf(others, 'pass@1'), valuesOf(paired, 'pass@1'));
     return [
       [
         name === 'method' ? `**${name}**` : name,
         `${own.length}`,
         withInterval(meanOf(valuesOf(own, 'pass@1'))),
-        name === 'method' ? '' : points(difference),
-        name === 'method' ? '' : pValue(difference.p),
+        ...(name === 'method' ? ['', '', ''] : [against, points(difference), pValue(difference.p)]),
         withInterval(meanOf(valuesOf(own, 'test validity'))),
         withInterval(meanOf(valuesOf(own, 'mutation score'))),
         thousands(meanOf(own.map(({ tokens }) => tokens)).value),
@@ -75,7 +78,8 @@ function armTable(records: readonly ExperimentRecord[], method: readonly Experim
     'arm',
     'seeds',
     'pass@1',
-    'against the method',
+    'against',
+    'difference',
     'p',
     'test validity',
     'mutation score',

@@ -12,7 +12,7 @@ import { digestJson } from '../../store/canonicalJson.js';
 import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
 import { answerOf } from '../commands.js';
-import { ARMS, FORMS } from './arms.js';
+import { ARMS, type Arm, FORMS } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
 import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
 
@@ -30,7 +30,7 @@ export function configOf(
   over: RunConfigInput,
   factor = 1,
 ): RunConfigInput {
-  const { config } = ARMS.find(({ name }) => name === arm)!;
+  const { config } = armOf({ arm });
   const form = merged({ preset: family }, FORMS[family]);
   const base = merged(merged(form, config), over) as RunConfigInput;
   const { discriminatorSteps, generatorSteps, alternatingSteps } = resolveConfig(base).schedule;
@@ -40,8 +40,13 @@ export function configOf(
 }
 
 /** Of all settings of a run. */
-export const digestOf = (key: Key, { over }: Pick<Place, 'over'>, factor: number): string =>
-  digestJson(resolveConfig({ ...configOf(key, over, factor), seed: key.seed }));
+export function digestOf(key: Key, { over }: Pick<Place, 'over'>, factor: number): string {
+  const { wrongReferences } = armOf(key);
+  const config = resolveConfig({ ...configOf(key, over, factor), seed: key.seed });
+  return digestJson({ ...config, ...(wrongReferences !== undefined && { wrongReferences }) });
+}
+
+const armOf = ({ arm }: Pick<Key, 'arm'>): Arm => ARMS.find(({ name }) => name === arm)!;
 
 const evaluationSchema = z.object({
   results: z.string(),
@@ -67,7 +72,8 @@ export async function runArm(
   const trained = await answerOf(['train', id, ...source, '--watch', ...flags]);
   const { digests, before, after } = runResultSchema.parse(trained);
   const limit = problems === undefined ? [] : ['--limit', `${problems}`];
-  const evaluated = await answerOf(['evaluate', `${id}/best`, '--samples', `${SAMPLES}`, ...limit, ...flags]);
+  const heldOut = ['--problems', family, '--split', 'test', '--samples', `${SAMPLES}`, ...limit]; // the same for all arms
+  const evaluated = await answerOf(['evaluate', `${id}/best`, ...heldOut, ...flags]);
   const { results, metrics } = evaluationSchema.parse(evaluated);
   const all = await readMetrics(await openStore(store), id);
   const steps = all.filter((one) => one.kind === 'step' || one.kind === 'supervised');
@@ -91,8 +97,9 @@ export async function runArm(
 }
 
 /** The problem file of an arm with wrong references. */
-function problemFlags({ family, arm }: Key, folder: string): string[] {
-  const { wrongReferences } = ARMS.find(({ name }) => name === arm)!;
+function problemFlags(key: Key, folder: string): string[] {
+  const { family } = key;
+  const { wrongReferences } = armOf(key);
   if (wrongReferences === undefined) return [];
   const path = join(folder, `${family}-${wrongReferences}.jsonl`);
   writeFileSync(path, asFile(problemsWithWrongReferences(family, wrongReferences)));

@@ -1,13 +1,13 @@
-// A built-in family as a problem file in which a share of the training problems has the reference of another problem, like
-// carelessly collected data. The health gate should find them.
+// The train and validation problems of a built-in family as a problem file in which a share of the training problems has the
+// reference of another problem, like carelessly collected data. The health gate should find them.
 import { deriveKey, uniformAt } from '../../core/random.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { loadBuiltIn, splitByHash } from '../../data/problems.js';
 
 export function problemsWithWrongReferences(family: string, share: number): Problem[] {
-  const { train, validation, test } = loadBuiltIn(family);
-  const all = [...train, ...validation, ...test];
+  const { train, validation } = loadBuiltIn(family);
+  const all = [...train, ...validation];
   const trained = new Set(splitByHash(all).train); // as a problem file is split
   const isWrong = ({ id }: Problem): boolean => uniformAt(deriveKey('wrong-reference', id), 0) < share;
   return all.map((problem, i) => {

@@ -12,8 +12,8 @@ import { meanOf, pairedDifference } from '../../bench/experiments/statistics.js'
 import { asFile, problemsWithWrongReferences } from '../../bench/experiments/wrongReferences.js';
 import { resolveConfig } from '../../core/presets.js';
 import { countSteps, planWarmStart } from '../../core/schedule.js';
-import type { Problem } from '../../core/schema/problem.js';
-import { loadProblems } from '../../data/problems.js';
+import { type Problem, SPLITS } from '../../core/schema/problem.js';
+import { loadBuiltIn, loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
 
 const near = (actual: number, expected: number): void =>
@@ -68,6 +68,11 @@ describe('experiments', () => {
         problemsWithWrongReferences('tiny', 0).map(({ id, referenceSolution }) => [id, referenceSolution]),
       );
       const set = await loadProblems(path);
+      const measured = new Set(loadBuiltIn('tiny').test.map(({ id }) => id));
+      assert.ok(
+        SPLITS.every((split) => set[split].every(({ id }) => !measured.has(id))),
+        'no problem of the test split',
+      );
       const wrong = (problems: Problem[]): number =>
         problems.filter(({ id, referenceSolution }) => right.get(id) !== referenceSolution).length;
       assert.deepEqual([wrong(set.validation), wrong(set.test)], [0, 0]);
@@ -98,6 +103,12 @@ describe('experiments', () => {
     ];
     assert.equal(same, updates);
     assert.notEqual(longer, updates);
+  });
+
+  it('know that an arm with wrong references is not the method', () => {
+    const digest = (arm: string): string =>
+      digestOf({ family: 'nested', arm, seed: 0, equal: 'updates' }, { over: {} }, 1);
+    assert.equal(new Set(['method', 'gate-0', 'gate-5', 'gate-20'].map(digest)).size, 4);
   });
 
   it('compute intervals and paired p-values with Student’s t', () => {
@@ -133,16 +144,19 @@ describe('experiments', () => {
     }
   });
 
-  it('compare every arm with the method, seed by seed', () => {
+  it('compare every arm with the method or another arm, seed by seed', () => {
     const records = [0, 1, 2].flatMap((seed) => [
       record('method', seed, 0.8 + seed / 100),
+      record('alternating', seed, 0.6),
+      record('simultaneous', seed, 0.7 + seed / 10),
       record('frozen', seed, 0.7 + (2 * seed) / 100),
       record('frozen', seed, 0.75, { equal: 'tokens' }),
     ]);
     const page = withRecords('# Evidence\n<!-- experiments -->old<!-- /experiments -->\nend', records);
     assert.ok(page.startsWith('# Evidence\n') && page.endsWith('\nend') && !page.includes('old'));
     assert.match(page, /### At equal updates[^#]*\| \*\*method\*\* \| 3 \| 81\.0 % ± 2\.5 \|/);
-    assert.match(page, /\| frozen \| 3 \| 72\.0 % ± 5\.0 \| −9\.0 ± 2\.5 \| 0\.004 \|/);
+    assert.match(page, /\| frozen \| 3 \| 72\.0 % ± 5\.0 \| method \| −9\.0 ± 2\.5 \| 0\.004 \|/);
+    assert.match(page, /\| simultaneous \| 3 \| 80\.0 % ± 24\.8 \| alternating \| \+20\.0 ± 24\.8 \| 0\.074 \|/);
     assert.match(page, /### At equal tokens[^#]*\| frozen \| 3 \| 75\.0 % ± 0\.0 \|/);
     assert.match(page, /\| nested \| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);
     assert.match(page, /### Seeds of the method[^#]*\| 2 \| 82\.0 % \| 50\.0 % → 82\.0 % \| 40\.0 % → 60\.0 % \|/);
