@@ -117,7 +117,7 @@ export interface GradientPart {
 export interface ModelInfo {
   path: string;
   architecture: string; // 'Qwen2ForCausalLM'
-  digest: string; // of weights and config
+  digest: string; // of weights, configuration, tokenizer and chat template
   parameters: number;
   vocabSize: number;
   contextLength: number;

@@ -1,11 +1,13 @@
-// The identity of a model: sha256 over config.json and the weight files. Files are read as a stream. The digest of a large
+// The identity of a model: sha256 over all its files that change results. Files are read as a stream. The digest of a large
 // model is cached under the file system's metadata.
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync, realpathSync, statSync, writeSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync, realpathSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { weightFiles } from './checkpoint.js';
 import { cacheFolder, writeAtomically } from './files.js';
 
+/** Files that a model may lack. They decide what a prompt looks like and where an answer ends. */
+const OPTIONAL = ['generation_config.json', 'tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'];
 const CACHED_FROM = 1 << 28; // bytes; less is hashed in a fraction of a second
 
 export interface DigestOptions {
@@ -17,7 +19,8 @@ export async function digestModel(
   folder: string,
   { cache = join(cacheFolder(), 'digests'), cachedFrom = CACHED_FROM }: DigestOptions = {},
 ): Promise<string> {
-  const paths = ['config.json', ...weightFiles(folder)].map((name) => join(folder, name));
+  const present = OPTIONAL.filter((name) => existsSync(join(folder, name)));
+  const paths = ['config.json', ...weightFiles(folder), ...present].map((name) => join(folder, name));
   const files = paths.map((path) => ({ path, ...identity(path) }));
   const large = files.reduce((sum, { size }) => sum + size, 0) >= cachedFrom;
   const entry = join(cache, createHash('sha256').update(JSON.stringify(files)).digest('hex'));

@@ -101,8 +101,16 @@ describe('the digest of a model', () => {
     return sha.digest('hex');
   };
 
-  it('covers config.json and the weight files', async () => {
-    assert.equal(await digestModel(folder), hash('config.json', 'model.safetensors'));
+  it('covers the configuration, the weights, the tokenizer and the chat template', async () => {
+    const files = ['config.json', 'model.safetensors'];
+    assert.equal(await digestModel(folder), hash(...files));
+    for (const name of ['tokenizer.json', 'chat_template.jinja']) {
+      writeFileSync(join(folder, name), name);
+      files.push(name);
+      assert.equal(await digestModel(folder), hash(...files));
+      rmSync(join(folder, name));
+      files.pop();
+    }
   });
 
   it('is cached for large files until one changes', async () => {
