@@ -1,4 +1,5 @@
 // The answers that a warm start teaches: a reference solution, and tests whose expected values the reference computed.
+import { nameOf } from '../parse/asserts.js';
 import { formatArguments, formatValue } from '../parse/format.js';
 import type { Stage } from '../schema/chain.js';
 import type { PromptStyle } from '../schema/config.js';
@@ -13,9 +14,8 @@ export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage):
 }
 
 export function testAnswer(style: PromptStyle, { expected }: TestRequest, entry: string, tests: TestCase[]): string {
-  const name = entry.slice(entry.lastIndexOf('.') + 1);
   if (style === 'instruct' && expected === 'reference')
-    return tests.map(({ args }) => `${name}${formatArguments(args)}`).join('\n');
+    return tests.map(({ args }) => `${nameOf(entry)}${formatArguments(args)}`).join('\n');
   const lines = tests.map((test) => `(${formatValue({ t: test.args })}, ${formatValue(test.expected)})`);
   return style === 'instruct' ? `[\n${lines.map((line) => `    ${line},\n`).join('')}]` : lines.join('\n');
 }

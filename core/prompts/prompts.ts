@@ -1,5 +1,6 @@
 // The prompts of both roles. The generator sees a test only to repair a program. The discriminator sees the problem, the
 // signature and the text of one stage. A chain is append-only: one opening, then one continuation per later stage.
+import { nameOf } from '../parse/asserts.js';
 import { extractCode } from '../parse/code.js';
 import type { FailedTest, Stage } from '../schema/chain.js';
 import type { PromptStyle, RunConfig } from '../schema/config.js';
@@ -20,7 +21,7 @@ export interface Message {
 }
 
 /** The only parts of a problem that a prompt may show. */
-export type PromptProblem = Pick<Problem, 'description' | 'functionSignature'>;
+export type PromptProblem = Pick<Problem, 'description' | 'functionSignature' | 'entry'>;
 
 /** What the discriminator writes: whole tests, or inputs whose expected values the reference computes. */
 export interface TestRequest {
@@ -73,12 +74,9 @@ const WHOLE_TESTS = {
 const INPUTS_ONLY = {
   system: INPUTS_SYSTEM,
   noun: 'input',
-  format: ({ functionSignature }: PromptProblem) => {
-    const name = /(?:def|class)\s+(\w+)/.exec(functionSignature)?.[1] ?? 'f';
-    return [
-      `Answer with calls of \`${name}\`, one a line, and nothing else. Use literal values only: no names, no other calls.`,
-    ];
-  },
+  format: ({ entry }: PromptProblem) => [
+    `Answer with calls of \`${nameOf(entry)}\`, one a line, and nothing else. Use literal values only: no names, no other calls.`,
+  ],
 };
 
 const ask = (stage: Stage): string => {

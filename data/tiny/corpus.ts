@@ -41,7 +41,11 @@ export function corpusOf<P extends Pick<CorpusProblem, 'id' | 'split' | 'source'
     id: problem.id,
     split: problem.split,
     source: problem.source,
-    prompt: { description: texts.renderDescription(problem), functionSignature: texts.renderSignature(problem) },
+    prompt: {
+      description: texts.renderDescription(problem),
+      functionSignature: texts.renderSignature(problem),
+      entry: 'solve',
+    },
     drawChain(random) {
       const { stages, flaws, reading } = texts.drawChain(problem, random);
       return { stages, isFlawed: flaws.length > 0 && !texts.passesHidden(problem, reading) };

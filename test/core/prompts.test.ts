@@ -104,6 +104,8 @@ describe('instruct prompts', () => {
     const answer = 'My solution:\n```python\ndef solve(nums):\n    return 0\n```\nDone.';
     const inputs = { testsPerTurn: 2, expected: 'reference' } as const;
     const text = textOf(discriminatorPrompt('instruct', problem, 5, answer, inputs)[1]!.content);
+    const method = { ...problem, functionSignature: 'class Solution:\n    def best(self, a):', entry: 'Solution.best' };
+    assert.match(textOf(discriminatorPrompt('instruct', method, 5, answer, inputs)[1]!.content), /calls of `best`/);
     for (const part of ['Write 2 inputs.', 'calls of `solve`', '```python\ndef solve(nums):\n    return 0\n```\n\n'])
       assert.ok(text.includes(part), part);
     for (const part of ['((arg', 'Done.']) assert.ok(!text.includes(part), part);

@@ -61,7 +61,7 @@ for (const { name, folder, style } of MODELS)
       assert.ok(texts.length >= 24, `${texts.length} texts`);
       const controls = (ids: number[]) => ids.filter((id) => control.has(id));
       const promptsOf = (text: string): number[][] => {
-        const problem = { description: text, functionSignature: text };
+        const problem = { description: text, functionSignature: text, entry: text };
         return STAGES.flatMap((stage) => [
           chat.openingTokens(generatorOpening(style, problem, stage) as ChatMessage[]),
           chat.continuationTokens(generatorContinuation(style, problem, stage)),
