@@ -11,6 +11,8 @@ import { type Adapter, adapterLayout, layoutSize } from '../nn/layout.js';
 import { newOptimizerState, type OptimizerState } from '../optim/adamw.js';
 import type { Chat, Engine } from './engine.js';
 
+const NO_END = 'no eos_token_id in generation_config.json or config.json: add the id of the token that ends an answer';
+
 type Text = 'encode' | 'decode' | 'chat';
 type Adapters = 'initAdapter' | 'newOptimizerState' | 'exportAdapter' | 'importAdapter';
 
@@ -35,6 +37,7 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   private openChat(templateArguments: TemplateArguments): Chat {
     let format: ChatFormat | undefined; // opened by the first use: training needs no text
     const open = (): ChatFormat => {
+      if (this.model.eosTokens.length === 0) throw new GauntletError('BAD_MODEL', `${this.model.path}: ${NO_END}`);
       format ??= loadChatFormat(this.model.path, this.text(), templateArguments);
       return format;
     };

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { textOf } from '../../../core/prompts/prompts.js';
 import { ROOT } from '../../../infra/root.mjs';
+import { EngineFiles } from '../../../ml/engine/engineFiles.js';
 import { ChatFormat, type ChatMessage, loadChatFormat } from '../../../ml/hf/chat.js';
+import type { ModelFiles } from '../../../ml/hf/model.js';
 import { dateText, ModelTemplate } from '../../../ml/hf/template.js';
 import { loadTokenizer, makeTokenizer } from '../../../ml/hf/tokenizer.js';
 
@@ -70,6 +72,11 @@ describe('chat template', () => {
     const finished = [...opening, ...said, EOS, ...chat.continuationTokens(next!.content, EOS)];
     assert.deepEqual(cut, expected.chat.ids);
     assert.deepEqual(finished, expected.chat.ids);
+  });
+
+  it('refuses a model that does not say which token ends an answer', () => {
+    const chat = new EngineFiles({ path: fixture, eosTokens: [] } as unknown as ModelFiles).chat();
+    assert.throws(() => chat.openingTokens([{ role: 'user', content: 'x' }]), /no eos_token_id/);
   });
 
   it('refuses a template that is missing, does not parse, fails or omits answers', () => {
