@@ -102,7 +102,7 @@ export interface TrainOnExamplesInput extends Omit<UpdatePolicyInput, 'trajector
 }
 export interface TrainOnExamplesOutput {
   state: UpdatePolicyOutput['state'];
-  loss: number; // on the validation split
+  loss?: number | undefined; // on the validation split; absent if that gives no example
 }
 
 export function compositeActivities(leaf: LeafActivities) {

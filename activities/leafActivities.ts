@@ -45,7 +45,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     removeShards: unmemoised(removeShards),
     answerFreshInputs: memoised('answerFreshInputs', 2, answerFreshInputs, 'sandbox'),
     writeExamples: memoised('writeExamples', 3, writeExamples),
-    scoreExamples: memoised('scoreExamples', 3, scoreExamples, 'engine'),
+    scoreExamples: memoised('scoreExamples', 4, scoreExamples, 'engine'),
     summariseEvaluation: memoised('summariseEvaluation', 2, summariseEvaluation),
     measureEvaluation: memoised('measureEvaluation', 1, measureEvaluation),
     recordMetrics: unmemoised(recordMetrics),

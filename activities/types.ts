@@ -279,7 +279,7 @@ export interface ScoreExamplesInput {
   adapter: Digest;
 }
 export interface ScoreExamplesOutput {
-  loss: number; // mean cross entropy of answer tokens, in nats
+  loss?: number; // mean cross entropy of answer tokens, in nats; absent if there is no example
 }
 
 export interface SummariseEvaluationInput {

@@ -130,7 +130,7 @@ function turnOf(chat: Chat, stage: Stage, promptTokens: number[], answer: string
   return { stage, promptTokens, answerTokens, thinking };
 }
 
-/** The mean cross entropy of the answers. */
+/** The mean cross entropy of the answers; none if there is no example. */
 export async function scoreExamples(scope: Scope, input: ScoreExamplesInput): Promise<ScoreExamplesOutput> {
   const rows = await scope.store.getJson<TrajectoryList>(input.examples);
   const { engine, adapter } = await openRole(scope, input.run, input.role);
@@ -146,5 +146,5 @@ export async function scoreExamples(scope: Scope, input: ScoreExamplesInput): Pr
       tokens += trained;
     });
   });
-  return { loss: tokens === 0 ? 0 : sum / tokens };
+  return tokens === 0 ? {} : { loss: sum / tokens };
 }

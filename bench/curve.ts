@@ -51,7 +51,7 @@ function line(metrics: RunMetrics): string {
     return `== ${metrics.split} @${metrics.step} ${metrics.checkpoint} pass ${f(passRate)} greedy ${f(greedyPassRate)} valid ${f(testValidity)} catch ${f(bugCatchRate)} score ${f(metrics.score)} (${f(metrics.seconds, 1)} s)`;
   }
   if (metrics.kind === 'supervised')
-    return `${metrics.step} warm ${metrics.role.slice(0, 3)} loss ${f(metrics.loss)} validation ${f(metrics.validationLoss)} rows ${metrics.rows} tok ${metrics.update.tokens} ${f(metrics.seconds, 1)} s`;
+    return `${metrics.step} warm ${metrics.role.slice(0, 3)} loss ${f(metrics.loss)} validation ${f(metrics.validationLoss ?? Number.NaN)} rows ${metrics.rows} tok ${metrics.update.tokens} ${f(metrics.seconds, 1)} s`;
   const {
     step,
     stage,

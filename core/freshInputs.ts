@@ -1,6 +1,7 @@
 // New inputs of a function, made from those of its tests: neighbours of known values, among them edge cases. Whether an
 // input is valid is for the reference solution to say.
 import { isTuple } from './parse/arithmetic.js';
+import { floatValue, toFloat } from './parse/numbers.js';
 import type { RandomStream } from './random.js';
 import type { Value } from './schema/value.js';
 
@@ -35,14 +36,19 @@ function neighbour(value: Value, random: RandomStream): Value {
   if (typeof value === 'string') return [...textNear([...value], random)].join('');
   if (Array.isArray(value)) return listNear(value, random);
   if (isTuple(value)) return { t: replaceOne(value.t, random) };
+  if (value !== null && 'f' in value) return floatNear(toFloat(value)!, random);
+  if (value !== null && 's' in value) return { s: random.choice([value.s.slice(1), value.s.slice(0, -1), []]) };
   if (value !== null && 'd' in value) return { d: random.choice([value.d.slice(1), value.d.slice(0, -1), []]) };
-  return value; // of other types, such as floats, only known values are used
+  return value; // of other types, such as bytes, only known values are used
 }
 
 function numberNear(value: number, random: RandomStream): number {
   const near = random.choice([value - 1, value + 1, -value, 0, 1, value * 2, random.int(-10, 10)]);
   return Number.isSafeInteger(near) ? near : 0;
 }
+
+const floatNear = (value: number, random: RandomStream): Value =>
+  floatValue(random.choice([value - 1, value + 1, -value, 0, value * 2, value / 2]));
 
 const LETTERS = [...'abcxyzAEZ019 -'];
 

@@ -113,7 +113,7 @@ export function statisticsCharts(data: ReportData): { chart: Chart; caption: str
 /** Losses of the warm start; undefined if the run had none. */
 export function warmStartChart(data: ReportData): Chart | undefined {
   const curve = (role: Role, loss: 'loss' | 'validationLoss') =>
-    supervisedSteps(data, role).map((each): Point => [each.step, each[loss]]);
+    supervisedSteps(data, role).flatMap((each): Point[] => (each[loss] === undefined ? [] : [[each.step, each[loss]]]));
   const lines = (['discriminator', 'generator'] as const).flatMap((role): Line[] => [
     { name: `${role}, its examples`, colour: role, points: curve(role, 'loss'), dashed: true },
     { name: `${role}, validation`, colour: role, points: curve(role, 'validationLoss') },

@@ -39,7 +39,7 @@ export interface RunState extends SchedulePosition {
 export interface WarmStart {
   tests?: string | undefined; // digest: the references' answers on fresh inputs
   steps: number; // done
-  best: Partial<Record<Role, { loss: number; adapter: string; stale: number }>>; // stale: steps without a lower loss
+  best: Partial<Record<Role, { loss?: number | undefined; adapter: string; stale: number }>>; // stale: steps without a lower loss
   rates?: EvaluationRates; // on the test split, afterwards
 }
 

@@ -1,5 +1,6 @@
 // The warm start: supervised steps of each role before the first stage, on reference solutions and on tests whose expected
 // values the references computed. A role stops early if its validation loss no longer falls, and keeps its best adapter.
+// If the validation split gives no example, it keeps the latest one.
 import type { Activities } from '../activities/index.js';
 import { type PlannedStep, planOf } from '../core/schedule.js';
 import type { Role } from '../core/schema/chain.js';
@@ -34,7 +35,7 @@ export async function warmStartStep(
     examplesOfStep: plan.slice(0, state.next + 1).filter((each) => each.role === role).length,
   });
   const before = warmStart.best[role];
-  const isBetter = before === undefined || loss < before.loss;
+  const isBetter = before?.loss === undefined || loss === undefined || loss < before.loss;
   const best = isBetter ? { loss, adapter: trained.adapter, stale: 0 } : { ...before, stale: before.stale + 1 };
   const isStale = best.stale >= config.warmStart.patience;
   const left = isStale ? plan.filter((each, i) => i <= state.next || each.role !== role) : plan;

@@ -62,7 +62,7 @@ const supervisedMetricsSchema = z.strictObject({
   step: z.int().positive(),
   role: roleSchema,
   loss: z.number(), // of the step's examples, before each minibatch's update
-  validationLoss: z.number(), // of examples of the validation split, after the step
+  validationLoss: z.number().optional(), // of examples of the validation split, after the step; none if there are none
   update: policyStatsSchema,
   rows: z.int(), // examples
   learningRate: z.number(),

@@ -91,6 +91,27 @@ describe('the warm start', () => {
     assert.equal(metadata.files['generator/adapter_model.safetensors'], adapters[8]);
   });
 
+  it('keeps the latest adapter if the validation split gives no example', async () => {
+    const adapters: string[] = [];
+    const trainOnExamples: Activities['trainOnExamples'] = async (input) => {
+      const { loss: _, ...trained } = await acts.trainOnExamples(input);
+      adapters.push(trained.state.adapter);
+      return trained;
+    };
+    await runPipeline({ ...acts, trainOnExamples }, 'run', {
+      ...WARM_RUN,
+      warmStart: { ...WARM_RUN.warmStart, patience: 1 },
+    });
+    const { metadata } = await loadCheckpoint(world.deps.store, 'run', 'checkpoint_stage_0_epoch_1');
+    assert.equal(metadata.files['discriminator/adapter_model.safetensors'], adapters[1]);
+    assert.equal(metadata.files['generator/adapter_model.safetensors'], adapters[3]);
+    const leaf = createLeafActivities(world.deps);
+    const { run } = await acts.prepareRun({ runId: 'other', input: WARM_RUN });
+    const examples = await world.deps.store.putJson([]);
+    const { loss } = await leaf.scoreExamples({ run, role: 'generator', examples, adapter: adapters[0]! });
+    assert.equal(loss, undefined);
+  });
+
   it('keeps the best adapter and a new optimizer if the last step of a role is skipped', async () => {
     const adapters: string[] = [];
     const trainOnExamples: Activities['trainOnExamples'] = async (input) => {

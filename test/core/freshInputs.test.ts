@@ -28,6 +28,12 @@ describe('freshInputs', () => {
     assert.ok(lists.some((list) => new Set(list).size < list.length));
   });
 
+  it('vary floats and sets', () => {
+    const floats = fresh([[{ f: '1.5' }]]).map(([value]) => (value as { f: string }).f);
+    assert.ok(floats.includes('-1.5') && floats.includes('0.75'));
+    assert.deepEqual(fresh([[{ s: ['a'] }]]), [[{ s: [] }]]);
+  });
+
   it('depend on the random stream only, and end if there is nothing new', () => {
     assert.deepEqual(fresh([[1]]), fresh([[1]]));
     assert.deepEqual(fresh([[null]]), []);
