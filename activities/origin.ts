@@ -25,8 +25,8 @@ import type { Scope } from './scope.js';
 import type { FrozenAdapters, Origin, PolicyState, RoleState, RunRef } from './types.js';
 
 /**
- * The checkpoint that a run starts from, or undefined if no run matches the pattern. A run that is prepared again keeps
- * the checkpoint of its manifest.
+ * The checkpoint that a run starts from, or undefined if no checkpoint of the runs that match the pattern fits. A run that
+ * is prepared again keeps the checkpoint of its manifest.
  * @throws GauntletError NOT_FOUND | BAD_CHECKPOINT
  */
 export async function findOrigin(
@@ -39,25 +39,25 @@ export async function findOrigin(
   const known = await manifestOf(store, run.runId);
   if (known) return known.origin && loadCheckpoint(store, known.origin.run, known.origin.checkpoint);
   if (!start.run.endsWith('*')) return loadCheckpoint(store, start.run, start.checkpoint);
-  let refusal: GauntletError | undefined;
   const unlessRefused = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof GauntletError) || !REFUSALS.has(error.code)) throw error;
       deps.log?.warn({ run: run.runId }, `skipped: ${error.message}`);
-      refusal ??= error;
       return undefined;
     }
   };
   const prefix = start.run.slice(0, -1);
+  const isScheduled = isOfSchedule(run.runId, prefix);
   const found: { run: string; score: number }[] = [];
   for (const other of await store.listRuns()) {
     if (!other.startsWith(prefix) || other === run.runId) continue;
+    if (isScheduled && !isOfSchedule(other, prefix)) continue;
     const pointer = await unlessRefused(() => readPointer(store, other, 'checkpoint_best'));
     if (pointer) found.push({ run: other, score: pointer.score });
   }
-  // highest score first, then by id; damaged or incompatible checkpoints are skipped if there is another one
+  // highest score first, then by id
   for (const { run: other } of found.sort((a, b) => b.score - a.score)) {
     const checkpoint = await unlessRefused(async () => {
       const loaded = await loadCheckpoint(store, other, start.checkpoint);
@@ -66,9 +66,12 @@ export async function findOrigin(
     });
     if (checkpoint) return checkpoint;
   }
-  if (refusal) throw refusal;
   return undefined;
 }
+
+/** Temporal names a run of the schedule `nightly` after the schedule and the time, as nightly-2026-11-26T03:00:00Z. */
+const isOfSchedule = (run: string, prefix: string): boolean =>
+  run.startsWith(prefix) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(run.slice(prefix.length));
 
 const REFUSALS: ReadonlySet<string> = new Set(['BAD_CHECKPOINT', 'NOT_FOUND']);
 

@@ -30,7 +30,7 @@ export class FileObjects implements Objects {
     return join(this.root, key);
   }
 
-  read(key: string): Promise<Uint8Array | undefined> {
+  read(key: string, length?: number): Promise<Uint8Array | undefined> {
     const target = this.locate(key);
     return guard('reading', target, undefined, async () => {
       for (const base of this.basesOf(key)) await this.checkInside(base, dirname(target));
@@ -41,7 +41,9 @@ export class FileObjects implements Objects {
         if (!entry.isFile() && !entry.isDirectory()) {
           throw new GauntletError('BAD_INPUT', `reading ${target}: is not a regular file`);
         }
-        return await file.readFile();
+        if (length === undefined) return await file.readFile();
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(length));
+        return buffer.subarray(0, bytesRead);
       } finally {
         await file.close();
       }

@@ -77,10 +77,11 @@ export class S3Objects implements Objects {
     return `s3://${this.bucket}/${this.prefix}${key}`;
   }
 
-  async read(key: string): Promise<Uint8Array | undefined> {
+  async read(key: string, length?: number): Promise<Uint8Array | undefined> {
+    const part = length === undefined ? {} : { Range: `bytes=0-${length - 1}` };
     for (let attempt = 1; ; attempt++) {
       try {
-        const { Body } = await this.client.send(new GetObjectCommand(this.at(key)));
+        const { Body } = await this.client.send(new GetObjectCommand({ ...this.at(key), ...part }));
         return await Body!.transformToByteArray();
       } catch (error) {
         if (isMissing(error)) return undefined;

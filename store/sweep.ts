@@ -15,6 +15,7 @@ import {
   readPointer,
   removeCheckpoint,
 } from './checkpoints.js';
+import { inParallel } from './inParallel.js';
 import { inspectBlob, inspectMemo, listBlobs, listFolder, listMemos, type StoredFile } from './inventory.js';
 import { ASIDE, hexOf, layout, TAKEN } from './layout.js';
 import { kindOfRow } from './memo.js';
@@ -23,6 +24,8 @@ import { DIGESTS } from './records.js';
 import { digestsInText } from './references.js';
 import { MANIFEST, readResult } from './runs.js';
 import type { Digest } from './store.js';
+
+const SMALL = 2 ** 16; // bytes of a blob that is read at once
 
 export interface SweepOptions {
   /** ms since 1970; what was used since then is kept. */
@@ -61,7 +64,7 @@ export async function sweep(store: ObjectStore, options: SweepOptions): Promise<
   const { blobs } = await listBlobs(store);
   const usedAt = groupUse(memos);
   const isUsed = ({ name }: StoredFile): boolean => usedAt.get(kindOfRow(name).of)! >= keepFrom;
-  const kept = await reachable(store, [
+  const kept = await reachable(store, blobs, [
     ...(await namedByRuns(store, checkpoints.gone)),
     ...(await namedByRows(store, memos.filter(isUsed))),
     ...blobs.filter((blob) => blob.usedAt >= keepFrom).map(({ name }) => name),
@@ -93,57 +96,62 @@ async function drop(
   takenName: (file: StoredFile) => string,
 ): Promise<Amount> {
   const amount: Amount = { files: 0, bytes: 0 };
-  for (const file of candidates) {
+  await inParallel(candidates, async (file) => {
     if (!dryRun) {
       const taken = layout.taken(takenName(file));
       const again = await objects.move(file.path, taken, false);
-      if (again === undefined) continue;
+      if (again === undefined) return;
       const isUsed = again.usedAt >= keepFrom;
       if (isUsed) await objects.restore(taken, file.path);
       await objects.remove(taken, false);
-      if (isUsed) continue;
+      if (isUsed) return;
     }
     amount.files++;
     amount.bytes += file.bytes;
     paths.push(file.path);
-  }
+  });
   return amount;
 }
 
 /** The roots and all existing artifacts that they refer to, directly or not. */
-async function reachable(store: ObjectStore, roots: readonly Digest[]): Promise<Set<Digest>> {
+async function reachable(
+  store: ObjectStore,
+  blobs: readonly StoredFile[],
+  roots: readonly Digest[],
+): Promise<Set<Digest>> {
+  const sizes = new Map(blobs.map(({ name, bytes }) => [name, bytes]));
   const kept = new Set<Digest>(roots);
-  const queue = [...kept];
-  for (let digest = queue.pop(); digest !== undefined; digest = queue.pop()) {
-    const blob = await inspectBlob(store, digest);
-    if (typeof blob === 'string' || (blob[0] !== 0x7b && blob[0] !== 0x5b)) continue; // not JSON
-    for (const named of digestsInText(Buffer.from(blob).toString('utf8'))) {
-      if (kept.has(named)) continue;
-      kept.add(named);
-      queue.push(named);
-    }
+  for (let next = [...kept]; next.length > 0; ) {
+    const named = await inParallel(next, (digest) => namedByBlob(store, digest, sizes.get(digest) ?? 0));
+    next = [...new Set(named.flat())].filter((digest) => !kept.has(digest));
+    for (const digest of next) kept.add(digest);
   }
   return kept;
 }
 
+/** A large blob is only read if its first byte may begin JSON: adapters refer to nothing. */
+async function namedByBlob(store: ObjectStore, digest: Digest, bytes: number): Promise<Digest[]> {
+  if (bytes > SMALL && !beginsJson(await store.objects.read(layout.blob(digest), 1))) return [];
+  const blob = await inspectBlob(store, digest);
+  return typeof blob === 'string' || !beginsJson(blob) ? [] : digestsInText(Buffer.from(blob).toString('utf8'));
+}
+
+const beginsJson = (bytes: Uint8Array | undefined): boolean => bytes?.[0] === 0x7b || bytes?.[0] === 0x5b; // { or [
+
 async function namedByRows(store: ObjectStore, rows: readonly StoredFile[]): Promise<Digest[]> {
-  const digests: Digest[] = [];
-  for (const { name } of rows) {
-    const row = await inspectMemo(store, name);
-    if (typeof row !== 'string') digests.push(row.digest);
-  }
-  return digests;
+  const named = await inParallel(rows, ({ name }) => inspectMemo(store, name));
+  return named.flatMap((row) => (typeof row === 'string' ? [] : [row.digest]));
 }
 
 /** Every digest in any JSON file of a run. */
 async function namedByRuns(store: ObjectStore, gone: ReadonlySet<string>): Promise<Digest[]> {
   const digests: Digest[] = [];
   for (const runId of await store.listRuns()) {
-    for (const path of await store.listRunFiles(runId, '')) {
-      if (!path.endsWith('.json') || path.startsWith(`${DIGESTS}/`) || gone.has(checkpointOf(runId, path))) continue;
+    await inParallel(await store.listRunFiles(runId, ''), async (path) => {
+      if (!path.endsWith('.json') || path.startsWith(`${DIGESTS}/`) || gone.has(checkpointOf(runId, path))) return;
       const bytes = await store.readRunFile(runId, path);
       if (bytes !== undefined) digests.push(...digestsInText(Buffer.from(bytes).toString('utf8')));
-    }
+    });
   }
   return digests;
 }

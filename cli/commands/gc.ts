@@ -25,6 +25,8 @@ interface Flags {
   json?: boolean;
 }
 
+/** Every open workflow that may read the store. Other projects may use the same namespace. */
+const OPEN = `ExecutionStatus = 'Running' AND WorkflowType IN ('trainFullPipeline', 'solveProblems', 'evaluateCheckpoint')`;
 const UNKNOWN = 'has no result, and no server knows its status';
 
 export interface OpenRun {
@@ -131,7 +133,7 @@ async function openOn(client: Client, ids: readonly string[], withStarts: boolea
   }
   const others = new Map<string, number>();
   const unprepared: string[] = [];
-  for await (const { workflowId, type, startTime } of client.workflow.list({ query: `ExecutionStatus = 'Running'` })) {
+  for await (const { workflowId, type, startTime } of client.workflow.list({ query: OPEN })) {
     if (runs.get(workflowId) === 'is open') continue;
     others.set(workflowId, startTime.getTime());
     if (type === 'trainFullPipeline') unprepared.push(workflowId);

@@ -46,7 +46,7 @@ export function scheduledInput(id: string, config: RunConfigInput, fresh: boolea
   return {
     ...config,
     seedFromRun: true, // each run samples differently
-    ...(fresh ? {} : { start: { run: `${id}-*`, checkpoint: 'best', schedule: 'whole' } }),
+    start: fresh ? null : (config.start ?? { run: `${id}-*`, checkpoint: 'best', schedule: 'whole' }),
     failure: { onFailure: 'fail', ...config.failure }, // a waiting run would block the next one
   };
 }

@@ -113,7 +113,7 @@ const failureSchema = z.strictObject({
 
 /** The checkpoint that a run starts from, instead of new adapters. */
 const startSchema = z.strictObject({
-  run: z.string().min(1), // an id, or a prefix and *: the matching run with the highest best score, if there is one
+  run: z.string().min(1), // an id, or a prefix and *: the matching run with the highest best score, if one fits
   checkpoint: z.string().min(1).default('best'), // 'best', 'latest' or a name
   schedule: z.enum(['whole', 'rest']).default('whole'), // rest: the steps after the checkpoint
 });

@@ -84,7 +84,7 @@ describe('a run that starts from a checkpoint', () => {
     assert.deepEqual([second.state, second.replayBuffer], [first.state, first.replayBuffer]);
   });
 
-  it('skips damaged and incompatible checkpoints of a pattern, and fails if there is no other', async () => {
+  it('skips damaged and incompatible checkpoints of a pattern, and uses new adapters if there is no other', async () => {
     const { store } = world.deps;
     const input = (seed: number) => ({ ...RUN, seed, start: { run: 'night-*', checkpoint: 'best' } });
     const prepared = (runId: string, seed: number) => acts.prepareRun({ runId, input: input(seed) });
@@ -95,7 +95,11 @@ describe('a run that starts from a checkpoint', () => {
     };
     await runPipeline(acts, 'night-other-1', { ...RUN, lora: { ...RUN.lora, rank: 4, alpha: 8 } });
     await raise('night-other-1');
-    await assert.rejects(prepared('first', 1), { type: 'BAD_CHECKPOINT', message: /night-other-1 has lora.rank 4/ });
+    const warnings: string[] = [];
+    world.deps.log = { info: () => {}, warn: (_, text) => void warnings.push(text) };
+    await prepared('first', 1);
+    assert.equal((await readRun(store, 'first')).origin, undefined);
+    assert.match(warnings.join(), /^skipped: .*night-other-1 has lora.rank 4/);
     await runPipeline(acts, 'night-damaged', RUN);
     await store.writeRunFile('night-damaged', 'checkpoints/checkpoint_best', '{}');
     await runPipeline(acts, 'night-1', { ...RUN, seed: 2 });
@@ -182,6 +186,25 @@ describe('a run that starts from a checkpoint', () => {
       await adapterOf('nightly-2', 'checkpoint_stage_0_epoch_0'),
       await adapterOf('nightly-1', origin!.checkpoint),
     );
+  });
+
+  it('of a schedule starts only from runs of this schedule', async () => {
+    const time = '2026-11-26T03:00:00Z';
+    const others = [`nightly-big-${time}`, `nightly-2-${time}`, `nightly-${time}-from-stage_1_epoch_2`, 'nightly-1'];
+    for (const [i, id] of others.entries()) await runPipeline(acts, id, { ...RUN, seed: 10 + i });
+    const originOf = async (run: string) => {
+      await acts.prepareRun({ runId: run, input: scheduledInput('nightly', RUN, false) });
+      return (await readRun(world.deps.store, run)).origin?.run;
+    };
+    assert.equal(await originOf(`nightly-${time}`), undefined);
+    await runPipeline(acts, `nightly-${time}`, scheduledInput('nightly', RUN, false));
+    assert.equal(await originOf('nightly-2026-11-27T03:00:00Z'), `nightly-${time}`);
+  });
+
+  it('of a schedule keeps the start of its configuration, except with --fresh', () => {
+    const start = { run: 'warm-0', checkpoint: 'latest' };
+    assert.deepEqual(scheduledInput('nightly', { start }, false).start, start);
+    assert.equal(scheduledInput('nightly', { start }, true).start, null);
   });
 
   it('derives different seeds for the runs of a schedule', () => {

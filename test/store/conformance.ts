@@ -53,6 +53,9 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.equal(digest, digestOf('hello'));
         const hex = sha('hello');
         assert.equal(textOf(await store.objects.read(`blobs/sha256/${hex.slice(0, 2)}/${hex.slice(2)}`)), 'hello');
+        assert.equal(textOf(await store.objects.read(layout.blob(digest), 2)), 'he');
+        assert.equal(textOf(await store.objects.read(layout.blob(digest), 9)), 'hello');
+        assert.equal(await store.objects.read(layout.blob(DIGEST), 1), undefined);
         assert.equal(textOf(await (await place.open()).getBlob(digest)), 'hello');
         assert.equal(await store.hasBlob(digest), true);
         assert.equal(await store.putBlob(bytesOf('hello')), digest);

@@ -89,6 +89,25 @@ describe('sweep', function () {
       { numRuns: 25 },
     ));
 
+  it('reads only the beginning of large artifacts that are not JSON', () =>
+    withStore(async (store) => {
+      const part = await store.putJson('part');
+      const adapter = await store.putBlob(new Uint8Array(100_000));
+      const index = await store.putJson({ part, adapter, padding: 'x'.repeat(100_000) });
+      await age(store.locate(''));
+      await store.hasBlob(index);
+      const whole: string[] = [];
+      const { objects } = store;
+      const read = objects.read.bind(objects);
+      objects.read = (key, length) => {
+        if (length === undefined) whole.push(key);
+        return read(key, length);
+      };
+      await sweep(store, options);
+      assert.deepEqual(whole, [index, part].map(layout.blob));
+      for (const digest of [part, adapter]) assert.equal(await has(store, digest), true);
+    }));
+
   it('allows recomputation of a row without artifacts, with the same digest', () =>
     withStore(async (store, root) => {
       const work = async () => ({ part: await store.putJson('part') });

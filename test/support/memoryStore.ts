@@ -17,9 +17,9 @@ export class MemoryObjects implements Objects {
     return `memory:${key}`;
   }
 
-  async read(key: string): Promise<Uint8Array | undefined> {
+  async read(key: string, length?: number): Promise<Uint8Array | undefined> {
     const object = this.contents.get(key);
-    return object && ownCopy(object.bytes);
+    return object && ownCopy(object.bytes.subarray(0, length));
   }
 
   async write(key: string, bytes: Uint8Array | string, mode: 'replace' | 'create'): Promise<boolean> {

@@ -94,6 +94,12 @@ describe('createLogger', () => {
     }
   });
 
+  it('does not throw if the disk is full', function () {
+    if (!existsSync('/dev/full')) this.skip();
+    const log = createLogger('info', '/dev/full');
+    for (let i = 0; i < 20; i++) log.info('x'.repeat(2 ** 20));
+  });
+
   it('refuses an unknown level and names the known ones', () => {
     for (const level of ['trace', 'warn', 'silent']) assert.equal(createLogger(level).level, level);
     assert.throws(() => createLogger('loud'), {

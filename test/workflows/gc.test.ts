@@ -4,6 +4,7 @@ import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { Client, type WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
+import { openRuns } from '../../cli/commands/gc.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
@@ -240,6 +241,18 @@ describe('gauntlet store gc with a server', function () {
     await fork.result();
     await noneGoesOn();
     assert.equal((await readRun(store, 'fork')).origin?.checkpoint, first);
+  });
+
+  it('ignores open workflows of other projects', async () => {
+    const { workflow } = host.client;
+    const types = ['evaluateCheckpoint', 'otherProject', 'solveProblems'];
+    for (const type of types) await workflow.start(type, { taskQueue: 'nobody', workflowId: type });
+    const store = await openStore(world.folder);
+    let open: string[] = [];
+    while (open.length < 2) open = (await openRuns(store, Date.now(), host.client)).open.map(({ run }) => run);
+    assert.deepEqual(open.sort(), ['evaluateCheckpoint', 'solveProblems']);
+    for (const type of types) await workflow.getHandle(type).terminate();
+    await noneGoesOn();
   });
 
   it('keeps the checkpoint of a new fork, also without a server', async () => {
