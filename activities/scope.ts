@@ -18,11 +18,11 @@ export interface ActivityLog {
 
 export interface ActivityDeps {
   store: Store;
-  /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). Each model is opened once. */
+  /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). The last two stay open. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
   /** The server of training rollouts, opened once. */
   rolloutServer?(config: RolloutsConfig): RolloutServer;
-  /** Opens the sandbox of a configuration, once. Without `containers`, their defaults apply. */
+  /** Opens the sandbox of a configuration. The last two stay open. Without `containers`, their defaults apply. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers' | 'model'>>): Promise<Sandbox>;
   /** Built-in problems by name, or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
