@@ -41,14 +41,12 @@ export interface ActivityDeps {
   onMetrics?(runId: string, metrics: RunMetrics): void;
 }
 
-const SAVE_EVERY_MS = 20_000; // a save writes and syncs several blobs
+const SAVE_EVERY_MS = 20_000; // a save writes and syncs a large file
 
 export interface Scope {
   deps: ActivityDeps;
   store: Store;
   signal?: AbortSignal;
-  /** Identifies the computation. All attempts share the progress saved under this key. */
-  memoKey: string;
   /** The minimum time between two saves of progress. */
   saveEveryMs: number;
   /** Seconds that earlier attempts spent on the progress that this attempt resumes from. */
@@ -65,13 +63,12 @@ export function currentContext(): Context | undefined {
   }
 }
 
-export function openScope(deps: ActivityDeps, memoKey = ''): Scope {
+export function openScope(deps: ActivityDeps): Scope {
   const context = currentContext();
   return {
     deps,
     store: deps.store,
     signal: context?.cancellationSignal,
-    memoKey,
     saveEveryMs: SAVE_EVERY_MS,
     earlierSeconds: 0,
     heartbeat: (details) => context?.heartbeat(details),
