@@ -23,7 +23,6 @@ import type {
   UpdatePolicyInput,
   UpdatePolicyOutput,
 } from './types.js';
-import { isSharded } from './updateShards.js';
 
 export interface GenerateChainsInput
   extends SamplingPolicy,
@@ -242,7 +241,7 @@ export function compositeActivities(leaf: LeafActivities) {
         policies: withAdapter(input.evaluation.policies, updated.state.adapter),
       }));
     await leaf.recordMetrics({ run, metrics }); // last: a step that fails before this and is skipped has no record
-    if (isSharded(run)) await leaf.removeShards({ run });
+    await leaf.removeUpdateFiles({ run });
     const result = { state: updated.state, seconds, replayBuffer: rewarded.replayBuffer, metrics };
     return { ...result, evaluation };
   }
@@ -270,6 +269,7 @@ export function compositeActivities(leaf: LeafActivities) {
       seconds,
     };
     await leaf.recordMetrics({ run, metrics });
+    await leaf.removeUpdateFiles({ run });
     return { state: updated.state, loss: scored.loss, seconds };
   }
 

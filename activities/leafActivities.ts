@@ -20,8 +20,9 @@ import { scoreOldPolicy, scoreShard } from './scoreOldPolicy.js';
 import { selectChains } from './selectChains.js';
 import { summariseEvaluation } from './summariseEvaluation.js';
 import { UPDATE_VERSION } from './update.js';
+import { removeUpdateFiles } from './updateFiles.js';
 import { updatePolicy } from './updatePolicy.js';
-import { applyGradients, computeGradients, removeShards } from './updateShards.js';
+import { applyGradients, computeGradients } from './updateShards.js';
 import { answerFreshInputs, scoreExamples, writeExamples } from './warmStart.js';
 
 export function createLeafActivities(deps: ActivityDeps) {
@@ -42,7 +43,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     updatePolicy: memoised('updatePolicy', UPDATE_VERSION, updatePolicy, 'engine'),
     computeGradients: unmemoised(computeGradients, 'engine'),
     applyGradients: unmemoised(applyGradients, 'engine'),
-    removeShards: unmemoised(removeShards),
+    removeUpdateFiles: unmemoised(removeUpdateFiles),
     answerFreshInputs: memoised('answerFreshInputs', 2, answerFreshInputs, 'sandbox'),
     writeExamples: memoised('writeExamples', 3, writeExamples),
     scoreExamples: memoised('scoreExamples', 4, scoreExamples, 'engine'),

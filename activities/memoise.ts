@@ -30,7 +30,7 @@ export function activityWrappers(deps: ActivityDeps) {
     const call = async (input: I): Promise<Timed<O>> => {
       const facts = part && (await enter(input, part));
       const inputs = { ...keyInputs(input), ...(facts && part === 'sandbox' && { environment: facts }) };
-      const scope = openScope(deps, memoKey(name, version, inputs));
+      const scope = openScope(deps);
       const context = { store: deps.store, name, version, onDamage, earlierSeconds: () => scope.earlierSeconds };
       const compute = (store: Store) => {
         scope.store = store;

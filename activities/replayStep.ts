@@ -31,7 +31,7 @@ export async function replayStep(
   execute = false,
 ): Promise<StepReplay> {
   const { artifacts, step, role, stage, phase, epoch } = recorded;
-  const scope = openScope(deps, '');
+  const scope = openScope(deps);
   const { config, problems, verdicts, chains, tests, replayBuffer } = artifacts;
   // rewards and verdicts do not need the bases of the run
   const run = { runId, config, problems } as RunRef;

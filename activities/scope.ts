@@ -18,11 +18,11 @@ export interface ActivityLog {
 
 export interface ActivityDeps {
   store: Store;
-  /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). Each model is opened once. */
+  /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). The last two stay open. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
   /** The server of training rollouts, opened once. */
   rolloutServer?(config: RolloutsConfig): RolloutServer;
-  /** Opens the sandbox of a configuration, once. Without `containers`, their defaults apply. */
+  /** Opens the sandbox of a configuration. The last two stay open. Without `containers`, their defaults apply. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers' | 'model'>>): Promise<Sandbox>;
   /** Built-in problems by name, or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
@@ -41,14 +41,12 @@ export interface ActivityDeps {
   onMetrics?(runId: string, metrics: RunMetrics): void;
 }
 
-const SAVE_EVERY_MS = 20_000; // a save writes and syncs several blobs
+const SAVE_EVERY_MS = 20_000; // a save writes and syncs a large file
 
 export interface Scope {
   deps: ActivityDeps;
   store: Store;
   signal?: AbortSignal;
-  /** Identifies the computation. All attempts share the progress saved under this key. */
-  memoKey: string;
   /** The minimum time between two saves of progress. */
   saveEveryMs: number;
   /** Seconds that earlier attempts spent on the progress that this attempt resumes from. */
@@ -65,13 +63,12 @@ export function currentContext(): Context | undefined {
   }
 }
 
-export function openScope(deps: ActivityDeps, memoKey = ''): Scope {
+export function openScope(deps: ActivityDeps): Scope {
   const context = currentContext();
   return {
     deps,
     store: deps.store,
     signal: context?.cancellationSignal,
-    memoKey,
     saveEveryMs: SAVE_EVERY_MS,
     earlierSeconds: 0,
     heartbeat: (details) => context?.heartbeat(details),

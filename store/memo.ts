@@ -14,18 +14,13 @@ export function memoKey(name: string, version: number, inputs: unknown): string 
 }
 
 const RECORD = '.inputs';
-const PROGRESS = '.progress-';
 
 /** The key of a row's record. */
 export const recordKey = (key: string): string => `${key}${RECORD}`;
-/** The key of the progress that an unfinished computation has saved after `done` parts. */
-export const progressKey = (key: string, done: number): string => `${key}${PROGRESS}${done}`;
 
 /** The kind of a row, and the key of the result that it belongs to. */
-export function kindOfRow(key: string): { kind: 'result' | 'record' | 'progress'; of: string } {
-  if (key.endsWith(RECORD)) return { kind: 'record', of: key.slice(0, -RECORD.length) };
-  const at = key.lastIndexOf(PROGRESS);
-  return at > 0 ? { kind: 'progress', of: key.slice(0, at) } : { kind: 'result', of: key };
+export function kindOfRow(key: string): { kind: 'result' | 'record'; of: string } {
+  return key.endsWith(RECORD) ? { kind: 'record', of: key.slice(0, -RECORD.length) } : { kind: 'result', of: key };
 }
 
 export const memoRecordSchema = z.strictObject({

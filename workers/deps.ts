@@ -1,4 +1,5 @@
-// The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use, closed with the worker.
+// The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use; the last
+// two of each stay open.
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
@@ -125,22 +126,39 @@ export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'thre
 
 const BITS = { int8: 8, int4: 4 } as const;
 
-/** Opens once for equal arguments. If opening failed, the next caller tries again. */
+const KEPT = 2; // a run may have a model for each role
+
+/**
+ * Opens once for equal arguments. Before it opens a third one, it closes the least recently used one. That one is not in
+ * use, because a worker does one model activity at a time (modelTurns.ts) and one batch of programs. The exception is an
+ * activity that computes a lost artifact of another role again; a call that fails because of it is retried. If opening
+ * failed, the next caller tries again.
+ */
 function once<A extends unknown[], T extends Engine | Sandbox>(open: (...args: A) => Promise<T>) {
-  const opened = new Map<string, Promise<T>>();
+  const opened = new Map<string, Promise<T>>(); // the least recently used one first
+  const close = (opening: Promise<T>): Promise<void> =>
+    opening.then(
+      (one) => one.close(),
+      () => undefined,
+    );
+  const openAfter = async (closing: Promise<void> | undefined, args: A): Promise<T> => {
+    await closing; // first, because it frees memory
+    return open(...args);
+  };
   return {
     open: (...args: A): Promise<T> => {
       const key = JSON.stringify(args);
       const known = opened.get(key);
-      if (known) return known;
-      const opening = open(...args);
+      opened.delete(key);
+      const [oldest] = opened.size < KEPT ? [] : opened;
+      if (oldest) opened.delete(oldest[0]);
+      const opening = known ?? openAfter(oldest && close(oldest[1]), args);
       opened.set(key, opening);
       opening.catch(() => opened.delete(key));
       return opening;
     },
     close: async (): Promise<void> => {
-      const settled = await Promise.allSettled(opened.values());
-      for (const result of settled) if (result.status === 'fulfilled') await result.value.close();
+      await Promise.all([...opened.values()].map(close));
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Decision } from '../core/control.js';
 import { MAX_DECLINES, TASK_QUEUES } from '../core/queues.js';
 import type { RunFailure } from '../core/schema/run.js';
 import { describeFailure, StepSkipped } from './failures.js';
-import type { ModelWorker } from './modelWorker.js';
+import type { Destination, ModelWorker } from './modelWorker.js';
 import { summaryOf } from './summaries.js';
 
 // Infrastructure faults are retried for as long as they last. Faults of input or logic are marked non-retryable.
@@ -65,10 +65,9 @@ export function createActivityProxies({ maxAttempts, decide, modelWorker }: Prox
     /** @param step set if the call belongs to a step, which can be skipped */
     return async (input: object, step?: string): Promise<unknown> => {
       const isShard = 'shard' in input;
-      const execute = (destination: ActivityOptions = {}) => {
-        const attempts = maxAttempts?.() ?? undefined;
-        const maximumAttempts = attempts && attempts + (isShard ? MAX_DECLINES : 0);
-        const retry = { ...RETRY, maximumAttempts };
+      const execute = ({ maxAttempts: limit = Infinity, ...destination }: Destination = {}) => {
+        const attempts = Math.min(maxAttempts?.() ?? Infinity, limit);
+        const retry = { ...RETRY, maximumAttempts: attempts + (isShard ? MAX_DECLINES : 0) };
         return executeWithOptions({ ...options, ...destination, retry, summary: summaryOf(input, step) }, [input]);
       };
       for (;;) {

@@ -5,14 +5,18 @@ import {
   ActivityFailure,
   type ActivityOptions,
   isCancellation,
+  patched,
   proxyActivities,
   type TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import { DEPLOYMENT, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
 
-type Destination = Pick<ActivityOptions, 'taskQueue' | 'scheduleToStartTimeout'>;
+export interface Destination extends Pick<ActivityOptions, 'taskQueue' | 'scheduleToStartTimeout'> {
+  maxAttempts?: number; // default: without limit
+}
 
+const CLAIMED_ATTEMPTS = 3; // a fault may belong to the worker, e.g. if its GPU is broken or its disk is full
 const START_TIMEOUT = '2s'; // an idle worker takes work within milliseconds
 const BUSY_START_TIMEOUT = '1 minute'; // for a worker that answered the claim but is working for another run
 
@@ -27,7 +31,10 @@ const { claimModelWorker } = proxyActivities<{ claimModelWorker(): Promise<Model
 export class ModelWorker {
   constructor(public claim?: ModelWorkerClaim) {}
 
-  /** Runs an activity on the claimed worker. After two workers did not take it, any worker may. */
+  /**
+   * Runs an activity on the claimed worker. If two workers did not take it, or the claimed one failed several times, any
+   * worker may. After a failure the claim is dropped, so that later work does not depend on this worker either.
+   */
   async run<T>(execute: (destination: Destination) => Promise<T>): Promise<T> {
     let scheduleToStartTimeout = START_TIMEOUT;
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -35,9 +42,14 @@ export class ModelWorker {
       if (this.claim === undefined) break;
       const { queue } = this.claim;
       try {
-        return await execute({ taskQueue: queue, scheduleToStartTimeout });
+        return await execute({ taskQueue: queue, scheduleToStartTimeout, maxAttempts: CLAIMED_ATTEMPTS });
       } catch (error) {
-        if (!wasNotTaken(error)) throw error;
+        if (!wasNotTaken(error)) {
+          if (isCancellation(error) || !patched('drop-claim')) throw error; // histories without the patch keep the claim
+          this.claim = undefined;
+          if (!isExhausted(error)) throw error;
+          break;
+        }
         this.claim = await claimWorker();
         if (this.claim?.queue === queue) scheduleToStartTimeout = BUSY_START_TIMEOUT;
       }
@@ -49,6 +61,10 @@ export class ModelWorker {
 /** True if no worker took the activity from its task queue in time. */
 const wasNotTaken = (error: unknown): boolean =>
   error instanceof ActivityFailure && (error.cause as Partial<TimeoutFailure>)?.timeoutType === 'SCHEDULE_TO_START';
+
+/** True if the activity would have been tried again, but had no attempts left. */
+const isExhausted = (error: unknown): boolean =>
+  error instanceof ActivityFailure && error.retryState === 'MAXIMUM_ATTEMPTS_REACHED';
 
 /** Undefined if no worker answers. */
 const claimWorker = (): Promise<ModelWorkerClaim | undefined> =>

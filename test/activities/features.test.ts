@@ -122,14 +122,14 @@ describe('optional features', () => {
       state: state.generator,
       learningRate: 0.001,
     };
-    const whole = await updatePolicy(openScope(world.deps, 'whole'), update);
+    const whole = await updatePolicy(openScope(world.deps), update);
     const gradients = world.engine.gradients.bind(world.engine);
     let calls = 0;
     world.engine.gradients = async (...asked) => {
       if (++calls === 5) throw new Error('killed');
       return gradients(...asked);
     };
-    const scope = { ...openScope(world.deps, 'cut'), saveEveryMs: 0 };
+    const scope = { ...openScope(world.deps), saveEveryMs: 0 };
     await assert.rejects(updatePolicy(scope, update), /killed/);
     assert.deepEqual(await updatePolicy(scope, update), whole);
     assert.equal(calls, 5 + 4); // four of eight minibatches were kept

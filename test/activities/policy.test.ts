@@ -48,7 +48,7 @@ describe('activities that use the engine', function () {
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const adapterOf = async (weights: string) =>
-    (await openRole(openScope(world.deps, ''), prepared.run, 'generator')).adapter(weights);
+    (await openRole(openScope(world.deps), prepared.run, 'generator')).adapter(weights);
   const chainsOf = (digest: string) => world.deps.store.getJson<ChainList>(digest);
 
   it('generateReasoning appends one turn to every chain and stores the sampled tokens', async () => {
@@ -235,7 +235,9 @@ describe('activities that use the engine', function () {
 
   it('updatePolicy resumes from saved progress and ends with the same bytes', async () => {
     const input = await updateInput();
-    const whole = await updatePolicy(openScope(world.deps, 'whole'), input);
+    const { store } = world.deps;
+    const saved = () => store.listRunFiles('run', 'updates');
+    const whole = await updatePolicy(openScope(world.deps), input);
     let calls = 0;
     const killed: Engine = Object.create(engine, {
       gradients: {
@@ -245,14 +247,19 @@ describe('activities that use the engine', function () {
         },
       },
     });
-    const saving = { ...openScope(world.deps, 'cut'), saveEveryMs: 0 };
+    const saving = { ...openScope(world.deps), saveEveryMs: 0 };
     await assert.rejects(
       updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input),
       /killed/,
     );
+    assert.match((await saved()).join(), /^updates\/[0-9a-f]{64}\.state-2$/); // the latest progress only
     const again = await updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input);
     assert.equal(calls, 3 + 2); // two of four minibatches were kept
     assert.deepEqual(again, whole);
+    for (const path of await saved()) await store.writeRunFile('run', path, 'damaged');
+    assert.deepEqual(await updatePolicy(saving, input), whole);
+    await acts.removeUpdateFiles(input);
+    assert.deepEqual(await saved(), []);
   });
 
   it('updatePolicy reports the seconds of all attempts, as far as they were saved', async () => {

@@ -110,7 +110,7 @@ describe('a run in shards', () => {
         ...whole,
         async computeGradients(input) {
           const result = await whole.computeGradients(input);
-          for (const path of await deps.store.listRunFiles('run', 'shards')) {
+          for (const path of await deps.store.listRunFiles('run', 'updates')) {
             const isState = path.includes('state-');
             if (isState !== (loss === 'state lost')) continue;
             harmed++;
@@ -130,6 +130,6 @@ describe('a run in shards', () => {
   it('leaves no file of a shard', async () => {
     const { deps } = await world();
     await trained(worlds[0]!, { ...SMALL_RUN, engine: { shards: 2 } });
-    assert.deepEqual(await deps.store.listRunFiles('run', 'shards'), []);
+    assert.deepEqual(await deps.store.listRunFiles('run', 'updates'), []);
   });
 });

@@ -56,6 +56,27 @@ describe('the warm start', () => {
     assert.ok(world.engine.losses.slice(8).every((loss) => !loss.supervised));
   });
 
+  it('saves the progress of long updates, and removes it after each', async () => {
+    const { store } = world.deps;
+    const { writeRunFile } = store;
+    const saved: string[] = [];
+    store.writeRunFile = async (runId, path, bytes) => {
+      if (path.startsWith('updates/')) saved.push(path);
+      else if (path.startsWith('metrics/')) assert.ok((await store.listRunFiles(runId, 'updates')).length <= 1);
+      return writeRunFile.call(store, runId, path, bytes);
+    };
+    const { now } = performance;
+    let clock = 0;
+    performance.now = () => (clock += 30_000); // ms
+    try {
+      await runPipeline(acts, 'run', WARM_RUN);
+    } finally {
+      performance.now = now;
+    }
+    assert.ok(new Set(saved.map((path) => path.split('.')[0])).size > 4); // four belong to the warm start
+    assert.deepEqual(await store.listRunFiles('run', 'updates'), []);
+  });
+
   it('keeps the adapters, but neither the optimizer nor the place in the learning rate schedule', async () => {
     await runPipeline(acts, 'run', WARM_RUN);
     const { store } = world.deps;

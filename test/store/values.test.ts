@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
-import { kindOfRow, memoKey, progressKey, readMemoRecord, recordKey, memoised as timed } from '../../store/memo.js';
+import { kindOfRow, memoKey, readMemoRecord, recordKey, memoised as timed } from '../../store/memo.js';
 import { checkRecord } from '../../store/records.js';
 import {
   createRun,
@@ -217,7 +217,6 @@ describe('memo', () => {
         seconds: first.seconds,
       });
       assert.deepEqual(kindOfRow(recordKey(key)), { kind: 'record', of: key });
-      assert.deepEqual(kindOfRow(progressKey(key, 12)), { kind: 'progress', of: key });
       assert.deepEqual(kindOfRow(key), { kind: 'result', of: key });
     }));
 

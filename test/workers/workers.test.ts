@@ -12,6 +12,7 @@ import { loadBuiltIn } from '../../data/problems.js';
 import { codeVersion } from '../../infra/build-stamp.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { listProviders } from '../../ml/device/providers.js';
+import type { Engine } from '../../ml/engine/engine.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
 import { TimedHeartbeat } from '../../workers/heartbeat.js';
@@ -206,6 +207,26 @@ describe('the dependencies of a worker', () => {
     assert.deepEqual(await deps.loadProblems('steps:1'), loadBuiltIn('steps:1'));
     await assert.rejects(deps.loadProblems('steps:6'), { code: 'BAD_INPUT' });
     assert.equal(deps.codeVersion, codeVersion(ROOT));
+    await close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('keeps two engines open, and closes the least recently used one', async function () {
+    this.timeout(30_000);
+    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
+    const config = resolveConfig().engine;
+    const open = async (name: string) =>
+      deps.engine(await writeRandomModel(join(folder, name), { hidden: 16, layers: 1 }), config);
+    const score = (engine: Engine) => engine.logprobs([{ tokens: [20, 21] }], { temperature: 1 });
+    const [a, b] = [await open('a'), await open('b')];
+    await Promise.all([a, b].map(score));
+    assert.equal(await open('a'), a);
+    const c = await open('c');
+    await assert.rejects(score(b), { code: 'ENGINE_FAULT' });
+    assert.equal(await open('a'), a);
+    assert.deepEqual(await score(a), await score(await open('b')));
+    await assert.rejects(score(c), { code: 'ENGINE_FAULT' });
     await close();
     await rm(folder, { recursive: true, force: true });
   });

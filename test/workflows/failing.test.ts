@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { WorkflowFailedError, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
 import { describeExecution, type Held, heldActivities, heldText } from '../../cli/executions.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunProgress, RunResult } from '../../core/schema/run.js';
 import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
+import { replayError } from '../../workers/replay.js';
 import { RUN, runFixture } from './fixture.js';
 import { record } from './golden.js';
 
@@ -18,6 +19,13 @@ describe('a run with an activity that fails for good', function () {
   const f = runFixture('failing');
 
   const decide = (decision: string): Promise<string> => f.update('decide', decision);
+  /** The task queues of the calls of an activity. */
+  async function queuesOf(handle: WorkflowHandle, activity: string): Promise<string[]> {
+    const { events } = await handle.fetchHistory();
+    return events!.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled?.activityType?.name === activity ? scheduled.taskQueue!.name! : [],
+    );
+  }
   const attributes = async () => (await f.run().describe()).searchAttributes;
 
   it('waits, says what failed and how to continue, and completes with the same bytes after retry', async () => {
@@ -38,7 +46,24 @@ describe('a run with an activity that fails for good', function () {
     assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
     assert.deepEqual((await attributes()).GauntletFailure ?? [null], [null]);
     assert.equal((await f.progressOf(handle)).failure, undefined);
+    assert.equal((await queuesOf(handle, 'claimModelWorker')).length, 2, 'the retry may go to another worker');
     await record('waited', handle);
+  });
+
+  it('offers an activity to all model workers after the claimed one failed three times', async () => {
+    const { engine } = f.world.deps;
+    let calls = 0;
+    f.world.deps.engine = async (...args) => {
+      if (++calls <= 3) throw new GauntletError('ENVIRONMENT_CHANGED', 'this worker has another device');
+      return engine(...args);
+    };
+    const handle = await f.start();
+    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+    const [claimed, shared, ...more] = await queuesOf(handle, 'prepareRun');
+    assert.match(claimed!, /^gauntlet-gpu\//);
+    assert.deepEqual([shared, more], ['gauntlet-gpu', []]);
+    assert.equal((await queuesOf(handle, 'claimModelWorker')).length, 2);
+    assert.equal(await replayError(await handle.fetchHistory(), f.id), undefined);
   });
 
   it('waits again if the activity fails again', async () => {
