@@ -12,7 +12,9 @@ import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Value } from '../core/schema/value.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
+import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import type { ServedAdapter } from '../ml/remote/rolloutServer.js';
+import { hexOf } from '../store/canonicalJson.js';
 import type { Digest, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
@@ -161,12 +163,6 @@ export function adapterShape({ lora, advantage }: RunConfig): Parameters<Engine[
   return { rank, alpha, ...(advantage.estimator === 'gae' ? { valueHead: true } : {}) };
 }
 
-const ADAPTER_FILES = {
-  config: 'adapter_config.json',
-  weights: 'adapter_model.safetensors',
-  valueHead: 'value_head.safetensors',
-} as const;
-
 /** The digests of an adapter's files. */
 interface StoredAdapter {
   config: Digest;
@@ -191,8 +187,6 @@ export async function writeAdapter(store: Store, engine: Engine, adapter: Adapte
 export function roleState({ weights, valueHead }: Omit<StoredAdapter, 'config'>, optimizer: Digest): RoleState {
   return { adapter: weights, valueHead, optimizer };
 }
-
-const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 
 const readAdapter = async (store: Store, engine: Engine, stored: StoredAdapter): Promise<Adapter> =>
   engine.importAdapter(await readAdapterFiles(store, stored));

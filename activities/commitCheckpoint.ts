@@ -3,6 +3,7 @@
 import { ROLES, type Role, STAGES } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { adapterRole } from '../core/schema/config.js';
+import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import { digestBytes, renderedJson } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit, stageAdapterFile } from '../store/checkpoints.js';
 import type { Digest, Store } from '../store/store.js';
@@ -83,7 +84,7 @@ async function filesOf(
       ? []
       : [
           { path: stageAdapterFile(role, stage), digest: frozen[stage] },
-          { path: stageAdapterFile(role, stage, 'adapter_config.json'), digest: adapterConfig },
+          { path: stageAdapterFile(role, stage, ADAPTER_FILES.config), digest: adapterConfig },
         ],
   );
   return Promise.all([...present, ...earlier].map(async ({ path, digest }) => [path, await store.getBlob(digest)]));

@@ -3,6 +3,7 @@ import { GauntletError } from '../core/errors.js';
 import { checkpointNameSchema } from '../core/schema/checkpoint.js';
 import { MANIFEST } from '../store/runs.js';
 import type { Store } from '../store/store.js';
+import { commandLine } from './commandLine.js';
 import { note } from './output.js';
 
 export const RUN = ['[run]', 'run id (default: the run that was started last)'] as const;
@@ -21,7 +22,7 @@ export async function chooseRun(store: Store, named?: string): Promise<string> {
   const started = await Promise.all(runs.map(async (run) => (await store.runFileUsedAt(run, MANIFEST)) ?? 0));
   const latest = runs[started.lastIndexOf(Math.max(...started))];
   if (latest === undefined)
-    throw new GauntletError('NOT_FOUND', `no run in ${place}: start one with npx gauntlet demo`);
+    throw new GauntletError('NOT_FOUND', `no run in ${place}: start one with ${commandLine('demo')}`);
   if (runs.length > 1) note(`run '${latest}' (started last of ${runs.length})`);
   return latest;
 }

@@ -34,14 +34,14 @@ export const jsonOption = (perLine?: string): Option =>
 export const watchOption = (): Option =>
   new Option('-w, --watch', 'follow the run to its end; serve it from this process if no worker does');
 
-export const sandboxOption = (): Option =>
-  new Option(
-    '--sandbox <kind>',
-    'sandbox for generated code (default: docker; wasm for shipped models if Docker is missing)',
-  ).choices(SANDBOXES);
+/** The default of --sandbox and --device in commands for runs that exist. */
+export const OF_RUN = "the run's";
 
-export const deviceOption = (): Option =>
-  new Option('--device <device>', 'device for models; auto: the best one that works, else cpu')
+export const sandboxOption = (byDefault = 'docker; wasm for shipped models if Docker is missing'): Option =>
+  new Option('--sandbox <kind>', `sandbox for generated code (default: ${byDefault})`).choices(SANDBOXES);
+
+export const deviceOption = (byDefault = 'cpu'): Option =>
+  new Option('--device <device>', `device for models; auto: the best one that works, else cpu (default: ${byDefault})`)
     .choices(DEVICES)
     .env('GAUNTLET_DEVICE');
 

@@ -74,7 +74,7 @@ export function withStore(command: Command, use: StoreUse = 'creates'): Command 
       useStore(store);
       if (use === 'creates' || (use === 'server' && temporalTarget(process.env) !== undefined)) return;
       if (!(await storeExists(store))) {
-        const way = 'name another one with --store, or create it with: npx gauntlet demo';
+        const way = `name another one with --store, or create it with: ${commandLine('demo')}`;
         throw new GauntletError('NOT_FOUND', `no store at ${isS3(store) ? store : resolve(store)}: ${way}`);
       }
     });

@@ -10,7 +10,7 @@ export const ERROR_CODES = {
   },
   HUB_FAULT: {
     retryable: true,
-    help: 'the Hugging Face hub cannot be reached or sent something wrong; it is retried, and continues a partial download',
+    help: 'check the network and HF_ENDPOINT; it is retried, and continues a partial download',
   },
   BAD_ADAPTER: { retryable: false, help: 'provide an adapter of this model' },
   BAD_CHECKPOINT: { retryable: false, help: 'run `gauntlet store verify` and resume from another checkpoint' },
@@ -27,14 +27,17 @@ export const ERROR_CODES = {
   },
   SANDBOX_FAULT: {
     retryable: true,
-    help: 'an infrastructure fault of the sandbox; it is retried and never affects a reward',
+    help: 'check the sandbox with `gauntlet doctor`; it is retried and never affects a reward',
   },
   ENVIRONMENT_CHANGED: {
     retryable: true,
     help: 'start a worker with the environment of the run, or accept the change as the message says; it is retried',
   },
   STORE_FAULT: { retryable: true, help: 'check the free space and permissions of the store, or its server' },
-  ENGINE_FAULT: { retryable: true, help: 'a model session failed; it is retried with a new session' },
+  ENGINE_FAULT: {
+    retryable: true,
+    help: 'check memory and device with `gauntlet doctor`; it is retried with a new session',
+  },
   ENDPOINT_FAULT: {
     retryable: true,
     help: 'the rollout server failed or answered wrongly; it is retried and never affects a reward; follow the message',

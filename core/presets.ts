@@ -9,25 +9,14 @@ const TINY: RunConfigInput = {
   problems: 'tiny',
   prompts: 'tiny',
   schedule: { discriminatorSteps: 3, generatorSteps: 3, alternatingSteps: 4 },
-  batch: { generator: { problems: 32, samples: 4 }, discriminator: { problems: 16, samples: 4 } },
   sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // 0.8 explores too little
   testsPerTurn: 2,
   testTurns: 4, // with fewer, tests seldom show an error at a boundary
   lora: { rank: 8, alpha: 16, dropout: 0 },
-  ppo: {
-    clip: 0.2,
-    epochs: 2,
-    minibatch: 32,
-    learningRate: 2e-3,
-    schedule: 'linear',
-    warmupSteps: 3,
-    betas: [0.9, 0.99],
-    weightDecay: 0,
-    maxGradNorm: 1,
-  },
+  ppo: { learningRate: 2e-3, schedule: 'linear', betas: [0.9, 0.99], weightDecay: 0 },
   credit: 'suffix', // docs/notebook.md compares it with 'stage'
   // a share of passed tests hides the one test in forty that shows an error at a boundary
-  reward: { scheme: 'all-tests', diversityCredit: true },
+  reward: { scheme: 'all-tests' },
 };
 
 /**
@@ -37,7 +26,6 @@ const TINY: RunConfigInput = {
  */
 const PUBLIC: RunConfigInput = {
   problems: 'steps',
-  prompts: 'instruct',
   schedule: { discriminatorSteps: 4, generatorSteps: 6, alternatingSteps: 6 },
   batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 8, samples: 4 } },
   sampling: { temperature: 0.8, maxNewTokens: 256, maxTestTokens: 128, topP: null, topK: null },
@@ -53,14 +41,14 @@ export const PRESETS = {
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
   // a harder family, with a base of its own; the experiments use it
   nested: { ...TINY, model: 'nested', problems: 'nested', sampling: { ...TINY.sampling, maxTestTokens: 288 } },
-  // too small to reason in stages; docs/results.md has a run of another learning rate
+  // too small to reason in stages; docs/results.md has its figures
   'smollm2-135m': {
     ...PUBLIC,
     model: 'HuggingFaceTB/SmolLM2-135M-Instruct',
     stages: [5],
-    schedule: { discriminatorSteps: 2, generatorSteps: 30, alternatingSteps: 5, epochSteps: 10 },
+    schedule: { discriminatorSteps: 2, generatorSteps: 30, epochSteps: 10 },
     batch: { generator: { problems: 24, samples: 4 }, discriminator: { problems: 12, samples: 4 } },
-    sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 80, topP: 1, topK: 0 },
+    sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 80, topP: 1 },
     warmStart: { discriminatorSteps: 3, generatorSteps: 16, patience: 4 },
     reward: { scheme: 'all-tests' },
     advantage: { negativeWeight: 0 },

@@ -6,21 +6,18 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildIsFresh, writeVersion } from './build-stamp.mjs';
 import { withLock } from './lock.mjs';
+import { isSupportedNode, SUPPORTED_NODE } from './node-version.mjs';
 import { packagesAreFresh } from './packages.mjs';
 import { ROOT } from './root.mjs';
 import { findTemporalCli, provideTemporalCli } from './temporal-cli.mjs';
-
-const NODE_RANGE = '20.19, 22.12 or newer'; // as in package.json; mocha and c8 require it
 
 class SetupError extends Error {}
 
 const log = (line) => process.stderr.write(`setup: ${line}\n`);
 
 async function main() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  const isSupported = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
-  if (!isSupported)
-    throw new SetupError(`Node ${NODE_RANGE} is needed, this is ${process.version}: install one of these`);
+  if (!isSupportedNode())
+    throw new SetupError(`Node ${SUPPORTED_NODE} is needed, this is ${process.version}: install one of these`);
   await withLock(
     join(ROOT, '.cache', 'setup.lock'),
     async () => {

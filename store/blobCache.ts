@@ -5,8 +5,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'n
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { cacheFolder } from '../core/cacheFolder.js';
-import { digestBytes } from './canonicalJson.js';
-import { hexOf } from './layout.js';
+import { digestBytes, hexOf } from './canonicalJson.js';
 import type { Digest } from './store.js';
 
 const SHARE = 0.1; // of the limit may be written before old copies are looked for

@@ -7,6 +7,8 @@ export function digestBytes(bytes: Uint8Array | string): Digest {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
+export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
+
 /**
  * JSON with keys in code-unit order, as RFC 8785 defines it. Like JSON.stringify, it leaves out undefined fields. Other
  * values that are not plain JSON (NaN, undefined in a list, a Map, a class instance) are refused with their path.

@@ -151,7 +151,7 @@ async function isNone(store: Store, runId: string, name: string): Promise<boolea
 
 async function noSuch(store: Store, runId: string, name: string): Promise<GauntletError> {
   const near = nearest(await listCheckpoints(store, runId), name);
-  const way = `list them with: npx gauntlet checkpoints list ${runId}`;
+  const way = `list them with \`gauntlet checkpoints list ${runId}\``;
   const hint = near === undefined ? way : `the nearest is ${near}; ${way}`;
   return new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}; ${hint}`);
 }

@@ -1,5 +1,5 @@
 // The keys of a store's objects. Names are checked before they become keys.
-import { digestBytes } from './canonicalJson.js';
+import { digestBytes, hexOf } from './canonicalJson.js';
 import { checkMemoKey, checkRunId, checkRunPath } from './checks.js';
 import type { Digest, MemoKind } from './store.js';
 
@@ -28,8 +28,6 @@ export const layout = {
   taken: (name: string): string => `${TAKEN}/${name}`,
   aside: (name: string): string => `${ASIDE}/${name}`,
 };
-
-export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 
 /** The one line of a memo row. Its checksum covers the key, so a flipped bit or a file renamed to another key shows. */
 export function memoText(key: string, digest: Digest, kind: MemoKind): string {

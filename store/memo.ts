@@ -3,14 +3,14 @@
 // inputs: it shows that a row was lost, and how to compute a lost result again.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
-import { canonicalJson, digestJson } from './canonicalJson.js';
+import { canonicalJson, digestJson, hexOf } from './canonicalJson.js';
 import { deferWrites } from './deferredWrites.js';
 import { digestsIn } from './references.js';
 import type { Digest, Store } from './store.js';
 
 /** 64 hex digits: SHA-256 of the canonical JSON of (name, version, inputs). */
 export function memoKey(name: string, version: number, inputs: unknown): string {
-  return digestJson({ name, version, inputs }).slice('sha256:'.length);
+  return hexOf(digestJson({ name, version, inputs }));
 }
 
 const RECORD = '.inputs';

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { GauntletError } from '../core/errors.js';
 import type { BlobCache } from './blobCache.js';
-import { canonicalJson, digestBytes } from './canonicalJson.js';
+import { canonicalJson, digestBytes, hexOf } from './canonicalJson.js';
 import { checkDigest } from './checks.js';
-import { hexOf, layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
+import { layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
 import type { Objects } from './objects.js';
 import type { Digest, MemoKind, Store } from './store.js';
 

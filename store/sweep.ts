@@ -7,6 +7,7 @@
 // it was touched before it was taken, it goes back. A touch after that does not find it, and the writer either restores it
 // from trash/ or writes it again; removing it from trash/ then does no harm.
 import { GauntletError } from '../core/errors.js';
+import { hexOf } from './canonicalJson.js';
 import {
   bestCheckpoint,
   CHECKPOINTS,
@@ -17,7 +18,7 @@ import {
 } from './checkpoints.js';
 import { inParallel } from './inParallel.js';
 import { inspectBlob, inspectMemo, listBlobs, listFolder, listMemos, type StoredFile } from './inventory.js';
-import { ASIDE, hexOf, layout, TAKEN } from './layout.js';
+import { ASIDE, layout, TAKEN } from './layout.js';
 import { kindOfRow } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { DIGESTS } from './records.js';

@@ -22,7 +22,7 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
   const place = state.stage === 0 ? '' : `stage ${state.stage} · `;
   const label = `${place}step ${step} · ${phase === role ? role : `${phase} · ${role}`}`;
   const labelled = mapActivities(context.activities, (call) => (input) => call(input, label));
-  const activities = metered(withShards(labelled, state.config, context.hooks.runShards), meter);
+  const activities = withUsage(withShards(labelled, state.config, context.hooks.runShards), meter);
   context.hooks.onProgress?.({ stage: state.stage, phase, epoch });
   try {
     const { changes, used, evaluation, progress } =
@@ -114,7 +114,7 @@ const mapActivities = (activities: Activities, change: (call: Call) => Call): Ac
   ) as unknown as Activities;
 
 /** The same activities, which add what they use to the meter. */
-const metered = (activities: Activities, meter: Meter): Activities =>
+const withUsage = (activities: Activities, meter: Meter): Activities =>
   mapActivities(activities, (call) => async (input) => {
     const result = await call(input);
     const { tokens = 0, seconds = 0, executions = 0 } = result;

@@ -112,7 +112,7 @@ class Step {
     const { problems, samples } = config.batch.generator;
     const chains = problems * samples;
     const later = config.stages.length - 1;
-    const tests = config.stages.length * (config.testTurns ?? 1);
+    const tests = config.stages.length * config.testTurns;
     return [
       this.#chains('sample chains', problems, samples),
       ...(config.discriminator.enabled ? [this.#tests(problems, tests, this.shards > 1 ? 1 : -1)] : []),
@@ -305,7 +305,7 @@ function mixed(kinds: readonly [share: number, phases: Phase[]][]): Phase[] {
 export function sampledTokens(config: RunConfig, { answer, test }: Lengths): number {
   const { generator, discriminator } = config.batch;
   const chain = config.stages.length * answer;
-  const tests = config.discriminator.enabled ? config.stages.length * (config.testTurns ?? 1) * test : 0;
+  const tests = config.discriminator.enabled ? config.stages.length * config.testTurns * test : 0;
   const tokens = {
     generator: generator.problems * (generator.samples * chain + tests),
     discriminator: discriminator.problems * discriminator.samples * (chain + test),

@@ -5,6 +5,7 @@ import { availableParallelism, freemem, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { shippedModelPath } from '../../data/paths.js';
+import { isSupportedNode, SUPPORTED_NODE } from '../../infra/node-version.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
@@ -33,8 +34,8 @@ function checks(store: string): Record<string, Check> {
   return {
     node: async () => ({
       required: true,
-      ok: isSupportedNode(process.versions.node),
-      detail: `${process.version}; supported are 20.19 and newer 20.x, 22.12 and newer`,
+      ok: isSupportedNode(),
+      detail: `${process.version}; supported are ${SUPPORTED_NODE}`,
     }),
     machine: async () => ({
       required: false,
@@ -92,12 +93,6 @@ async function deviceCheck(device: Provider): ReturnType<Check> {
     ? `; prompts are read in blocks of ${promptBlock} tokens, because longer ones go wrong`
     : '';
   return { required: false, detail: `--device ${device} works: it agrees with the CPU in the self-test${limit}` };
-}
-
-/** The same versions as `engines` of package.json. */
-export function isSupportedNode(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
 }
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));

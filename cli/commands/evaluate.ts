@@ -18,7 +18,7 @@ import type { Store } from '../../store/store.js';
 import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
 import { notingActivities } from '../activityNotes.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
-import { deviceOption, integer, jsonOption, number, sandboxOption } from '../options.js';
+import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../options.js';
 import { counted, createOutput, type Output, percent, tableText } from '../output.js';
 import { type ConnectionOptions, withSession, withStore } from '../session.js';
 
@@ -56,7 +56,7 @@ export function addEvaluate(program: Command): void {
     .option('-n, --samples <n>', 'programs per problem', integer(1), 5)
     .option('--temperature <t>', "sampling temperature (default: that of the run's evaluations)", number({ from: 0 }))
     .option('--model <folder>', 'base of the checkpoint, if it moved')
-    .addOption(sandboxOption())
+    .addOption(sandboxOption(OF_RUN))
     .addOption(deviceOption())
     .addOption(jsonOption());
   withStore(command).action(async (named: string | undefined, flags: Flags) => {

@@ -12,7 +12,7 @@ import { readInput, readRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { parseAssignments, withPaths } from '../config.js';
 import { type CheckpointId, chooseCheckpoint, REQUIRED_CHECKPOINT } from '../naming.js';
-import { deviceOption, jsonOption, sandboxOption, setOption, watchOption } from '../options.js';
+import { deviceOption, jsonOption, OF_RUN, sandboxOption, setOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
@@ -65,8 +65,8 @@ export function addFork(program: Command): void {
     .description('start a new run at a checkpoint of another run, with the rest of its schedule')
     .argument(...REQUIRED_CHECKPOINT)
     .argument('[run]', 'id of the new run (default: <run>-from-<checkpoint>)')
-    .addOption(sandboxOption())
-    .addOption(deviceOption())
+    .addOption(sandboxOption(OF_RUN))
+    .addOption(deviceOption(OF_RUN))
     .addOption(setOption())
     .addOption(watchOption())
     .addOption(jsonOption());

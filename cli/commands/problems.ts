@@ -52,7 +52,7 @@ function shared(command: Command): Command {
     .argument('<file>', 'problem file, JSON or JSON lines, may be gzipped')
     .addOption(new Option('--format <name>', 'format of the file').choices(['auto', ...FORMATS]).default('auto'))
     .option('--references <file>', 'solutions for a file without any: JSON lines {id, code}')
-    .addOption(sandboxOption())
+    .addOption(sandboxOption('docker; wasm if Docker is missing'))
     .addOption(
       new Option('--packages <set>', 'packages that references may import').choices(['none', 'numpy']).default('none'),
     );

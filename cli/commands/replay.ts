@@ -5,7 +5,7 @@ import { GauntletError } from '../../core/errors.js';
 import { openStore } from '../../store/openStore.js';
 import { EXIT } from '../exitCodes.js';
 import { chooseRun, RUN } from '../naming.js';
-import { integer, jsonOption, sandboxOption } from '../options.js';
+import { integer, jsonOption, OF_RUN, sandboxOption } from '../options.js';
 import { createOutput, tableText } from '../output.js';
 import { type ConnectionOptions, withStore } from '../session.js';
 
@@ -20,7 +20,7 @@ export function addReplay(program: Command): void {
     .argument(...RUN)
     .option('--step <n>', 'only this step (default: every step)', integer(1))
     .option('--execute', 'also run the programs again, and compare their verdicts')
-    .addOption(sandboxOption())
+    .addOption(sandboxOption(OF_RUN))
     .addOption(jsonOption('step'));
   withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Decision } from '../../core/control.js';
 import { openStore } from '../../store/openStore.js';
-import { deviceOption, jsonOption, sandboxOption, watchOption } from '../options.js';
+import { deviceOption, jsonOption, OF_RUN, sandboxOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
 import { type ConnectionOptions, withSession, withStore } from '../session.js';
@@ -15,6 +15,8 @@ interface Flags extends ConnectionOptions {
   abort?: boolean;
 }
 
+const OF_RUN_HERE = `${OF_RUN}; only for workers that --watch starts`;
+
 export function addResume(program: Command): void {
   const command = program
     .command('resume')
@@ -23,8 +25,8 @@ export function addResume(program: Command): void {
     .addOption(new Option('--skip', 'skip the step whose activity failed instead of retrying it'))
     .addOption(new Option('--abort', 'end a run that waits for a decision').conflicts('skip'))
     .addOption(watchOption())
-    .addOption(sandboxOption())
-    .addOption(deviceOption())
+    .addOption(sandboxOption(OF_RUN_HERE))
+    .addOption(deviceOption(OF_RUN_HERE))
     .addOption(jsonOption());
   withStore(command, 'server').action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json === true);

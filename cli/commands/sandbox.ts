@@ -57,7 +57,7 @@ export function addSandbox(program: Command): void {
     )
     .addOption(inputOption())
     .addOption(outputOption())
-    .addOption(sandboxOption())
+    .addOption(sandboxOption('docker; wasm if Docker is missing'))
     .addOption(
       new Option('--mode <mode>', 'how tests are given: values, bare asserts or pytest')
         .choices([...MODES])

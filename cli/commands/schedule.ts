@@ -186,36 +186,39 @@ async function showSchedule(client: Client, id: string) {
   };
 }
 
-export function addSchedule(program: Command): void {
-  const group = program.command('schedule').description('train on a schedule');
-  addCreate(group);
-  withStore(group.command('list').description('list all schedules').addOption(jsonOption()), 'server').action(
-    async (flags: Flags) => {
-      const output = createOutput(flags.json);
-      const rows = await onServer(flags, output, ({ client }) => listSchedules(client));
-      output.result(rows, () =>
-        rows.length === 0
-          ? `no schedule yet: ${commandLine('schedule create')}`
-          : tableText(
-              ['schedule', 'next run', 'state', 'latest run'],
-              rows.map(({ id, next, paused, note, runs }) => [
-                id,
-                next,
-                paused ? pausedText(note) : 'active',
-                runs.at(-1) ?? '-',
-              ]),
-            ),
-      );
-    },
-  );
-  const one = (name: string, description: string): Command => {
-    const command = group
-      .command(name)
-      .description(description)
-      .argument(...SCHEDULE);
-    return withStore(command.addOption(jsonOption()), 'server');
-  };
-  one('show', 'show a schedule: times, policy, next and recent runs').action(async (id: string, flags: Flags) => {
+/** A command for one schedule. */
+function commandForOne(group: Command, name: string, description: string): Command {
+  const command = group
+    .command(name)
+    .description(description)
+    .argument(...SCHEDULE);
+  return withStore(command.addOption(jsonOption()), 'server');
+}
+
+function addList(group: Command): void {
+  const command = group.command('list').description('list all schedules').addOption(jsonOption());
+  withStore(command, 'server').action(async (flags: Flags) => {
+    const output = createOutput(flags.json);
+    const rows = await onServer(flags, output, ({ client }) => listSchedules(client));
+    output.result(rows, () =>
+      rows.length === 0
+        ? `no schedule yet: ${commandLine('schedule create')}`
+        : tableText(
+            ['schedule', 'next run', 'state', 'latest run'],
+            rows.map(({ id, next, paused, note, runs }) => [
+              id,
+              next,
+              paused ? pausedText(note) : 'active',
+              runs.at(-1) ?? '-',
+            ]),
+          ),
+    );
+  });
+}
+
+function addShow(group: Command): void {
+  const command = commandForOne(group, 'show', 'show a schedule: times, policy, next and recent runs');
+  command.action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json);
     const shown = await onServer(flags, output, ({ client }) => showSchedule(client, id));
     output.result(shown, () =>
@@ -224,13 +227,36 @@ export function addSchedule(program: Command): void {
         .join('\n'),
     );
   });
+}
+
+function addBackfill(group: Command): void {
+  commandForOne(group, 'backfill', 'start the runs of a past period, one after the other')
+    .requiredOption('--from <time>', 'start of the period, ISO 8601', instant)
+    .requiredOption('--to <time>', 'end of the period, ISO 8601', instant)
+    .action(async (id: string, flags: Flags & { from: Date; to: Date }) => {
+      const output = createOutput(flags.json);
+      const { from: start, to: end } = flags;
+      const period = `${start.toISOString()} to ${end.toISOString()}`;
+      if (end < start) throw new GauntletError('BAD_INPUT', `${period}: --to is before --from`);
+      await onServer(flags, output, ({ client }) =>
+        client.schedule.getHandle(id).backfill({ start, end, overlap: ScheduleOverlapPolicy.BUFFER_ALL }),
+      );
+      output.result({ id, done: 'backfill' }, () => `schedule '${id}' starts the runs of ${period}`);
+    });
+}
+
+export function addSchedule(program: Command): void {
+  const group = program.command('schedule').description('train on a schedule');
+  addCreate(group);
+  addList(group);
+  addShow(group);
   const simple = (
     name: string,
     description: string,
     done: string,
     act: (session: Session, id: string) => Promise<void>,
   ): void => {
-    one(name, description).action(async (id: string, flags: Flags) => {
+    commandForOne(group, name, description).action(async (id: string, flags: Flags) => {
       const output = createOutput(flags.json);
       await onServer(flags, output, (session) => act(session, id));
       output.result({ id, done: name }, () => `schedule '${id}' ${done}`);
@@ -248,17 +274,5 @@ export function addSchedule(program: Command): void {
   simple('delete', 'delete a schedule; its runs stay', 'is deleted', ({ client }, id) =>
     client.schedule.getHandle(id).delete(),
   );
-  one('backfill', 'start the runs of a past period, one after the other')
-    .requiredOption('--from <time>', 'start of the period, ISO 8601', instant)
-    .requiredOption('--to <time>', 'end of the period, ISO 8601', instant)
-    .action(async (id: string, flags: Flags & { from: Date; to: Date }) => {
-      const output = createOutput(flags.json);
-      const { from: start, to: end } = flags;
-      const period = `${start.toISOString()} to ${end.toISOString()}`;
-      if (end < start) throw new GauntletError('BAD_INPUT', `${period}: --to is before --from`);
-      await onServer(flags, output, ({ client }) =>
-        client.schedule.getHandle(id).backfill({ start, end, overlap: ScheduleOverlapPolicy.BUFFER_ALL }),
-      );
-      output.result({ id, done: 'backfill' }, () => `schedule '${id}' starts the runs of ${period}`);
-    });
+  addBackfill(group);
 }

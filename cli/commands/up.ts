@@ -7,7 +7,7 @@ import { parseApiKeys, startTlsProxy, type TlsProxy, type TlsProxyOptions } from
 import { isS3 } from '../../store/s3Place.js';
 import { commandLine } from '../commandLine.js';
 import { readTextFile } from '../config.js';
-import { deviceOption, integer, jsonOption, listenOption, metricsOption, sandboxOption } from '../options.js';
+import { deviceOption, integer, jsonOption, listenOption, metricsOption, OF_RUN, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
 
@@ -28,8 +28,8 @@ export function addUp(program: Command): void {
     .option('--tls-cert <file>', 'certificate for --listen, PEM')
     .option('--tls-key <file>', 'private key of the certificate, PEM')
     .option('--api-keys <file>', 'API keys for --listen, one per line')
-    .addOption(sandboxOption())
-    .addOption(deviceOption())
+    .addOption(sandboxOption(OF_RUN))
+    .addOption(deviceOption(OF_RUN))
     .addOption(metricsOption())
     .addOption(jsonOption());
   withStore(command).action(async (flags: ConnectionOptions & ListenFlags & { json?: boolean }) => {

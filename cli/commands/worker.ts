@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
 import { commandLine } from '../commandLine.js';
-import { deviceOption, jsonOption, metricsOption, sandboxOption } from '../options.js';
+import { deviceOption, jsonOption, metricsOption, OF_RUN, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { type ConnectionOptions, hasServer, openSession, serve, withStore } from '../session.js';
 
@@ -23,8 +23,8 @@ export function addWorker(program: Command): void {
     .command('worker')
     .description('run workers for some task queues; Ctrl-C stops them')
     .option('--role <roles>', `comma-separated: ${WORKER_ROLES.join(', ')}, or all`, parseRoles, parseRoles('all'))
-    .addOption(sandboxOption())
-    .addOption(deviceOption())
+    .addOption(sandboxOption(OF_RUN))
+    .addOption(deviceOption(OF_RUN))
     .addOption(metricsOption())
     .addOption(jsonOption());
   withStore(command).action(async (flags: ConnectionOptions & { role: WorkerRole[]; json?: boolean }) => {

@@ -10,6 +10,7 @@ import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRecord } from '../../core/schema/evaluation.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { readEvaluations } from '../../store/runs.js';
+import { commandLine } from '../commandLine.js';
 import type { ExportedFiles, ExportedRun } from './exporter.js';
 
 const SCORER = 'hidden_tests';
@@ -19,7 +20,7 @@ export async function* inspectLogs(run: ExportedRun): ExportedFiles {
   if (evaluations.length === 0)
     throw new GauntletError(
       'NOT_FOUND',
-      `run '${run.id}' has no recorded evaluation: make one with npx gauntlet evaluate ${run.id}`,
+      `run '${run.id}' has no recorded evaluation: make one with ${commandLine(`evaluate ${run.id}`)}`,
     );
   for (const [id, record] of evaluations) {
     const time = record.at.slice(0, 19).replaceAll(':', '-'); // Inspect lists files that begin with a time

@@ -8,7 +8,6 @@ import { ADAPTER_FILES } from '../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { checkTarget, writeFolder } from '../folder.js';
 
-const CONFIG = 'adapter_config.json';
 const OPTIMIZER = 'optimizer.safetensors';
 
 /** @throws {GauntletError} BAD_ADAPTER naming the file, and the field or tensor that does not fit the model */
@@ -16,7 +15,7 @@ export async function readAdapterFolder(engine: Engine, folder: string): Promise
   const kind = await stat(folder).catch(() => undefined);
   if (!kind?.isDirectory()) throw new GauntletError('BAD_ADAPTER', `${folder}: no such folder`);
   const files = new Map<string, Uint8Array>();
-  for (const name of ADAPTER_FILES) {
+  for (const name of Object.values(ADAPTER_FILES)) {
     const path = join(folder, name);
     if (existsSync(path)) files.set(name, await readFile(path));
   }
@@ -50,7 +49,7 @@ export async function readOptimizer(engine: Engine, adapter: Adapter, folder: st
 
 /** Fails early if the folder must not be overwritten. @throws {GauntletError} BAD_INPUT */
 export function checkAdapterTarget(folder: string, overwrite: boolean | undefined): void {
-  checkTarget(folder, { marker: CONFIG, kind: 'adapter folder', replace: overwrite === true });
+  checkTarget(folder, { marker: ADAPTER_FILES.config, kind: 'adapter folder', replace: overwrite === true });
 }
 
 /** m and v are flat, in the engine's order of the adapter tensors; step counts applied updates. */

@@ -108,18 +108,14 @@ function constraints({ source, inner, outer }: NestedReading): string {
   return [...parts, `result is ${outer.reduce === 'list' ? 'list' : 'int'}`].join(', ');
 }
 
+const STAGE_ANSWERS: Record<Stage, (reading: NestedReading, random: RandomStream) => string> = {
+  1: informal,
+  2: structured,
+  3: pseudocode,
+  4: constraints,
+  5: renderCode,
+};
+
 /** The answer of one stage of a chain. Only the wording of stage 1 is random. */
-export function renderStage(reading: NestedReading, stage: Stage, random: RandomStream): string {
-  switch (stage) {
-    case 1:
-      return informal(reading, random);
-    case 2:
-      return structured(reading);
-    case 3:
-      return pseudocode(reading);
-    case 4:
-      return constraints(reading);
-    case 5:
-      return renderCode(reading);
-  }
-}
+export const renderStage = (reading: NestedReading, stage: Stage, random: RandomStream): string =>
+  STAGE_ANSWERS[stage](reading, random);

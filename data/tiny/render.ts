@@ -200,18 +200,14 @@ function constraints(reading: Reading): string {
   return parts.join(', ');
 }
 
+const STAGE_ANSWERS: Record<Stage, (reading: Reading, random: RandomStream) => string> = {
+  1: informal,
+  2: structured,
+  3: pseudocode,
+  4: constraints,
+  5: renderCode,
+};
+
 /** The answer of one stage of a chain. Only the wording of stage 1 is random. */
-export function renderStage(reading: Reading, stage: Stage, random: RandomStream): string {
-  switch (stage) {
-    case 1:
-      return informal(reading, random);
-    case 2:
-      return structured(reading);
-    case 3:
-      return pseudocode(reading);
-    case 4:
-      return constraints(reading);
-    case 5:
-      return renderCode(reading);
-  }
-}
+export const renderStage = (reading: Reading, stage: Stage, random: RandomStream): string =>
+  STAGE_ANSWERS[stage](reading, random);

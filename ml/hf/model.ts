@@ -48,9 +48,3 @@ export function readWeights(stored: ReadonlyMap<string, StoredParameter>): Weigh
     for (const file of files.values()) file.close();
   }
 }
-
-/** A model and its weights. @throws {GauntletError} BAD_MODEL */
-export function loadModel(folder: string): ModelFiles & { weights: Weights } {
-  const model = describeModel(folder);
-  return { ...model, weights: readWeights(model.stored) };
-}

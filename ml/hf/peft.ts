@@ -5,11 +5,13 @@ import type { TensorData } from '../nn/layout.js';
 import { type Adapter, adapterLayout, type LayoutEntry, layoutSize, loraLayout, viewsOf } from '../nn/layout.js';
 import { parseSafetensors, writeSafetensors } from './safetensors.js';
 
-const CONFIG = 'adapter_config.json';
-const TENSORS = 'adapter_model.safetensors';
-const VALUE_HEAD = 'value_head.safetensors'; // a separate file, because PEFT's own files must not change
 /** All files that an adapter folder may have. */
-export const ADAPTER_FILES = [CONFIG, TENSORS, VALUE_HEAD];
+export const ADAPTER_FILES = {
+  config: 'adapter_config.json',
+  weights: 'adapter_model.safetensors',
+  valueHead: 'value_head.safetensors', // a separate file, because PEFT's own files must not change
+} as const;
+const { config: CONFIG, weights: TENSORS, valueHead: VALUE_HEAD } = ADAPTER_FILES;
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
 /** The files of an adapter folder. Equal adapters give equal bytes. A value head has a third file. */
@@ -37,7 +39,7 @@ export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string)
   };
   const tensors = [...viewsOf(adapterLayout(c, adapter), adapter.values)];
   const loraTensors = loraLayout(c, adapter.rank).length;
-  const files = new Map([
+  const files = new Map<string, Uint8Array>([
     [CONFIG, new TextEncoder().encode(`${JSON.stringify(config, null, 2)}\n`)],
     [TENSORS, writeSafetensors(new Map(tensors.slice(0, loraTensors)))],
   ]);

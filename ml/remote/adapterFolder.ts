@@ -10,7 +10,7 @@ export interface ServedAdapter {
 }
 
 /** The folder appears complete or not at all. It is written again, because what lies there may be damaged. */
-export async function writeAdapterFolder(parent: string, { name, files }: ServedAdapter): Promise<string> {
+export async function publishAdapter(parent: string, { name, files }: ServedAdapter): Promise<string> {
   const target = join(parent, name);
   try {
     await mkdir(parent, { recursive: true });

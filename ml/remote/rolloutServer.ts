@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../../core/errors.js';
 import type { RolloutsConfig } from '../../core/schema/config.js';
 import type { Generated, GenerateOptions, GenerateRequest, ModelInfo } from '../engine/engine.js';
-import { removeAdapterFolder, type ServedAdapter, writeAdapterFolder } from './adapterFolder.js';
+import { publishAdapter, removeAdapterFolder, type ServedAdapter } from './adapterFolder.js';
 import { type AskedCompletion, BadAnswer, readCompletion } from './answer.js';
 import { excerpt, type HttpAnswer, postJson } from './http.js';
 
@@ -147,7 +147,7 @@ export class RolloutServer {
 
   private async upload(adapter: ServedAdapter, signal: AbortSignal): Promise<void> {
     const { name } = adapter;
-    const path = await writeAdapterFolder(this.options.adapters, adapter);
+    const path = await publishAdapter(this.options.adapters, adapter);
     const answer = await this.post('/v1/load_lora_adapter', { lora_name: name, lora_path: path }, { signal });
     if (!/already been loaded/.test(answer.body)) requireSuccess(answer, 'it did not load the adapter');
   }

@@ -231,7 +231,7 @@ describe('gauntlet export', () => {
       const none = await inProcess('export', 'run', '--store', world.folder, '--format', 'inspect', '--out', out);
       assert.match(
         none.err,
-        /^error: run 'run' has no recorded evaluation: .* npx gauntlet evaluate run \[NOT_FOUND\]/,
+        /^error: run 'run' has no recorded evaluation: .* npx gauntlet evaluate run --store .* \[NOT_FOUND\]/,
       );
       const { metrics, results } = await evaluated();
       await exported('--format', 'inspect');

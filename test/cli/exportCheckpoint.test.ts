@@ -6,7 +6,6 @@ import { resolveConfig } from '../../core/presets.js';
 import { ROOT } from '../../infra/root.mjs';
 import { importGguf } from '../../ml/gguf/import.js';
 import { digestModel } from '../../ml/hf/digest.js';
-import { loadModel } from '../../ml/hf/model.js';
 import { writePeft } from '../../ml/hf/peft.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
 import { mergeLora } from '../../ml/nn/mergeLora.js';
@@ -14,6 +13,7 @@ import { CHECKPOINT_FILES, commitCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun } from '../../store/runs.js';
 import { sampleFacts } from '../store/support.js';
+import { loadModel } from '../support/loadModel.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
 describe('exporting a checkpoint', () => {

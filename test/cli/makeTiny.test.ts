@@ -16,7 +16,7 @@ import { tinyCorpus } from '../../data/tiny/corpusProblems.js';
 import { tinyConfig } from '../../data/tiny/modelFiles.js';
 import { vocabularyOf } from '../../data/tiny/vocabulary.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
-import { loadModel } from '../../ml/hf/model.js';
+import { loadModel } from '../support/loadModel.js';
 
 const vocabulary = vocabularyOf(tinyCorpus());
 const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');

@@ -26,12 +26,15 @@ Inside a checkout every command is \`npx gauntlet …\`.
 |---|---|
 | \`GAUNTLET_STORE\` | store instead of \`.gauntlet\`: a folder or \`s3://BUCKET/PREFIX\` |
 | \`TEMPORAL_ADDRESS\` | a Temporal server of your own |
+| \`TEMPORAL_CLI\` | the Temporal CLI; default: \`temporal\` on the PATH, else one that is downloaded or built |
 | \`GAUNTLET_THREADS\` | number of model threads |
 | \`GAUNTLET_DEVICE\` | device for models |
 | \`GAUNTLET_CACHE\` | folder of what can be made or fetched again: the Temporal CLI, models, quantized weights, artifacts of a store in a bucket; default: \`gauntlet\` in your cache folder |
 | \`GAUNTLET_ACCEPT_ENVIRONMENT=1\` | continue a run that has another Python, sandbox, engine or device; the change is recorded |
 | \`GAUNTLET_ROLLOUTS_ENDPOINT\` | address of the rollout server, instead of the one in the configuration |
 | \`GAUNTLET_ROLLOUTS_API_KEY\` | key of the rollout server |
+| \`GAUNTLET_CODEC_KEYS\` | file of keys that encrypt what the Temporal server stores, see [encrypt payloads](how-to/run-on-a-cluster.md#encrypt-payloads) |
+| \`GAUNTLET_BUILD_ID\` | build of the workers, for [worker versions](how-to/run-on-a-cluster.md#deploy-a-new-version) |
 | \`GAUNTLET_LOG\` | level of \`worker.log\` in the store, or beside one in a bucket |
 | \`GAUNTLET_DEBUG=1\` | print the stack of an error |`;
 

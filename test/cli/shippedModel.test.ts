@@ -9,8 +9,8 @@ import { shippedModelPath } from '../../data/paths.js';
 import { corpusExample, encodeExample } from '../../data/tiny/corpus.js';
 import { vocabularyOf } from '../../data/tiny/vocabulary.js';
 import { loadChatFormat } from '../../ml/hf/chat.js';
-import { loadModel } from '../../ml/hf/model.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
+import { loadModel } from '../support/loadModel.js';
 
 /** A user turn with its markers named. */
 const contentOf = (text: string): Content =>

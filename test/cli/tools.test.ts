@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSupportedNode } from '../../cli/commands/doctor.js';
 import { EXIT } from '../../cli/exitCodes.js';
 import { isPolling, mayLive } from '../../cli/session.js';
+import { isSupportedNode } from '../../infra/node-version.mjs';
 import { PLACE } from '../../infra/place.mjs';
 import { gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 

@@ -136,7 +136,10 @@ describe('set-up', function () {
     const shim = writeInto(folder, 'old.cjs', "Object.defineProperty(process.versions, 'node', { value: '18.20.0' });");
     const old = await setup({ NODE_OPTIONS: `--require ${shim}` });
     assert.equal(old.code, 1);
-    assert.match(old.text, /^setup: Node 20\.19, 22\.12 or newer is needed, this is v\S+: install one of these\n$/);
+    assert.match(
+      old.text,
+      /^setup: Node 20\.19 or newer 20\.x, 22\.12 or newer is needed, this is v\S+: install one of these\n$/,
+    );
   });
 
   it('names the ways to install a Temporal CLI, and needs none with TEMPORAL_ADDRESS', async () => {

@@ -183,7 +183,10 @@ describe('checkpoints', () => {
       const none = (asked: string, near: string) =>
         assert.rejects(
           loadCheckpoint(store, 'r', asked),
-          refusal('NOT_FOUND', `no checkpoint ${asked}; the nearest is ${near}; list them with: npx gauntlet`),
+          refusal(
+            'NOT_FOUND',
+            `no checkpoint ${asked}; the nearest is ${near}; list them with \`gauntlet checkpoints list r\``,
+          ),
         );
       await removeCheckpoint(store, 'r', name(1, 4));
       await none(name(1, 4), name(1, 2));

@@ -94,7 +94,7 @@ async function openMerged(
   const expected = role === 'discriminator' ? (discriminatorModelDigest ?? modelDigest) : modelDigest;
   if ((await digestModel(folder)) !== expected)
     throw new GauntletError('BAD_MODEL', `${folder}: not the model that ${name} was trained on; name it with --model`);
-  const adapter = ADAPTER_FILES.flatMap((file) => {
+  const adapter = Object.values(ADAPTER_FILES).flatMap((file) => {
     const bytes = files.get(`${role}/${file}`);
     return bytes ? [[file, bytes] as const] : [];
   });

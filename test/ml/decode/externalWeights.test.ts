@@ -8,8 +8,9 @@ import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { locateWeights } from '../../../ml/device/weightLocations.js';
 import type { Generated, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
-import { describeModel, loadModel } from '../../../ml/hf/model.js';
+import { describeModel } from '../../../ml/hf/model.js';
 import { type IdentifiedAdapter, layoutSize, loraLayout } from '../../../ml/nn/layout.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const { generate: expected } = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {

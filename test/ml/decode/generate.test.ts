@@ -10,12 +10,12 @@ import { KvCaches } from '../../../ml/decode/kvCaches.js';
 import { GraphSession, tensor } from '../../../ml/device/runtime.js';
 import type { Adapter, Engine, Generated, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
-import { loadModel } from '../../../ml/hf/model.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { buildDecodeGraph } from '../../../ml/nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fusedLayout, fuseWeights } from '../../../ml/nn/fusedWeights.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {

@@ -9,7 +9,7 @@ import { KvStore } from '../../../ml/decode/kvStore.js';
 import { inBlocks, rangesFault, segmentsOf } from '../../../ml/decode/segments.js';
 import type { Adapter, Engine, EngineOptions, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
-import { loadModel } from '../../../ml/hf/model.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const STAGES = 5;

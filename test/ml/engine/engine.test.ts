@@ -10,12 +10,13 @@ import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { estimateMemory } from '../../../ml/engine/memory.js';
 import { GRADIENT_SEQUENCES, openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestModel } from '../../../ml/hf/digest.js';
-import { describeModel, loadModel } from '../../../ml/hf/model.js';
+import { describeModel } from '../../../ml/hf/model.js';
 import { layoutSize, loraLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { GradientTotal } from '../../../ml/train/statistics.js';
 import { openTrainer } from '../../../ml/train/trainer.js';
 import type { TrainSession } from '../../../ml/train/trainSession.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 const update = { learningRate: 1e-2, betas: [0.9, 0.99] as const, eps: 1e-8, weightDecay: 0, maxGradNorm: 1 };

@@ -16,12 +16,13 @@ import { importGguf } from '../../../ml/gguf/import.js';
 import { loadChatFormat } from '../../../ml/hf/chat.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import { MergedModel, mergedFolder } from '../../../ml/hf/mergedModel.js';
-import { describeModel, loadModel } from '../../../ml/hf/model.js';
+import { describeModel } from '../../../ml/hf/model.js';
 import { writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
 import { elements, layoutSize, loraLayout, parameterLayout } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { NATIVE_PYTHON } from '../../sandbox/native.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const SMALL = join(ROOT, 'test', 'ml', 'gguf', 'small.gguf');
 const SIZES = {

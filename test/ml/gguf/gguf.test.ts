@@ -11,8 +11,8 @@ import { type BlockType, dequantize } from '../../../ml/gguf/blocks.js';
 import { GgufFile } from '../../../ml/gguf/file.js';
 import { importGguf } from '../../../ml/gguf/import.js';
 import { loadChatFormat } from '../../../ml/hf/chat.js';
-import { loadModel } from '../../../ml/hf/model.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const HERE = join(ROOT, 'test', 'ml', 'gguf');
 const SMALL = join(HERE, 'small.gguf');

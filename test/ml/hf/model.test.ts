@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
 import { readGeneration } from '../../../ml/hf/config.js';
-import { loadModel } from '../../../ml/hf/model.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { parameterLayout } from '../../../ml/nn/layout.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 

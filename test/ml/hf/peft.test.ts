@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { RandomStream } from '../../../core/random.js';
 import { ROOT } from '../../../infra/root.mjs';
-import { loadModel } from '../../../ml/hf/model.js';
 import { readPeft, writePeft } from '../../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
+import { loadModel } from '../../support/loadModel.js';
 
 const { config } = loadModel(join(ROOT, 'test', 'ml', 'parity', 'generate'));
 const stream = new RandomStream('peft');
