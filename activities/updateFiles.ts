@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Shard } from '../core/shards.js';
+import { UPDATES } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { decodeTensors, encodeTensors, type TensorFile } from '../store/tensors.js';
 import type { TokenNumbers } from './artifacts.js';
@@ -12,7 +13,6 @@ import type { Scope } from './scope.js';
 import type { RunRef, UpdatePolicyInput } from './types.js';
 import { type Progress, UPDATE_VERSION, type Update } from './update.js';
 
-const FOLDER = 'updates';
 const HASH_BYTES = 32;
 
 export const gradientsFile = (minibatch: number, { index, of }: Shard): string => `${minibatch}-${index}-of-${of}`;
@@ -28,7 +28,7 @@ export interface UpdateFiles {
 
 export function filesOf(store: Store, update: UpdatePolicyInput): UpdateFiles {
   const { runId } = update.run;
-  const prefix = `${FOLDER}/${keyOf('updatePolicy', UPDATE_VERSION, update)}.`;
+  const prefix = `${UPDATES}/${keyOf('updatePolicy', UPDATE_VERSION, update)}.`;
   const hashOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
   return {
     write: (name, bytes) => store.writeRunFile(runId, prefix + name, Buffer.concat([hashOf(bytes), bytes])),
@@ -38,7 +38,7 @@ export function filesOf(store: Store, update: UpdatePolicyInput): UpdateFiles {
       return bytes && hashOf(bytes).equals(file!.subarray(0, HASH_BYTES)) ? bytes : undefined;
     },
     async names() {
-      const paths = await store.listRunFiles(runId, FOLDER);
+      const paths = await store.listRunFiles(runId, UPDATES);
       return paths.filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length));
     },
     remove: (name) => store.removeRunFile(runId, prefix + name),
@@ -85,7 +85,7 @@ export async function latestState(files: UpdateFiles, update: Update): Promise<P
 
 /** Removes what is left of finished updates. */
 export async function removeUpdateFiles({ store }: Scope, { run }: { run: RunRef }): Promise<object> {
-  for (const path of await store.listRunFiles(run.runId, FOLDER)) await store.removeRunFile(run.runId, path);
+  for (const path of await store.listRunFiles(run.runId, UPDATES)) await store.removeRunFile(run.runId, path);
   return {};
 }
 

@@ -19,6 +19,8 @@ import { createRecord, listRecords, readRecord, writeRecord } from './records.js
 import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
+/** Files of unfinished updates, see activities/updateFiles.ts. */
+export const UPDATES = 'updates';
 const METRICS = 'metrics';
 const EVALUATIONS = 'evaluations';
 /** The whole configuration, with the fields that change no result: enough to start a run that no server knows. */

@@ -23,7 +23,7 @@ import { kindOfRow } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { DIGESTS } from './records.js';
 import { digestsInText } from './references.js';
-import { MANIFEST, readResult } from './runs.js';
+import { MANIFEST, readResult, UPDATES } from './runs.js';
 import type { Digest } from './store.js';
 
 const SMALL = 2 ** 16; // bytes of a blob that is read at once
@@ -49,7 +49,7 @@ export interface Swept {
   checkpoints: Amount & { names: string[] };
   memos: Amount;
   blobs: Amount;
-  /** Damaged files in quarantine, and files that a killed sweep left in the trash. */
+  /** Damaged files in quarantine, files of updates that no run continues, and what a killed sweep left in the trash. */
   leftovers: Amount;
   bytes: number;
   /** All removed files, relative to the store, sorted. */
@@ -226,13 +226,15 @@ async function mentionedCheckpoints(store: ObjectStore, runs: readonly string[])
 /** Removes old files from quarantine, and empties the trash that a killed sweep left; used files go back. */
 async function sweepLeftovers(
   store: ObjectStore,
-  { keepFrom, dryRun }: SweepOptions,
+  { keepFrom, open, dryRun }: SweepOptions,
   paths: string[],
 ): Promise<Amount> {
   const { objects } = store;
   const amount: Amount = { files: 0, bytes: 0 };
   const taken = await listFolder(store, TAKEN);
-  for (const file of [...(await listFolder(store, ASIDE)), ...taken]) {
+  const closed = (await store.listRuns()).filter((run) => !open.has(run));
+  const updates = await inParallel(closed, (run) => listFolder(store, layout.run(run, UPDATES)));
+  for (const file of [...(await listFolder(store, ASIDE)), ...updates.flat(), ...taken]) {
     const { name, path, bytes } = file;
     const isUsed = file.usedAt >= keepFrom;
     if (isUsed && !taken.includes(file)) continue;

@@ -9,7 +9,7 @@ import { layout } from '../../store/layout.js';
 import { memoised, memoKey } from '../../store/memo.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
-import { createRun, writeResult } from '../../store/runs.js';
+import { createRun, UPDATES, writeResult } from '../../store/runs.js';
 import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
 import { runPipeline } from '../../workflows/pipeline.js';
@@ -158,6 +158,17 @@ describe('sweep', function () {
         (await verifyStore(store, 'ended')).findings.filter(({ kind }) => kind !== 'blob'),
         [],
       );
+    }));
+
+  it('removes old files of updates that no run continues', () =>
+    withStore(async (store, root) => {
+      const file = `${UPDATES}/key.state-1`;
+      for (const run of ['ended', 'open', 'recent']) await store.writeRunFile(run, file, 'state');
+      for (const run of ['ended', 'open']) await age(root, `runs/${run}/${file}`);
+      const { leftovers, paths } = await sweep(store, { ...options, open: new Set(['open']) });
+      assert.deepEqual([leftovers.files, paths], [1, [`runs/ended/${file}`]]);
+      assert.equal(await store.readRunFile('ended', file), undefined);
+      for (const run of ['open', 'recent']) assert.ok(await store.readRunFile(run, file));
     }));
 
   it('does not change the result of a run that continues meanwhile', async () => {
