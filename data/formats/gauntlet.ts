@@ -52,7 +52,7 @@ const ANY_ARGUMENTS: Signature = {
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
-  read: ({ json, file }, fileStyle) => {
+  read: ({ json, exact, file }, fileStyle) => {
     const record = parseFields(recordSchema, json);
     const { function_signature, reference_solution } = record;
     const isDef = record.calling === undefined || record.calling.style === 'call';
@@ -61,12 +61,15 @@ export const gauntlet: ProblemFormat = {
     if (!isDef && record.entry === undefined)
       throw new UnusableRecord('missing field `entry`, which this `calling` needs');
     const entry = record.entry ?? entryOf(function_signature, signature.entry, reference_solution);
-    const listStyles = certainStyles([...record.baseline_tests, ...record.hidden_tests], signature);
+    const given = [...record.baseline_tests, ...record.hidden_tests];
+    const listStyles = certainStyles(given, signature);
     const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;
+    const numbers = given.some(isPlainJson) ? (exact() as typeof record) : record;
     const read = (field: 'baseline_tests' | 'hidden_tests'): TestCase[] =>
-      record[field].flatMap((test, index) =>
-        readTest(test, `${field}[${index}]`, signature, isDef ? entry : '', style),
-      );
+      record[field].flatMap((test, index) => {
+        const exactTest = isPlainJson(test) ? numbers[field][index] : test;
+        return readTest(exactTest, `${field}[${index}]`, signature, isDef ? entry : '', style);
+      });
     const [baselineTests, hiddenTests] = [read('baseline_tests'), read('hidden_tests')];
     const calling = record.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
     const problem = problemOf({
@@ -96,6 +99,9 @@ function certainStyles(tests: readonly unknown[], signature: Signature): Set<Lis
     tests.map((test) => listStylesOf(test, signature)).flatMap((styles) => (styles.length === 1 ? styles : [])),
   );
 }
+
+/** True for the forms whose numbers are read as the file spells them: 2.0 is a float. */
+const isPlainJson = (test: unknown): boolean => typeof test === 'object' && test !== null && !('args' in test);
 
 /** One entry of a list of tests. An assert string may hold several assertions. */
 function readTest(
