@@ -140,6 +140,28 @@ describe('problem files', () => {
     }
   });
 
+  it('reads every statement of an assert string, or refuses it', async () => {
+    const f = { ...one, function_signature: 'def f(x):' };
+    const tests = ['f(1) == 1\nf(2) == 2  # two\n', 'import math\n((3,), 3)\r\nassert f(4) == 4; f(5) is None'];
+    assert.deepEqual(
+      (await testsOf({ ...f, baseline_tests: tests })).map(({ args, expected }) => [...args, expected]),
+      [
+        [1, 1],
+        [2, 2],
+        [3, 3],
+        [4, 4],
+        [5, null],
+      ],
+    );
+    for (const [test, message] of [
+      ['with pytest.raises(ValueError):\n    f(1)\nassert f(1) == 1', /cannot be read as a test: "with pytest/],
+      ['r = f(1)\nassert r\nassert f(2) == 2', /cannot be read as a test: "r = f\(1\)\\nassert r"/],
+      ['assert f(1) == 1\nf(2) = = 2', /cannot be read as a test/],
+      ['assert f(1) == 1\nfor i in range(3):\n    assert f(i) == i', /would have to be computed: "assert f\(i\) == i"/],
+    ] as const)
+      await refuses([{ ...f, baseline_tests: [test] }], message);
+  });
+
   describe('an ambiguous list test', () => {
     const taking1 = { ...one, function_signature: 'def f(x):' };
     const ambiguous = [[5], 6];
@@ -269,7 +291,7 @@ describe('problem files', () => {
     await bad('assert two_sum(1, 2) == g(3)', /baseline_tests\[1\] holds a value that would have to be computed/);
     await bad('assert two_sum(1) == 3', /another number of arguments/);
     await bad('assert sorted(two_sum([1], 2)) == [0]', /asserts something other than f\(args\) == expected/);
-    await bad('nothing here', /holds no test/);
+    await bad('nothing here', /cannot be read as a test/);
   });
 });
 
