@@ -54,6 +54,12 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown): z.ou
 
 /** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */
 export const problemOf = (fields: object): Problem => parseFields(problemSchema, definedOnly(fields));
+/** A record whose `reference_solution`, which --references adds, replaces the solution in the format's own field. */
+export function preferReference(json: unknown, field: string, form: (code: string) => unknown = String): unknown {
+  const { reference_solution: code } = Object(json) as { reference_solution?: unknown };
+  return typeof code === 'string' ? { ...Object(json), [field]: form(code) } : json;
+}
+
 
 export const definedOnly = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
