@@ -6,6 +6,7 @@ import {
   type FormatName,
   type ListStyle,
   type ProblemFormat,
+  presentFields,
   UnusableRecord,
 } from './formats/format.js';
 import { formatOf, recogniseFormat } from './formats/index.js';
@@ -107,7 +108,7 @@ function idOf(json: unknown): string | undefined {
 }
 
 function withReference(record: SourceRecord, references: References): SourceRecord {
-  if (references === 'optional') return { ...record, json: { ...UNTESTED, ...(record.json as object) } };
+  if (references === 'optional') return { ...record, json: { ...UNTESTED, ...(presentFields(record.json) as object) } };
   const solution = references.get(idOf(record.json) ?? '');
   if (solution === undefined) return record;
   return { ...record, json: { ...(record.json as object), reference_solution: solution } };

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import type { TestCase } from '../../core/schema/problem.js';
 import {
+  difficulty,
   hasFields,
   idText,
   type ProblemFormat,
@@ -20,10 +21,10 @@ const testsSchema = z.object({ input: z.array(z.string()), output: z.array(z.str
 const recordSchema = z.object({
   name: idText,
   description: text,
-  difficulty: z.union([z.string(), z.number()]).transform(String).optional(),
+  difficulty: difficulty.optional(),
   cf_tags: z.array(z.string()).optional(),
-  input_file: z.string().nullish(),
-  output_file: z.string().nullish(),
+  input_file: z.string().optional(),
+  output_file: z.string().optional(),
   public_tests: testsSchema,
   private_tests: testsSchema.optional(),
   generated_tests: testsSchema.optional(),

@@ -9,12 +9,13 @@ import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
 import { parseSignature, type Signature } from '../signature.js';
 import { listStylesOf, testOfJson } from '../testForms.js';
 import {
-  definedOnly,
+  difficulty,
   hasFields,
   idText,
   type ListStyle,
   type ProblemFormat,
   parseFields,
+  presentFields,
   problemOf,
   program,
   text,
@@ -33,7 +34,7 @@ const recordSchema = z.object({
   test_source: text.optional(),
   reference_solution: program,
   reasoning: z.array(text).length(4, 'must have 4 texts, those of stages 1 to 4').optional(),
-  difficulty: z.string().optional(),
+  difficulty: difficulty.optional(),
   tags: z.array(z.string()).optional(),
   source: z.string().optional(),
   comparison: comparisonSchema.optional(),
@@ -122,7 +123,7 @@ function readTest(
 
 /** The record of a problem: reading it gives the same problem. */
 export function toRecord(problem: Problem): object {
-  return definedOnly({
+  return presentFields({
     id: problem.id,
     title: problem.title,
     description: problem.description,

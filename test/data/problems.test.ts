@@ -8,6 +8,7 @@ import { toRecord } from '../../data/formats/gauntlet.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems, splitByHash } from '../../data/problems.js';
 import { parseSignature } from '../../data/signature.js';
+import { readTasks } from '../../inference/tasks.js';
 
 const record = {
   id: 'two_sum',
@@ -160,6 +161,15 @@ describe('problem files', () => {
       ['assert f(1) == 1\nfor i in range(3):\n    assert f(i) == i', /would have to be computed: "assert f\(i\) == i"/],
     ] as const)
       await refuses([{ ...f, baseline_tests: [test] }], message);
+  });
+
+  it('treats null fields as absent and accepts a number as difficulty', async () => {
+    const [problem] = await read([{ ...record, title: null, hidden_tests: null, difficulty: 3 }]);
+    assert.deepEqual([problem!.title, problem!.hiddenTests, problem!.difficulty], [undefined, [], '3']);
+    await refuses([{ ...record, description: null }], /missing field `description`/);
+    const file = await write([{ ...record, baseline_tests: null, reference_solution: null }]);
+    const { tasks } = await readTasks(file);
+    assert.deepEqual(tasks[0]!.baselineTests, []);
   });
 
   describe('an ambiguous list test', () => {
