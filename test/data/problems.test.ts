@@ -172,6 +172,14 @@ describe('problem files', () => {
     assert.deepEqual(tasks[0]!.baselineTests, []);
   });
 
+  it('names the command that converts a file in another format', async () => {
+    const mbpp = { task_id: 1, text: 'Double.', code: 'def f(x): return 2 * x', test_list: ['assert f(1) == 2'] };
+    const message =
+      /line 1: is in the format mbpp: convert the file with `gauntlet problems import FILE --out own.jsonl`/;
+    await refuses(mbpp, message);
+    await assert.rejects(readTasks(await write(mbpp)), message);
+  });
+
   describe('an ambiguous list test', () => {
     const taking1 = { ...one, function_signature: 'def f(x):' };
     const ambiguous = [[5], 6];
