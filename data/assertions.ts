@@ -1,5 +1,9 @@
 // Tests that a problem file gives as Python text: `assert f(args) == expected`. They are parsed and never run.
+import { LiteralProblem } from '../core/parse/arithmetic.js';
+import { nameOf } from '../core/parse/asserts.js';
 import { type RejectionReason, salvageTests } from '../core/parse/salvage.js';
+import { testsOfModule } from '../core/parse/testModule.js';
+import { elements, parsePython, type Source, statementsOf } from '../core/parse/tree.js';
 import type { TestCase } from '../core/schema/problem.js';
 import { UnusableRecord } from './formats/format.js';
 import { fixedArity, type Signature } from './signature.js';
@@ -24,24 +28,42 @@ const LIMIT = 10_000; // tests in one string
  * @throws UnusableRecord
  */
 export function readAssertions(text: string, signature: Signature, entry: string): TestCase[] {
-  const bare = /^\s*[A-Za-z_][\w.]*\s*\(.*==/s.test(text); // a statement without the keyword
-  const { tests, rejected } = salvageTests(bare ? `assert ${text.trim()}` : text, {
-    entry,
-    arity: fixedArity(signature),
-    limit: LIMIT,
-  });
-  const lost = rejected[0];
-  if (lost || tests.length === 0) {
-    const called = otherFunction(lost?.text ?? text, entry);
-    if (called !== undefined) throw new UnusableRecord(`calls \`${called}\`, but the entry is \`${entry}\``);
-    throw new UnusableRecord(
-      lost
-        ? `${REASONS[lost.reason]}: ${JSON.stringify(lost.text)}`
-        : `holds no test: ${JSON.stringify(text.slice(0, 60))}`,
-    );
-  }
+  const { tests, rest } = testsOfModule(asserted(text, entry), entry, fixedArity(signature));
+  if (rest !== undefined || tests.length === 0) throw refusal(rest ?? text, signature, entry);
   for (const { args } of tests) requireArity(signature, args.length);
   return tests;
+}
+
+/** Writes the statements `f(1) == 2` and `((1,), 2)` as asserts. */
+function asserted(given: string, entry: string): string {
+  let source: Source;
+  try {
+    source = parsePython(given.replace(/\r\n?/g, '\n'));
+  } catch (error) {
+    if (error instanceof LiteralProblem) return given;
+    throw error;
+  }
+  const slice = ({ from, to }: { from: number; to: number }): string => source.text.slice(from, to);
+  const written = statementsOf(source.top).map((statement) => {
+    const value = statement.name === 'ExpressionStatement' ? statement.firstChild : null;
+    if (value?.name === 'BinaryExpression') return `assert ${slice(statement)}`;
+    const [args, expected, ...more] = value?.name === 'TupleExpression' ? elements(value) : [];
+    const isPair = args?.name === 'TupleExpression' && expected && more.length === 0;
+    return isPair ? `assert ${nameOf(entry)}(*${slice(args)}) == (${slice(expected)})` : slice(statement);
+  });
+  return written.join('\n');
+}
+
+/** @param rest statements that are not read as tests */
+function refusal(rest: string, signature: Signature, entry: string): UnusableRecord {
+  const [lost] = salvageTests(rest, { entry, arity: fixedArity(signature), limit: LIMIT }).rejected;
+  const called = otherFunction(lost?.text ?? rest, entry);
+  if (called !== undefined) return new UnusableRecord(`calls \`${called}\`, but the entry is \`${entry}\``);
+  return new UnusableRecord(
+    lost
+      ? `${REASONS[lost.reason]}: ${JSON.stringify(lost.text)}`
+      : `cannot be read as a test: ${JSON.stringify(rest.trim().slice(0, 60))}`,
+  );
 }
 
 /** The first function that a statement calls, if the statement does not call the entry at all. */

@@ -1,12 +1,15 @@
 // JSON as Python writes and reads it. JSON.parse turns 1.0 into the int 1, drops digits of long ints and refuses NaN and
-// Infinity. So such numbers are replaced by marker objects that hold their text.
+// Infinity. So such numbers are replaced by marker objects that hold their text. It also moves keys like "10" to the front
+// of an object. So keys that start with a digit get a prefix.
 import { isTooDeep } from '../core/nesting.js';
 import { floatValue, intValue } from '../core/parse/numbers.js';
 import type { Value } from '../core/schema/value.js';
 
-export const MARK = '\u2209'; // the only key of an object that stands for a number
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b|-?\d[\d.eE+-]*/g;
+export const MARK = '\u2209'; // the only key of an object that stands for a number, or the prefix of a key
+const TOKEN = /"(?:[^"\\]|\\.)*"(?:\s*:)?|-?\b(?:NaN|Infinity)\b|-?\d[\d.eE+-]*/g;
+const DIGIT_KEY = /^"\d.*:$/s;
 const PLAIN = /^-?\d{1,15}$/;
+const PREFIX = new RegExp(`^${MARK}(?=\\d)`);
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** JSON; NaN and Infinity become markers. @throws SyntaxError */
@@ -15,25 +18,25 @@ export function parseJson(text: string): unknown {
     return shallow(JSON.parse(text));
   } catch (error) {
     if (!/\b(?:NaN|Infinity)\b/.test(text)) throw error;
-    return shallow(JSON.parse(marked(text, (number) => !/\d/.test(number))));
+    return shallow(JSON.parse(marked(text, (token) => /^-?[NI]/.test(token))));
   }
 }
 
-/** JSON; every number but an int of up to 15 digits becomes a marker. @throws SyntaxError */
+/** JSON that parseJson accepts; every number but an int of up to 15 digits becomes a marker, and such keys are prefixed. */
 export const parseExactJson = (text: string): unknown =>
-  shallow(JSON.parse(marked(text, (number) => !PLAIN.test(number))));
+  JSON.parse(marked(text, (token) => (token[0] === '"' ? DIGIT_KEY.test(token) : !PLAIN.test(token))));
 
 function shallow(json: unknown): unknown {
   if (isTooDeep(json)) throw new SyntaxError('nested too deeply');
   return json;
 }
 
-const marked = (text: string, isMarked: (number: string) => boolean): string =>
-  text.replace(STRING_OR_NUMBER, (part) =>
-    part[0] !== '"' && isMarked(part) && (JSON_NUMBER.test(part) || !/\d/.test(part))
-      ? JSON.stringify({ [MARK]: part })
-      : part,
-  );
+const marked = (text: string, isMarked: (token: string) => boolean): string =>
+  text.replace(TOKEN, (token) => {
+    if (!isMarked(token)) return token;
+    if (token[0] === '"') return `"${MARK}${token.slice(1)}`;
+    return JSON_NUMBER.test(token) || !/\d/.test(token) ? JSON.stringify({ [MARK]: token }) : token;
+  });
 
 /**
  * Parsed JSON as a Python value: lists stay lists, an object becomes a dict with string keys.
@@ -48,7 +51,7 @@ export function valueOfJson(json: unknown): Value {
   if (Array.isArray(json)) return json.map(valueOfJson);
   const entries = Object.entries(json as object);
   if (entries.length === 1 && entries[0]![0] === MARK) return numberOf(String(entries[0]![1]));
-  return { d: entries.map(([key, value]): [Value, Value] => [key, valueOfJson(value)]) };
+  return { d: entries.map(([key, value]): [Value, Value] => [key.replace(PREFIX, ''), valueOfJson(value)]) };
 }
 
 function numberOf(text: string): Value {

@@ -6,6 +6,7 @@ import {
   type FormatName,
   type ListStyle,
   type ProblemFormat,
+  presentFields,
   UnusableRecord,
 } from './formats/format.js';
 import { formatOf, recogniseFormat } from './formats/index.js';
@@ -87,7 +88,8 @@ async function* entriesOf(
     } catch (error) {
       if (!(error instanceof UnusableRecord)) throw error;
       const id = idOf(record.json);
-      yield { id: printable(id ?? record.place, 80), reason: printable(`${record.place}: ${error.message}`) };
+      const reason = format.name === 'gauntlet' ? (otherFormat(record.json) ?? error.message) : error.message;
+      yield { id: printable(id ?? record.place, 80), reason: printable(`${record.place}: ${reason}`) };
       continue;
     }
     const { id } = draft.problem;
@@ -96,6 +98,13 @@ async function* entriesOf(
     places.set(id, record.place);
     yield { id, draft };
   }
+}
+
+/** Why a record that is not in the format `gauntlet` cannot be used; undefined if it has the fields of no other format. */
+function otherFormat(json: unknown): string | undefined {
+  const name = recogniseFormat(json)?.name;
+  if (name === undefined || name === 'gauntlet') return undefined;
+  return `is in the format ${name}: convert the file with \`gauntlet problems import FILE --out own.jsonl\``;
 }
 
 function idOf(json: unknown): string | undefined {
@@ -107,7 +116,7 @@ function idOf(json: unknown): string | undefined {
 }
 
 function withReference(record: SourceRecord, references: References): SourceRecord {
-  if (references === 'optional') return { ...record, json: { ...UNTESTED, ...(record.json as object) } };
+  if (references === 'optional') return { ...record, json: { ...UNTESTED, ...(presentFields(record.json) as object) } };
   const solution = references.get(idOf(record.json) ?? '');
   if (solution === undefined) return record;
   return { ...record, json: { ...(record.json as object), reference_solution: solution } };

@@ -43,14 +43,16 @@ rmSync(coverageFolder, { recursive: true, force: true });
 mkdirSync(coverageFolder, { recursive: true });
 
 const whole = positionals.length === 0;
+/** The folder of the checkout does not count. */
+const isIn = (file, part) => `/${relative(dirname(flags.tests), file)}`.includes(part);
 const measuresCoverage = whole && (Boolean(process.env.CI) || flags['coverage-html'] === true);
 const files = readdirSync(flags.tests, { recursive: true })
   .filter((name) => name.endsWith('.test.js'))
   .map((name) => join(flags.tests, name))
-  .filter((file) => whole || positionals.some((part) => file.includes(part)));
+  .filter((file) => whole || positionals.some((part) => isIn(file, part)));
 const tasks = inProcesses(files).map((group) => () => runTests(group));
 if (whole && files.length === 0) fail('no test files found');
-for (const part of positionals) if (!files.some((file) => file.includes(part))) fail(`no test file for '${part}'`);
+for (const part of positionals) if (!files.some((file) => isIn(file, part))) fail(`no test file for '${part}'`);
 if (flags.tests === BUILT && !buildIsFresh(ROOT)) fail('dist/ was not built from these sources: npm run build');
 if (whole)
   tasks.unshift(

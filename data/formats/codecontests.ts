@@ -3,7 +3,17 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import type { TestCase } from '../../core/schema/problem.js';
-import { hasFields, idText, type ProblemFormat, parseFields, problemOf, text, UnusableRecord } from './format.js';
+import {
+  difficulty,
+  hasFields,
+  idText,
+  type ProblemFormat,
+  parseFields,
+  preferReference,
+  problemOf,
+  text,
+  UnusableRecord,
+} from './format.js';
 import { STDIO, stdioTest } from './stdio.js';
 
 const PYTHON3: readonly (number | string)[] = [3, 'PYTHON3'];
@@ -11,10 +21,10 @@ const testsSchema = z.object({ input: z.array(z.string()), output: z.array(z.str
 const recordSchema = z.object({
   name: idText,
   description: text,
-  difficulty: z.union([z.string(), z.number()]).transform(String).optional(),
+  difficulty: difficulty.optional(),
   cf_tags: z.array(z.string()).optional(),
-  input_file: z.string().nullish(),
-  output_file: z.string().nullish(),
+  input_file: z.string().optional(),
+  output_file: z.string().optional(),
   public_tests: testsSchema,
   private_tests: testsSchema.optional(),
   generated_tests: testsSchema.optional(),
@@ -25,7 +35,8 @@ export const codecontests: ProblemFormat = {
   name: 'codecontests',
   recognises: (record) => hasFields(record, 'name', 'description', 'public_tests', 'solutions'),
   read: ({ json, file }) => {
-    const record = parseFields(recordSchema, json);
+    const inPython = (code: string): object => ({ language: ['PYTHON3'], solution: [code] });
+    const record = parseFields(recordSchema, preferReference(json, 'solutions', inPython));
     if (record.input_file || record.output_file)
       throw new UnusableRecord('its programs read and write files of given names');
     const { language, solution } = record.solutions;

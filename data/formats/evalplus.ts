@@ -2,7 +2,6 @@
 // baseline tests, the added ones hidden tests. `contract` says which inputs are legal; the given ones all are.
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { definitionsOf } from '../../core/parse/definitions.js';
 import type { Value } from '../../core/schema/value.js';
 import { valueOfJson } from '../exactJson.js';
 import {
@@ -10,12 +9,13 @@ import {
   idText,
   type ProblemFormat,
   parseFields,
+  preferReference,
   problemOf,
   program,
   text,
   UnusableRecord,
 } from './format.js';
-import { signatureIn } from './python.js';
+import { completed, signatureIn } from './python.js';
 
 const inputs = z.union([z.array(z.unknown()), z.strictObject({})]);
 const recordSchema = z.object({
@@ -34,11 +34,9 @@ export const evalplus: ProblemFormat = {
   name: 'evalplus',
   recognises: (record) => hasFields(record, 'task_id', 'entry_point', 'base_input', 'plus_input'),
   read: ({ json, exact, file }) => {
-    const record = parseFields(recordSchema, json);
+    const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
     const { prompt, canonical_solution, entry_point } = record;
-    // HumanEval's solutions continue the prompt, MBPP's are complete
-    const isWhole = definitionsOf(canonical_solution).some(({ name }) => name === entry_point);
-    const referenceSolution = isWhole ? canonical_solution : prompt + canonical_solution;
+    const referenceSolution = completed(prompt, canonical_solution, entry_point);
     const { text: functionSignature } = signatureIn(referenceSolution, entry_point);
     const numbers = exact() as Record<'base_input' | 'plus_input', unknown>;
     return {

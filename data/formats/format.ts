@@ -39,24 +39,35 @@ const idString = text.refine(
   (value) => /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(value),
   'must be one line of at most 200 printable characters',
 );
+export const difficulty = z.union([z.string(), z.number()]).transform(String);
 export const idText = z.union([idString, z.int().transform(String)]);
 
-/** @throws UnusableRecord naming the first field that is wrong */
+/** A field that is null counts as absent. @throws UnusableRecord naming the first field that is wrong */
 export function parseFields<T extends z.ZodType>(schema: T, json: unknown): z.output<T> {
-  const parsed = schema.safeParse(json);
+  const fields = presentFields(json);
+  const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   const field = issue.path.join('.');
   if (field === '') throw new UnusableRecord('is not a problem: an object is expected');
-  const missing = issue.path.length === 1 && !Object.hasOwn(json as object, field);
+  const missing = issue.path.length === 1 && !Object.hasOwn(fields as object, field);
   throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
 }
 
-/** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */
-export const problemOf = (fields: object): Problem => parseFields(problemSchema, definedOnly(fields));
+/** A record whose `reference_solution`, which --references adds, replaces the solution in the format's own field. */
+export function preferReference(json: unknown, field: string, form: (code: string) => unknown = String): unknown {
+  const { reference_solution: code } = Object(json) as { reference_solution?: unknown };
+  return typeof code === 'string' ? { ...Object(json), [field]: form(code) } : json;
+}
 
-export const definedOnly = <T extends object>(record: T): T =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
+/** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */
+export const problemOf = (fields: object): Problem => parseFields(problemSchema, fields);
+
+/** A record without the fields that are undefined or null. Other values stay as they are. */
+export function presentFields<T>(json: T): T {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined && value !== null)) as T;
+}
 
 export const hasFields = (record: object, ...names: string[]): boolean =>
   names.every((name) => Object.hasOwn(record, name));

@@ -9,12 +9,13 @@ import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
 import { parseSignature, type Signature } from '../signature.js';
 import { listStylesOf, testOfJson } from '../testForms.js';
 import {
-  definedOnly,
+  difficulty,
   hasFields,
   idText,
   type ListStyle,
   type ProblemFormat,
   parseFields,
+  presentFields,
   problemOf,
   program,
   text,
@@ -33,7 +34,7 @@ const recordSchema = z.object({
   test_source: text.optional(),
   reference_solution: program,
   reasoning: z.array(text).length(4, 'must have 4 texts, those of stages 1 to 4').optional(),
-  difficulty: z.string().optional(),
+  difficulty: difficulty.optional(),
   tags: z.array(z.string()).optional(),
   source: z.string().optional(),
   comparison: comparisonSchema.optional(),
@@ -52,7 +53,7 @@ const ANY_ARGUMENTS: Signature = {
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
-  read: ({ json, file }, fileStyle) => {
+  read: ({ json, exact, file }, fileStyle) => {
     const record = parseFields(recordSchema, json);
     const { function_signature, reference_solution } = record;
     const isDef = record.calling === undefined || record.calling.style === 'call';
@@ -61,12 +62,15 @@ export const gauntlet: ProblemFormat = {
     if (!isDef && record.entry === undefined)
       throw new UnusableRecord('missing field `entry`, which this `calling` needs');
     const entry = record.entry ?? entryOf(function_signature, signature.entry, reference_solution);
-    const listStyles = certainStyles([...record.baseline_tests, ...record.hidden_tests], signature);
+    const given = [...record.baseline_tests, ...record.hidden_tests];
+    const listStyles = certainStyles(given, signature);
     const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;
+    const numbers = given.some(isPlainJson) ? (exact() as typeof record) : record;
     const read = (field: 'baseline_tests' | 'hidden_tests'): TestCase[] =>
-      record[field].flatMap((test, index) =>
-        readTest(test, `${field}[${index}]`, signature, isDef ? entry : '', style),
-      );
+      record[field].flatMap((test, index) => {
+        const exactTest = isPlainJson(test) ? numbers[field][index] : test;
+        return readTest(exactTest, `${field}[${index}]`, signature, isDef ? entry : '', style);
+      });
     const [baselineTests, hiddenTests] = [read('baseline_tests'), read('hidden_tests')];
     const calling = record.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
     const problem = problemOf({
@@ -97,6 +101,9 @@ function certainStyles(tests: readonly unknown[], signature: Signature): Set<Lis
   );
 }
 
+/** True for the forms whose numbers are read as the file spells them: 2.0 is a float. */
+const isPlainJson = (test: unknown): boolean => typeof test === 'object' && test !== null && !('args' in test);
+
 /** One entry of a list of tests. An assert string may hold several assertions. */
 function readTest(
   test: unknown,
@@ -116,7 +123,7 @@ function readTest(
 
 /** The record of a problem: reading it gives the same problem. */
 export function toRecord(problem: Problem): object {
-  return definedOnly({
+  return presentFields({
     id: problem.id,
     title: problem.title,
     description: problem.description,

@@ -1,8 +1,17 @@
 // HumanEval, and HumanEval+ with tests as source: `check(candidate)` over the function that the prompt begins.
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { hasFields, idText, type ProblemFormat, parseFields, problemOf, program, text } from './format.js';
-import { signatureIn, testsFrom } from './python.js';
+import {
+  hasFields,
+  idText,
+  type ProblemFormat,
+  parseFields,
+  preferReference,
+  problemOf,
+  program,
+  text,
+} from './format.js';
+import { completed, signatureIn, testsFrom } from './python.js';
 
 const recordSchema = z.object({
   task_id: idText,
@@ -16,8 +25,11 @@ export const humaneval: ProblemFormat = {
   name: 'humaneval',
   recognises: (record) => hasFields(record, 'task_id', 'prompt', 'entry_point', 'canonical_solution', 'test'),
   read: ({ json, file }) => {
-    const { task_id, prompt, entry_point, canonical_solution, test } = parseFields(recordSchema, json);
-    const referenceSolution = prompt + canonical_solution;
+    const { task_id, prompt, entry_point, canonical_solution, test } = parseFields(
+      recordSchema,
+      preferReference(json, 'canonical_solution'),
+    );
+    const referenceSolution = completed(prompt, canonical_solution, entry_point);
     const { text: functionSignature, signature } = signatureIn(referenceSolution, entry_point);
     const problem = problemOf({
       id: task_id,

@@ -7,6 +7,7 @@ import {
   idText,
   type ProblemFormat,
   parseFields,
+  preferReference,
   problemOf,
   program,
   text,
@@ -29,7 +30,7 @@ export const mbpp: ProblemFormat = {
   name: 'mbpp',
   recognises: (record) => hasFields(record, 'task_id', 'code', 'test_list'),
   read: ({ json, file }) => {
-    const record = parseFields(recordSchema, json);
+    const record = parseFields(recordSchema, preferReference(json, 'code'));
     const description = record.text ?? record.prompt;
     if (description === undefined) throw new UnusableRecord('missing field `text` (or `prompt`)');
     const referenceSolution = record.code.replace(/\r\n?/g, '\n');

@@ -14,6 +14,10 @@ export function signatureIn(code: string, entry: string): { text: string; signat
   return { text: [...imports, ...(imports.length > 0 ? [''] : []), header].join('\n'), signature };
 }
 
+/** HumanEval's solutions continue the prompt, MBPP's and references are complete. */
+export const completed = (prompt: string, solution: string, entry: string): string =>
+  definitionsOf(solution).some(({ name }) => name === entry) ? solution : prompt + solution;
+
 const TYPING = ['Any', 'Deque', 'Dict', 'FrozenSet', 'Iterable', 'List', 'Optional', 'Set', 'Tuple', 'Union'];
 
 /** Adds the import of the names from `typing` that annotations of interview code use without importing them. */

@@ -277,6 +277,25 @@ describe('problem file formats', () => {
     }
   });
 
+  it('--references replace the solution of every format', async () => {
+    const cases: [object, string, string][] = [
+      [humaneval, 'Own/0', 'def total(xs, start=0):\n    return 0.0'],
+      [mbpp, '7', 'def twice(x):\n    return x + x'],
+      [
+        JSON.parse(evalplus.replace(/\n|NaN|-Infinity/g, (part) => (part === '\n' ? '' : '1'))) as object,
+        'Own/1',
+        'def half(x):\n    return x * 0.5',
+      ],
+      [functional, 'q1', 'class Solution:\n    def count(self, items, scale):\n        return 0'],
+      [{ ...codecontests, solutions: { language: [2], solution: ['int main(){}'] } }, '1_A. Echo', 'print(1)'],
+    ];
+    for (const [record, id, code] of cases) {
+      const [entry] = await entries(await write(record), new Map([[id, code]]));
+      assert.ok(entry && 'draft' in entry, JSON.stringify(entry));
+      assert.equal(entry.draft.problem.referenceSolution, code);
+    }
+  });
+
   it('gzipped files, lists and objects are read like lines; a duplicate id is refused with both places', async () => {
     const expected = await problemOf(mbpp);
     for (const content of [
