@@ -8,12 +8,12 @@ import { merged, resolveConfig } from '../core/presets.js';
 import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import { portableName } from '../data/modelFolder.js';
-import { checkProblems } from '../data/problems.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
 import type { ConfigFlags } from './options.js';
 import { note } from './output.js';
+import { noteProblems } from './problemSource.js';
 import { provideModel } from './provideModel.js';
 
 /** Read from the working directory if --config is not given. */
@@ -38,7 +38,7 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
 export async function checkInput(given: RunConfigInput): Promise<RunConfigInput> {
   const input = withPaths(given);
   const config = resolveConfig(input);
-  await checkProblems(config.problems); // before a model is downloaded
+  await noteProblems(config.problems, note); // before a model is downloaded
   await checkModel(config.model, templateArgumentsOf(config, 'generator'));
   const { model } = config.discriminator;
   if (model !== null) await checkModel(model, templateArgumentsOf(config, 'discriminator'));

@@ -1,11 +1,13 @@
-// The problems of `gauntlet solve`: built-in ones, or those of a file, a folder of files, or standard input.
+// The problems of `gauntlet solve`: built-in ones, or those of a file, a folder of files, or standard input. And what other
+// commands say about a problem file.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { isBuiltIn } from '../core/schema/problem.js';
-import { loadProblems } from '../data/problems.js';
+import { checkProblems, loadProblems } from '../data/problems.js';
 import { readTasks, type Task } from '../inference/tasks.js';
 import { rereadable } from './model/jsonLines.js';
+import { counted, type Output } from './output.js';
 
 const PROBLEM_FILE = /\.jsonl?(\.gz)?$/;
 
@@ -21,6 +23,13 @@ export async function readSource(source: string, skip: (id: string, reason: stri
     tasks.push(...read.tasks);
   }
   return tasks;
+}
+
+/** Tells what of a problem file is not measured. @throws GauntletError BAD_INPUT */
+export async function noteProblems(source: string, note: Output['note']): Promise<void> {
+  const { rejected, untested } = await checkProblems(source);
+  for (const { id, reason } of rejected) note(`skipped ${id}: ${reason}`);
+  if (untested > 0) note(`${counted(untested, 'problem')} without tests of values: no program counts as a solution`);
 }
 
 async function readFileOf(path: string): ReturnType<typeof readTasks> {

@@ -10,7 +10,6 @@ import { passAtK } from '../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import type { SolveProblemsInput } from '../core/schema/solving.js';
 import { portableName } from '../data/modelFolder.js';
-import { checkProblems } from '../data/problems.js';
 import type { Solver } from '../inference/policies.js';
 import type { ProgramEvent } from '../inference/solver.js';
 import { loadCheckpoint } from '../store/checkpoints.js';
@@ -22,6 +21,7 @@ import { checkModel, readTemplateArguments } from './config.js';
 import { CHECKPOINT, chooseCheckpoint } from './naming.js';
 import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
 import type { Output } from './output.js';
+import { noteProblems } from './problemSource.js';
 import { type ConnectionOptions, interruptible, withSession, withStore } from './session.js';
 
 export type SolvingFlags = ConnectionOptions & {
@@ -57,7 +57,7 @@ export async function solveWith(
   output: Output,
   input: SolveProblemsInput & { source: string },
 ): Promise<ChainView[]> {
-  for (const { id, reason } of await checkProblems(input.source)) output.note(`skipped ${id}: ${reason}`);
+  await noteProblems(input.source, output.note);
   const { store, policy, name } = await choosePolicy(checkpointId, flags);
   return withSession(flags, output, 'if-none-poll', ({ client }) => {
     output.note(`sampling from ${name}: a large model takes minutes`);

@@ -72,11 +72,17 @@ export async function loadProblems(source: string): Promise<ProblemSet> {
 
 /**
  * Reads a problem file. Of a built-in family it checks the name only.
- * @returns the records that cannot be used
+ * @returns the records that cannot be used, and the number of problems without a test of values
  * @throws GauntletError BAD_INPUT, one line
  */
-export async function checkProblems(source: string): Promise<Rejected[]> {
-  if (!isBuiltIn(source)) return (await loadProblems(source)).rejected ?? [];
-  if (!isFamily(source)) levelsOf(source);
-  return [];
+export async function checkProblems(source: string): Promise<{ rejected: Rejected[]; untested: number }> {
+  if (isBuiltIn(source)) {
+    if (!isFamily(source)) levelsOf(source);
+    return { rejected: [], untested: 0 };
+  }
+  const set = await loadProblems(source);
+  const untested = SPLITS.flatMap((split) => set[split]).filter(
+    ({ baselineTests, hiddenTests }) => baselineTests.length + hiddenTests.length === 0,
+  );
+  return { rejected: set.rejected ?? [], untested: untested.length };
 }

@@ -9,7 +9,6 @@ import { TASK_QUEUES } from '../../core/queues.js';
 import { type ProblemResult, problemResultSchema } from '../../core/schema/evaluation.js';
 import { isBuiltIn, SPLITS, type Split } from '../../core/schema/problem.js';
 import { portableName } from '../../data/modelFolder.js';
-import { checkProblems } from '../../data/problems.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
@@ -20,6 +19,7 @@ import { notingActivities } from '../activityNotes.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
 import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../options.js';
 import { counted, createOutput, type Output, percent, tableText } from '../output.js';
+import { noteProblems } from '../problemSource.js';
 import { type ConnectionOptions, withSession, withStore } from '../session.js';
 
 interface Flags extends ConnectionOptions {
@@ -65,7 +65,7 @@ export function addEvaluate(program: Command): void {
     const checkpoint = await exactCheckpoint(store, await chooseCheckpoint(store, named));
     const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
     const shared = await inputOf(store, checkpoint, flags);
-    for (const { id, reason } of await checkProblems(shared.source)) output.note(`skipped ${id}: ${reason}`);
+    await noteProblems(shared.source, output.note);
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async ({ client }) => {
       const { runId, name } = checkpoint;
       const context = { client, store, note: output.note };

@@ -87,6 +87,18 @@ describe('command-line validation', () => {
     assert.match(next!, /no run in .*: start one with npx gauntlet demo/);
     assert.equal(code, 2);
   });
+  it('train says which problems it cannot measure', async () => {
+    const good = { description: 'b', function_signature: 'def f(x):', reference_solution: 'x' };
+    const records = [
+      { ...good, id: 'a', baseline_tests: [], test_source: 'assert f(1)' },
+      { ...good, id: 'b', baseline_tests: ['f(1) == 1'] },
+    ];
+    const place = await temporaryFolder({ 'some.json': JSON.stringify(records) });
+    const given = ['--problems', join(place, 'some.json'), '--model', join(place, 'none')];
+    const { code, err } = await inProcess('train', ...given, '--store', place);
+    assert.match(err, /^1 problem without tests of values: no program counts as a solution\n/);
+    assert.equal(code, 2);
+  });
   it('refuses a problem file that does not exist', () =>
     refuses(['solve', file('none.json'), ...store], /none\.json: no such file/));
   it('refuses a model folder without a tokenizer if the command needs text', async () => {
