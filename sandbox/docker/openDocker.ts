@@ -48,26 +48,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const start = (spec: Omit<ContainerSpec, 'isolation'>): Promise<ContainerGuest> =>
     ContainerGuest.start(fleet, { isolation, runtime, seccomp, remapped, ...spec });
   const preload = packages === 'numpy' ? ['numpy'] : [];
-  const ensureProgramImage = (): Promise<string> => {
-    if (ownImage !== null) return ensureOwnImage(docker, ownImage, log);
-    return language === 'javascript' ? ensureNodeImage(docker, log) : ensureImage(docker, packages, log);
-  };
   const ensurePytest = (): Promise<string> => ensureImage(docker, 'numpy', log);
   let image = '';
-  let ensuring: Promise<string> | undefined; // shared, so that the image is made only once
-  /** Somebody may have removed the image since it was made, for example with `docker system prune`. */
-  const startProgram = async (spec: Omit<ContainerSpec, 'isolation' | 'image'>): Promise<ContainerGuest> => {
-    try {
-      return await start({ ...spec, image });
-    } catch (error) {
-      if (!/no such image/i.test((error as Error).message)) throw error;
-      ensuring ??= ensureProgramImage().finally(() => {
-        ensuring = undefined;
-      });
-      image = await ensuring;
-      return start({ ...spec, image });
-    }
-  };
   const pool = new GuestPool({
     size,
     depth: isolation === 'strict' ? 1 : DEPTH,
@@ -75,12 +57,18 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     spares: isolation === 'strict' ? size : 0,
     patienceMs: PATIENCE_MS,
     open: ({ limits }) =>
-      startProgram({ language, memoryMb: Math.max(256, limits.memoryMb), preload, valuesOnly: true }),
+      start({ image, language, memoryMb: Math.max(256, limits.memoryMb), preload, valuesOnly: true }),
   });
   try {
-    image = await ensureProgramImage();
-    if (ownImage !== null) await tryImage(ownImage, () => start({ image, memoryMb: 256 }));
-    if (language === 'python') await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
+    if (ownImage !== null) {
+      image = await ensureOwnImage(docker, ownImage, log);
+      await tryImage(ownImage, () => start({ image, memoryMb: 256 }));
+    }
+    if (language === 'javascript') image = await ensureNodeImage(docker, log);
+    else {
+      if (ownImage === null) image = await ensureImage(docker, packages, log);
+      await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
+    }
   } catch (error) {
     await pool.close();
     await fleet.close();
@@ -91,7 +79,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     size,
     patienceMs: PATIENCE_MS,
     guests: {
-      program: ({ memoryMb }) => startProgram({ memoryMb: Math.max(256, memoryMb), preload }),
+      program: ({ memoryMb }) => start({ image, memoryMb: Math.max(256, memoryMb), preload }),
       tests: async ({ memoryMb }) =>
         start({
           image: await ensurePytest(),

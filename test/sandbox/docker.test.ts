@@ -181,31 +181,6 @@ describe('containers of the Docker sandbox', function () {
       await assert.rejects(openDocker({ size: 1, image }), { code: 'SANDBOX_UNAVAILABLE', message: reason });
   });
 
-  it('provides its image again if somebody removed it and its containers', async () => {
-    const [repo, tag] = ['gauntlet-test-removed', String(process.pid)];
-    const image = `${repo}:${tag}`;
-    const tagNewImage = async () => {
-      const container = await docker.createContainer({ Image: IMAGES.none });
-      await container.commit({ repo, tag });
-      await container.remove();
-      return (await docker.getImage(image).inspect()).Id;
-    };
-    const removed = await tagNewImage();
-    const sandbox = await openDocker({ size: 1, image });
-    try {
-      const idle = (await own()).filter(({ ImageID }) => ImageID === removed);
-      assert.equal(idle.length, 1);
-      await docker.getContainer(idle[0]!.Id).remove({ force: true });
-      await docker.getImage(image).remove();
-      assert.notEqual(await tagNewImage(), removed);
-      const [result] = await sandbox.run([job('def f(x): return x', [[1]])]);
-      assert.deepEqual(result!.calls, [{ kind: 'value', value: 1 }]);
-    } finally {
-      await sandbox.close();
-      await docker.getImage(image).remove();
-    }
-  });
-
   it('forks programs without memory of an earlier program', async () => {
     const earlier = 'SECRET = "sec" + "ret-" + "7719" + "-of-the-reference"\ndef f(x): return SECRET + str(x)';
     const scan = `
