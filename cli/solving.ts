@@ -44,7 +44,7 @@ export function withPolicy(command: Command, result?: string): Command {
       .option('--base <model>', base)
       .addOption(new Option('--model <folder>', 'base of the checkpoint, if it moved').conflicts('base'))
       .addOption(templateArgumentOption())
-      .addOption(sandboxOption())
+      .addOption(sandboxOption("the run's; with --base docker, or wasm for shipped models if Docker is missing"))
       .addOption(deviceOption())
       .addOption(jsonOption(result)),
   );

@@ -21,37 +21,41 @@ const REASONS: Record<RejectionReason, string> = {
   'over-limit': 'holds too many tests',
 };
 const LIMIT = 10_000; // tests in one string
+const NO_ENTRY = '_entry';
 
 /**
  * The tests of one string, at least one. Nothing is dropped silently.
- * @param entry the function under test, 'f' or 'Class.f'
+ * @param entry the function under test, 'f' or 'Class.f'; absent: the tests are pairs
  * @throws UnusableRecord
  */
-export function readAssertions(text: string, signature: Signature, entry: string): TestCase[] {
-  const { tests, rest } = testsOfModule(asserted(text, entry), entry, fixedArity(signature));
+export function readAssertions(text: string, signature: Signature, entry = NO_ENTRY): TestCase[] {
+  const { source, unread } = asserted(text, entry);
+  const { tests, rest = unread } = testsOfModule(source, entry, fixedArity(signature));
   if (rest !== undefined || tests.length === 0) throw refusal(rest ?? text, signature, entry);
   for (const { args } of tests) requireArity(signature, args.length);
   return tests;
 }
 
-/** Writes the statements `f(1) == 2` and `((1,), 2)` as asserts. */
-function asserted(given: string, entry: string): string {
-  let source: Source;
+/** Writes the statements `f(1) == 2` and `((1,), 2)` as asserts. `unread` is the first one that nobody would run. */
+function asserted(given: string, entry: string): { source: string; unread?: string | undefined } {
+  let parsed: Source;
   try {
-    source = parsePython(given.replace(/\r\n?/g, '\n'));
+    parsed = parsePython(given.replace(/\r\n?/g, '\n'));
   } catch (error) {
-    if (error instanceof LiteralProblem) return given;
+    if (error instanceof LiteralProblem) return { source: given };
     throw error;
   }
-  const slice = ({ from, to }: { from: number; to: number }): string => source.text.slice(from, to);
-  const written = statementsOf(source.top).map((statement) => {
+  const slice = ({ from, to }: { from: number; to: number }): string => parsed.text.slice(from, to);
+  const statements = statementsOf(parsed.top);
+  const written = statements.map((statement) => {
     const value = statement.name === 'ExpressionStatement' ? statement.firstChild : null;
     if (value?.name === 'BinaryExpression') return `assert ${slice(statement)}`;
     const [args, expected, ...more] = value?.name === 'TupleExpression' ? elements(value) : [];
     const isPair = args?.name === 'TupleExpression' && expected && more.length === 0;
     return isPair ? `assert ${nameOf(entry)}(*${slice(args)}) == (${slice(expected)})` : slice(statement);
   });
-  return written.join('\n');
+  const conditional = statements.find(({ name }) => name === 'IfStatement');
+  return { source: written.join('\n'), unread: conditional && slice(conditional) };
 }
 
 /** @param rest statements that are not read as tests */

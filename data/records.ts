@@ -13,7 +13,7 @@ export interface SourceRecord {
   file: string;
   place: string; // 'line 3', or 'problem 3' of a JSON list
   json: unknown;
-  /** The same with numbers as written (exactJson.ts): 1.0 is a float, and long ints keep their digits. */
+  /** The same with numbers and the order of keys as written (exactJson.ts): 1.0 is a float, long ints keep their digits. */
   exact(): unknown;
 }
 

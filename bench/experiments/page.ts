@@ -108,6 +108,6 @@ const percent = (share: number): string => (Number.isNaN(share) ? '–' : `${(10
 const half = (mean: Mean): string => (Number.isNaN(mean.half) ? '' : ` ± ${(100 * mean.half).toFixed(1)}`);
 const withInterval = (mean: Mean): string => (mean.count === 0 ? '–' : `${percent(mean.value)}${half(mean)}`);
 const points = (mean: Mean): string =>
-  `${mean.value < 0 ? '−' : '+'}${(100 * Math.abs(mean.value)).toFixed(1)}${half(mean)}`;
+  mean.count === 0 ? '–' : `${mean.value < 0 ? '−' : '+'}${(100 * Math.abs(mean.value)).toFixed(1)}${half(mean)}`;
 const pValue = (p: number): string => (Number.isNaN(p) ? '–' : p < 0.001 ? '< 0.001' : p.toFixed(3));
 const thousands = (count: number): string => `${Math.round(count / 1000)} k`;

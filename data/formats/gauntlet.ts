@@ -69,7 +69,7 @@ export const gauntlet: ProblemFormat = {
     const read = (field: 'baseline_tests' | 'hidden_tests'): TestCase[] =>
       record[field].flatMap((test, index) => {
         const exactTest = isPlainJson(test) ? numbers[field][index] : test;
-        return readTest(exactTest, `${field}[${index}]`, signature, isDef ? entry : '', style);
+        return readTest(exactTest, `${field}[${index}]`, signature, isDef ? entry : undefined, style);
       });
     const [baselineTests, hiddenTests] = [read('baseline_tests'), read('hidden_tests')];
     const calling = record.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
@@ -109,7 +109,7 @@ function readTest(
   test: unknown,
   place: string,
   signature: Signature,
-  entry: string,
+  entry: string | undefined,
   style: ListStyle | undefined,
 ): TestCase[] {
   try {

@@ -256,8 +256,12 @@ describe('activities that use the engine', function () {
     const again = await updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input);
     assert.equal(calls, 3 + 2); // two of four minibatches were kept
     assert.deepEqual(again, whole);
-    for (const path of await saved()) await store.writeRunFile('run', path, 'damaged');
-    assert.deepEqual(await updatePolicy(saving, input), whole);
+    const [state, ...others] = await saved();
+    assert.ok(state !== undefined && others.length === 0);
+    await store.writeRunFile('run', state, 'damaged');
+    const repeated = await updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input);
+    assert.equal(calls, 3 + 2 + 4);
+    assert.deepEqual(repeated, whole);
     await acts.removeUpdateFiles(input);
     assert.deepEqual(await saved(), []);
   });

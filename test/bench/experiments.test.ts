@@ -156,6 +156,8 @@ describe('experiments', () => {
     assert.ok(page.startsWith('# Evidence\n') && page.endsWith('\nend') && !page.includes('old'));
     assert.match(page, /### At equal updates[^#]*\| \*\*method\*\* \| 3 \| 81\.0 % ± 2\.5 \|/);
     assert.match(page, /\| frozen \| 3 \| 72\.0 % ± 5\.0 \| method \| −9\.0 ± 2\.5 \| 0\.004 \|/);
+    const lone = withRecords('<!-- experiments --><!-- /experiments -->', [record('simultaneous', 0, 0.7)]);
+    assert.match(lone, /\| simultaneous \| 1 \| 70\.0 % \| alternating \| – \| – \|/);
     assert.match(page, /\| simultaneous \| 3 \| 80\.0 % ± 24\.8 \| alternating \| \+20\.0 ± 24\.8 \| 0\.074 \|/);
     assert.match(page, /### At equal tokens[^#]*\| frozen \| 3 \| 75\.0 % ± 0\.0 \|/);
     assert.match(page, /\| nested \| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);

@@ -157,10 +157,16 @@ describe('problem files', () => {
     for (const [test, message] of [
       ['with pytest.raises(ValueError):\n    f(1)\nassert f(1) == 1', /cannot be read as a test: "with pytest/],
       ['r = f(1)\nassert r\nassert f(2) == 2', /cannot be read as a test: "r = f\(1\)\\nassert r"/],
+      [
+        'if __name__ == "__main__":\n    assert f(5) == g(5)\nassert f(1) == 1',
+        /would have to be computed: "assert f\(5\)/,
+      ],
       ['assert f(1) == 1\nf(2) = = 2', /cannot be read as a test/],
       ['assert f(1) == 1\nfor i in range(3):\n    assert f(i) == i', /would have to be computed: "assert f\(i\) == i"/],
     ] as const)
       await refuses([{ ...f, baseline_tests: [test] }], message);
+    const program = { ...f, entry: 'main', calling: { style: 'stdio' }, baseline_tests: ['(("1\\n",), "2")'] };
+    assert.deepEqual((await read([program]))[0]!.baselineTests, [{ args: ['1\n'], expected: '2' }]);
   });
 
   it('treats null fields as absent and accepts a number as difficulty', async () => {
