@@ -8,7 +8,7 @@ import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } fr
 import { isBuiltIn } from '../core/schema/problem.js';
 import { solveProblemsInputSchema } from '../core/schema/solving.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
-import { readRun } from '../store/runs.js';
+import { readConfigAt } from '../store/runs.js';
 import { adapterShape, readProblems, writeAdapter } from './artifacts.js';
 import { frozenAdapters } from './origin.js';
 import { withModelDefaults } from './sampling.js';
@@ -49,10 +49,10 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
   const trained = input.untrained ? undefined : loaded;
-  const given = await solvingConfig(scope, input);
+  const given = await solvingConfig(scope, input, loaded);
   const engine = await deps.engine(given.model, given.engine);
   const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not fit
-  const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }) : given;
+  const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }, undefined) : given;
   const config = withModelDefaults(fitting, engine.info);
   const base = async (role: Role): Promise<BaseRef> => {
     const model = modelOf(config, role);
@@ -92,8 +92,12 @@ function checkBase({ metadata }: Checkpoint, config: RunConfig, role: Role, dige
   );
 }
 
-/** The settings of the checkpoint's run, with the given problems, model and seed. */
-async function solvingConfig(scope: Scope, input: PrepareSolvingInput): Promise<RunConfig> {
+/** The settings of the run when it wrote the checkpoint, with the given problems, model and seed. */
+async function solvingConfig(
+  scope: Scope,
+  input: PrepareSolvingInput,
+  checkpoint: Checkpoint | undefined,
+): Promise<RunConfig> {
   const fields = {
     problems: input.source ?? 'tiny',
     typeCheck: typeCheckSchema.parse({}), // solving does not check types
@@ -102,9 +106,8 @@ async function solvingConfig(scope: Scope, input: PrepareSolvingInput): Promise<
     ...(input.seed === undefined ? {} : { seed: input.seed }),
     ...(input.run && { engine: input.run.engine }), // the manifest does not have the settings of the device
   };
-  const { checkpoint } = input;
   if (!checkpoint) return resolveConfig({ ...fields, preset: input.preset });
-  return { ...(await readRun(scope.store, checkpoint.runId)).config, ...fields };
+  return { ...(await readConfigAt(scope.store, checkpoint.metadata)), ...fields };
 }
 
 function fileOf(checkpoint: Checkpoint, path: string): Uint8Array {

@@ -5,11 +5,12 @@ import { PRESET_NAMES } from '../core/presets.js';
 import { type RunConfig, SANDBOXES } from '../core/schema/config.js';
 import { DEVICES, type Device } from '../ml/engine/engine.js';
 
-export function integer(least = 0): (text: string) => number {
+export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`It is not a whole number of at least ${least}.`);
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    const range = most < Number.MAX_SAFE_INTEGER ? `from ${least} to ${most}` : `of at least ${least}`;
+    throw new InvalidArgumentError(`It is not a whole number ${range}.`);
   };
 }
 

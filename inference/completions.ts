@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
+import { parseExactJson, parseJson } from '../data/exactJson.js';
 import {
   defaultTemperature,
   type ProgramEvent,
@@ -78,8 +79,8 @@ export interface CompletionRequest {
 }
 
 /** @param samples programs to choose from, unless the request says. @throws ApiError */
-export function parseRequest(json: unknown, model: string, samples: number): CompletionRequest {
-  const parsed = requestSchema.safeParse(json);
+export function parseRequest(text: string, model: string, samples: number): CompletionRequest {
+  const parsed = requestSchema.safeParse(jsonOf(text));
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
     const param = issue.path.join('.');
@@ -92,7 +93,7 @@ export function parseRequest(json: unknown, model: string, samples: number): Com
   return {
     stream: request.stream ?? false,
     withUsage: request.stream_options?.include_usage ?? false,
-    task: readTask(messages, fields),
+    task: readTask(messages, fields, () => (parseExactJson(text) as { gauntlet: unknown }).gauntlet),
     options: {
       samples: count,
       temperature: request.temperature ?? defaultTemperature(count),
@@ -104,8 +105,16 @@ export function parseRequest(json: unknown, model: string, samples: number): Com
   };
 }
 
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new ApiError(400, 'the body is not JSON, or nested too deep');
+  }
+}
+
 /** The last message of the user is the problem; earlier messages are not read. */
-function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object): Task {
+function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object, exact: () => unknown): Task {
   const { content } = messages.findLast(({ role }) => role === 'user') ?? {};
   const message = typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join('\n');
   const refuse = (what: string): never => {
@@ -114,7 +123,7 @@ function readTask(messages: z.output<typeof requestSchema>['messages'], fields: 
   if (message.trim() === '') refuse('must be a problem in plain English');
   if (message.length > MAX_MESSAGE) refuse(`must have at most ${MAX_MESSAGE} characters`);
   try {
-    return taskOfMessage(message, fields);
+    return taskOfMessage(message, fields, exact);
   } catch (error) {
     if (error instanceof GauntletError) throw new ApiError(400, `gauntlet: ${error.message}`, { param: 'gauntlet' });
     throw error;

@@ -2,7 +2,6 @@
 // the sandbox; here requests are checked and wait for their turn. A client that leaves cancels its request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/errors.js';
-import { isTooDeep } from '../core/nesting.js';
 import { createAccess, sendJson, urlOf } from '../infra/httpServer.js';
 import { ApiError, Completion, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
@@ -65,7 +64,7 @@ async function complete(
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort(new Error('the client left')));
-  const asked = parseRequest(await readJson(request), model, samples);
+  const asked = parseRequest(await readBody(request), model, samples);
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
   await turns.take(signal, async () => {
     const completion = new Completion(model, asked);
@@ -81,7 +80,7 @@ async function complete(
 }
 
 /** @throws ApiError */
-async function readJson(request: IncomingMessage): Promise<unknown> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -89,14 +88,7 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
     if (size > MAX_BODY) throw new ApiError(413, `the body has more than ${MAX_BODY} bytes`);
     parts.push(part);
   }
-  let json: unknown;
-  try {
-    json = JSON.parse(Buffer.concat(parts).toString('utf8'));
-  } catch {
-    throw new ApiError(400, 'the body is not JSON');
-  }
-  if (isTooDeep(json)) throw new ApiError(400, 'the body is nested too deep');
-  return json;
+  return Buffer.concat(parts).toString('utf8');
 }
 
 function apiError(error: unknown, log: (line: string) => void): ApiError {

@@ -29,9 +29,10 @@ const EMPTY_FENCE = /^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$/m;
 /**
  * The problem of a message in plain English. Its first line that is a signature (`def f(a, b):`) is the signature.
  * @param fields of a problem file, which take precedence
+ * @param exact the same fields with numbers as written (data/exactJson.ts)
  * @throws GauntletError BAD_INPUT, one line that names the field
  */
-export function taskOfMessage(message: string, fields: object = {}): Task {
+export function taskOfMessage(message: string, fields: object = {}, exact: () => unknown = () => fields): Task {
   const line = SIGNATURE_LINE.exec(message);
   const found = line && parseSignature(line[1]!) ? line : undefined;
   const description = found ? message.replace(found[0], '').replace(EMPTY_FENCE, '') : message;
@@ -43,7 +44,7 @@ export function taskOfMessage(message: string, fields: object = {}): Task {
     description: description.trim(),
   };
   try {
-    return formatOf('gauntlet').read({ file: 'request', place: 'request', json, exact: () => json }).problem;
+    return formatOf('gauntlet').read({ file: 'request', place: 'request', json, exact }).problem;
   } catch (error) {
     if (error instanceof UnusableRecord) throw new GauntletError('BAD_INPUT', error.message);
     throw error;

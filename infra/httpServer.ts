@@ -1,5 +1,6 @@
 // What the servers of `dashboard` and `serve` share: whom they answer, and the address that they listen at. They answer
-// only requests for their own host, never those of a foreign web page, and beyond loopback only with a random token.
+// no request of a foreign web page, on loopback only those for their own host, and beyond loopback only those with a random
+// token.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
@@ -22,8 +23,9 @@ export function createAccess(host: string, command: string): Access {
   return {
     token,
     refusal: (request) => {
-      if (!isOwnHost(request.headers.host, host)) return { status: 403, message: 'this server has another host' };
       if (isForeign(request)) return { status: 403, message: 'pages of other web sites may not ask this server' };
+      if (token === undefined && !isOwnHost(request.headers.host))
+        return { status: 403, message: 'this server has another host' };
       if (token === undefined || hasToken(request, token)) return undefined;
       return { status: 401, message: `use the address and the token that \`gauntlet ${command}\` printed` };
     },
@@ -66,21 +68,16 @@ loopback.addAddress('::1', 'ipv6');
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4'));
 
-/**
- * A foreign web site can make its own name mean this machine (DNS rebinding), so only addresses, localhost and the name
- * of --host are accepted.
- */
-function isOwnHost(header: string | undefined, host: string): boolean {
+/** A foreign web site can make its own name mean this machine (DNS rebinding), but it does not know the token. */
+function isOwnHost(header: string | undefined): boolean {
   const name = /^(?:\[([^\]]+)\]|([^:]+))(?::\d+)?$/.exec(header ?? '');
-  const given = name?.[1] ?? name?.[2];
-  if (given === undefined) return false;
-  return isLoopback(host) ? isLoopback(given) : isIP(given) !== 0 || given === host || given === 'localhost';
+  return isLoopback(name?.[1] ?? name?.[2] ?? '');
 }
 
 /** True for a request that a page of another origin makes. Following a link from there is allowed. */
 function isForeign({ headers }: IncomingMessage): boolean {
   const { origin, host } = headers;
-  if (origin !== undefined && origin !== `http://${host}`) return true;
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return true; // https: by a proxy
   return headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
 }
 

@@ -3,7 +3,9 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
+import { parseAs } from '../core/issues.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
+import type { CheckpointMetadata } from '../core/schema/checkpoint.js';
 import { type RunConfig, runConfigSchema, runIdentity } from '../core/schema/config.js';
 import { type EvaluationRecord, evaluationRecordSchema } from '../core/schema/evaluation.js';
 import {
@@ -85,6 +87,19 @@ export async function readRun(store: Store, runId: string): Promise<RunManifest>
   const isWhole = parsed.success && parsed.data.configDigest === digestJson(written?.config);
   if (!isWhole || parsed.data.runId !== runId) throw damaged(runId, MANIFEST);
   return parsed.data;
+}
+
+/**
+ * The configuration of a run when a checkpoint was written: `gauntlet set` may have changed it before. Without the
+ * artifact, that of the manifest. @throws GauntletError BAD_CHECKPOINT, or as readRun
+ */
+export async function readConfigAt(
+  store: Store,
+  { runId, name, configDigest }: Pick<CheckpointMetadata, 'runId' | 'name' | 'configDigest'>,
+): Promise<RunConfig> {
+  if (!(await store.hasBlob(configDigest))) return (await readRun(store, runId)).config;
+  const where = `${name}: ${configDigest} is no configuration: `;
+  return parseAs(runConfigSchema, await store.getJson(configDigest), 'BAD_CHECKPOINT', where);
 }
 
 export async function writeInput(store: Store, runId: string, config: RunConfig): Promise<void> {

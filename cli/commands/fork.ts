@@ -1,14 +1,12 @@
 // `gauntlet fork`: a new run that starts at a checkpoint of another run, with other settings from there on.
 import type { Command } from 'commander';
-import { parseAs } from '../../core/issues.js';
 import { merged, resolveConfig } from '../../core/presets.js';
-import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
-import { type RunConfig, type RunConfigInput, runConfigSchema } from '../../core/schema/config.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
 import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
-import { readInput, readRun } from '../../store/runs.js';
+import { readConfigAt, readInput } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { parseAssignments, withPaths } from '../config.js';
 import { type CheckpointId, chooseCheckpoint, REQUIRED_CHECKPOINT } from '../naming.js';
@@ -29,10 +27,7 @@ export async function forkInput(
   fields: Record<string, unknown>,
 ): Promise<{ input: RunConfigInput; name: string }> {
   const { metadata } = await loadCheckpoint(store, runId, name);
-  const known = await store.hasBlob(metadata.configDigest);
-  const config = known
-    ? configOf(await store.getJson(metadata.configDigest), metadata)
-    : (await readRun(store, runId)).config;
+  const config = await readConfigAt(store, metadata);
   const { budget, failure, ...own } = (await readInput(store, runId)) ?? config;
   const engine = { ...own.engine, force: false };
   const start = { run: runId, checkpoint: metadata.name, schedule: 'rest' } as const;
@@ -55,9 +50,6 @@ export async function prepareFork(
   await touchCheckpoint(store, from.runId, name);
   return { id, input, name };
 }
-
-const configOf = (json: unknown, { name, configDigest }: CheckpointMetadata): RunConfig =>
-  parseAs(runConfigSchema, json, 'BAD_CHECKPOINT', `${name}: ${configDigest} is no configuration: `);
 
 export function addFork(program: Command): void {
   const command = program

@@ -7,6 +7,8 @@ import { integer } from '../options.js';
 import { createOutput, visible } from '../output.js';
 import { type SolvingFlags, withPolicy, withSolver } from '../solving.js';
 
+const LONGEST_TIMER_S = 2_147_483; // of Node
+
 type Flags = SolvingFlags & { host: string; port: number; samples: number; queue: number; timeout: number };
 
 export function addServe(program: Command): void {
@@ -17,7 +19,7 @@ export function addServe(program: Command): void {
     .option('--port <n>', 'port; 0: any free one', integer(), 8000)
     .option('-n, --samples <n>', 'programs to choose from, unless a request says', integer(1), 1)
     .option('--queue <n>', 'requests that may wait; one is answered at a time', integer(), 16)
-    .option('--timeout <seconds>', 'time of a request, its wait included', integer(1), 300);
+    .option('--timeout <seconds>', 'time of a request, its wait included', integer(1, LONGEST_TIMER_S), 300);
   withPolicy(command).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     const { host, port, samples, queue, timeout } = flags;

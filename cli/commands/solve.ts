@@ -35,9 +35,14 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
   await withSolver(named, flags, output, async (solver, _, signal) => {
     const options = { samples, temperature: defaultTemperature(samples), tests, trustBaseline: false, signal };
     for (const task of tasks) {
-      for await (const event of solveTask(solver, task, options)) {
-        if (event.event === 'program') programs.push(event);
-        if (event.event !== 'program' || select === 'all' || event.selected) print(event);
+      try {
+        for await (const event of solveTask(solver, task, options)) {
+          if (event.event === 'program') programs.push(event);
+          if (event.event !== 'program' || select === 'all' || event.selected) print(event);
+        }
+      } catch (error) {
+        if (!(error instanceof GauntletError) || error.code !== 'BAD_INPUT' || tasks.length === 1) throw error;
+        output.note(`skipped ${error.message}`);
       }
     }
   });

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { ChainList, Solution, TestBatch } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
+import { readConfigAt, readRun } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { solve } from '../../workflows/solveProblems.js';
 import { addProblems, type Doubles, memoryDoubles as doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
@@ -67,6 +69,18 @@ describe('solving problems', () => {
       type: 'NOT_FOUND',
       nonRetryable: true,
     });
+  });
+
+  it('uses the configuration of the checkpoint, which may be newer than that of the manifest', async () => {
+    const { store } = world.deps;
+    await runPipeline(acts, 'run', SMALL_RUN);
+    const { config } = await readRun(store, 'run');
+    const { metadata } = await loadCheckpoint(store, 'run', 'latest');
+    assert.deepEqual(await readConfigAt(store, metadata), config);
+    const configDigest = await store.putJson({ ...config, testsPerTurn: 1 });
+    assert.equal((await readConfigAt(store, { ...metadata, configDigest })).testsPerTurn, 1);
+    const lost = { ...metadata, configDigest: `sha256:${'e'.repeat(64)}` };
+    assert.deepEqual(await readConfigAt(store, lost), config);
   });
 
   it('refuses a base with other weights than the checkpoint has, not one in another place', async () => {

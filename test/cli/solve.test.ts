@@ -43,13 +43,20 @@ describe('solving with the shipped model', function () {
   });
 
   it('reads a folder of problem files, also without tests and solutions, and prints every event as JSON', async () => {
-    const files = { 'a.json': JSON.stringify(EVEN), 'b.jsonl': JSON.stringify(TESTED), 'notes.txt': 'no problem' };
-    const { code, out } = await inProcess('solve', await temporaryFolder(files), '--json', ...store);
+    const long = { ...EVEN, id: 'long', description: 'word '.repeat(600) };
+    const files = {
+      'a.json': JSON.stringify(EVEN),
+      'a2.json': JSON.stringify(long),
+      'b.jsonl': JSON.stringify(TESTED),
+      'notes.txt': 'no problem',
+    };
+    const { code, out, err } = await inProcess('solve', await temporaryFolder(files), '--json', ...store);
     const events = out
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as SolveEvent);
     assert.equal(code, 0);
+    assert.match(err, /skipped long: the prompt has \d+ tokens, the model reads fewer than 512/);
     assert.deepEqual(
       events.map(({ problemId, event }) => `${problemId} ${event}`),
       ['even', 'tested'].flatMap((id) =>

@@ -229,8 +229,10 @@ describe('the token of the dashboard', () => {
       assert.equal((await ask(local, '/api/runs', { authorization: `Bearer ${token}` })).status, 200);
       const wrong = `Bearer é${'x'.repeat(token.length - 1)}`; // as long, but more bytes
       assert.equal((await ask(local, '/api/runs', { authorization: wrong })).status, 401);
-      assert.equal((await ask(local, '/api/runs', { host: 'evil.example' })).status, 403);
-      assert.equal((await ask(local, '/api/runs', { host: `dashboard.test:${port}` })).status, 401);
+      // a page whose name leads here does not know the token; a proxy may keep another name
+      assert.equal((await ask(local, '/api/runs', { host: 'evil.example' })).status, 401);
+      const known = { host: 'runs.example', authorization: `Bearer ${token}` };
+      assert.equal((await ask(local, '/api/runs', known)).status, 200);
     } finally {
       server.close();
       server.closeAllConnections();

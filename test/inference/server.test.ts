@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import OpenAI, { APIError } from 'openai';
 import { GauntletError } from '../../core/errors.js';
+import { parseRequest } from '../../inference/completions.js';
 import { openSolver } from '../../inference/policies.js';
 import { type InferenceOptions, inferenceServer } from '../../inference/server.js';
 import { type Listener, listen } from '../../infra/httpServer.js';
@@ -245,5 +246,15 @@ describe('the server of solve requests', () => {
     assert.deepEqual([answer.status, error.type], [401, 'authentication_error']);
     assert.equal(await statusWith({ authorization: `Bearer ${'x'.repeat(token!.length)}` }), 401);
     assert.equal((await client().models.list()).data.length, 1);
+    // by any name of the machine, also behind a proxy with TLS
+    const authorization = `Bearer ${token}`;
+    assert.equal(await statusWith({ host: 'box.test', origin: 'https://box.test', authorization }), 200);
+    assert.equal(await statusWith({ host: 'box.test', origin: 'https://evil.example', authorization }), 403);
+  });
+
+  it('reads numbers of tests as a problem file does', () => {
+    const gauntlet = { function_signature: 'def solve(x):', baseline_tests: ['A'] };
+    const body = JSON.stringify({ ...BODY, gauntlet }).replace('"A"', '[1.0, 3]');
+    assert.deepEqual(parseRequest(body, MODEL, 1).task.baselineTests, [{ args: [{ f: '1.0' }], expected: 3 }]);
   });
 });
