@@ -2,13 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import type { RunConfig } from '../core/schema/config.js';
+import { withRecordedChanges } from '../core/liveConfig.js';
+import { type RunConfig, runIdentity } from '../core/schema/config.js';
 import { ROOT } from '../infra/root.mjs';
 import { inThread } from '../ml/pool/inThread.js';
 import { type Control, controlSchema, type ReportData } from '../report/data.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { listCheckpoints } from '../store/checkpoints.js';
-import { readMetrics, readResult, readRun } from '../store/runs.js';
+import { readControls, readMetrics, readResult, readRun } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 
 /** The recorded run without a discriminator that reports compare runs of the same configuration with. */
@@ -20,7 +21,8 @@ export async function renderRunReport(store: Store, runId: string): Promise<stri
 }
 
 export async function gatherReport(store: Store, runId: string): Promise<ReportData> {
-  const { config, codeVersion, ...manifest } = await readRun(store, runId);
+  const { codeVersion, ...manifest } = await readRun(store, runId);
+  const config = runIdentity(withRecordedChanges(manifest.config, await readControls(store, runId)));
   const { configDigest, modelDigest, discriminatorModelDigest: discriminatorModel, dataDigest } = manifest;
   const { result, chain } = await readResult(store, runId);
   const control = await readControl();

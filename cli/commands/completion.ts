@@ -52,11 +52,19 @@ complete -o default -F _gauntlet gauntlet
 `;
 }
 
+/** The groups that have a subcommand of this name. */
+const groupsWith = (program: Command, name: string): string[] =>
+  program.commands
+    .filter(({ commands }) => commands.some((child) => child.name() === name))
+    .map((group) => group.name());
+
 function fishScript(program: Command): string {
   const lines = pathsOf(program).flatMap(({ path, command }) => {
     const below = command.commands.map((child) => child.name());
     const here = path.map((word) => `__fish_seen_subcommand_from ${word}`);
-    const when = [...here, ...(below.length > 0 ? [`not __fish_seen_subcommand_from ${below.join(' ')}`] : [])];
+    const groups = path.length === 1 ? groupsWith(program, path[0]!) : []; // e.g. `checkpoints export` is not `export`
+    const others = [...below, ...groups];
+    const when = [...here, ...(others.length > 0 ? [`not __fish_seen_subcommand_from ${others.join(' ')}`] : [])];
     const add = `complete -c gauntlet -n '${when.join('; and ') || 'true'}'`;
     const options = command.options.map(({ long, argChoices, required }) => {
       const value = argChoices ? ` -x -a '${argChoices.join(' ')}'` : required ? ' -r' : '';

@@ -1,6 +1,6 @@
 // The records of one run, parsed, and its summary in the list of runs.
 import { withRecordedChanges } from '../../core/liveConfig.js';
-import { countSteps, planWarmStart } from '../../core/schedule.js';
+import { PHASES, type Phase, type PlannedStep, planStage, planWarmStart } from '../../core/schedule.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { ControlMetrics, RunMetrics, StepMetrics, SupervisedMetrics } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';
@@ -8,7 +8,7 @@ import { readPointer } from '../../store/checkpoints.js';
 import { listFolder } from '../../store/inventory.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { MANIFEST, RESULT, type RunManifest, readResult, readRun } from '../../store/runs.js';
-import type { RunSummary } from '../api.js';
+import type { Band, RunSummary } from '../api.js';
 import { MetricsReader } from './metricsReader.js';
 
 export interface RunRecords {
@@ -41,13 +41,46 @@ export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>): StepMetrics[]
 export const supervisedOf = ({ metrics }: Pick<RunRecords, 'metrics'>): SupervisedMetrics[] =>
   metrics.filter((record) => record.kind === 'supervised').sort((a, b) => a.step - b.step);
 
+/**
+ * The phases of the run in order. What is over has the updates that it recorded, because N and K may have changed; what is
+ * to come has those of the plan. A fork begins with the epoch of its first update; if its origin was stopped in that epoch,
+ * the whole epoch counts until the phase is over.
+ */
+export function bandsOf(records: Pick<RunRecords, 'config' | 'metrics' | 'result'>): Band[] {
+  const { config, result } = records;
+  const recorded = [
+    ...supervisedOf(records).map(({ step }) => ({ step, stage: 0, phase: 'warm-start' as const, epoch: 1 })),
+    ...stepsOf(records),
+  ];
+  const first = recorded[0] ?? { step: 1, stage: 0, phase: 'warm-start', epoch: 1 };
+  const latest = recorded.at(-1) ?? first;
+  const positionOf = ({ stage, phase }: { stage: number; phase: Phase }) => 10 * stage + PHASES.indexOf(phase);
+  const bands: Band[] = [];
+  for (const stage of [0, ...config.schedule.stages]) {
+    const plan = stage === 0 ? planWarmStart(config) : planStage(config);
+    for (const phase of PHASES) {
+      const position = positionOf({ stage, phase });
+      if (position < positionOf(first)) continue;
+      const isAhead = ({ step, epoch }: PlannedStep): boolean =>
+        position > positionOf(first) || (stage === 0 ? step >= first.step : epoch >= first.epoch);
+      const done = recorded.filter((step) => step.stage === stage && step.phase === phase).length;
+      const planned = plan.filter((step) => step.phase === phase && isAhead(step)).length;
+      const isOver = result !== undefined || position < positionOf(latest);
+      const length = isOver ? done : Math.max(done, planned);
+      const start = bands.at(-1)?.end ?? first.step - 1;
+      if (length > 0) bands.push({ stage, phase, start, end: start + length, done });
+    }
+  }
+  return bands;
+}
+
 export async function summarise(store: ObjectStore, id: string, records: RunRecords): Promise<RunSummary> {
   const { config, result } = records;
   const [steps, supervised] = [stepsOf(records), supervisedOf(records)];
   const last = steps.at(-1);
   const latest = last ?? supervised.at(-1);
   const step = latest?.step ?? 0;
-  const totalSteps = Math.max(step, planWarmStart(config).length + countSteps(config));
+  const totalSteps = bandsOf(records).at(-1)?.end ?? step;
   const best = await readPointer(store, id, 'checkpoint_best');
   const recent = [...supervised, ...steps].slice(-20);
   const secondsPerStep = sum(recent.map(({ seconds }) => seconds)) / recent.length;
@@ -57,7 +90,7 @@ export async function summarise(store: ObjectStore, id: string, records: RunReco
     model: config.model,
     ...(latest && { stage: last?.stage ?? 0, phase: last?.phase ?? 'warm-start' }),
     step,
-    totalSteps: result === undefined ? totalSteps : step,
+    totalSteps,
     best: best?.name,
     bestScore: best?.score,
     sampledTokens: sum(steps.map(({ sampledTokens }) => sampledTokens)),

@@ -44,6 +44,11 @@ describe('shell completion', () => {
     assert.ok(
       lines.includes("complete -c gauntlet -n '__fish_seen_subcommand_from train' -l sandbox -x -a 'auto docker wasm'"),
     );
+    const optionOf = (place: string, option: string) =>
+      lines.some((line) => line.startsWith(`complete -c gauntlet -n '${place}' -l ${option}`));
+    const seen = '__fish_seen_subcommand_from';
+    assert.ok(optionOf(`${seen} export; and not ${seen} checkpoints`, 'rollouts'));
+    assert.ok(optionOf(`${seen} checkpoints; and ${seen} export`, 'out'));
   });
 
   it('refuses an unknown shell', async () => {

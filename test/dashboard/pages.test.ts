@@ -10,9 +10,11 @@ import { writeFolder } from '../../cli/folder.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { reportFiles } from '../../dashboard/export.js';
 import { type Dashboard, startDashboard } from '../../dashboard/server.js';
+import { commitCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun, readMetrics, readRun, writeMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
+import { sampleFacts, sampleFiles } from '../store/support.js';
 import { type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
 
@@ -108,11 +110,15 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('show what was recorded while they had no connection', async () => {
+  it('show what was recorded while they had no connection, and keep the parts to compare', async () => {
     const { store } = world.deps;
     const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
     await createRun(store, 'later', facts);
-    const first = (await readMetrics(store, 'run')).find(({ kind }) => kind === 'step')!;
+    const steps = (await readMetrics(store, 'run')).filter(({ kind }) => kind === 'step');
+    const record = (step: number) => writeMetrics(store, 'later', step, steps[step - 1]!);
+    await record(1);
+    await record(2);
+    await commitCheckpoint(store, 'later', sampleFacts({ stage: 1, epoch: 1, step: 1 }), sampleFiles());
     const open = async (port: number): Promise<Dashboard> => {
       const files = await openStore(world.folder);
       return startDashboard({
@@ -124,12 +130,14 @@ describe(`the pages in a browser${skipped}`, () => {
     };
     const before = await open(0);
     await page.goto(`${before.url}#/runs/later`);
-    await page.getByText('0 steps with rollouts').waitFor();
+    const part = page.getByLabel('second part');
+    await part.selectOption('checkpoint_stage_1_epoch_1: 1–1');
     await before.close();
-    await writeMetrics(store, 'later', 1, first);
+    await record(3); // in a new phase
     const again = await open(Number(new URL(before.url).port));
     try {
-      await page.getByText('1 step with rollouts').waitFor();
+      await page.getByText('3 steps with rollouts').waitFor();
+      assert.equal(await part.inputValue(), 'checkpoint_stage_1_epoch_1');
     } finally {
       await again.close();
       await rm(join(world.folder, 'runs/later'), { recursive: true });

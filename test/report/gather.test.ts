@@ -48,6 +48,23 @@ describe('report: records in the store', () => {
       await assert.rejects(gatherReport(store, 'first'), refusal('CORRUPT_ARTIFACT', 'first'));
     }));
 
+  it('have the configuration after the recorded changes, which decides about the control', () =>
+    withStore(async (store) => {
+      const facts = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
+      await createRun(store, 'changed', { ...facts, config: resolveConfig({ preset: 'tiny' }) });
+      const change = (index: number, fields: Record<string, unknown>) =>
+        writeMetrics(store, 'changed', `1-control-${index}`, {
+          ...{ kind: 'control', action: 'change', step: 1, stage: 1, next: 1, at: '' },
+          ...{ index, fields },
+        });
+      await change(0, { budget: { tokens: 9 } }); // changes no result
+      assert.ok((await gatherReport(store, 'changed')).control);
+      await change(1, { schedule: { alternatingSteps: 2 } });
+      const { config, control } = await gatherReport(store, 'changed');
+      assert.equal(config.schedule.alternatingSteps, 2);
+      assert.equal(control, undefined);
+    }));
+
   it('errors of the rendering thread keep their type', async () => {
     // missing data is a defect of the program, so nothing may retry it forever
     await assert.rejects(inThread(new URL('../../workers/reportThread.js', import.meta.url), null), TypeError);

@@ -11,18 +11,20 @@ export function Compare({ view }: { view: RunView }) {
       name: `${stageName(stage)}, ${phase}`,
       range: `${start + 1}-${start + done}`,
     }));
-  const ends = view.checkpoints.filter(({ step }) => step > 0).sort((a, b) => a.step - b.step);
-  const epochs = ends.map(({ name, step }, i) => ({ name, range: `${(ends[i - 1]?.step ?? 0) + 1}-${step}` }));
+  const start = view.bands[0]?.start ?? 0;
+  const ends = view.checkpoints.filter(({ step }) => step > start).sort((a, b) => a.step - b.step);
+  const epochs = ends.map(({ name, step }, i) => ({ name, range: `${(ends[i - 1]?.step ?? start) + 1}-${step}` }));
   const parts = [...phases, ...epochs];
-  const [chosen, setChosen] = useState([0, 1]);
+  const [chosen, setChosen] = useState([parts[0]?.name, parts[1]?.name]);
+  const part = (i: number) => parts.find(({ name }) => name === chosen[i]) ?? parts[i]!;
   const select = (i: number) => (
     <select
       aria-label={i === 0 ? 'first part' : 'second part'}
-      value={chosen[i]}
-      onChange={({ currentTarget }) => setChosen(chosen.with(i, Number(currentTarget.value)))}
+      value={part(i).name}
+      onChange={({ currentTarget }) => setChosen(chosen.with(i, currentTarget.value))}
     >
-      {parts.map(({ name, range }, part) => (
-        <option key={name} value={part}>
+      {parts.map(({ name, range }) => (
+        <option key={name} value={name}>
           {name}: {range.replace('-', '–')}
         </option>
       ))}
@@ -32,7 +34,7 @@ export function Compare({ view }: { view: RunView }) {
   return (
     <p class="bar">
       Compare {select(0)} and {select(1)}{' '}
-      <a href={link('diff', view.id, view.id, ...chosen.map((part) => parts[part]!.range))}>Show the difference</a>
+      <a href={link('diff', view.id, view.id, part(0).range, part(1).range)}>Show the difference</a>
     </p>
   );
 }

@@ -121,7 +121,7 @@ function Schedule({ bands, events }: { bands: Band[]; events: RunEvent[] }) {
           const own = bands.filter((band) => band.stage === stage);
           const length = own.reduce((sum, { start, end }) => sum + end - start, 0);
           return (
-            <li key={stage} style={{ flexGrow: length / total }}>
+            <li key={stage} style={{ flexGrow: length }}>
               <span class="name">{stageName(stage)}</span>
               <ol>
                 {own.map(({ phase, start, end, done }) => (
