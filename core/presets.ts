@@ -27,7 +27,7 @@ const TINY: RunConfigInput = {
 const PUBLIC: RunConfigInput = {
   problems: 'steps',
   schedule: { discriminatorSteps: 4, generatorSteps: 6, alternatingSteps: 6 },
-  batch: { generator: { problems: 8, samples: 4 }, discriminator: { problems: 8, samples: 4 } },
+  batch: { generator: { problems: 8 }, discriminator: { problems: 8 } },
   sampling: { temperature: 0.8, maxNewTokens: 256, maxTestTokens: 128, topP: null, topK: null },
   warmStart: { discriminatorSteps: 3, generatorSteps: 12 },
   discriminator: { expected: 'reference' },
@@ -47,7 +47,7 @@ export const PRESETS = {
     model: 'HuggingFaceTB/SmolLM2-135M-Instruct',
     stages: [5],
     schedule: { discriminatorSteps: 2, generatorSteps: 30, epochSteps: 10 },
-    batch: { generator: { problems: 24, samples: 4 }, discriminator: { problems: 12, samples: 4 } },
+    batch: { generator: { problems: 24 }, discriminator: { problems: 12 } },
     sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 80, topP: 1 },
     warmStart: { discriminatorSteps: 3, generatorSteps: 16, patience: 4 },
     reward: { scheme: 'all-tests' },

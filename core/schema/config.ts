@@ -8,7 +8,8 @@ export type SandboxKind = (typeof SANDBOXES)[number];
 
 const positiveInt = z.int().positive();
 const share = z.number().min(0).max(1);
-const batchSchema = z.strictObject({ problems: positiveInt, samples: positiveInt });
+const batchSchema = (problems: number) =>
+  z.strictObject({ problems: positiveInt.default(problems), samples: positiveInt.default(4) }).prefault({});
 const stagesSchema = z
   .array(stageSchema)
   .min(1)
@@ -168,8 +169,8 @@ const fieldsSchema = z.strictObject({
     .prefault({}),
   batch: z
     .strictObject({
-      generator: batchSchema.default({ problems: 32, samples: 4 }),
-      discriminator: batchSchema.default({ problems: 16, samples: 4 }),
+      generator: batchSchema(32),
+      discriminator: batchSchema(16),
     })
     .prefault({}),
   curriculum: z.boolean().default(false), // draw problems by the success rate of their difficulty

@@ -117,6 +117,10 @@ describe('presets', () => {
     const config = resolveConfig({ preset: 'tiny', seed: 3, ppo: { learningRate: 0.5 }, schedule: { stages: [5] } });
     assert.equal(config.seed, 3);
     assert.deepEqual([config.ppo.learningRate, config.ppo.minibatch], [0.5, 32]);
+    assert.deepEqual(resolveConfig({ preset: 'tiny', batch: { generator: { problems: 2 } } }).batch, {
+      generator: { problems: 2, samples: 4 },
+      discriminator: { problems: 16, samples: 4 },
+    });
     assert.deepEqual([config.schedule.stages, config.schedule.generatorSteps], [[5], 3]);
     assert.equal(resolveConfig({ seed: 3, model: undefined }).model, 'tiny');
   });
