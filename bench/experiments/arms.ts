@@ -157,7 +157,10 @@ export const ARMS: readonly Arm[] = [
     (wrongReferences): Arm => ({
       name: `gate-${100 * wrongReferences}`,
       ...(wrongReferences > 0 && { against: 'gate-0' }),
-      question: `What if ${100 * wrongReferences} % of the references are wrong?`,
+      question:
+        wrongReferences === 0
+          ? 'The control of the next four: a file of the same problems, split anew'
+          : `What if ${100 * wrongReferences} % of the references are wrong?`,
       config: {},
       wrongReferences,
     }),
