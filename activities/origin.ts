@@ -25,8 +25,8 @@ import type { Scope } from './scope.js';
 import type { FrozenAdapters, Origin, PolicyState, RoleState, RunRef } from './types.js';
 
 /**
- * The checkpoint that a run starts from, or undefined if no checkpoint of the runs that match the pattern fits. A run that
- * is prepared again keeps the checkpoint of its manifest.
+ * The checkpoint that a run starts from. Undefined: no run matches the pattern, or none of their checkpoints fits. A run
+ * that is prepared again keeps the checkpoint of its manifest.
  * @throws GauntletError NOT_FOUND | BAD_CHECKPOINT
  */
 export async function findOrigin(

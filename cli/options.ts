@@ -38,6 +38,9 @@ export const watchOption = (): Option =>
 /** The default of --sandbox and --device in commands for runs that exist. */
 export const OF_RUN = "the run's";
 
+/** The default of --sandbox in commands without a model. */
+export const ANY_SANDBOX = 'docker; wasm if Docker is missing';
+
 export const sandboxOption = (byDefault = 'docker; wasm for shipped models if Docker is missing'): Option =>
   new Option('--sandbox <kind>', `sandbox for generated code (default: ${byDefault})`).choices(SANDBOXES);
 

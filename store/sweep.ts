@@ -223,7 +223,7 @@ async function mentionedCheckpoints(store: ObjectStore, runs: readonly string[])
   return names;
 }
 
-/** Removes old files from quarantine and of updates, and empties the trash that a killed sweep left; used files go back. */
+/** Removes old files of quarantine and of unfinished updates. Empties the trash of a killed sweep: what is in use goes back. */
 async function sweepLeftovers(
   store: ObjectStore,
   { keepFrom, open, dryRun }: SweepOptions,

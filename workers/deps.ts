@@ -1,5 +1,5 @@
-// The dependencies of activities: store, engines by model, sandboxes by kind. Opened on first use; the last
-// two of each stay open.
+// The dependencies of activities: store, engines by model, sandboxes by kind. They open on first use. The two engines and
+// the two sandboxes that were used last stay open.
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';

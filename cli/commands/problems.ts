@@ -10,7 +10,7 @@ import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
 import { openResults, type Results } from '../model/results.js';
-import { jsonOption, sandboxOption } from '../options.js';
+import { ANY_SANDBOX, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { counted, createOutput, type Output, visible } from '../output.js';
 import { openRowBar } from '../rowBar.js';
@@ -52,7 +52,7 @@ function shared(command: Command): Command {
     .argument('<file>', 'problem file, JSON or JSON lines, may be gzipped')
     .addOption(new Option('--format <name>', 'format of the file').choices(['auto', ...FORMATS]).default('auto'))
     .option('--references <file>', 'solutions for a file without any: JSON lines {id, code}')
-    .addOption(sandboxOption('docker; wasm if Docker is missing'))
+    .addOption(sandboxOption(ANY_SANDBOX))
     .addOption(
       new Option('--packages <set>', 'packages that references may import').choices(['none', 'numpy']).default('none'),
     );

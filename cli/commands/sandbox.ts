@@ -25,7 +25,7 @@ import { limitsOf, withLimits } from '../limitFlags.js';
 import { inputOption, outputOption } from '../model/flags.js';
 import { openRows } from '../model/jsonLines.js';
 import { openResults, type Results } from '../model/results.js';
-import { integer, jsonOption, sandboxOption } from '../options.js';
+import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { createOutput, visible } from '../output.js';
 import { openRowBar } from '../rowBar.js';
@@ -57,7 +57,7 @@ export function addSandbox(program: Command): void {
     )
     .addOption(inputOption())
     .addOption(outputOption())
-    .addOption(sandboxOption('docker; wasm if Docker is missing'))
+    .addOption(sandboxOption(ANY_SANDBOX))
     .addOption(
       new Option('--mode <mode>', 'how tests are given: values, bare asserts or pytest')
         .choices([...MODES])

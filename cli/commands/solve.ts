@@ -45,6 +45,8 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
         output.note(`skipped ${error.message}`);
       }
     }
+    if (programs.length === 0)
+      throw new GauntletError('BAD_INPUT', `${source}: the model can read none of its problems`);
   });
   function print(event: SolveEvent): void {
     if (event.event === 'program' || output.json) output.result(event, () => textOf(event));

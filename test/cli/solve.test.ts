@@ -73,6 +73,14 @@ describe('solving with the shipped model', function () {
     assert.equal(programs[1]!.code, expected);
   });
 
+  it('fails if the model can read none of the problems', async () => {
+    const long = (id: string) => ({ ...EVEN, id, description: 'word '.repeat(600) });
+    const folder = await temporaryFolder({ 'long.json': JSON.stringify([long('a'), long('b')]) });
+    const { code, err } = await inProcess('solve', folder, ...store);
+    assert.equal(code, 2);
+    assert.match(err, /skipped b: .*\n.*can read none of its problems/);
+  });
+
   it('refuses a folder without problem files or with an id in two of them, and a choice by tests without tests', async () => {
     const twice = await temporaryFolder({ 'a.json': JSON.stringify(EVEN), 'b.json': JSON.stringify(EVEN) });
     assert.match((await inProcess('solve', twice, ...store)).err, /b\.json: id `even` is also in another file/);

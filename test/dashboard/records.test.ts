@@ -42,7 +42,7 @@ describe('the schedule of a run in the dashboard', () => {
     assert.deepEqual(bands({ config: warm, metrics })[0], [0, 'warm-start', 4, 15, 1]);
   });
 
-  it('after a change of N or K has what was recorded and the new plan', () => {
+  it('shows recorded steps as they were, and the rest by the changed N and K', () => {
     const changed = resolveConfig({ ...config, schedule: { ...SCHEDULE, alternatingSteps: 0 } });
     const metrics = stepsUntil(14); // in stage 2
     assert.deepEqual(bands({ config: changed, metrics }).slice(2, 6), [

@@ -48,7 +48,7 @@ describe('report: records in the store', () => {
       await assert.rejects(gatherReport(store, 'first'), refusal('CORRUPT_ARTIFACT', 'first'));
     }));
 
-  it('have the configuration after the recorded changes, which decides about the control', () =>
+  it('have the configuration with the recorded changes, and a control only if that fits it', () =>
     withStore(async (store) => {
       const facts = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
       await createRun(store, 'changed', { ...facts, config: resolveConfig({ preset: 'tiny' }) });
