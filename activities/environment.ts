@@ -18,12 +18,19 @@ export function environmentCheck(deps: ActivityDeps): (input: unknown, part: Env
   return async (input, part) => {
     const run = runOf(input);
     if (run === undefined || deps.environment === undefined) return undefined;
-    const { facts, details } = await deps.environment(part, await readConfig(deps.store, run), run.engine);
+    const config = await readConfig(deps.store, run);
+    const { facts, details } = await deps.environment(part, config, run.engine);
     const { workflowType = TRAINING } = currentContext()?.info ?? {}; // other workflows only read a run
     const key = `${part} ${run.runId}`;
     if (workflowType !== TRAINING || entered.has(key)) return facts;
     if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // not a run of the store
-    await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
+    try {
+      await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
+    } catch (error) {
+      // perhaps Docker did not answer when the sandbox was opened, and answers at the next attempt
+      if (part === 'sandbox') await deps.forgetSandbox?.(config);
+      throw error;
+    }
     entered.add(key);
     return facts;
   };

@@ -64,11 +64,11 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   };
   const store = await openStore(options.store);
   const version = codeVersion(ROOT);
-  const sandboxOf: ActivityDeps['sandbox'] = (config) => {
+  const sandboxOf = (config: Parameters<ActivityDeps['sandbox']>[0]): [SandboxKind, Containers, boolean] => {
     const containers = containersSchema.parse(config.containers ?? {});
     const kind = options.sandbox ?? config.sandbox;
     const fallback = config.model === undefined || isFamily(config.model); // shipped models write harmless programs
-    return sandboxes.open(kind, containers, kind === 'auto' && fallback);
+    return [kind, containers, kind === 'auto' && fallback];
   };
   const seen = new WeakMap<Sandbox, ReturnType<typeof sandboxEnvironment>>();
   const environmentOf = (sandbox: Sandbox) => {
@@ -82,7 +82,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       store,
       environment: async (part, config, engine) => {
         if (part === 'sandbox') {
-          const { facts, details } = await environmentOf(await sandboxOf(config));
+          const { facts, details } = await environmentOf(await sandboxes.open(...sandboxOf(config)));
           return { facts, details: { ...details, code: version } };
         }
         const { provider } = await resolveDevice(options.device ?? engine.device);
@@ -91,7 +91,8 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       acceptsEnvironment: process.env.GAUNTLET_ACCEPT_ENVIRONMENT === '1',
       engine: async (model, config) => engines.open(await folderOf(model), engineOptions(config, options)),
       rolloutServer,
-      sandbox: sandboxOf,
+      sandbox: (config) => sandboxes.open(...sandboxOf(config)),
+      forgetSandbox: (config) => sandboxes.forget(...sandboxOf(config)),
       loadProblems: loadInThread,
       codeVersion: version,
       renderReport: (runId) => renderRunReport(store, runId),
@@ -156,6 +157,12 @@ function once<A extends unknown[], T extends Engine | Sandbox>(open: (...args: A
       opened.set(key, opening);
       opening.catch(() => opened.delete(key));
       return opening;
+    },
+    /** The next call opens it again. */
+    forget: async (...args: A): Promise<void> => {
+      const known = opened.get(JSON.stringify(args));
+      opened.delete(JSON.stringify(args));
+      if (known) await close(known);
     },
     close: async (): Promise<void> => {
       await Promise.all([...opened.values()].map(close));

@@ -1,6 +1,6 @@
 // A run records where its work is done, and a worker with another environment is refused unless a person accepts it.
 import assert from 'node:assert/strict';
-import { createActivities } from '../../activities/index.js';
+import { type ActivityDeps, createActivities } from '../../activities/index.js';
 import type { Environment } from '../../core/schema/environment.js';
 import { enterEnvironment, readEnvironments } from '../../store/environments.js';
 import { runPipeline } from '../../workflows/pipeline.js';
@@ -55,6 +55,22 @@ describe('the environment of a run', () => {
       message: /device cpu, here cuda/,
     });
     assert.deepEqual([await recorded('sandbox'), await recorded('engine')], [[SANDBOX], [ENGINE]]);
+  });
+
+  it('opens the sandbox again after a refusal: Docker may answer now', async () => {
+    await train(SANDBOX);
+    const wasm = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
+    let sandbox: Omit<Environment, 'part'> = wasm;
+    const deps: ActivityDeps = {
+      ...world.deps,
+      environment: async (part) => (part === 'sandbox' ? sandbox : ENGINE),
+      forgetSandbox: async () => {
+        sandbox = SANDBOX;
+      },
+    };
+    const again = () => runPipeline(createActivities(deps), 'run', TINIEST_RUN);
+    await assert.rejects(again(), { type: 'ENVIRONMENT_CHANGED' });
+    await again();
   });
 
   it('records an accepted change, and runs programs again in the other sandbox', async () => {
