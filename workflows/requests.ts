@@ -90,6 +90,7 @@ async function stopIfOverBudget(context: RunContext, state: RunState): Promise<R
 
 /** Ends the run. An epoch that has begun gets its checkpoint, so that no step is lost. */
 async function stop(context: RunContext, state: RunState, reason: string): Promise<RunState> {
+  context.hooks.requests?.close?.();
   const isMidEpoch = state.next > 0 && !endsEpoch(planOf(state), state.next - 1);
   const closed = isMidEpoch ? await closeCurrentEpoch(context, state) : state;
   return { ...closed, stopped: reason };

@@ -1,6 +1,6 @@
 // How people control a run: updates with validators, and the decision about an activity that failed.
 import { condition, defineUpdate, setHandler } from '@temporalio/workflow';
-import { type Decision, type Request, RequestQueue, validateDecision } from '../core/control.js';
+import { type Decision, type Request, type RequestQueue, validateDecision } from '../core/control.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure } from '../core/schema/run.js';
 import type { RunMonitor } from './progress.js';
@@ -16,16 +16,13 @@ const EFFECTS: Record<Request['kind'], string> = {
 export class RunControl {
   /** The settings that are in effect. Undefined until the run was prepared: its failures then end it. */
   failureSettings: RunConfig['failure'] | undefined;
-  readonly queue: RequestQueue;
   private failure: RunFailure | undefined; // needs a decision
   private decision: Decision | undefined;
 
   constructor(
     private readonly monitor: RunMonitor,
-    snapshot?: RequestQueue['snapshot'],
+    readonly queue: RequestQueue,
   ) {
-    const queue = new RequestQueue(snapshot);
-    this.queue = queue;
     monitor.requested = () => queue.snapshot.pending.map(({ kind }) => kind);
     const accept = (request: Pick<Request, 'kind'>): string => {
       queue.accept({ ...request, at: new Date().toISOString() } as Request);

@@ -1,7 +1,7 @@
 // A training run. The workflow id is the run id. Without input it trains the embedded model with the tiny preset. Each
 // stage is one execution: the run continues as new between stages, and earlier if the server suggests it.
 import { ContinueAsNew, continueAsNew, isCancellation, workflowInfo } from '@temporalio/workflow';
-import type { RequestQueue } from '../core/control.js';
+import { RequestQueue } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { stepsLeft } from '../core/schedule.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
@@ -26,7 +26,9 @@ export interface RunSnapshot {
 export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot): Promise<RunResult> {
   const runId = workflowInfo().workflowId;
   const monitor = new RunMonitor(snapshot?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 });
-  const control = new RunControl(monitor, snapshot?.requests);
+  const requests = new RequestQueue(snapshot?.requests);
+  if (snapshot !== undefined) requests.configure(snapshot.state.config, snapshot.state.recordedRequests);
+  const control = new RunControl(monitor, requests); // handles updates that have arrived
   const modelWorker = new ModelWorker(snapshot?.claim);
   const activities = createActivityProxies({
     modelWorker,

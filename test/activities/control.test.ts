@@ -250,6 +250,33 @@ describe('control of a run', () => {
     assert.deepEqual((await runPipeline(acts, 'run', limited)).stopped, result.stopped);
   });
 
+  it('no request is accepted while a run out of budget writes its last checkpoint', async () => {
+    const queue = new RequestQueue();
+    let isOver = false;
+    let refused = 0;
+    const asking: Activities = {
+      ...acts,
+      generateEvaluation: async (input) => {
+        if (isOver) assert.throws(() => queue.validate('change', {}), /nothing is left to control/);
+        refused += Number(isOver);
+        return acts.generateEvaluation(input);
+      },
+      recordMetrics: async (input) => {
+        isOver ||= input.metrics.kind === 'control';
+        return acts.recordMetrics(input);
+      },
+    };
+    const onConfig: RunHooks['onConfig'] = ({ config }) => queue.configure(config);
+    const result = await runPipeline(
+      asking,
+      'run',
+      { ...LONG, budget: { executions: 1 } },
+      { requests: queue, onConfig },
+    );
+    assert.match(result.stopped ?? '', /budget/);
+    assert.ok(refused > 0);
+  });
+
   it('a budget of executions counts every program that a training step ran', async () => {
     const result = await runPipeline(acts, 'run', { ...LONG, budget: { executions: 1 } });
     assert.match(result.stopped ?? '', /budget of 1 executions/);

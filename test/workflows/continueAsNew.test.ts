@@ -14,6 +14,7 @@ import { readRun } from '../../store/runs.js';
 import { inProcess } from '../cli/support.js';
 import { bytesOf, RUN, runFixture, TWO_STAGES } from './fixture.js';
 import { payloadSizes, record } from './golden.js';
+import { startRun } from './server.js';
 
 /** A history with more events gets the suggestion. A step alone has more. */
 const EVENTS = 10;
@@ -69,6 +70,21 @@ describe('a run that continues as new', function () {
     );
     const request: Request = { kind: 'change', fields: change, at: controls[0]!.at };
     assert.deepEqual(await f.completed(), (await f.undisturbed(RUN, { 2: [request] })).bytes);
+  });
+
+  it('accepts a change that arrives before the first task of its next execution', async () => {
+    await (await f.start()).result();
+    const [, second] = await historiesOf(f.host.client, f.id);
+    const { payloads } = second![0]!.workflowExecutionStartedEventAttributes!.input!;
+    const args = payloads!.map(({ data }) => JSON.parse(Buffer.from(data!).toString()) as unknown);
+    await f.stopWorkers();
+    await startRun(f.host.client, f.id, ...args);
+    const accepted = f.update('change', { ppo: { learningRate: 0.25 } });
+    await new Promise((resolve) => setTimeout(resolve, 500)); // the server has it
+    await f.serve();
+    assert.match(await accepted, /takes effect/);
+    await f.completed();
+    assert.deepEqual(await f.actions(), [['change', 0]]);
   });
 
   it('applies every accepted change once, whenever it arrives', async () => {
