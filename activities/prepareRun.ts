@@ -23,7 +23,10 @@ import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
-export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput): Promise<PrepareRunOutput> {
+export async function prepareRun(
+  scope: Scope,
+  { runId, input, keepsInput }: PrepareRunInput,
+): Promise<PrepareRunOutput> {
   const { store, deps } = scope;
   const given = resolveConfig(input);
   const problems = await deps.loadProblems(given.problems);
@@ -55,7 +58,7 @@ export async function prepareRun(scope: Scope, { runId, input }: PrepareRunInput
     checkpoint = await findOrigin(scope, run, config);
     initial = checkpoint && (await loadInitialState(store, checkpoint, run, config));
   }
-  await writeInput(store, runId, given);
+  if (!keepsInput) await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
   const common = { run, config, searchAttributes: deps.searchAttributes ?? false, controls };
   if (initial) return { ...common, ...initial };

@@ -67,7 +67,9 @@ async function recompute(
   // no memo row refers to the initial artifacts of a run
   const prepare = producers.get('prepareRun');
   if (prepare && run && (await store.readRunFile(run.runId, MANIFEST)) !== undefined) {
-    await ignoreErrors(async () => prepare.call({ runId: run.runId, input: await initialConfig(store, run) }));
+    await ignoreErrors(async () =>
+      prepare.call({ runId: run.runId, input: await initialConfig(store, run), keepsInput: true }),
+    );
   }
   return store.hasBlob(lost);
 }

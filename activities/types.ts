@@ -83,6 +83,7 @@ export type TestTargets =
 export interface PrepareRunInput {
   runId: string;
   input?: unknown; // a run configuration; absent: the tiny preset
+  keepsInput?: boolean; // only artifacts are computed again: the recorded input of the run stays
 }
 export interface PrepareRunOutput {
   run: RunRef;
