@@ -191,7 +191,7 @@ function rewardMetrics(
   const rewards = groups.flat().map((sample) => sample.reward);
   const reward = mean(rewards);
   const rates = passRates(judged.flatMap(({ suite, verdicts }) => verdicts.map((own) => ({ suite, verdicts: own }))));
-  const { validity, uniqueInputs, bugCatchRate } = testRates(judged.flatMap(judgedTurns));
+  const { validity, uniqueInputs, bugCatchRate } = testRates(judged.map(judgedTurns));
   const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
   return {
     reward,

@@ -38,21 +38,26 @@ export async function measureEvaluation(scope: Scope, input: MeasureEvaluationIn
   return { results: await store.putJson(results), metrics: Object.fromEntries(metrics) };
 }
 
-/** The verdicts on tests of an origin: hidden and baseline tests are given ('baseline'). */
-const onTests = ({ suite, verdicts }: SuiteVerdicts, origin: 'baseline' | 'generated'): Verdict[][] =>
-  verdicts.map((own) => own.filter((_, i) => suite[i]!.origin === origin));
+/** The verdicts on the tests that are given, which are hidden or baseline tests. */
+const onGivenTests = ({ suite, verdicts }: SuiteVerdicts): Verdict[][] =>
+  verdicts.map((own) => own.filter((_, i) => suite[i]!.origin === 'baseline'));
+
+/** The places in the suite of the written tests that are valid, in their order. Some are also given. */
+const validTests = ({ turns }: SuiteVerdicts): Set<number> =>
+  new Set(turns.flatMap(({ tests }) => tests).flatMap(({ suite, corrected }) => (corrected ? [] : (suite ?? []))));
 
 function programsOf(
   hidden: SuiteVerdicts,
   baseline: SuiteVerdicts,
 ): Pick<ProblemResult, 'samples' | 'solved' | 'baseline' | 'chosen'> {
-  const solved = onTests(hidden, 'baseline').map(passesAll);
-  const votes = onTests(hidden, 'generated').map(countPassed);
+  const solved = onGivenTests(hidden).map(passesAll);
+  const valid = validTests(hidden);
+  const votes = hidden.verdicts.map((own) => countPassed(own.filter((_, i) => valid.has(i))));
   const best = solved.filter((_, i) => votes[i] === Math.max(...votes)); // ties share
   return {
     samples: solved.length,
     solved: solved.filter(Boolean).length,
-    baseline: onTests(baseline, 'baseline').filter(passesAll).length,
+    baseline: onGivenTests(baseline).filter(passesAll).length,
     chosen: best.filter(Boolean).length / best.length,
   };
 }
@@ -61,21 +66,19 @@ function testsOf(judged: SuiteVerdicts): Pick<ProblemResult, 'written' | 'valid'
   const turns = judgedTurns(judged);
   const tests = turns.flatMap((turn) => turn.tests);
   const { kills = [] } = judged.mutants ?? {};
-  const first = judged.turns
-    .flatMap((turn) => turn.tests)
-    .flatMap(({ suite, corrected }) => (corrected ? [] : (suite ?? [])));
+  const first = [...validTests(judged)].slice(0, ATTEMPTS);
   return {
     written: tests.length + turns.reduce((sum, { lost }) => sum + lost, 0),
     valid: tests.filter(({ valid }) => valid).length,
     inputs: new Set(tests.map(({ inputs }) => inputs)).size,
     mutants: new Set(kills.flat()).size, // the others may be equivalent to the reference
-    killed: new Set([...new Set(first)].slice(0, ATTEMPTS).flatMap((i) => kills[i] ?? [])).size,
+    killed: new Set(first.flatMap((i) => kills[i] ?? [])).size,
   };
 }
 
 /** Whether a valid test fails the base model's program, if it fails a hidden test. */
 function attackOn(judged: SuiteVerdicts | undefined): ProblemResult['attack'] {
-  if (!judged || onTests(judged, 'baseline')[0]!.every((verdict) => verdict === 'pass')) return 'none';
+  if (!judged || onGivenTests(judged)[0]!.every((verdict) => verdict === 'pass')) return 'none';
   return judgedTurns(judged).some(({ tests }) => tests.some(({ valid, caught }) => valid && caught))
     ? 'caught'
     : 'missed';

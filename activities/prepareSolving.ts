@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { knowsMarkers } from '../core/prompts/prompts.js';
+import { RandomStream } from '../core/random.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
@@ -11,21 +12,27 @@ import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/chec
 import { readConfigAt } from '../store/runs.js';
 import { adapterShape, readProblems, writeAdapter } from './artifacts.js';
 import { frozenAdapters } from './origin.js';
+import { withoutQuarantined } from './quarantineProblems.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareSolvingInput, PrepareSolvingOutput, RunRef, SamplingPolicy } from './types.js';
 
-const inputSchema = solveProblemsInputSchema.extend({ run: z.custom<RunRef>().optional() });
+const inputSchema = solveProblemsInputSchema.extend({
+  run: z.custom<RunRef>().optional(),
+  measures: z.boolean().optional(),
+});
 
 export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Promise<PrepareSolvingOutput> {
   const input = inputSchema.parse(raw);
   const { config, run, generator, discriminator } = await choosePolicies(scope, input);
-  const set = input.run
+  const loaded = input.run
     ? (await readProblems(scope.store, input.run.problems)).set
     : await scope.deps.loadProblems(config.problems);
+  const { checkpoint, measures, limit } = input;
+  const set = measures && checkpoint ? await withoutQuarantined(scope.store, checkpoint.runId, loaded) : loaded;
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
-  const test = all.slice(0, input.limit ?? all.length);
+  const test = measures && limit ? new RandomStream('measured', limit).sample(all, limit) : all.slice(0, limit);
   if (test.length === 0) throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve`);
   return {
     run: { ...run, problems: await scope.store.putJson({ train: [], validation: [], test }) },

@@ -2,12 +2,14 @@
 // rewards would be noise. The run's record gives the reason. The gate runs once per run: a resumed run keeps the verdicts.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
-import { type Problem, SPLITS } from '../core/schema/problem.js';
+import { type Problem, SPLITS, type Split } from '../core/schema/problem.js';
 import type { Rejected } from '../data/problemDrafts.js';
+import type { ProblemSet } from '../data/problems.js';
 import { examineProblem } from '../sandbox/healthGate.js';
-import { renderedJson } from '../store/canonicalJson.js';
+import { digestJson, renderedJson } from '../store/canonicalJson.js';
 import { createRecord } from '../store/records.js';
 import { QUARANTINE, readParsed } from '../store/runs.js';
+import type { Store } from '../store/store.js';
 import { readConfig, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
@@ -34,9 +36,8 @@ export async function quarantineProblems(
     SPLITS.flatMap((split) => set[split]),
     rejected,
   );
-  const out = new Set(record.quarantined.slice(rejected.length).map(({ id }) => id)); // rejected records are not in the set
-  const healthy = Object.fromEntries(SPLITS.map((split) => [split, set[split].filter(({ id }) => !out.has(id))]));
-  const empty = SPLITS.find((split) => healthy[split]!.length === 0);
+  const healthy = healthyOf(set, record);
+  const empty = SPLITS.find((split) => healthy[split].length === 0);
   if (empty !== undefined) {
     const { id, reason } = record.quarantined[0] ?? { id: '', reason: '' };
     throw new GauntletError(
@@ -45,6 +46,18 @@ export async function quarantineProblems(
     );
   }
   return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
+}
+
+/** A set of problems as the run used it, if it is the set of the run; else the set as it is. */
+export async function withoutQuarantined(store: Store, runId: string, set: ProblemSet): Promise<ProblemSet> {
+  const record = await readParsed(store, runId, QUARANTINE, recordSchema);
+  return record?.problems === digestJson(set) ? healthyOf(set, record) : set;
+}
+
+function healthyOf({ rejected = [], ...set }: ProblemSet, { quarantined }: Quarantine): Record<Split, Problem[]> {
+  const out = new Set(quarantined.slice(rejected.length).map(({ id }) => id)); // rejected records are not in the set
+  const healthy = (split: Split): Problem[] => set[split].filter(({ id }) => !out.has(id));
+  return { train: healthy('train'), validation: healthy('validation'), test: healthy('test') };
 }
 
 async function recordOf(

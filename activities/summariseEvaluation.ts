@@ -17,7 +17,7 @@ export async function summariseEvaluation(scope: Scope, input: SummariseEvaluati
   if (input.greedy) add(await read(input.greedy), (judged) => ({ greedyPassRate: passRate(judged) }));
   if (input.tests) {
     const judged = await read(input.tests);
-    const given = (some: SuiteVerdicts[]) => testRates(some.flatMap(judgedTurns));
+    const given = (some: SuiteVerdicts[]) => testRates(some.map(judgedTurns));
     add(judged, (some) => ({ testValidity: given(some).validity ?? 0 }));
     add(judged.filter(failsGiven), (some) => ({ bugCatchRate: given(some).bugCatchRate ?? 0 }));
   }

@@ -353,6 +353,7 @@ export interface MeasureEvaluationOutput {
 }
 export interface PrepareSolvingInput extends SolveProblemsInput {
   run?: RunRef; // the run that ends here: its engine settings and problems are used
+  measures?: boolean; // without the problems that the run left out, and `limit` draws at random
 }
 export interface PrepareSolvingOutput {
   run: RunRef;

@@ -22,7 +22,7 @@ export async function measure(
   input: EvaluateCheckpointInput,
 ): Promise<EvaluateCheckpointResult> {
   const { samples = SAMPLES, seed = 0 } = input;
-  const prepared = await activities.prepareSolving({ ...input, seed });
+  const prepared = await activities.prepareSolving({ ...input, seed, measures: true });
   const { run, stages, selfRepair, generator, discriminator, problems } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;

@@ -52,7 +52,7 @@ export function addEvaluate(program: Command): void {
         "split of the problems (default: test; all of a file that is not the run's)",
       ).choices(SPLITS),
     )
-    .option('--limit <n>', 'number of problems (default: all)', integer(1))
+    .option('--limit <n>', 'measure this many problems, drawn at random (default: all)', integer(1))
     .option('-n, --samples <n>', 'programs per problem', integer(1), 5)
     .option('--temperature <t>', "sampling temperature (default: that of the run's evaluations)", number({ from: 0 }))
     .option('--model <folder>', 'base of the checkpoint, if it moved')

@@ -41,16 +41,23 @@ export function passRates(programs: readonly JudgedProgram[]): PassRates {
 
 export interface TestRates {
   validity: number | undefined; // valid tests among all, lost ones included
-  uniqueInputs: number | undefined; // distinct inputs among all tests, lost ones included
+  uniqueInputs: number | undefined; // distinct inputs of each group among all tests, lost ones included
   bugCatchRate: number | undefined; // turns with a valid test that the program fails
 }
 
-export function testRates(turns: readonly JudgedTurn[]): TestRates {
+/** @param groups turns for the same problem */
+export function testRates(groups: readonly JudgedTurn[][]): TestRates {
+  const turns = groups.flat();
   const tests = turns.flatMap((turn) => turn.tests);
+  const unique = (group: JudgedTurn[]): number =>
+    new Set(group.flatMap((turn) => turn.tests.map((t) => t.inputs))).size;
   const written = tests.length + turns.reduce((sum, turn) => sum + turn.lost, 0);
   return {
     validity: ratio(tests.filter((test) => test.valid).length, written),
-    uniqueInputs: ratio(new Set(tests.map((test) => test.inputs)).size, written),
+    uniqueInputs: ratio(
+      groups.reduce((sum, group) => sum + unique(group), 0),
+      written,
+    ),
     bugCatchRate: ratio(
       turns.filter((turn) => turn.tests.some((test) => test.valid && test.caught)).length,
       turns.length,

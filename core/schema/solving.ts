@@ -6,7 +6,7 @@ import { SPLITS } from './problem.js';
 export const solveProblemsInputSchema = z.strictObject({
   source: z.string().optional(), // built-in problems ('tiny' by default) or a problem file
   split: z.enum(SPLITS).optional(), // default: test of built-in problems, all problems of a file
-  limit: z.int().positive().optional(),
+  limit: z.int().positive().optional(), // the first problems of the split
   preset: z.string().optional(), // ignored with a checkpoint
   model: z.string().optional(),
   templateArguments: templateArgumentsSchema.optional(), // default: the preset's or the run's

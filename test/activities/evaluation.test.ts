@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
+import type { SuiteVerdicts } from '../../activities/artifacts.js';
 import { type Activities, createActivities } from '../../activities/index.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
 import { measure } from '../../workflows/evaluateCheckpoint.js';
@@ -30,6 +31,13 @@ describe('evaluating a checkpoint', () => {
     assert.equal(rate(trained), results.reduce((sum, { solved }) => sum + solved, 0) / 36);
   });
 
+  it('draws the problems of a limit at random', async () => {
+    const { results } = await measure(acts, { checkpoint, samples: 1, limit: 3 });
+    const ids = (await world.deps.store.getJson<ProblemResult[]>(results)).map(({ id }) => id);
+    assert.equal(new Set(ids).size, 3);
+    assert.notDeepEqual(ids, ['add-30', 'add-31', 'add-32']);
+  });
+
   it('judges tests, mutants and the programs of the base model', async () => {
     const { results, metrics, tokens } = await measure(acts, { checkpoint });
     for (const one of await world.deps.store.getJson<ProblemResult[]>(results)) {
@@ -40,6 +48,39 @@ describe('evaluating a checkpoint', () => {
     }
     assert.ok(metrics['attack rate']! > 0);
     assert.ok(tokens > 0);
+  });
+
+  it('lets every valid test vote for the best of several programs, also one with the input of a hidden test', async () => {
+    const { store } = world.deps;
+    const measured = await measure(acts, { checkpoint, samples: 2, limit: 1 });
+    const [one] = await store.getJson<SuiteVerdicts[]>(measured.artifacts.verdicts);
+    const { run } = await acts.prepareSolving({ checkpoint, limit: 1, measures: true });
+    const given = (origin: 'baseline' | 'generated') => ({ ...one!.suite[0]!, origin });
+    const turn = (suite: number, corrected?: true) => ({
+      turn: 0,
+      tests: [{ args: [1], expected: 1, suite, ...(corrected && { corrected }) }],
+      lost: 0,
+    });
+    const chosen = async (...turns: SuiteVerdicts['turns']): Promise<number> => {
+      const judged: SuiteVerdicts = {
+        problemId: one!.problemId,
+        candidates: one!.candidates,
+        suite: [given('baseline'), given('generated')],
+        verdicts: [
+          ['pass', 'fail'],
+          ['fail', 'pass'],
+        ],
+        turns,
+      };
+      const verdicts = await store.putJson([judged]);
+      const all = { run, chains: measured.artifacts.chains, hidden: verdicts, baseline: verdicts, attacks: verdicts };
+      const { results } = await acts.measureEvaluation(all);
+      return (await store.getJson<ProblemResult[]>(results))[0]!.chosen;
+    };
+    assert.equal(await chosen(turn(0)), 1, 'the hidden test was also written');
+    assert.equal(await chosen(turn(1)), 0);
+    assert.equal(await chosen(turn(1, true)), 0.5, 'a corrected test does not vote');
+    assert.equal(await chosen(), 0.5);
   });
 
   it('repeats nothing that it has done', async () => {

@@ -85,6 +85,21 @@ describe('the health gate', () => {
     assert.equal((await readResult(world.deps.store, 'run')).chain?.problemId, 'add-35');
   });
 
+  it('leaves out the same problems when a checkpoint is measured, but not when its problems are solved', async () => {
+    const acts = createActivities(world.deps);
+    await runPipeline(acts, 'run', IN_FILE);
+    const input = { checkpoint: { runId: 'run', name: 'latest' }, source: 'own.jsonl', split: 'test' as const };
+    const ids = async (more: object): Promise<string[]> => {
+      const { run } = await acts.prepareSolving({ ...input, ...more });
+      return (await world.deps.store.getJson<ProblemSet>(run.problems)).test.map(({ id }) => id);
+    };
+    const healthy = problemSet().test.map(({ id }) => id);
+    assert.deepEqual(await ids({ measures: true }), healthy);
+    assert.deepEqual(await ids({}), [...healthy, 'add-51']);
+    set.test.push(addProblem(60)); // now another file
+    assert.deepEqual(await ids({ measures: true }), [...healthy, 'add-51', 'add-60']);
+  });
+
   it('checks problem files, but not the shipped problems', async () => {
     const acts = createActivities(world.deps);
     await runPipeline(acts, 'run', IN_FILE);

@@ -81,7 +81,8 @@ describe('testRates', () => {
     { tests: [{ inputs: 'a', valid: true, caught: false }], lost: 1 },
   ];
   it('divide valid tests and distinct inputs by all tests, and turns that catch a bug by all turns', () => {
-    assert.deepEqual(testRates(turns), { validity: 0.5, bugCatchRate: 0.5, uniqueInputs: 0.5 });
+    assert.deepEqual(testRates([turns]), { validity: 0.5, bugCatchRate: 0.5, uniqueInputs: 0.5 });
+    assert.deepEqual(testRates([[turns[0]!], [turns[1]!]]).uniqueInputs, 0.75, 'equal inputs of two problems differ');
     assert.deepEqual(testRates([]), { validity: undefined, bugCatchRate: undefined, uniqueInputs: undefined });
   });
 });
