@@ -16,6 +16,12 @@ const NO_END = 'no eos_token_id in generation_config.json or config.json: add th
 type Text = 'encode' | 'decode' | 'chat';
 type Adapters = 'initAdapter' | 'newOptimizerState' | 'exportAdapter' | 'importAdapter';
 
+/** How others find the base of an adapter: the id of a model of the hub's cache, else the name of the folder. */
+export function baseName(folder: string): string {
+  const [, owner, name] = /[\\/]models--([^\\/]+?)--([^\\/]+)[\\/]snapshots[\\/][0-9a-f]{40}$/.exec(folder) ?? [];
+  return owner === undefined ? basename(folder) : `${owner}/${name}`;
+}
+
 export class EngineFiles implements Pick<Engine, Text | Adapters> {
   private tokenizer: TextTokenizer | undefined;
   private readonly chats = new Map<string, Chat>(); // by the arguments of the template
@@ -71,8 +77,7 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   }
   exportAdapter(adapter: Adapter): Map<string, Uint8Array> {
     this.checkAdapter(adapter);
-    // others find the base by the name of its folder, not by a path on this machine
-    return writePeft(this.model.config, adapter, basename(this.model.path));
+    return writePeft(this.model.config, adapter, baseName(this.model.path));
   }
   importAdapter(files: Map<string, Uint8Array>): Adapter {
     return readPeft(this.model.config, files);

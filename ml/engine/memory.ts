@@ -2,7 +2,7 @@
 // loaded. Each term is a tensor or a group of tensors that is alive at the peak. The share of ONNX Runtime and Node.js was
 // measured. All numbers are bytes.
 import { existsSync, readFileSync } from 'node:fs';
-import { freemem } from 'node:os';
+import { freemem, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { CONSTANT_FOLDED_PARAMETERS, hasStepGraph } from '../decode/decodeSession.js';
@@ -117,7 +117,9 @@ export function availableMemory(proc = '/proc', limit = process.constrainedMemor
   };
   // without mapped files: MemAvailable contains their pages, and every open graph maps the weights
   const own = bytes('self/status', 'RssAnon') ?? process.memoryUsage.rss();
-  return Math.min(own + (bytes('meminfo', 'MemAvailable') ?? freemem()), limit || Number.POSITIVE_INFINITY);
+  // macOS counts pages as used that it would give away
+  const free = bytes('meminfo', 'MemAvailable') ?? (platform() === 'darwin' ? totalmem() / 2 : freemem());
+  return Math.min(own + free, limit || Number.POSITIVE_INFINITY);
 }
 
 /**

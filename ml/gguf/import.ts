@@ -97,6 +97,8 @@ function configOf(file: GgufFile): Record<string, unknown> {
   const number = (name: string): number => optional(name) ?? fail(`no number ${type}.${name}`);
   const scaling = metadata.get(`${type}.rope.scaling.type`);
   if (scaling !== undefined && scaling !== 'none') fail(`${type}.rope.scaling.type ${scaling} is not supported`);
+  for (const name of ['rope.scaling.factor', 'rope.scale_linear'])
+    if (scaling === undefined && (optional(name) ?? 1) !== 1) fail(`${type}.${name} is not supported`);
   const heads = number(KEYS.num_attention_heads);
   const hidden = number(KEYS.hidden_size);
   const headDim = optional(KEYS.head_dim) ?? hidden / heads;

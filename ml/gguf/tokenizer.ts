@@ -50,7 +50,7 @@ export function tokenizerOf({ metadata, path }: GgufFile): TokenizerFiles {
   const isText = (value: GgufValue): boolean => typeof value === 'string';
   if (field('model') !== 'gpt2')
     fail(`tokenizer.ggml.model is ${field('model')}, only gpt2 (byte-level BPE) is supported`);
-  const pre = String(field('pre') ?? 'gpt-2');
+  const pre = String(field('pre') ?? fail('no tokenizer.ggml.pre, which says how text is split'));
   const rule = Object.hasOwn(RULES, pre) ? RULES[pre]! : undefined;
   if (!rule) return fail(`tokenizer.ggml.pre is ${pre}, only ${Object.keys(RULES).join(', ')} are supported`);
   const tokens = list('tokens', isText) as string[];

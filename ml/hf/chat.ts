@@ -48,7 +48,7 @@ export class ChatFormat {
 
   /**
    * The tokens between an answer and the next one, for one more user message. The template starts them with an end token,
-   * which is left out if the answer ended with it.
+   * perhaps after a space. It is left out if the answer ended with it.
    * @param endToken the token that ended the answer; undefined if the answer was truncated
    * @throws {GauntletError} BAD_MODEL if the template does not render answers
    */
@@ -57,14 +57,21 @@ export class ChatFormat {
     const known = this.continuations.get(key) ?? this.afterAnswer(content);
     if (this.continuations.size >= CACHED) this.continuations.clear();
     this.continuations.set(key, known);
-    return known.slice(known[0] === endToken ? 1 : 0);
+    return known.slice(endToken === undefined ? 0 : this.lengthTo(known, [endToken]));
   }
 
   /** The tokens of an answer that is given. Text never becomes control tokens. */
   answerTokens(text: string, endTokens: readonly number[]): number[] {
-    const [end] = this.continuationTokens('');
+    const known = this.continuationTokens('');
+    const end = known[this.lengthTo(known, endTokens) - 1] ?? endTokens[0]!;
     const { encodeProtected, protect } = this.tokenizer;
-    return [...encodeProtected(protect(text)), endTokens.includes(end!) ? end! : endTokens[0]!];
+    return [...encodeProtected(protect(text)), end];
+  }
+
+  /** The number of tokens up to the first end token, if only spaces are before it; else 0. */
+  private lengthTo(tokens: number[], endTokens: readonly number[]): number {
+    const at = tokens.findIndex((token) => endTokens.includes(token));
+    return at >= 0 && this.tokenizer.decode(tokens.slice(0, at)).trim() === '' ? at + 1 : 0;
   }
 
   /**
@@ -137,7 +144,8 @@ export class ChatFormat {
     const given = Object.entries(this.given).map(([k, v]) => [k, typeof v === 'string' ? this.written(v) : v]);
     const variables = Object.fromEntries([...given, ...special]) as Record<string, unknown>;
     try {
-      return this.template.render({ ...variables, messages, add_generation_prompt: true });
+      const unused = { tools: null, documents: null }; // as transformers passes them
+      return this.template.render({ ...unused, ...variables, messages, add_generation_prompt: true });
     } catch (cause) {
       throw new GauntletError('BAD_MODEL', `${this.where}: ${(cause as Error).message}`, { cause });
     }

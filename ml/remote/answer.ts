@@ -54,7 +54,9 @@ export function readCompletion(body: string, asked: AskedCompletion): Required<G
   ), `it has a token outside of the vocabulary of ${asked.vocabSize}`);
   require(!tokens.slice(0, -1).some(isStop), 'it goes on after a stop token');
   const finished = isStop(tokens.at(-1));
-  require(reason === (finished ? 'stop' : 'length'), 'its finish_reason contradicts its last token');
+  // earlier versions of vLLM look at the length first
+  const isRight = reason === (finished ? 'stop' : 'length') || (finished && tokens.length === asked.maxTokens);
+  require(isRight, 'its finish_reason contradicts its last token');
   require(finished ||
     tokens.length ===
       asked.maxTokens, `it ends after ${tokens.length} of ${asked.maxTokens} tokens: is the context of the server shorter?`);

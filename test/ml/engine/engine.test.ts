@@ -7,6 +7,7 @@ import type { Trajectory } from '../../../core/schema/trajectory.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { listProviders } from '../../../ml/device/providers.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
+import { baseName } from '../../../ml/engine/engineFiles.js';
 import { estimateMemory } from '../../../ml/engine/memory.js';
 import { GRADIENT_SEQUENCES, openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestModel } from '../../../ml/hf/digest.js';
@@ -222,6 +223,8 @@ describe('engine', () => {
     const files = engine.exportAdapter(adapter);
     assert.deepEqual(engine.importAdapter(files), adapter);
     assert.match(new TextDecoder().decode(files.get('adapter_config.json')), /"base_model_name_or_path": "generate"/);
+    const snapshot = `/cache/models--Qwen--Qwen2.5-0.5B/snapshots/${'a'.repeat(40)}`;
+    assert.deepEqual(['/models/mine', snapshot].map(baseName), ['mine', 'Qwen/Qwen2.5-0.5B']);
   });
 });
 

@@ -149,6 +149,12 @@ describe('importing a GGUF file', () => {
       ['another architecture', with_('llama', 'mamba'), /general.architecture is mamba, only qwen2, qwen3, llama/],
       ['another tokenizer', with_('gpt2', 'bert'), /tokenizer.ggml.model is bert.*; use --tokenizer with a folder/],
       ['an unknown rule', with_('smollm', 'jaisss'), /tokenizer.ggml.pre is jaisss, only gpt-2, smollm/],
+      ['no rule', with_('tokenizer.ggml.pre', 'tokenizer.ggml.PRE'), /no tokenizer.ggml.pre, .*; use --tokenizer/],
+      [
+        'scaled positions',
+        with_('llama.feed_forward_length', 'llama.rope.scaling.factor'),
+        /rope.scaling.factor is not/,
+      ],
       ['a missing number', with_('feed_forward_length', 'feed_forward_LENGTH'), /no number llama.feed_forward_length/],
       ['a missing tensor', with_('ffn_down', 'ffn_DOWN'), /no tensor blk.0.ffn_down.weight, \[32,64\] is needed/],
       ['a tensor of another shape', with_('ffn_up', 'ffn_uq'), /no tensor blk.0.ffn_up.weight/],

@@ -74,6 +74,24 @@ describe('chat template', () => {
     assert.deepEqual(finished, expected.chat.ids);
   });
 
+  it('ends an answer once, also if the template writes a space before the end token, as that of Llama 2', () => {
+    const tokenizer = loadTokenizer(fixture);
+    const template =
+      "{% for m in messages %}{% if m['role'] == 'user' %}alpha {{ m['content'] }} beta{% else %} {{ m['content'] }} <|im_end|>{% endif %}{% endfor %}";
+    const chat = new ChatFormat(template, tokenizer);
+    const next = tokenizer.encode('alpha x beta');
+    assert.deepEqual(chat.continuationTokens('x', EOS), next);
+    assert.deepEqual(chat.continuationTokens('x'), [...tokenizer.encode(' '), EOS, ...next]);
+    assert.deepEqual(chat.answerTokens('alpha', [EOS]), [...tokenizer.encode('alpha'), EOS]);
+  });
+
+  it('has tools and documents that are none, as in transformers', () => {
+    const tokenizer = loadTokenizer(fixture);
+    const source = '{% if tools is not none or documents is not none %}beta{% else %}alpha{% endif %}';
+    assert.deepEqual(new ChatFormat(source, tokenizer).openingTokens([]), tokenizer.encode('alpha'));
+    assert.deepEqual(new ChatFormat(source, tokenizer, '', { tools: 'x' }).openingTokens([]), tokenizer.encode('beta'));
+  });
+
   it('refuses a model that does not say which token ends an answer', () => {
     const chat = new EngineFiles({ path: fixture, eosTokens: [] } as unknown as ModelFiles).chat();
     assert.throws(() => chat.openingTokens([{ role: 'user', content: 'x' }]), /no eos_token_id/);

@@ -99,6 +99,16 @@ describe('RolloutServer', () => {
     assert.equal((await open().generate(requests(1), batch())).length, 1);
   });
 
+  it('takes an end token that is also the last token allowed, which old versions of vLLM report as cut', async () => {
+    const [whole] = await open().generate(requests(1), batch());
+    const fault = edited((one) => {
+      one.finish_reason = 'length';
+    });
+    double.fault = fault;
+    const options = batch({ maxNewTokens: whole!.tokens.length });
+    assert.deepEqual(await open().generate(requests(1), options), [whole]);
+  });
+
   it('cuts answers at the context length', async () => {
     const model = { ...engine.info, contextLength: requests(1)[0]!.prompt.length + 3 };
     const [answer] = await open().generate(requests(1), batch({ model }));
