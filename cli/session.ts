@@ -14,7 +14,7 @@ import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import type { SandboxKind } from '../core/schema/config.js';
 import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
-import { PLACE } from '../infra/place.mjs';
+import { isHere } from '../infra/place.mjs';
 import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/engine/engine.js';
@@ -136,7 +136,10 @@ export async function openSession(
       dataConverter: dataConverter(process.env),
       interceptors: tracing && { workflow: [tracing.clientInterceptor] },
     });
-    if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
+    const served = workers === 'if-none-poll' && (await hasPollers(client));
+    if (served && (options.sandbox || options.device))
+      output.note('--sandbox and --device have no effect: workers that run already do the work');
+    if (workers === 'here' || (workers === 'if-none-poll' && !served)) {
       const { startWorkers } = await import('../workers/start.js'); // loading it takes half a second
       running = await startWorkers({
         connection: server.connection,
@@ -225,7 +228,7 @@ export const isPolling = ({ polledAt, identity }: { polledAt: number; identity: 
 export function mayLive(identity: string): boolean {
   const at = identity.indexOf('@');
   const pid = Number(identity.slice(0, at));
-  return identity.slice(at + 1) !== PLACE || !Number.isSafeInteger(pid) || (pid !== process.pid && isAlive(pid));
+  return !isHere(identity.slice(at + 1)) || !Number.isSafeInteger(pid) || (pid !== process.pid && isAlive(pid));
 }
 
 /** The status name of a workflow, or undefined if the server does not know the id. */

@@ -2,7 +2,7 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PLACE } from './place.mjs';
+import { isHere, PLACE } from './place.mjs';
 
 const BEAT_MS = 2_000; // how often the holder touches the file
 const STALE_MS = 30_000; // without a touch for so long, the holder is dead, even if another process has its pid
@@ -66,7 +66,7 @@ function tryAcquire(path) {
 function holderIn(path) {
   try {
     const [pid, place] = readFileSync(path, 'utf8').trim().split(' ');
-    return { pid: Number(pid), isHere: place === PLACE };
+    return { pid: Number(pid), isHere: isHere(place) };
   } catch {
     return undefined;
   }

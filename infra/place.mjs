@@ -1,11 +1,15 @@
 // Where a process id means something: in one pid namespace of one boot of one machine. A host name does not say that: two
 // containers, or two machines that share a folder, can have the same one.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** The same for all containers of a machine, until it restarts. */
-export const BOOT = attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) ?? hostname();
+export const BOOT =
+  attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) ??
+  attempt(() => execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8', stdio: 'pipe' }).trim()) ??
+  hostname();
 
 /** Host name and eight hex digits; letters, digits, dots and dashes. */
 export const PLACE = `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${createHash('sha256')
@@ -13,10 +17,14 @@ export const PLACE = `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${createHash
   .digest('hex')
   .slice(0, 8)}`;
 
+/** Whether a place is this one. The host name may have changed since it was written. */
+export const isHere = (/** @type {string | undefined} */ place) => place?.slice(-8) === PLACE.slice(-8);
+
+/** @param {() => string} read */
 function attempt(read) {
   try {
     return read();
   } catch {
-    return undefined; // not Linux
+    return undefined; // another system
   }
 }

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
 import { isAlive } from './lock.mjs';
-import { BOOT, PLACE } from './place.mjs';
+import { BOOT, isHere, PLACE } from './place.mjs';
 
 const BEAT_MS = 2000; // how often a process touches its file
 const WATCH_MS = 15_000; // a file that does not change for so long was left by a process that died. Clocks play no part.
@@ -105,8 +105,8 @@ async function liveStranger(hosts: string, server: boolean, watchMs: number): Pr
   for (const name of await readdir(hosts)) {
     const [place = '', boot = '', pid = '', kind] = name.split('~');
     if (kind === undefined) continue;
-    if (place === PLACE && !isAlive(Number(pid))) await rm(join(hosts, name), { force: true });
-    if (place === PLACE || (boot === BOOT && !(server && kind === 'server'))) continue;
+    if (isHere(place) && !isAlive(Number(pid))) await rm(join(hosts, name), { force: true });
+    if (isHere(place) || (boot === BOOT && !(server && kind === 'server'))) continue;
     const stranger = { host: place.replace(/-[^-]*$/, ''), pid, boot };
     watched.set(name, { stranger, touched: await touchedAt(name) });
   }

@@ -3,15 +3,16 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
 import { isAlive, withLock } from './lock.mjs';
-import { PLACE } from './place.mjs';
+import { isHere, PLACE } from './place.mjs';
 import { choosePorts } from './ports.js';
 import { claimFolder, refuseNetworkFolder } from './sharedFolder.js';
-import { cacheDir, provideTemporalCli } from './temporal-cli.mjs';
+import { provideTemporalCli } from './temporal-cli.mjs';
 import { connect, prepareNamespace } from './temporalNamespace.js';
 import { launch, serverArguments } from './temporalProcess.js';
 import { type ConnectionSettings, type TemporalTarget, temporalTarget } from './temporalTarget.js';
@@ -78,11 +79,16 @@ async function external(
   log: (line: string) => void,
 ): Promise<TemporalServer> {
   const { address } = settings;
-  const answer = (await accepts(address)) ? connect(settings, 5_000) : Promise.reject(new Error('connection refused'));
+  const isOpen = await accepts(address);
+  const answer = isOpen ? connect(settings, 5_000) : Promise.reject(new Error('connection refused'));
   const connection = await answer.catch((error: unknown) => {
+    const start = `start it, or unset ${from.startsWith('profile') ? 'TEMPORAL_PROFILE' : from} to use the embedded one`;
+    const way = isOpen
+      ? 'the port is open: check TLS (TEMPORAL_TLS, its certificates and server name) and the API key'
+      : start;
     throw new GauntletError(
       'SERVER_UNAVAILABLE',
-      `no Temporal server answers at ${address} (${from}${reasonOf(error)}): start it, or unset ${from.startsWith('profile') ? 'TEMPORAL_PROFILE' : from} to use the embedded one`,
+      `no Temporal server answers at ${address} (${from}${reasonOf(error)}): ${way}`,
       { cause: error },
     );
   });
@@ -147,7 +153,7 @@ async function startEmbedded(
   });
   await refuseNetworkFolder(storeDir);
   // Of two servers that start at once for two stores, the second must not choose the port that the first is about to take.
-  return withLock(join(cacheDir(options.env), 'ports.lock'), async () => {
+  return withLock(join(tmpdir(), `gauntlet-ports-${userInfo().uid}.lock`), async () => {
     // The server also takes ports of its own choice, which another program may take first.
     for (let start = 1; ; start++) {
       try {
@@ -286,7 +292,7 @@ function writeState(storeDir: string, state: ServerState): void {
 
 /** Another program may have reused the pid: on Linux, the command line tells them apart. */
 function isOurs(state: ServerState): boolean {
-  if (state.place !== PLACE || !isAlive(state.pid)) return false;
+  if (!isHere(state.place) || !isAlive(state.pid)) return false;
   try {
     const commandLine = readFileSync(`/proc/${state.pid}/cmdline`, 'utf8');
     return commandLine.includes(state.database);

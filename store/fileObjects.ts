@@ -7,7 +7,7 @@ import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, 
 import { dirname, join, sep } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { isAlive } from '../infra/lock.mjs';
-import { PLACE } from '../infra/place.mjs';
+import { isHere, PLACE } from '../infra/place.mjs';
 import { errnoOf, faultOf } from './checks.js';
 import { RUNS } from './layout.js';
 import type { Objects, Use } from './objects.js';
@@ -147,7 +147,7 @@ export class FileObjects implements Objects {
     for (const entry of await this.entries(this.temporaries)) {
       const path = join(this.temporaries, entry.name);
       const [place, pid] = entry.name.split('~');
-      const left = place === PLACE && pid !== undefined && !isAlive(Number(pid));
+      const left = isHere(place) && pid !== undefined && !isAlive(Number(pid));
       const age = await guard('looking at', path, 0, async () => now - (await stat(path)).mtimeMs);
       if (!left && age < DAY_MS) continue;
       await guard('removing', path, undefined, () => rm(path, { force: true, recursive: true }));

@@ -1,4 +1,4 @@
-// `gauntlet doctor`: what this machine has, and what to do about what is missing. It changes nothing.
+// `gauntlet doctor`: what this machine has, and what to do about what is missing. It may build the Docker image.
 import { existsSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, totalmem } from 'node:os';
@@ -30,7 +30,7 @@ interface Finding {
 
 type Check = () => Promise<Omit<Finding, 'name' | 'ok'> & { ok?: boolean }>;
 
-function checks(store: string): Record<string, Check> {
+function checks(store: string, note: (line: string) => void): Record<string, Check> {
   return {
     node: async () => ({
       required: true,
@@ -65,7 +65,7 @@ function checks(store: string): Record<string, Check> {
       await engine.close();
       return { required: true, detail: `${architecture}, ${(parameters / 1e6).toFixed(2)} M parameters` };
     },
-    'sandbox docker': dockerCheck,
+    'sandbox docker': () => dockerCheck(note),
     'sandbox wasm': wasmCheck,
     'temporal cli': async () => {
       const path = await findTemporalCli();
@@ -116,11 +116,9 @@ def look():
 `;
 
 /** Runs one program, since a daemon that answers may still refuse the container. */
-async function dockerCheck(): ReturnType<Check> {
+async function dockerCheck(note: (line: string) => void): ReturnType<Check> {
   const daemon = await connectDocker();
-  const images: string[] = [];
-  for (const image of Object.values(IMAGES)) if (await hasImage(daemon.docker, image)) images.push(image);
-  const sandbox = await openSandbox('docker', { log: () => undefined, size: 1 });
+  const sandbox = await openSandbox('docker', { log: note, size: 1 });
   let seen = '';
   try {
     const [result] = await sandbox.run([{ id: 'doctor', code: LOOK, entry: 'look', inputs: [[]] }]);
@@ -129,19 +127,29 @@ async function dockerCheck(): ReturnType<Check> {
   } finally {
     await sandbox.close();
   }
-  const had = images.length > 0 ? `images ${images.join(', ')}` : 'no image yet';
-  return { required: false, detail: `${describeDaemon(daemon)} · a program sees ${seen} · ${had}` };
+  const images: string[] = [];
+  for (const image of Object.values(IMAGES)) if (await hasImage(daemon.docker, image)) images.push(image);
+  return {
+    required: false,
+    detail: `${describeDaemon(daemon)} · a program sees ${seen} · images ${images.join(', ')}`,
+  };
 }
 
-async function wasmCheck(): Promise<Omit<Finding, 'name' | 'ok'>> {
-  const sandbox = await openSandbox('wasm', { log: () => undefined });
-  await sandbox.close();
-  return { required: true, detail: sandbox.info.description };
+async function wasmCheck(): Promise<Omit<Finding, 'name'>> {
+  const sandbox = await openSandbox('wasm', { size: 1 });
+  try {
+    const [result] = await sandbox.run([{ id: 'doctor', code: 'def f(): return 1', entry: 'f', inputs: [[]] }]);
+    const [call] = result!.calls;
+    const ok = call!.kind === 'value' && call!.value === 1;
+    return { ok, required: true, detail: ok ? sandbox.info.description : `a program ended with ${call!.kind}` };
+  } finally {
+    await sandbox.close();
+  }
 }
 
-export async function examine(store: string): Promise<Finding[]> {
+async function examine(store: string, note: (line: string) => void): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const [name, check] of Object.entries(checks(store))) {
+  for (const [name, check] of Object.entries(checks(store, note))) {
     try {
       const { ok = true, ...rest } = await check();
       findings.push({ name, ok, ...rest });
@@ -159,7 +167,7 @@ export function addDoctor(program: Command): void {
     .addOption(jsonOption());
   withStore(command).action(async (flags: { store: string; json?: boolean }) => {
     const output = createOutput(flags.json);
-    const findings = await examine(flags.store);
+    const findings = await examine(flags.store, output.note);
     const healthy = findings.every((finding) => finding.ok || !finding.required);
     output.result({ healthy, findings }, () =>
       findings

@@ -1,6 +1,6 @@
 // Writes result lines to standard output, or atomically to a file.
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
@@ -37,6 +37,8 @@ function standardOutput(): Results {
 async function intoFile(path: string, flag: string): Promise<Results> {
   const folder = dirname(resolve(path));
   if (!existsSync(folder)) throw new GauntletError('BAD_INPUT', `${flag} ${path}: there is no folder ${folder}`);
+  if (existsSync(path) && !statSync(path).isFile())
+    throw new GauntletError('BAD_INPUT', `${flag} ${path}: is not a file; leave the option out to print the rows`);
   const fresh = `${resolve(path)}.new-${process.pid}`;
   let file: FileHandle | undefined = await open(fresh, 'w').catch((error: NodeJS.ErrnoException) => {
     throw new GauntletError('BAD_INPUT', `${flag} ${path}: cannot be written (${error.code})`);

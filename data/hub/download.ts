@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HubApiError } from '@huggingface/hub';
 import { GauntletError } from '../../core/errors.js';
 import { isAlive } from '../../infra/lock.mjs';
-import { PLACE } from '../../infra/place.mjs';
+import { isHere, PLACE } from '../../infra/place.mjs';
 import { hubAddress, hubCache } from './environment.js';
 import { authorization, type HubFile, InvalidAnswer, listModel } from './listing.js';
 
@@ -165,7 +165,7 @@ async function claimPartial(blobs: string, digest: string): Promise<string> {
 async function isAbandoned(path: string): Promise<boolean> {
   const [, place, pid] = /^[0-9a-f]+\.(.+)\.(\d+)\.incomplete$/.exec(basename(path)) ?? [];
   if (place === undefined) return false;
-  if (place === PLACE) return !isAlive(Number(pid));
+  if (isHere(place)) return !isAlive(Number(pid));
   return Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? 0) > ABANDONED_MS;
 }
 

@@ -75,7 +75,7 @@ export async function connectDocker(): Promise<Daemon> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const host = process.env.DOCKER_HOST;
-    const reason = code === 'ENOENT' ? 'no daemon on this machine' : message.split('\n')[0];
+    const reason = code === 'ENOENT' ? 'no daemon on this machine' : message.split('\n')[0] || code; // two addresses: no message
     throw new GauntletError('SANDBOX_UNAVAILABLE', `Docker does not answer${host ? ` at ${host}` : ''} (${reason})`, {
       cause: error,
     });

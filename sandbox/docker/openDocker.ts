@@ -35,6 +35,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const { log = () => {}, image: ownImage = null } = options;
   if (language === 'javascript' && ownImage !== null)
     throw new GauntletError('BAD_CONFIG', `image ${ownImage}: JavaScript runs in its own image; leave this option out`);
+  if (language === 'javascript' && packages !== 'none')
+    throw new GauntletError('BAD_CONFIG', `packages ${packages}: they are for Python; leave this option out`);
   const daemon = await connectDocker();
   const { docker, version, remapped } = daemon;
   const seccomp = daemon.security.includes('seccomp');
@@ -109,7 +111,11 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   ];
   return {
     info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
-    run: (jobs, options) => pool.run(jobs, options),
+    run: async (jobs, options) => {
+      if (language !== 'python' && jobs.some(({ calling }) => calling !== undefined))
+        throw new GauntletError('SANDBOX_UNAVAILABLE', `calling styles need Python programs, not ${language}`);
+      return pool.run(jobs, options);
+    },
     runTests: async (jobs, options) => {
       if (language !== 'python')
         throw new GauntletError('SANDBOX_UNAVAILABLE', `test source needs Python programs, not ${language}`);

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { isAlive } from '../../infra/lock.mjs';
-import { PLACE } from '../../infra/place.mjs';
+import { isHere, PLACE } from '../../infra/place.mjs';
 import { listContainers, within } from './daemon.js';
 
 export const OWNER = 'gauntlet.sandbox.owner';
@@ -48,7 +48,7 @@ export async function reapContainers(docker: Docker): Promise<number> {
   for (const { Id, Labels, Created } of await listContainers(docker, OWNER)) {
     const [host, pid, start] = ownerIn(Labels[OWNER]);
     const old = Date.now() / 1000 - Created > STRANGER_HOURS * 3600;
-    if (host === PLACE ? isAlive(pid) && startTime(pid) === start : !old) continue;
+    if (isHere(host) ? isAlive(pid) && startTime(pid) === start : !old) continue;
     await removeContainer(docker.getContainer(Id));
     removed++;
   }

@@ -47,6 +47,11 @@ export function lockdownFlags(snapshot: string): string[] {
   ];
 }
 
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Starts the child. Descriptor 0 carries jobs and descriptor 3 answers; nothing else is connected. */
 function spawnLocked(script: string, snapshot: string, args: string[], cpuSeconds: number): ChildProcess {
   const command = [process.execPath, ...lockdownFlags(snapshot), script, ...args];
@@ -78,10 +83,10 @@ export class WasmProcess implements Guest {
       this.#stderr = (this.#stderr + text).slice(-2000);
     });
     (child.stdio[3] as NodeJS.ReadableStream).on('data', (data: Buffer) => this.#channel.feed(data));
-    process.once('exit', stop);
+    running.add(child);
     this.#exited = new Promise((resolve) => {
       const gone = (status: unknown) => {
-        process.removeListener('exit', stop);
+        running.delete(child);
         clearInterval(this.#watch);
         if (status === SWALLOWED_CALL) this.#expireCall();
         else if (status === SWALLOWED) this.#channel.expire('no answer within the limit of CPU time', false);

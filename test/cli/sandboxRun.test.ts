@@ -176,7 +176,7 @@ describe('sandbox run', function () {
     assert.match(err, /2 programs: 2 pass\ntypes: 1 ok, 1 errors\n$/);
   });
 
-  it('leaves no output file after a sandbox fault', async () => {
+  it('refuses an output without a folder, and one that is not a file', async () => {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
     const to = join(folder, 'none', 'out.jsonl');
     const { code, err } = await inProcess(
@@ -185,6 +185,16 @@ describe('sandbox run', function () {
     assert.equal(code, 2);
     assert.match(err, /--output .*: there is no folder/);
     assert.ok(!existsSync(to));
+    for (const other of [folder, '/dev/null']) {
+      const refused = await inProcess(
+        ...['sandbox', 'run', '--sandbox', 'wasm', '--input', join(folder, 'rows.jsonl'), '--output', other],
+      );
+      assert.deepEqual(
+        [refused.code, refused.err.includes(`--output ${other}: is not a file`)],
+        [2, true],
+        refused.err,
+      );
+    }
   });
 
   it('exits with code 130 at Ctrl-C', async () => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, withLock } from '../../infra/lock.mjs';
-import { PLACE } from '../../infra/place.mjs';
+import { isHere, PLACE } from '../../infra/place.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
 describe('withLock', () => {
@@ -47,6 +47,13 @@ describe('withLock', () => {
     assert.equal(code, null);
     assert.equal(existsSync(path), true);
     assert.equal(await withLock(path, async () => 'mine'), 'mine');
+  });
+
+  it('knows its own place after the host name changed', () => {
+    assert.ok(isHere(PLACE));
+    assert.ok(isHere(`another-name-${PLACE.slice(-8)}`));
+    assert.ok(!isHere(`${PLACE.slice(0, -8)}00000000`));
+    assert.ok(!isHere(undefined));
   });
 
   it('takes the lock over if a reused pid stops touching the file, even after an aborted take-over', async () => {
