@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { GauntletError } from '../core/errors.js';
 import { ROOT } from '../infra/root.mjs';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
 import { benchDevice } from './device.js';
@@ -188,7 +189,7 @@ try {
     else await bench(CASES, options, record);
   }
 } catch (error) {
-  if (!(error instanceof BenchError)) throw error;
+  if (!(error instanceof BenchError || error instanceof GauntletError)) throw error;
   say(error.message);
-  process.exitCode = error.exitCode;
+  process.exitCode = error instanceof BenchError ? error.exitCode : 1;
 }

@@ -71,9 +71,11 @@ export class Pace {
   private seen: number | undefined;
   private evaluatingSince: number | undefined;
   private evaluation = 0; // ms
+  private stops = false;
 
   /** @param now in ms */
-  update({ step, state }: RunProgress, now: number): void {
+  update({ step, state, requested }: RunProgress, now: number): void {
+    this.stops ||= requested?.includes('stop') ?? false;
     if (step === 0 && state === 'evaluating') this.evaluatingSince ??= now;
     if (this.evaluatingSince !== undefined && this.evaluation === 0 && state === 'training') {
       this.evaluation = now - this.evaluatingSince;
@@ -85,11 +87,11 @@ export class Pace {
     this.seen = step;
   }
 
-  /** Seconds; undefined until two steps have ended. */
+  /** Seconds; undefined until two steps have ended, and once a stop was requested. */
   left({ totalSteps, state }: RunProgress, now: number): number | undefined {
     const [first, last] = [this.marks[0], this.marks.at(-1)];
     if (first === undefined || last === undefined || last.step === first.step) return undefined;
-    if (state === 'completed' || state === 'failed') return undefined;
+    if (this.stops || state === 'completed' || state === 'failed') return undefined;
     const pace = (last.at - first.at) / (last.step - first.step);
     const steps = Math.max(0, totalSteps - last.step);
     // a slow step stops the countdown instead of shortening the time of later steps

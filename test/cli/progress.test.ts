@@ -94,6 +94,9 @@ describe('Pace', () => {
     assert.equal(pace.left(at(2), 14_000), 58 * 4);
     assert.equal(pace.left(at(2), 16_000), 58 * 4 - 2, 'and runs down between steps');
     assert.equal(pace.left(at(2), 99_000), 57 * 4, 'but waits for a slow step');
+    pace.update({ ...at(2), requested: ['stop'] }, 99_000);
+    pace.update(at(2), 99_000);
+    assert.equal(pace.left(at(2), 99_000), undefined, 'a run that was asked to stop ends earlier');
   });
 
   it('assumes that the final evaluation takes as long as the first one', () => {
